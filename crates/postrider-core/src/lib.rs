@@ -1,0 +1,17 @@
+//! The decisions of Postrider.
+//!
+//! Everything here is a pure function of its arguments: time, dice and what the database said come
+//! in as values. Nothing in this crate does I/O, reads a clock or draws a random number.
+
+pub mod admit;
+pub mod classify;
+pub mod decide;
+pub mod done;
+pub mod id;
+pub mod networks;
+pub mod outcome;
+pub mod policy;
+pub mod position;
+pub mod reader;
+pub mod render;
+pub mod snapshot;

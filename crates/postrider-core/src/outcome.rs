@@ -1,0 +1,34 @@
+//! What an attempt came to: the only thing that is known of it after the transport.
+
+use std::time::Duration;
+
+/// The outcome of one attempt to deliver one message to one target.
+///
+/// A transport translates what its protocol answered into one of these; nothing after it looks at
+/// a status code or an error text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// The destination took responsibility for this very message.
+    Accepted,
+    /// It may work later: timeouts, refused connections, 408, 425, 429, 5xx, a broker's nack.
+    Unavailable {
+        /// How long the destination asked to be left alone (1 s to 86,400 s).
+        retry_after: Option<Duration>,
+    },
+    /// It will never work: the message is dead at once.
+    Rejected,
+    /// The destination says that it no longer exists: dead at once.
+    Gone,
+}
+
+/// One attempt as its transport saw it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Report {
+    pub outcome: Outcome,
+    /// The protocol's own status, if it has one (an HTTP status code).
+    pub status: Option<i32>,
+    /// For people: what went wrong, without secrets; `None` when accepted.
+    pub error: Option<String>,
+    /// From the first byte of I/O for this message to its answer.
+    pub duration: Duration,
+}

@@ -1,0 +1,427 @@
+//! How one lane of the log is read: every committed message exactly once, nobody held up.
+//!
+//! A lane has two readers. The *tail* takes what has been committed since its last tick, and never
+//! waits: a message whose endpoint has no room is left where it is, and its target is noted as
+//! *skipped* from that position on. The *lag* follows behind and takes only what was skipped, as fast
+//! as the endpoints concerned have room; when it has caught up with the tail it is gone. So a flooded
+//! endpoint costs a second walk over the log instead of a write per message.
+//!
+//! The lane also knows up to where everything is finished. All of it together is the lane's
+//! checkpoint: whoever takes the lane over goes on from there.
+//!
+//! Pure: the caller runs the queries that [`LaneReader`] asks for and brings the rows.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    id::{Lane, MessageId, Target},
+    position::{Position, Window},
+    snapshot::{Snapshot, Xid},
+};
+
+/// How many targets of one lane may be skipped at a time.
+pub const SKIPPED_LIMIT: usize = 32;
+
+/// A page walks over at least so many sequence numbers, and at most over [`WIDEST_SPAN`].
+const NARROWEST_SPAN: i64 = 1 << 15;
+const WIDEST_SPAN: i64 = 1 << 20;
+
+/// What the reader has to know of a row of the log.
+pub trait Row {
+    fn id(&self) -> MessageId;
+    fn xid(&self) -> Xid;
+    fn targets(&self) -> &[Target];
+
+    /// The target of a message that has just one. Only such messages are skipped.
+    fn only_target(&self) -> Option<Target> {
+        match self.targets() {
+            [target] => Some(*target),
+            _ => None,
+        }
+    }
+}
+
+/// The state of a lane that survives its owner.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LaneState {
+    /// Everything before it was taken, or left for the lag.
+    pub tail: Position,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub lag: Option<Lag>,
+    /// What lies before *all* of these positions is finished.
+    pub done: Vec<Position>,
+}
+
+/// The reader of what was skipped.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lag {
+    /// Everything skipped before it was taken.
+    pub position: Position,
+    /// From where on each target is left to the lag.
+    pub skipped: BTreeMap<Target, Position>,
+}
+
+impl LaneState {
+    /// A lane that nobody has read yet.
+    pub fn new() -> LaneState {
+        LaneState { tail: Position::start(), lag: None, done: vec![Position::start()] }
+    }
+
+    /// Whether a committed message may have been attempted by an owner that left this state.
+    pub fn is_taken(&self, row: &impl Row) -> bool {
+        match (&self.lag, self.is_skipped(row)) {
+            (Some(lag), true) => lag.position.is_behind(row.xid(), row.id()),
+            _ => self.tail.is_behind(row.xid(), row.id()),
+        }
+    }
+
+    /// Whether everything about the message is on record.
+    pub fn is_finished(&self, row: &impl Row) -> bool {
+        self.done.iter().all(|position| position.is_behind(row.xid(), row.id()))
+    }
+
+    /// Whether the message is the lag's to take.
+    fn is_skipped(&self, row: &impl Row) -> bool {
+        let since = row
+            .only_target()
+            .and_then(|target| self.lag.as_ref().and_then(|lag| lag.skipped.get(&target)));
+        since.is_some_and(|position| !position.is_behind(row.xid(), row.id()))
+    }
+
+    /// The oldest transaction that may have written an unfinished message.
+    pub fn done_xmin(&self) -> Xid {
+        self.done.iter().map(Position::xmin).min().unwrap_or(0)
+    }
+}
+
+impl Default for LaneState {
+    fn default() -> LaneState {
+        LaneState::new()
+    }
+}
+
+/// Which of a lane's two readers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Which {
+    Tail,
+    Lag,
+}
+
+/// A page to be read: rows of `lane` with `after < id <= upto` that `top` sees and `base` does not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Page {
+    pub which: Which,
+    pub lane: Lane,
+    pub after: i64,
+    pub upto: i64,
+    pub top: Snapshot,
+    pub base: Snapshot,
+    /// The tail wants all but these, the lag only these (messages with one target).
+    pub targets: Vec<Target>,
+    pub limit: usize,
+}
+
+/// Rows that were taken together.
+#[derive(Debug)]
+pub struct Taken<R> {
+    /// Hand it back to [`LaneReader::finish`] once per row.
+    pub segment: u64,
+    pub base: Snapshot,
+    pub top: Snapshot,
+    /// In order of id.
+    pub rows: Vec<R>,
+}
+
+/// One lane of the log, read by its owner.
+#[derive(Debug)]
+pub struct LaneReader {
+    lane: Lane,
+    tail: Position,
+    lag: Option<Lag>,
+    tail_span: i64,
+    lag_span: i64,
+    next_segment: u64,
+    segments: VecDeque<Segment>,
+    lag_segments: VecDeque<Segment>,
+}
+
+#[derive(Debug)]
+struct Segment {
+    number: u64,
+    start: Position,
+    open: usize,
+}
+
+impl LaneReader {
+    /// Goes on from a checkpoint; what it says to be taken must have been recovered.
+    pub fn new(lane: Lane, state: LaneState) -> LaneReader {
+        LaneReader {
+            lane,
+            tail: state.tail,
+            lag: state.lag,
+            tail_span: NARROWEST_SPAN,
+            lag_span: NARROWEST_SPAN,
+            next_segment: 0,
+            segments: VecDeque::new(),
+            lag_segments: VecDeque::new(),
+        }
+    }
+
+    pub fn lane(&self) -> Lane {
+        self.lane
+    }
+
+    /// What has to be written down before the rows that were taken are attempted.
+    pub fn state(&self) -> LaneState {
+        let first = |segments: &VecDeque<Segment>| segments.front().map(|s| s.start.clone());
+        let mut done = vec![first(&self.segments).unwrap_or_else(|| self.tail.clone())];
+        done.extend(first(&self.lag_segments));
+        done.extend(self.lag.as_ref().map(|lag| lag.position.clone()));
+        done.dedup();
+        LaneState { tail: self.tail.clone(), lag: self.lag.clone(), done }
+    }
+
+    /// The snapshot from which the next tick reads this lane; `None` while its tail walks through a
+    /// window. With `is_merging`, from where its lag stands, if that has no window of its own: the
+    /// tick then takes what was skipped, too, and the lag is gone.
+    pub fn tick_base(&self, is_merging: bool) -> Option<&Snapshot> {
+        if self.tail.window.is_some() {
+            return None;
+        }
+        match &self.lag {
+            Some(lag) if is_merging && lag.position.window.is_none() => Some(&lag.position.base),
+            _ => Some(&self.tail.base),
+        }
+    }
+
+    /// Takes the rows of a tick in order of id. Rows outside of the tick are ignored.
+    pub fn take_tick<R: Row>(
+        &mut self,
+        is_merging: bool,
+        top: &Snapshot,
+        rows: Vec<R>,
+    ) -> Option<Taken<R>> {
+        let base = self.tick_base(is_merging)?.clone();
+        let is_merging = is_merging && self.lag_without_window();
+        let state = self.bare_state();
+        let wanted = |row: &R| {
+            top.sees(row.xid())
+                && !base.sees(row.xid())
+                && !state.is_taken(row)
+                && (is_merging || !state.is_skipped(row))
+        };
+        let mut rows: Vec<R> = rows.into_iter().filter(wanted).collect();
+        rows.sort_unstable_by_key(Row::id);
+        let start = Position::at(base.clone());
+        self.tail = Position::at(top.clone());
+        if is_merging {
+            self.lag = None;
+        }
+        // A merging tick begins where the lag stood, which may lie before open segments of the tail.
+        let which = if is_merging { Which::Lag } else { Which::Tail };
+        let segment = self.open_segment(which, start, rows.len());
+        Some(Taken { segment, base, top: top.clone(), rows })
+    }
+
+    /// Starts a walk from the tail's base to `top`, for a tick that is too large to be taken in whole.
+    /// No message of it has an id of `after` or below, or above `end`.
+    pub fn open_window(&mut self, which: Which, top: Snapshot, after: i64, end: i64) {
+        let position = match which {
+            Which::Tail => &mut self.tail,
+            Which::Lag => match &mut self.lag {
+                Some(lag) => &mut lag.position,
+                None => return,
+            },
+        };
+        if position.window.is_none() {
+            position.window = Some(Window { top, id: after, end });
+        }
+    }
+
+    /// From where to where the lag has to walk next: it needs a window (see [`Self::open_window`])
+    /// when a merging tick was too large. `None` when it has one, or nowhere to go.
+    pub fn lag_gap(&self) -> Option<(Snapshot, Snapshot)> {
+        let lag = self.lag.as_ref()?;
+        let has_gap = lag.position.window.is_none() && lag.position.base != self.tail.base;
+        has_gap.then(|| (lag.position.base.clone(), self.tail.base.clone()))
+    }
+
+    /// The next page of a reader that walks through a window.
+    pub fn next_page(&self, which: Which, limit: usize) -> Option<Page> {
+        let lag = self.lag.as_ref();
+        let (position, span) = match which {
+            Which::Tail => (&self.tail, self.tail_span),
+            Which::Lag => (&lag?.position, self.lag_span),
+        };
+        let window = position.window.as_ref()?;
+        let end = match which {
+            Which::Tail => window.end,
+            Which::Lag => self.lag_end(window),
+        };
+        Some(Page {
+            which,
+            lane: self.lane,
+            after: window.id,
+            upto: end.min(window.id.saturating_add(span << 10)),
+            top: window.top.clone(),
+            base: position.base.clone(),
+            targets: lag.map(|lag| lag.skipped.keys().copied().collect()).unwrap_or_default(),
+            limit,
+        })
+    }
+
+    /// Takes the rows of a page that [`Self::next_page`] asked for.
+    pub fn take_page<R: Row>(&mut self, page: &Page, rows: Vec<R>) -> Taken<R> {
+        let is_full = rows.len() >= page.limit;
+        let reached = rows.last().filter(|_| is_full).map_or(page.upto, |row| row.id().0);
+        let state = self.bare_state();
+        let is_wanted = |row: &R| match page.which {
+            Which::Tail => !state.is_skipped(row),
+            Which::Lag => state.is_skipped(row),
+        };
+        let rows: Vec<R> = rows.into_iter().filter(is_wanted).collect();
+        let start = Position::within(page.base.clone(), page.top.clone(), page.after, reached);
+        let segment = self.open_segment(page.which, start, rows.len());
+        self.advance(page.which, reached, is_full);
+        Taken { segment, base: page.base.clone(), top: page.top.clone(), rows }
+    }
+
+    /// Leaves a target's messages, from the one with this id on, to the lag. `false` when too many
+    /// targets are left already.
+    pub fn skip(&mut self, target: Target, base: &Snapshot, top: &Snapshot, id: MessageId) -> bool {
+        let position = Position::within(base.clone(), top.clone(), id.0 - 1, i64::MAX);
+        match &mut self.lag {
+            Some(lag) => {
+                let has_room =
+                    lag.skipped.len() < SKIPPED_LIMIT || lag.skipped.contains_key(&target);
+                if has_room {
+                    lag.skipped.entry(target).or_insert(position);
+                }
+                has_room
+            }
+            None => {
+                // The lag starts at the window in which the first message was skipped. In a window
+                // that the tail still walks through, it walks behind it.
+                let start = match &self.tail.window {
+                    Some(window) => Position::within(
+                        self.tail.base.clone(),
+                        window.top.clone(),
+                        id.0 - 1,
+                        window.end,
+                    ),
+                    None => Position::at(base.clone()),
+                };
+                self.lag_span = NARROWEST_SPAN;
+                self.lag = Some(Lag { position: start, skipped: [(target, position)].into() });
+                true
+            }
+        }
+    }
+
+    /// The targets that are left to the lag now.
+    pub fn skipped(&self) -> impl Iterator<Item = Target> + '_ {
+        self.lag.iter().flat_map(|lag| lag.skipped.keys().copied())
+    }
+
+    pub fn is_walking(&self, which: Which) -> bool {
+        match which {
+            Which::Tail => self.tail.window.is_some(),
+            Which::Lag => self.lag.as_ref().is_some_and(|lag| lag.position.window.is_some()),
+        }
+    }
+
+    pub fn has_lag(&self) -> bool {
+        self.lag.is_some()
+    }
+
+    /// Says that `count` rows of a segment are on record.
+    pub fn finish(&mut self, segment: u64, count: usize) {
+        for segments in [&mut self.segments, &mut self.lag_segments] {
+            if let Ok(index) = segments.binary_search_by_key(&segment, |s| s.number) {
+                segments[index].open = segments[index].open.saturating_sub(count);
+            }
+            while segments.front().is_some_and(|s| s.open == 0) {
+                segments.pop_front();
+            }
+        }
+    }
+
+    /// Whether every row that was taken is on record.
+    pub fn is_settled(&self) -> bool {
+        self.segments.is_empty() && self.lag_segments.is_empty()
+    }
+
+    fn bare_state(&self) -> LaneState {
+        LaneState { tail: self.tail.clone(), lag: self.lag.clone(), done: Vec::new() }
+    }
+
+    fn lag_without_window(&self) -> bool {
+        self.lag.as_ref().is_some_and(|lag| lag.position.window.is_none())
+    }
+
+    /// The lag walks no farther than the tail has come.
+    fn lag_end(&self, window: &Window) -> i64 {
+        match &self.tail.window {
+            Some(tail) if tail.top == window.top => tail.id,
+            _ => window.end,
+        }
+    }
+
+    fn open_segment(&mut self, which: Which, start: Position, open: usize) -> u64 {
+        let number = self.next_segment;
+        if open > 0 {
+            self.next_segment += 1;
+            let segments = match which {
+                Which::Tail => &mut self.segments,
+                Which::Lag => &mut self.lag_segments,
+            };
+            segments.push_back(Segment { number, start, open });
+        }
+        number
+    }
+
+    fn advance(&mut self, which: Which, reached: i64, is_full: bool) {
+        let widened = |span: i64| if is_full { NARROWEST_SPAN } else { (span * 2).min(WIDEST_SPAN) };
+        match which {
+            Which::Tail => {
+                self.tail_span = widened(self.tail_span);
+                move_on(&mut self.tail, reached);
+            }
+            Which::Lag => {
+                self.lag_span = widened(self.lag_span);
+                let has_met_tail = {
+                    let Some(lag) = &mut self.lag else { return };
+                    let is_shared = lag.position.window.as_ref().map(|window| &window.top)
+                        == self.tail.window.as_ref().map(|window| &window.top);
+                    if is_shared {
+                        let tail_id = self.tail.window.as_ref().map_or(i64::MAX, |tail| tail.id);
+                        if let Some(window) = &mut lag.position.window {
+                            window.id = window.id.max(reached);
+                        }
+                        reached >= tail_id
+                    } else {
+                        move_on(&mut lag.position, reached);
+                        lag.position == self.tail
+                    }
+                };
+                if has_met_tail {
+                    self.lag = None;
+                }
+            }
+        }
+    }
+}
+
+/// Moves a position on in its window, and behind the window at its end.
+fn move_on(position: &mut Position, reached: i64) {
+    let Some(window) = &mut position.window else { return };
+    window.id = window.id.max(reached);
+    if window.id >= window.end {
+        *position = Position::at(window.top.clone());
+    }
+}
+
+#[cfg(test)]
+mod tests;

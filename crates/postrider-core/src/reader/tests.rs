@@ -1,0 +1,447 @@
+//! The reader against a model of transactions: random begins, inserts, savepoints, commits, aborts,
+//! ticks, pages, full endpoints and crashes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::id::Shard;
+
+#[derive(Debug, Clone, PartialEq)]
+struct ModelRow {
+    id: MessageId,
+    xid: Xid,
+    /// What the system column `xmin` would say: a subtransaction's id inside a savepoint.
+    system_xmin: Xid,
+    targets: [Target; 1],
+    /// How many transactions had committed when the id was taken.
+    commits_before_id: usize,
+}
+
+impl Row for ModelRow {
+    fn id(&self) -> MessageId {
+        self.id
+    }
+    fn xid(&self) -> Xid {
+        self.xid
+    }
+    fn targets(&self) -> &[Target] {
+        &self.targets
+    }
+}
+
+#[derive(Debug, Default)]
+struct Transaction {
+    xid: Option<Xid>,
+    /// Open savepoints: where their rows begin, and their subtransaction id.
+    savepoints: Vec<(usize, Xid)>,
+    rows: Vec<ModelRow>,
+}
+
+/// A database: transactions, and what of them is committed.
+struct Database {
+    next_xid: Xid,
+    latest_completed: Xid,
+    next_sequence: i64,
+    running: Vec<Transaction>,
+    /// Committed rows with the number of the commit.
+    committed: Vec<(ModelRow, usize)>,
+    commit_count: usize,
+}
+
+impl Database {
+    fn new() -> Database {
+        Database {
+            next_xid: 10,
+            latest_completed: 9,
+            next_sequence: 1,
+            running: Vec::new(),
+            committed: Vec::new(),
+            commit_count: 0,
+        }
+    }
+
+    fn assign_xid(&mut self, index: usize) -> Xid {
+        if self.running[index].xid.is_none() {
+            self.running[index].xid = Some(self.next_xid);
+            self.next_xid += 1;
+        }
+        self.running[index].xid.unwrap()
+    }
+
+    fn insert(&mut self, index: usize, target: i32) {
+        let xid = self.assign_xid(index);
+        let id = MessageId(self.next_sequence << 10);
+        self.next_sequence += 1;
+        let transaction = &mut self.running[index];
+        let system_xmin = transaction.savepoints.last().map_or(xid, |(_, subxid)| *subxid);
+        transaction.rows.push(ModelRow {
+            id,
+            xid,
+            system_xmin,
+            targets: [Target(target)],
+            commits_before_id: self.commit_count,
+        });
+    }
+
+    fn savepoint(&mut self, index: usize) {
+        self.assign_xid(index);
+        let subxid = self.next_xid;
+        self.next_xid += 1;
+        let transaction = &mut self.running[index];
+        transaction.savepoints.push((transaction.rows.len(), subxid));
+    }
+
+    fn end_savepoint(&mut self, index: usize, is_released: bool) {
+        let transaction = &mut self.running[index];
+        if let Some((begin, _)) = transaction.savepoints.pop()
+            && !is_released
+        {
+            transaction.rows.truncate(begin);
+        }
+    }
+
+    fn end(&mut self, index: usize, is_committed: bool) {
+        let transaction = self.running.swap_remove(index);
+        if let Some(xid) = transaction.xid {
+            // Subtransactions complete with their parent.
+            self.latest_completed = self.latest_completed.max(xid);
+        }
+        if is_committed {
+            self.commit_count += 1;
+            let number = self.commit_count;
+            self.committed.extend(transaction.rows.into_iter().map(|row| (row, number)));
+        }
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        let xmax = self.latest_completed + 1;
+        let running: Vec<Xid> =
+            self.running.iter().filter_map(|t| t.xid).filter(|xid| *xid < xmax).collect();
+        let xmin = running.iter().copied().min().unwrap_or(xmax);
+        Snapshot::new(xmin, xmax, running).unwrap()
+    }
+
+    fn visible(&self) -> impl Iterator<Item = &ModelRow> {
+        self.committed.iter().map(|(row, _)| row)
+    }
+
+    /// What `sql/queries/tick.sql` returns.
+    fn tick_rows(&self, base: &Snapshot) -> Vec<ModelRow> {
+        let is_new =
+            |row: &&ModelRow| row.xid >= base.xmax() || base.in_progress().contains(&row.xid);
+        self.visible().filter(is_new).cloned().collect()
+    }
+
+    /// What `sql/queries/page.sql` returns.
+    fn page_rows(&self, page: &Page) -> Vec<ModelRow> {
+        let only = page.which == Which::Lag;
+        let mut rows: Vec<ModelRow> = self
+            .visible()
+            .filter(|row| (page.after + 1..=page.upto).contains(&row.id.0))
+            .filter(|row| page.top.sees(row.xid) && !page.base.sees(row.xid))
+            .filter(|row| page.targets.contains(&row.targets[0]) == only)
+            .cloned()
+            .collect();
+        rows.sort_by_key(|row| row.id);
+        rows.truncate(page.limit);
+        rows
+    }
+}
+
+/// The reader's owner: takes rows, records them as done some time later, crashes.
+struct Owner {
+    reader: LaneReader,
+    /// Deliveries in the order in which they were taken.
+    taken: Vec<ModelRow>,
+    /// (segment, row) of what is not yet on record.
+    open: Vec<(u64, MessageId)>,
+    done: BTreeSet<MessageId>,
+    /// Taken, not on record, and forgotten by the checkpoint: none, or the reader is wrong.
+    lost: Vec<MessageId>,
+    /// Targets whose endpoint has no room now.
+    full: BTreeSet<Target>,
+}
+
+impl Owner {
+    fn new() -> Owner {
+        Owner {
+            reader: LaneReader::new(Lane::new(Shard(0), 0), LaneState::new()),
+            taken: Vec::new(),
+            open: Vec::new(),
+            done: BTreeSet::new(),
+            lost: Vec::new(),
+            full: BTreeSet::new(),
+        }
+    }
+
+    fn tick(&mut self, database: &Database, limit: usize, is_merging: bool) {
+        let Some(base) = self.reader.tick_base(is_merging).cloned() else { return };
+        let top = database.snapshot();
+        let rows = database.tick_rows(&base);
+        if rows.len() > limit {
+            // As the engine does: the walk begins below every id that the window can hold.
+            let after = rows.iter().map(|row| row.id.0).min().unwrap_or(0) - 1;
+            let end = database.next_sequence << 10;
+            match self.reader.lag_gap().filter(|_| is_merging) {
+                Some((_, top)) => self.reader.open_window(Which::Lag, top, after, end),
+                None => self.reader.open_window(Which::Tail, top, after, end),
+            }
+            return;
+        }
+        if let Some(taken) = self.reader.take_tick(is_merging, &top, rows) {
+            self.distribute(taken, true);
+        }
+    }
+
+    fn page(&mut self, database: &Database, which: Which, limit: usize) {
+        let Some(page) = self.reader.next_page(which, limit) else { return };
+        let rows = database.page_rows(&page);
+        let taken = self.reader.take_page(&page, rows);
+        self.distribute(taken, which == Which::Tail);
+    }
+
+    fn distribute(&mut self, taken: Taken<ModelRow>, may_skip: bool) {
+        let mut skipped = BTreeSet::new();
+        for row in taken.rows {
+            let target = row.targets[0];
+            let is_left = skipped.contains(&target)
+                || may_skip
+                    && self.full.contains(&target)
+                    && self.reader.skip(target, &taken.base, &taken.top, row.id);
+            if is_left {
+                skipped.insert(target);
+                self.reader.finish(taken.segment, 1);
+            } else {
+                self.open.push((taken.segment, row.id));
+                self.taken.push(row);
+            }
+        }
+    }
+
+    fn record(&mut self, index: usize) {
+        let (segment, id) = self.open.swap_remove(index);
+        self.done.insert(id);
+        self.reader.finish(segment, 1);
+    }
+
+    /// Whatever is taken and not on record, a checkpoint of this moment must not forget.
+    fn check_checkpoint(&mut self, database: &Database) {
+        let state = self.reader.state();
+        for (_, id) in &self.open {
+            let row = database.visible().find(|row| row.id == *id).expect("taken, so committed");
+            if !state.is_taken(row) || state.is_finished(row) {
+                self.lost.push(*id);
+            }
+        }
+    }
+
+    /// Another owner goes on from the checkpoint, which was written after the last row was taken.
+    fn crash(&mut self, database: &Database) {
+        let text = serde_json::to_string(&self.reader.state()).unwrap();
+        let state: LaneState = serde_json::from_str(&text).unwrap();
+        for row in database.visible() {
+            if state.is_taken(row) && !state.is_finished(row) && !self.done.contains(&row.id) {
+                self.done.insert(row.id);
+            }
+        }
+        let forgotten = self.open.drain(..).map(|(_, id)| id).filter(|id| !self.done.contains(id));
+        self.lost.extend(forgotten);
+        self.reader = LaneReader::new(self.reader.lane(), state);
+    }
+}
+
+fn run(operations: &[(u8, u8, u8)]) -> Result<(), TestCaseError> {
+    let mut database = Database::new();
+    let mut owner = Owner::new();
+    for (operation, a, b) in operations {
+        let index = usize::from(*a) % database.running.len().max(1);
+        let has_transaction = index < database.running.len();
+        match operation % 16 {
+            0 if database.running.len() < 6 => database.running.push(Transaction::default()),
+            2..=5 if has_transaction => {
+                for _ in 0..=b % 4 {
+                    database.insert(index, i32::from(b % 3));
+                }
+            }
+            6 if has_transaction => database.savepoint(index),
+            7 if has_transaction => database.end_savepoint(index, b % 2 == 0),
+            8 | 9 if has_transaction => database.end(index, b % 4 != 0),
+            10 | 11 => owner.tick(&database, 1 + usize::from(b % 8), a % 2 == 0),
+            12 => owner.page(&database, Which::Tail, 1 + usize::from(b % 4)),
+            13 => {
+                if owner.reader.next_page(Which::Lag, 1).is_some() {
+                    owner.page(&database, Which::Lag, 1 + usize::from(b % 4));
+                }
+            }
+            14 if b % 4 == 0 => owner.crash(&database),
+            1 | 14 => {
+                let target = Target(i32::from(a % 3));
+                if !owner.full.remove(&target) {
+                    owner.full.insert(target);
+                }
+            }
+            _ if !owner.open.is_empty() => owner.record(usize::from(*b) % owner.open.len()),
+            _ => {}
+        }
+        owner.check_checkpoint(&database);
+    }
+    owner.full.clear();
+    while !database.running.is_empty() {
+        database.end(0, true);
+    }
+    for _ in 0..2000 {
+        owner.tick(&database, 5, true);
+        owner.page(&database, Which::Tail, 3);
+        owner.page(&database, Which::Lag, 3);
+    }
+    judge(&database, &owner)
+}
+
+fn judge(database: &Database, owner: &Owner) -> Result<(), TestCaseError> {
+    prop_assert!(!owner.reader.has_lag(), "the lag never met the tail: {:?}", owner.reader);
+    prop_assert!(owner.lost.is_empty(), "a crash forgot {:?}", owner.lost);
+    let mut times_taken: BTreeMap<MessageId, usize> = BTreeMap::new();
+    for row in &owner.taken {
+        *times_taken.entry(row.id).or_default() += 1;
+    }
+    let committed: BTreeMap<MessageId, &(ModelRow, usize)> =
+        database.committed.iter().map(|entry| (entry.0.id, entry)).collect();
+    for id in committed.keys() {
+        prop_assert_eq!(times_taken.get(id), Some(&1), "{:?} taken", id);
+    }
+    for id in times_taken.keys() {
+        prop_assert!(committed.contains_key(id), "{:?} was rolled back", id);
+    }
+    // Per target: what was committed before another message took its id comes first.
+    for (index, later) in owner.taken.iter().enumerate() {
+        for earlier in &owner.taken[index + 1..] {
+            let commit = committed[&earlier.id].1;
+            let is_inverted =
+                earlier.targets == later.targets && commit <= later.commits_before_id;
+            prop_assert!(!is_inverted, "{:?} came after {:?}", earlier, later);
+            let is_same_transaction = earlier.xid == later.xid && earlier.targets == later.targets;
+            prop_assert!(!is_same_transaction || earlier.id > later.id, "order in a transaction");
+        }
+    }
+    Ok(())
+}
+
+/// The tempting readers that lose messages.
+#[derive(Debug, Clone, Copy)]
+enum Broken {
+    BoundedById,
+    BySystemXmin,
+}
+
+fn run_broken(broken: Broken, operations: &[(u8, u8, u8)]) -> bool {
+    let mut database = Database::new();
+    let (mut last, mut highest) = (Snapshot::before_everything(), 0);
+    let mut taken = BTreeSet::new();
+    let mut tick = |database: &Database| {
+        let top = database.snapshot();
+        let rows: Vec<&ModelRow> = database
+            .visible()
+            .filter(|row| match broken {
+                Broken::BoundedById => row.id.0 > highest,
+                Broken::BySystemXmin => {
+                    top.sees(row.system_xmin)
+                        && (row.system_xmin >= last.xmax()
+                            || last.in_progress().contains(&row.system_xmin))
+                }
+            })
+            .collect();
+        taken.extend(rows.iter().map(|row| row.id));
+        highest = rows.iter().map(|row| row.id.0).max().unwrap_or(0).max(highest);
+        last = top;
+    };
+    for (operation, a, b) in operations {
+        let index = usize::from(*a) % database.running.len().max(1);
+        let has_transaction = index < database.running.len();
+        match operation % 8 {
+            0 if database.running.len() < 6 => database.running.push(Transaction::default()),
+            1 | 2 if has_transaction => database.insert(index, 0),
+            3 if has_transaction => database.savepoint(index),
+            4 if has_transaction => database.end_savepoint(index, true),
+            5 if has_transaction => database.end(index, b % 4 != 0),
+            _ => tick(&database),
+        }
+    }
+    while !database.running.is_empty() {
+        database.end(0, true);
+    }
+    tick(&database);
+    database.visible().all(|row| taken.contains(&row.id))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_committed_message_is_taken_once_and_in_order(
+        operations in proptest::collection::vec(any::<(u8, u8, u8)>(), 0..120),
+    ) {
+        run(&operations)?;
+    }
+}
+
+#[test]
+fn a_reader_bounded_by_id_or_by_system_xmin_loses_messages() {
+    for broken in [Broken::BoundedById, Broken::BySystemXmin] {
+        let mut runner = proptest::test_runner::TestRunner::deterministic();
+        let operations = proptest::collection::vec(any::<(u8, u8, u8)>(), 0..120);
+        let verdict = runner.run(&operations, |operations| {
+            prop_assert!(run_broken(broken, &operations), "{broken:?} lost a message");
+            Ok(())
+        });
+        assert!(verdict.is_err(), "{broken:?} should have been caught");
+    }
+}
+
+#[test]
+fn a_flooded_target_is_left_to_the_lag_and_others_go_on() {
+    let mut database = Database::new();
+    let mut owner = Owner::new();
+    database.running.push(Transaction::default());
+    for index in 0..20 {
+        database.insert(0, i32::from(index == 19));
+    }
+    database.end(0, true);
+    owner.full.insert(Target(0));
+    owner.tick(&database, 5, true);
+    while owner.reader.is_walking(Which::Tail) {
+        owner.page(&database, Which::Tail, 4);
+    }
+    assert_eq!(owner.taken.len(), 1, "only the other target's message");
+    assert_eq!(owner.reader.skipped().collect::<Vec<_>>(), [Target(0)]);
+
+    owner.full.clear();
+    while owner.reader.is_walking(Which::Lag) {
+        owner.page(&database, Which::Lag, 4);
+    }
+    owner.tick(&database, 50, true);
+    assert_eq!(owner.taken.len(), 20);
+    assert!(!owner.reader.has_lag());
+}
+
+#[test]
+fn a_checkpoint_remembers_what_a_merging_tick_took_from_behind_the_tail() {
+    let mut database = Database::new();
+    let mut owner = Owner::new();
+    let mut commit = |database: &mut Database, target| {
+        database.running.push(Transaction::default());
+        database.insert(0, target);
+        database.end(0, true);
+    };
+    owner.full.insert(Target(0));
+    commit(&mut database, 0);
+    owner.tick(&database, 50, false);
+    commit(&mut database, 1);
+    owner.tick(&database, 50, false);
+    owner.full.clear();
+    owner.tick(&database, 50, true);
+    assert_eq!(owner.taken.len(), 2);
+    owner.check_checkpoint(&database);
+    assert_eq!(owner.lost, []);
+}
