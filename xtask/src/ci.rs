@@ -1,0 +1,82 @@
+//! What has to pass before a commit, step by step and timed.
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use xtask::postgres;
+use xtask::process::{Profile, postrider_binary, workspace};
+
+/// A step: its name and what it does.
+type Step = (&'static str, fn() -> Result<()>);
+
+/// In this order: what fails fast comes first.
+const STEPS: &[Step] = &[
+    ("format", || cargo(&["fmt", "--all", "--check"])),
+    ("tidy", crate::run_tidy),
+    ("lint", || cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])),
+    ("test", || test(&[])),
+];
+
+/// Runs all steps up to the first that fails, and prints how long each took.
+pub fn run() -> Result<()> {
+    let started_at = Instant::now();
+    let mut times = Vec::new();
+    let mut result = Ok(());
+    for (name, step) in STEPS {
+        eprintln!("== {name}");
+        let step_started_at = Instant::now();
+        result = step().with_context(|| format!("step `{name}` failed"));
+        times.push((*name, step_started_at.elapsed(), result.is_ok()));
+        if result.is_err() {
+            break;
+        }
+    }
+    eprintln!("== summary");
+    for (name, time, is_ok) in times {
+        print_time(name, time, if is_ok { "ok" } else { "FAILED" });
+    }
+    print_time("all", started_at.elapsed(), if result.is_ok() { "ok" } else { "FAILED" });
+    result
+}
+
+/// Makes sure that there are servers, builds the binary, runs the tests whose name contains one of
+/// the filters (all without one).
+///
+/// The servers are installed here and not by a test: tests run in parallel, apt does not.
+pub fn test(filters: &[String]) -> Result<()> {
+    let installation = postgres::ensure_installed()?;
+    let folder = installation.bin_dir().display();
+    eprintln!("PostgreSQL {} in {folder}", installation.version());
+    postrider_binary(Profile::Debug, &[])?;
+    if is_installed("cargo-nextest") {
+        let fixed = ["nextest", "run", "--workspace", "--no-fail-fast", "--status-level=slow"];
+        let fixed = fixed.into_iter().chain(["--final-status-level=fail"]);
+        return cargo(&fixed.chain(filters.iter().map(String::as_str)).collect::<Vec<_>>());
+    }
+    let fixed = ["test", "--workspace", "--no-fail-fast", "--quiet", "--"];
+    cargo(&fixed.into_iter().chain(filters.iter().map(String::as_str)).collect::<Vec<_>>())
+}
+
+/// Runs cargo in the workspace; what it prints is shown.
+fn cargo(arguments: &[&str]) -> Result<()> {
+    let program = std::env::var_os("CARGO").map_or_else(|| PathBuf::from("cargo"), PathBuf::from);
+    let status = Command::new(program)
+        .args(arguments)
+        .current_dir(workspace())
+        .status()
+        .context("could not run cargo")?;
+    ensure!(status.success(), "`cargo {}` failed", arguments.join(" "));
+    Ok(())
+}
+
+fn is_installed(program: &str) -> bool {
+    let mut command = Command::new(program);
+    command.arg("--version").stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
+}
+
+fn print_time(name: &str, time: Duration, verdict: &str) {
+    eprintln!("{name:<10}{:>8.1} s  {verdict}", time.as_secs_f64());
+}

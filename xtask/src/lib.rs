@@ -1,0 +1,25 @@
+//! The test kit of Postrider: private servers, our own process under fault, receivers, the ledger.
+//!
+//! `cargo xtask` and the integration tests of `crates/postrider` share it. It does not depend on
+//! the `postrider` crate: what is proven is the binary, run as a process.
+//!
+//! ```no_run
+//! # async fn example() -> anyhow::Result<()> {
+//! use xtask::postgres::{Options, PrivatePostgres};
+//! use xtask::receiver::{Behaviour, Receiver};
+//!
+//! let postgres = PrivatePostgres::start(Options::default())?;
+//! postgres.create_database("shop").await?;
+//! let receiver = Receiver::start(Behaviour::Status(200))?;
+//! println!("{} delivers to {}", postgres.url_for("shop"), receiver.url());
+//! # Ok(())
+//! # }
+//! ```
+
+pub mod child;
+pub mod ledger;
+pub mod port;
+pub mod postgres;
+pub mod process;
+pub mod receiver;
+pub mod tidy;

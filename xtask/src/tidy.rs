@@ -1,0 +1,496 @@
+//! What the compiler cannot hold about the shape of the sources, held by reading them.
+//!
+//! Each rule is a function from the tracked files to its violations, so tests give it small trees.
+//! The rules look at text, not at meaning: they catch what is written by mistake, not by intent.
+
+mod rust;
+
+use std::collections::{BTreeMap, HashSet};
+use std::fmt;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use rust::Source;
+
+/// The files of the repository: path from its root, with `/`, and content. Binary files are absent.
+pub type Tree = BTreeMap<String, String>;
+
+/// A broken rule.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Violation {
+    /// The file.
+    pub path: String,
+    /// The line, from 1.
+    pub line: usize,
+    /// What is wrong and where it belongs instead.
+    pub message: String,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}:{}: {}", self.path, self.line, self.message)
+    }
+}
+
+type Rule = fn(&Tree) -> Vec<Violation>;
+
+const RULES: &[Rule] = &[
+    core_does_no_io,
+    transports_never_see_the_store,
+    sql_stands_in_sql_files,
+    only_its_own_file_names_a_transport,
+    only_the_ledger_flushes,
+    migrations_call_no_function_of_ours,
+    one_function_per_file,
+    modules_begin_with_their_purpose,
+    nothing_names_a_machine,
+    queries_name_their_index,
+];
+
+const CORE: &str = "crates/postrider-core/";
+const PRODUCT: &str = "crates/postrider/src/";
+const TRANSPORTS: &str = "crates/postrider/src/transport/";
+const LEDGER: &str = "crates/postrider/src/store/ledger.rs";
+
+/// Checks the repository at `root`: the files that git tracks or would.
+///
+/// # Errors
+///
+/// When the files cannot be listed or read; violations are no error.
+pub fn check(root: &Path) -> Result<Vec<Violation>> {
+    Ok(check_tree(&read_tree(root)?))
+}
+
+/// Checks a tree by all rules.
+pub fn check_tree(tree: &Tree) -> Vec<Violation> {
+    let mut found: Vec<_> = RULES.iter().flat_map(|rule| rule(tree)).collect();
+    found.sort();
+    found
+}
+
+fn read_tree(root: &Path) -> Result<Tree> {
+    let output = Command::new("git")
+        .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
+        .current_dir(root)
+        .output()
+        .context("could not run git")?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "git could not list the files:\n{said}");
+    let paths = String::from_utf8(output.stdout).context("a file name is not UTF-8")?;
+    let mut tree = Tree::new();
+    for path in paths.split('\0').filter(|path| !path.is_empty()) {
+        match std::fs::read(root.join(path)) {
+            Ok(content) => {
+                if let Ok(content) = String::from_utf8(content) {
+                    tree.insert(path.to_owned(), content);
+                }
+            }
+            // Deleted, but the deletion is not committed yet; or a link to a folder.
+            Err(_) => continue,
+        }
+    }
+    Ok(tree)
+}
+
+/// Decisions take the time and the dice as values: the core can be tested without either.
+fn core_does_no_io(tree: &Tree) -> Vec<Violation> {
+    const FORBIDDEN: &[&str] = &[
+        "tokio",
+        "SystemTime::now",
+        "Instant::now",
+        "rand",
+        "fastrand",
+        "getrandom",
+        "fs",
+        "File",
+        "TcpStream",
+        "TcpListener",
+        "UdpSocket",
+        "UnixStream",
+        "ToSocketAddrs",
+        "std::env",
+        "std::process",
+        "std::thread",
+        "std::io",
+        "println!",
+        "eprintln!",
+    ];
+    const CRATES: &[&str] = &["tokio", "rand", "fastrand", "getrandom", "hyper", "tokio-postgres"];
+    let mut found = Vec::new();
+    for (path, source) in production_sources(tree, &format!("{CORE}src/")) {
+        for word in FORBIDDEN {
+            for line in source.lines_with(word) {
+                let message = format!("`{word}` in the core, which decides and does no I/O");
+                found.push(violation(path, line, message));
+            }
+        }
+    }
+    let manifest = format!("{CORE}Cargo.toml");
+    let content = tree.get(&manifest).map_or("", String::as_str);
+    let mut is_for_tests = false;
+    for (number, line) in numbered(content) {
+        if line.starts_with('[') {
+            is_for_tests = line.contains("dev-dependencies");
+        }
+        let name = line.split(['=', '.', ' ']).next().unwrap_or_default();
+        if CRATES.contains(&name) && !is_for_tests {
+            let message = format!("the core depends on `{name}`, but does no I/O");
+            found.push(violation(&manifest, number, message));
+        }
+    }
+    found
+}
+
+/// A transport does I/O with its destination and reports; what follows is not its business.
+fn transports_never_see_the_store(tree: &Tree) -> Vec<Violation> {
+    const FORBIDDEN: &[&str] =
+        &["crate::store", "super::store", "store::", "tokio_postgres", "deadpool_postgres"];
+    let mut found = Vec::new();
+    for (path, source) in rust_sources(tree, TRANSPORTS) {
+        let lines: HashSet<_> = FORBIDDEN.iter().flat_map(|word| source.lines_with(word)).collect();
+        for line in lines {
+            found.push(violation(path, line, "a transport never sees the store".to_owned()));
+        }
+    }
+    found
+}
+
+/// SQL is reviewed, formatted and tested as SQL.
+fn sql_stands_in_sql_files(tree: &Tree) -> Vec<Violation> {
+    let mut found = Vec::new();
+    for (path, source) in production_sources(tree, PRODUCT) {
+        for (line, text) in source.strings.iter().filter(|(_, text)| is_sql(text)) {
+            let start: String = text.trim().chars().take(40).collect();
+            let message = format!("SQL in a string (`{start}`); it belongs in sql/queries");
+            found.push(violation(path, *line, message));
+        }
+    }
+    found
+}
+
+/// A transport is one file and one line in the list: everything else is free of it.
+fn only_its_own_file_names_a_transport(tree: &Tree) -> Vec<Violation> {
+    let list = format!("{TRANSPORTS}mod.rs");
+    let Some(content) = tree.get(&list) else { return Vec::new() };
+    let kinds = Source::read(content).words_before("::PROTOCOL");
+    let mut found = Vec::new();
+    for (path, source) in production_sources(tree, "crates/") {
+        for kind in &kinds {
+            let own = format!("{TRANSPORTS}{kind}");
+            let is_own = path.strip_prefix(&own).is_some_and(|rest| rest.starts_with(['.', '/']));
+            if is_own || *path == list {
+                continue;
+            }
+            let paths = [format!("transport::{kind}"), format!("super::{kind}::")];
+            let mut lines: Vec<usize> = if path.starts_with(TRANSPORTS) {
+                paths.iter().flat_map(|path| source.lines_with(path)).collect()
+            } else {
+                source.lines_with(&paths[0])
+            };
+            lines.extend(source.lines_importing("transport", kind));
+            let names = source.strings.iter().filter(|(_, text)| text == kind);
+            // `http` is also the scheme of an address.
+            let is_scheme = |line: usize| contains_word(&source.code[line - 1], "scheme");
+            lines.extend(names.map(|(line, _)| *line).filter(|line| !is_scheme(*line)));
+            lines.sort_unstable();
+            lines.dedup();
+            for line in lines {
+                let message = format!("the transport `{kind}` is named outside its own file");
+                found.push(violation(path, line, message));
+            }
+        }
+    }
+    found
+}
+
+/// One place writes what became of a delivery, so one place has to be right about it.
+fn only_the_ledger_flushes(tree: &Tree) -> Vec<Violation> {
+    let mut found = Vec::new();
+    for (path, source) in production_sources(tree, PRODUCT) {
+        if path == LEDGER {
+            continue;
+        }
+        let is_flush =
+            |text: &str| text.ends_with("/flush.sql") || text.contains("postrider.flush(");
+        let strings = source.strings.iter().filter(|(_, text)| is_flush(text));
+        for (line, _) in strings {
+            let message = format!("the flush is called outside {LEDGER}");
+            found.push(violation(path, *line, message));
+        }
+    }
+    found
+}
+
+/// A migration has to mean the same for ever; a function is another one after every release.
+fn migrations_call_no_function_of_ours(tree: &Tree) -> Vec<Violation> {
+    let functions: Vec<_> =
+        files(tree, "sql/functions/", ".sql").map(|(path, _)| stem(path)).collect();
+    let mut found = Vec::new();
+    for (path, content) in files(tree, "sql/migrations/", ".sql") {
+        for (number, line) in numbered(&without_sql_comments(content)) {
+            for function in &functions {
+                if contains_word(line, &format!("postrider.{function}"))
+                    && line.contains(&format!("{function}("))
+                {
+                    let message = format!("a migration calls `{function}`, which is re-installed");
+                    found.push(violation(path, number, message));
+                }
+            }
+        }
+    }
+    found
+}
+
+/// A function is found by its name.
+fn one_function_per_file(tree: &Tree) -> Vec<Violation> {
+    let mut found = Vec::new();
+    for (path, content) in files(tree, "sql/functions/", ".sql") {
+        let content = without_sql_comments(content);
+        let mut names = Vec::new();
+        for (number, line) in numbered(&content) {
+            let line = line.to_lowercase();
+            let Some(rest) = ["create or replace function ", "create or replace procedure "]
+                .iter()
+                .find_map(|start| line.trim_start().strip_prefix(start))
+            else {
+                continue;
+            };
+            names.push((number, rest.split('(').next().unwrap_or_default().trim().to_owned()));
+        }
+        let expected = format!("postrider.{}", stem(path));
+        if names.is_empty() {
+            found.push(violation(
+                path,
+                1,
+                format!("`create or replace function {expected}` is missing"),
+            ));
+        }
+        for (position, (line, name)) in names.iter().enumerate() {
+            if position > 0 {
+                let message = format!("`{name}` is a second function in this file");
+                found.push(violation(path, *line, message));
+            } else if *name != expected {
+                let message = format!("the file holds `{name}`, not `{expected}`");
+                found.push(violation(path, *line, message));
+            }
+        }
+    }
+    found
+}
+
+/// Who opens a file learns from its first line what it is for. `tests.rs` says so by its name.
+fn modules_begin_with_their_purpose(tree: &Tree) -> Vec<Violation> {
+    files(tree, "", ".rs")
+        .filter(|(path, content)| !content.starts_with("//! ") && !path.ends_with("/tests.rs"))
+        .map(|(path, _)| violation(path, 1, "the first line is not a `//!` comment".to_owned()))
+        .collect()
+}
+
+/// The repository works on any machine.
+fn nothing_names_a_machine(tree: &Tree) -> Vec<Violation> {
+    // Written in pieces: this file is checked as well.
+    const FOLDERS: &[&str] = &[concat!("/wo", "rk/"), concat!("/ro", "ot/"), concat!("/ho", "me/")];
+    const HOSTS: &[&str] = &[
+        concat!("index.crates", ".io"),
+        concat!("static.crates", ".io"),
+        concat!("registry.npmjs", ".org"),
+        concat!("pypi", ".org"),
+        concat!("files.pythonhosted", ".org"),
+        concat!("proxy.golang", ".org"),
+        concat!("deb.debian", ".org"),
+    ];
+    let mut found = Vec::new();
+    for (path, content) in tree.iter().filter(|(path, _)| !path.ends_with(".lock")) {
+        for (number, line) in numbered(content) {
+            for folder in FOLDERS.iter().filter(|folder| names_folder(line, folder)) {
+                let message = format!("a path of one machine: `{folder}`");
+                found.push(violation(path, number, message));
+            }
+            for host in HOSTS.iter().filter(|host| line.contains(**host)) {
+                found.push(violation(path, number, format!("the host of a registry: `{host}`")));
+            }
+        }
+    }
+    found
+}
+
+/// A query that runs in a loop is read with its index in mind. A query that only calls functions is
+/// looked at there; `-- Index: none, …` gives the reason for having none.
+fn queries_name_their_index(tree: &Tree) -> Vec<Violation> {
+    let migrations: String =
+        files(tree, "sql/migrations/", ".sql").map(|(_, content)| content.as_str()).collect();
+    let mut found = Vec::new();
+    for (path, content) in files(tree, "sql/queries/", ".sql") {
+        if !reads_a_table(&without_sql_comments(content)) {
+            continue;
+        }
+        let Some((line, names)) = named_indexes(content) else {
+            let message = "the query names no index (`-- Index: name.`)".to_owned();
+            found.push(violation(path, 1, message));
+            continue;
+        };
+        for name in names.iter().filter(|name| !is_index(&migrations, name)) {
+            found.push(violation(path, line, format!("no migration creates the index `{name}`")));
+        }
+    }
+    found
+}
+
+fn violation(path: &str, line: usize, message: String) -> Violation {
+    Violation { path: path.to_owned(), line, message }
+}
+
+fn files<'a>(
+    tree: &'a Tree,
+    folder: &'a str,
+    extension: &'a str,
+) -> impl Iterator<Item = (&'a String, &'a String)> {
+    tree.iter().filter(move |(path, _)| path.starts_with(folder) && path.ends_with(extension))
+}
+
+fn rust_sources<'a>(tree: &'a Tree, folder: &'a str) -> impl Iterator<Item = (&'a String, Source)> {
+    files(tree, folder, ".rs").map(|(path, content)| (path, Source::read(content)))
+}
+
+/// The sources without test files and without the test modules at the end of others.
+fn production_sources<'a>(
+    tree: &'a Tree,
+    folder: &'a str,
+) -> impl Iterator<Item = (&'a String, Source)> {
+    files(tree, folder, ".rs")
+        .filter(|(path, _)| !path.ends_with("/tests.rs") && !path.contains("/tests/"))
+        .map(|(path, content)| (path, Source::read(content).without_tests()))
+}
+
+fn numbered(content: &str) -> impl Iterator<Item = (usize, &str)> {
+    content.lines().enumerate().map(|(position, line)| (position + 1, line))
+}
+
+fn stem(path: &str) -> String {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    name.strip_suffix(".sql").unwrap_or(name).to_owned()
+}
+
+/// Whether a string literal is a statement of SQL. Sentences that begin with the same words, such as
+/// `create an endpoint first`, are not.
+fn is_sql(text: &str) -> bool {
+    let first = text.split_whitespace().next().unwrap_or_default();
+    // A capital letter begins a sentence, capitals throughout are old-fashioned SQL.
+    if first != first.to_lowercase() && first != first.to_uppercase() {
+        return false;
+    }
+    let words: Vec<String> = text.split_whitespace().map(str::to_lowercase).collect();
+    let second = words.get(1).map_or("", String::as_str);
+    let has = |word: &str| words.iter().any(|found| found == word);
+    let is_object = |word: &str| {
+        const OBJECTS: &[&str] = &[
+            "aggregate",
+            "database",
+            "domain",
+            "extension",
+            "function",
+            "index",
+            "materialized",
+            "or",
+            "owned",
+            "policy",
+            "procedure",
+            "role",
+            "schema",
+            "sequence",
+            "system",
+            "table",
+            "temp",
+            "temporary",
+            "trigger",
+            "type",
+            "unique",
+            "unlogged",
+            "user",
+            "view",
+        ];
+        OBJECTS.contains(&word)
+    };
+    match first.to_lowercase().as_str() {
+        "select" => !second.is_empty(),
+        "insert" => second == "into",
+        "delete" => second == "from",
+        "update" => has("set"),
+        "with" => has("as") && has("select") || text.contains(" as ("),
+        "create" | "alter" | "drop" => is_object(second),
+        "truncate" | "listen" | "unlisten" | "notify" | "vacuum" | "analyze" => words.len() == 2,
+        "copy" => has("stdin") || has("stdout"),
+        "set" => has("=") || has("to") || second == "local",
+        _ => false,
+    }
+}
+
+/// Blanks `-- …` comments and keeps the lines.
+fn without_sql_comments(content: &str) -> String {
+    let code = |line: &str| line.split("--").next().unwrap_or_default().to_owned();
+    content.lines().map(code).collect::<Vec<_>>().join("\n")
+}
+
+fn is_word(character: char) -> bool {
+    character.is_alphanumeric() || character == '_'
+}
+
+/// Whether `word` stands in the text with no letter, digit or underscore on either side.
+fn contains_word(text: &str, word: &str) -> bool {
+    text.match_indices(word).any(|(start, _)| {
+        let before = text[..start].chars().next_back();
+        let after = text[start + word.len()..].chars().next();
+        // A word that ends in a sign, such as `println!` or `store::`, needs no end.
+        let is_open_end = !word.ends_with(is_word);
+        !before.is_some_and(is_word) && (is_open_end || !after.is_some_and(is_word))
+    })
+}
+
+/// Whether an absolute path into `folder` stands in the line; `site.example/…` is none.
+fn names_folder(line: &str, folder: &str) -> bool {
+    line.match_indices(folder).any(|(start, _)| {
+        let before = line[..start].chars().next_back();
+        !before.is_some_and(|before| is_word(before) || "./-}$~*".contains(before))
+    })
+}
+
+/// Whether a query reads a table or view of ours, and not only functions.
+fn reads_a_table(sql: &str) -> bool {
+    let words: Vec<&str> = sql.split_whitespace().collect();
+    words.windows(2).any(|pair| {
+        matches!(pair[0], "from" | "join" | "update" | "into" | "using")
+            && pair[1].starts_with("postrider.")
+            && !pair[1].contains('(')
+    })
+}
+
+/// The names after `Index:` or `Indexes:` in a comment, and the line; none after `Index: none`.
+fn named_indexes(content: &str) -> Option<(usize, Vec<String>)> {
+    numbered(content).find_map(|(number, line)| {
+        let (_, comment) = line.split_once("--")?;
+        let (_, names) =
+            comment.split_once("Index: ").or_else(|| comment.split_once("Indexes: "))?;
+        if names.starts_with("none, ") {
+            return Some((number, Vec::new()));
+        }
+        let names = names.split(['.', '(', ';']).next().unwrap_or_default().split(',');
+        Some((number, names.map(|name| name.trim().to_owned()).collect()))
+    })
+}
+
+/// Whether the migrations create the index, or the table whose primary key it is.
+fn is_index(migrations: &str, name: &str) -> bool {
+    let creates = |what: &str, name: &str| contains_word(migrations, &format!("{what} {name}"));
+    match name.strip_suffix("_pkey") {
+        Some(table) => creates("create table", &format!("postrider.{table}")),
+        None => {
+            creates("index", name)
+                || creates("index if not exists", name)
+                || creates("constraint", name)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

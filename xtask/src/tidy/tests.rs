@@ -1,0 +1,236 @@
+//! Each rule catches its violation and lets the right thing pass.
+
+use super::*;
+
+fn tree(files: &[(&str, &str)]) -> Tree {
+    files.iter().map(|(path, content)| ((*path).to_owned(), (*content).to_owned())).collect()
+}
+
+/// Checks one file by one rule; returns the lines with violations.
+fn lines(rule: Rule, path: &str, content: &str) -> Vec<usize> {
+    lines_in(rule, &[(path, content)])
+}
+
+fn lines_in(rule: Rule, files: &[(&str, &str)]) -> Vec<usize> {
+    let mut lines: Vec<_> = rule(&tree(files)).into_iter().map(|found| found.line).collect();
+    lines.sort_unstable();
+    lines.dedup();
+    lines
+}
+
+const NONE: [usize; 0] = [];
+
+#[test]
+fn io_in_the_core_is_caught() {
+    let path = "crates/postrider-core/src/decide.rs";
+    let bad = [
+        "use tokio::time;",
+        "let now = std::time::Instant::now();",
+        "let now = SystemTime::now();",
+        "use std::{fs, time::Duration};",
+        "let x = rand::random();",
+        "use std::net::TcpStream;",
+        "println!(\"x\")",
+    ];
+    for code in bad {
+        assert_eq!(lines(core_does_no_io, path, code), [1], "{code}");
+    }
+    let good = "// tokio\nuse std::net::IpAddr;\nlet operand = \"rand\";\nfn at(now: Instant) {}\n\
+                #[cfg(test)]\nmod tests {\n    fn a() { Instant::now() }\n}";
+    assert_eq!(lines(core_does_no_io, path, good), NONE);
+    assert_eq!(lines(core_does_no_io, "crates/postrider/src/a.rs", bad[0]), NONE);
+
+    let manifest = "crates/postrider-core/Cargo.toml";
+    assert_eq!(lines(core_does_no_io, manifest, "[dependencies]\ntokio = \"1\""), [2]);
+    assert_eq!(lines(core_does_no_io, manifest, "[dependencies]\nrand.workspace = true"), [2]);
+    assert_eq!(lines(core_does_no_io, manifest, "[dev-dependencies]\nfastrand = \"2\""), NONE);
+}
+
+#[test]
+fn a_transport_that_sees_the_store_is_caught() {
+    let path = "crates/postrider/src/transport/http.rs";
+    for code in ["use crate::store;", "use crate::store::Ledger;", "tokio_postgres::Client"] {
+        assert_eq!(lines(transports_never_see_the_store, path, code), [1], "{code}");
+    }
+    let good = "//! It never sees the store: `crate::store`.\nlet root_store = 1;";
+    assert_eq!(lines(transports_never_see_the_store, path, good), NONE);
+    let elsewhere = "crates/postrider/src/engine/flush.rs";
+    assert_eq!(lines(transports_never_see_the_store, elsewhere, "use crate::store;"), NONE);
+}
+
+#[test]
+fn sql_in_a_string_is_caught() {
+    let bad = [
+        "select 1",
+        "SELECT * FROM t",
+        "insert into t values (1)",
+        "\\n    update t set a = 1",
+        "delete from t",
+        "with x as (select 1) select from x",
+        "create table t ()",
+        "create or replace function f()",
+        "alter role x",
+        "drop index i",
+        "listen postrider",
+        "copy t from stdin binary",
+        "set local x = 1",
+        "set statement_timeout to 0",
+    ];
+    let good = [
+        "create an endpoint first",
+        "Select an endpoint",
+        "update the endpoint",
+        "with this option",
+        "delete",
+        "drop what waits",
+        "listen on this address",
+        "set aside",
+        "select",
+        "selected 3 of 4",
+        "",
+    ];
+    let path = "crates/postrider/src/engine/shard.rs";
+    for (texts, expected) in [(&bad[..], true), (&good[..], false)] {
+        for text in texts {
+            let text = text.replace("\\n", "\n");
+            let code = format!("f(\"{text}\");");
+            let is_caught = !lines(sql_stands_in_sql_files, path, &code).is_empty();
+            assert_eq!(is_caught, expected, "{text}");
+        }
+    }
+    let code = "f(\"select 1\")";
+    assert_eq!(lines(sql_stands_in_sql_files, "crates/postrider/src/a/tests.rs", code), NONE);
+    assert_eq!(lines(sql_stands_in_sql_files, "crates/postrider/tests/a.rs", code), NONE);
+    assert_eq!(lines(sql_stands_in_sql_files, "xtask/src/a.rs", code), NONE);
+    assert_eq!(lines(sql_stands_in_sql_files, path, "// \"select 1\""), NONE);
+}
+
+#[test]
+fn a_transport_named_elsewhere_is_caught() {
+    let list = (
+        "crates/postrider/src/transport/mod.rs",
+        "pub mod config;\npub mod http;\n[http::PROTOCOL]; \"http\"",
+    );
+    let cases = [
+        ("crates/postrider/src/engine/deliver.rs", "use crate::transport::http::Http;", 1),
+        ("crates/postrider/src/engine/deliver.rs", "use crate::transport::{open, http};", 1),
+        ("crates/postrider/src/engine/deliver.rs", "if protocol == \"http\" {}", 1),
+        ("crates/postrider-core/src/classify.rs", "if protocol == \"http\" {}", 1),
+        ("crates/postrider/src/transport/shared.rs", "use super::http::Pool;", 1),
+        ("crates/postrider/src/transport/http.rs", "f(\"http\"); super::http::x();", 0),
+        ("crates/postrider/src/transport/http/body.rs", "f(\"http\"); transport::http", 0),
+        ("crates/postrider/src/api/serve.rs", "use hyper::http::Uri; f(\"http://x\")", 0),
+        ("crates/postrider/src/engine/deliver.rs", "use crate::transport::config;", 0),
+        ("crates/postrider/src/transport/config.rs", "if scheme == \"http\" {}", 0),
+        ("crates/postrider/src/transport/config.rs", "if protocol == \"http\" {}", 1),
+        ("crates/postrider/src/transport/tests.rs", "super::http::x(\"http\")", 0),
+    ];
+    for (path, code, expected) in cases {
+        let found = lines_in(only_its_own_file_names_a_transport, &[list, (path, code)]);
+        assert_eq!(found.len(), expected, "{path}: {code}");
+    }
+}
+
+#[test]
+fn a_flush_outside_the_ledger_is_caught() {
+    let bad = [
+        "include_str!(\"../../../../sql/queries/flush.sql\")",
+        "query(\"call postrider.flush($1)\")",
+    ];
+    for code in bad {
+        let elsewhere = "crates/postrider/src/engine/flush.rs";
+        assert_eq!(lines(only_the_ledger_flushes, elsewhere, code), [1]);
+        assert_eq!(lines(only_the_ledger_flushes, LEDGER, code), NONE);
+    }
+    let other = "include_str!(\"../../../../sql/queries/end_stale_flushes.sql\")";
+    assert_eq!(lines(only_the_ledger_flushes, "crates/postrider/src/store/a.rs", other), NONE);
+}
+
+#[test]
+fn a_migration_that_calls_a_function_of_ours_is_caught() {
+    let check = |migration: &str| {
+        let function = ("sql/functions/send.sql", "");
+        lines_in(
+            migrations_call_no_function_of_ours,
+            &[function, ("sql/migrations/0002_x.sql", migration)],
+        )
+    };
+    assert_eq!(check("select 1;\nselect postrider.send('a');"), [2]);
+    assert_eq!(check("create trigger t after insert execute function postrider.send();"), [1]);
+    assert_eq!(check("-- postrider.send() writes here\ncreate table postrider.send_log ();"), NONE);
+    assert_eq!(check("select postrider.resend(1);"), NONE);
+}
+
+#[test]
+fn a_file_with_another_or_a_second_function_is_caught() {
+    let path = "sql/functions/send.sql";
+    let send = "-- comment\ncreate or replace function postrider.send(a text)\nreturns bigint;\n";
+    let other = "create or replace function postrider.other()\n";
+    assert_eq!(lines(one_function_per_file, path, send), NONE);
+    assert_eq!(lines(one_function_per_file, path, other), [1]);
+    assert_eq!(lines(one_function_per_file, path, &format!("{send}{other}")), [4]);
+    assert_eq!(lines(one_function_per_file, path, "create function postrider.send()"), [1]);
+}
+
+#[test]
+fn a_module_without_a_purpose_is_caught() {
+    assert_eq!(lines(modules_begin_with_their_purpose, "crates/a/src/b.rs", "use x;"), [1]);
+    assert_eq!(lines(modules_begin_with_their_purpose, "xtask/src/b.rs", "// For x.\n"), [1]);
+    assert_eq!(lines(modules_begin_with_their_purpose, "xtask/src/b.rs", "//! For x.\n"), NONE);
+    assert_eq!(lines(modules_begin_with_their_purpose, "crates/a/src/b/tests.rs", "use x;"), NONE);
+}
+
+#[test]
+fn the_name_of_a_machine_is_caught() {
+    let bad = [
+        concat!("cd /wo", "rk/main"),
+        concat!("\"/ro", "ot/.cargo\""),
+        concat!("path=/ho", "me/me/x"),
+        concat!("https://index.crates", ".io/x"),
+        concat!("registry.npmjs", ".org"),
+    ];
+    for text in bad {
+        assert_eq!(lines(nothing_names_a_machine, "docs/a.md", &format!("ok\n{text}")), [2]);
+        assert_eq!(lines(nothing_names_a_machine, "Cargo.lock", text), NONE);
+    }
+    let good = ["https://example.org/work/", "framework/work/x", "$HOME/home/", "/var/lib/x"];
+    for text in good {
+        assert_eq!(lines(nothing_names_a_machine, "docs/a.md", text), NONE, "{text}");
+    }
+}
+
+#[test]
+fn a_query_without_an_index_or_with_one_that_is_not_there_is_caught() {
+    let check = |query: &str| {
+        let migration = (
+            "sql/migrations/0001_x.sql",
+            "create table postrider.message (id bigint primary key);\n\
+             create unique index message_lane_id on postrider.message (lane, id);\n\
+             create index x on postrider.message (id);",
+        );
+        lines_in(queries_name_their_index, &[migration, ("sql/queries/page.sql", query)])
+    };
+    let read = "select m.id\nfrom postrider.message m;";
+    let cases = [
+        (read.to_owned(), true),
+        (format!("-- Index: message_lane_id.\n{read}"), false),
+        (format!("-- Reads. Index: message_lane_id (for all).\n{read}"), false),
+        (format!("-- Indexes: x, message_pkey.\n{read}"), false),
+        (format!("-- Index: gone.\n{read}"), true),
+        (format!("-- Index: message_lane.\n{read}"), true),
+        (format!("-- Index: other_pkey.\n{read}"), true),
+        (format!("-- Index: none, the table holds 20 rows.\n{read}"), false),
+        ("select *\nfrom postrider.flush(\n    $1\n);".to_owned(), false),
+        ("-- from postrider.message\nselect 1".to_owned(), false),
+    ];
+    for (query, is_caught) in cases {
+        assert_eq!(!check(&query).is_empty(), is_caught, "{query}");
+    }
+}
+
+#[test]
+fn all_rules_are_run_and_findings_name_the_place() {
+    let found = check_tree(&tree(&[("xtask/src/a.rs", "use x;\n")]));
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].to_string(), "xtask/src/a.rs:1: the first line is not a `//!` comment");
+}
