@@ -1,0 +1,301 @@
+//! `postrider endpoint`
+
+use std::{collections::HashMap, fs};
+
+use clap::Subcommand;
+use serde_json::{Map, Value, json};
+use tokio_postgres::{Client, GenericClient};
+
+use super::{Context, Failure, json_rows};
+
+const ENDPOINTS: &str = include_str!("../../../../sql/queries/endpoints.sql");
+const TRANSPORT_OPTIONS: &str = include_str!("../../../../sql/queries/transport_options.sql");
+const CREATE_ENDPOINT: &str = include_str!("../../../../sql/queries/create_endpoint.sql");
+const ALTER_ENDPOINT: &str = include_str!("../../../../sql/queries/alter_endpoint.sql");
+const SET_RETRY_POLICY: &str = include_str!("../../../../sql/queries/set_retry_policy.sql");
+const DROP_ENDPOINT: &str = include_str!("../../../../sql/queries/drop_endpoint.sql");
+const ENABLE_ENDPOINT: &str = include_str!("../../../../sql/queries/enable_endpoint.sql");
+const DISABLE_ENDPOINT: &str = include_str!("../../../../sql/queries/disable_endpoint.sql");
+
+/// Show, create and change the places that messages go to
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  postrider endpoint create orders --protocol http --set url=https://example.com/hook
+  postrider endpoint create orders --protocol http --set url=https://example.com/hook \\
+      --set headers.x-tenant=acme --retry-policy '{\"max_retries\": 20, \"base_delay_seconds\": 5}'
+  postrider endpoint alter orders --set timeout_seconds=5 --unset headers
+  postrider endpoint disable orders
+  postrider endpoint list --json")]
+pub struct Endpoint {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Show all endpoints
+    List,
+    /// Show one endpoint; values of secret options are not shown
+    Show { name: String },
+    /// Make an endpoint
+    Create {
+        name: String,
+        /// How messages get there, such as http
+        #[arg(long)]
+        protocol: String,
+        #[command(flatten)]
+        change: Change,
+    },
+    /// Change an endpoint's config or retry policy
+    ///
+    /// --set and --unset change single options, --config replaces all of them. Secret options that
+    /// are not mentioned stay.
+    Alter {
+        name: String,
+        #[command(flatten)]
+        change: Change,
+        /// Take an option away; can be given more than once
+        #[arg(long, value_name = "OPTION", conflicts_with = "config_json")]
+        unset: Vec<String>,
+    },
+    /// Remove an endpoint
+    Drop {
+        name: String,
+        /// Move messages that wait for it to the dead letter queue
+        #[arg(long)]
+        force: bool,
+    },
+    /// Let messages go to an endpoint again
+    Enable { name: String },
+    /// Stop deliveries to an endpoint; what waits keeps waiting
+    Disable { name: String },
+}
+
+#[derive(Debug, clap::Args)]
+struct Change {
+    /// An option of the protocol; can be given more than once. `map.key=value` sets one entry of an
+    /// option that is a map, such as headers
+    #[arg(long, value_name = "OPTION=VALUE", conflicts_with = "config_json")]
+    set: Vec<String>,
+    /// An option whose value stands in a file, for secrets
+    #[arg(long, value_name = "OPTION=FILE", conflicts_with = "config_json")]
+    set_file: Vec<String>,
+    /// The whole config, as JSON
+    #[arg(long = "config-json", value_name = "JSON")]
+    config_json: Option<String>,
+    /// The retry policy, as JSON; `null` makes the settings apply
+    #[arg(long, value_name = "JSON")]
+    retry_policy: Option<String>,
+}
+
+impl Endpoint {
+    pub async fn run(&self, context: &Context) -> Result<(), Failure> {
+        let mut client = context.connect().await?.client;
+        let output = context.output;
+        match &self.action {
+            Action::List => {
+                let rows = json_rows(&client, ENDPOINTS, &[&None::<&str>]).await?;
+                let columns = ["name", "protocol", "enabled", "config", "retry_policy"];
+                output.list(&rows, &columns, "There are no endpoints.");
+            }
+            Action::Show { name } => output.object(&find(&client, name).await?),
+            Action::Create { name, protocol, change } => {
+                let id = create(&mut client, name, protocol, change).await?;
+                let object = json!({ "id": id, "name": name });
+                output.done(&object, &format!("Endpoint {name} is created."));
+            }
+            Action::Alter { name, change, unset } => {
+                alter(&mut client, name, change, unset).await?;
+                output.done(&find(&client, name).await?, &format!("Endpoint {name} is altered."));
+            }
+            Action::Drop { name, force } => {
+                client.query_one(DROP_ENDPOINT, &[name, force]).await?;
+                let object = json!({ "name": name, "dropped": true });
+                output.done(&object, &format!("Endpoint {name} is dropped."));
+            }
+            Action::Enable { name } => {
+                let is_new: bool = client.query_one(ENABLE_ENDPOINT, &[name]).await?.get(0);
+                let object = json!({ "name": name, "enabled": true, "changed": is_new });
+                output.done(&object, &format!("Endpoint {name} is enabled."));
+            }
+            Action::Disable { name } => {
+                let is_new: bool = client.query_one(DISABLE_ENDPOINT, &[name]).await?.get(0);
+                let object = json!({ "name": name, "enabled": false, "changed": is_new });
+                output.done(&object, &format!("Endpoint {name} is disabled."));
+            }
+        }
+        Ok(())
+    }
+}
+
+async fn find(client: &Client, name: &str) -> Result<Value, Failure> {
+    let rows = json_rows(client, ENDPOINTS, &[&Some(name)]).await?;
+    let missing = || Failure::Failed(format!("Endpoint '{name}' does not exist"));
+    rows.into_iter().next().ok_or_else(missing)
+}
+
+async fn create(
+    client: &mut Client,
+    name: &str,
+    protocol: &str,
+    change: &Change,
+) -> Result<i64, Failure> {
+    let transaction = client.transaction().await?;
+    let options = transport_options(&transaction, protocol).await?;
+    let config = change.apply(Map::new(), &options)?.to_string();
+    let row = transaction.query_one(CREATE_ENDPOINT, &[&name, &protocol, &config]).await?;
+    if let Some(policy) = &change.retry_policy {
+        check_json("--retry-policy", policy)?;
+        transaction.execute(SET_RETRY_POLICY, &[&name, policy]).await?;
+    }
+    transaction.commit().await?;
+    Ok(row.get(0))
+}
+
+async fn alter(
+    client: &mut Client,
+    name: &str,
+    change: &Change,
+    unset: &[String],
+) -> Result<(), Failure> {
+    let is_config_changed = change.config_json.is_some()
+        || !(change.set.is_empty() && change.set_file.is_empty() && unset.is_empty());
+    if !is_config_changed && change.retry_policy.is_none() {
+        let text = "nothing to change: give --set, --unset, --config-json or --retry-policy";
+        return Err(Failure::Usage(text.to_owned()));
+    }
+    let endpoint = find(client, name).await?;
+    let transaction = client.transaction().await?;
+    if is_config_changed {
+        let protocol = endpoint["protocol"].as_str().unwrap_or_default();
+        let options = transport_options(&transaction, protocol).await?;
+        let mut config = endpoint["config"].as_object().cloned().unwrap_or_default();
+        change.check_entries(&options)?;
+        for option in unset {
+            // A secret is not in what we can see: null takes it away.
+            if config.remove(option).is_none() {
+                config.insert(option.clone(), Value::Null);
+            }
+        }
+        let config = change.apply(config, &options)?.to_string();
+        transaction.query_one(ALTER_ENDPOINT, &[&name, &config]).await?;
+    }
+    if let Some(policy) = &change.retry_policy {
+        check_json("--retry-policy", policy)?;
+        transaction.execute(SET_RETRY_POLICY, &[&name, policy]).await?;
+    }
+    Ok(transaction.commit().await?)
+}
+
+/// An option of a protocol.
+struct TransportOption {
+    kind: String,
+    is_secret: bool,
+}
+
+/// The options of a protocol, by name.
+type TransportOptions = HashMap<String, TransportOption>;
+
+async fn transport_options(
+    client: &impl GenericClient,
+    protocol: &str,
+) -> Result<TransportOptions, Failure> {
+    let rows = client.query(TRANSPORT_OPTIONS, &[&protocol]).await?;
+    let option = |row: &tokio_postgres::Row| {
+        (row.get(0), TransportOption { kind: row.get(1), is_secret: row.get(2) })
+    };
+    Ok(rows.iter().map(option).collect())
+}
+
+impl Change {
+    /// A secret map cannot be read, so one entry of it cannot be changed without losing the others.
+    fn check_entries(&self, options: &TransportOptions) -> Result<(), Failure> {
+        for assignment in self.set.iter().chain(&self.set_file) {
+            let name = assignment.split_once('=').map_or("", |(name, _)| name);
+            if let Some((map, _)) = name.split_once('.')
+                && options.get(map).is_some_and(|option| option.is_secret)
+            {
+                return Err(Failure::Usage(format!(
+                    "{name}: {map} is secret and can only be replaced as a whole: --set {map}='{{…}}'"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// Changes a config. What is not valid is left for the database to refuse, in its words.
+    fn apply(
+        &self,
+        mut config: Map<String, Value>,
+        options: &TransportOptions,
+    ) -> Result<Value, Failure> {
+        if let Some(text) = &self.config_json {
+            return check_json("--config-json", text);
+        }
+        for assignment in &self.set {
+            let (name, value) = split("--set", assignment)?;
+            set(&mut config, options, name, value);
+        }
+        for assignment in &self.set_file {
+            let (name, path) = split("--set-file", assignment)?;
+            let text = fs::read_to_string(path)
+                .map_err(|error| Failure::Usage(format!("--set-file {name}: {path}: {error}")))?;
+            set(&mut config, options, name, text.trim_end_matches(['\r', '\n']));
+        }
+        Ok(Value::Object(config))
+    }
+}
+
+fn split<'a>(flag: &str, assignment: &'a str) -> Result<(&'a str, &'a str), Failure> {
+    let wrong = || Failure::Usage(format!("{flag} {assignment}: expected OPTION=VALUE"));
+    assignment.split_once('=').ok_or_else(wrong)
+}
+
+fn set(config: &mut Map<String, Value>, options: &TransportOptions, name: &str, text: &str) {
+    let is_map = |option: &TransportOption| option.kind == "map" || option.kind == "headers";
+    let entry = name.split_once('.').filter(|(map, _)| options.get(*map).is_some_and(is_map));
+    if let Some((map, key)) = entry {
+        let map = config.entry(map).or_insert_with(|| json!({}));
+        if let Some(map) = map.as_object_mut() {
+            map.insert(key.to_owned(), text.into());
+        }
+        return;
+    }
+    let parsed = match options.get(name).map(|option| option.kind.as_str()) {
+        Some("integer" | "boolean" | "map" | "headers") => serde_json::from_str(text).ok(),
+        _ => None,
+    };
+    config.insert(name.to_owned(), parsed.unwrap_or_else(|| text.into()));
+}
+
+fn check_json(flag: &str, text: &str) -> Result<Value, Failure> {
+    serde_json::from_str(text).map_err(|error| Failure::Usage(format!("{flag}: {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_typed_by_the_protocol() {
+        let options = [("timeout", "integer"), ("headers", "headers"), ("url", "url")];
+        let option = |kind: &str| TransportOption { kind: kind.to_owned(), is_secret: false };
+        let options = options.map(|(name, kind)| (name.to_owned(), option(kind))).into();
+        let mut config = Map::new();
+        for (name, text) in [
+            ("url", "5"),
+            ("timeout", "5"),
+            ("headers", r#"{"a": "b"}"#),
+            ("headers.c.d", "e=f"),
+            ("unknown.key", "7"),
+        ] {
+            set(&mut config, &options, name, text);
+        }
+        set(&mut config, &options, "timeout", "soon");
+        let expected = json!({
+            "url": "5", "timeout": "soon", "headers": {"a": "b", "c.d": "e=f"}, "unknown.key": "7"
+        });
+        assert_eq!(Value::Object(config), expected);
+    }
+}

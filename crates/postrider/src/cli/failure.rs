@@ -1,0 +1,135 @@
+//! Why a command failed, and the exit code that follows.
+
+use std::{error::Error, process::ExitCode};
+
+use tokio_postgres::error::SqlState;
+
+use crate::{
+    config::ConfigError,
+    engine::ServeError,
+    store::{
+        StoreError,
+        connect::{ConnectError, error_text},
+        migrate::MigrateError,
+    },
+};
+
+/// Why a command failed; the text is for the user.
+#[derive(Debug)]
+pub enum Failure {
+    /// It was asked for and could not be done.
+    Failed(String),
+    /// The arguments or the configuration are wrong.
+    Usage(String),
+    /// The database cannot be reached, or has not the schema of this version.
+    Database(String),
+}
+
+impl Failure {
+    /// The code of the process: 1, 2 or 3.
+    pub fn exit_code(&self) -> ExitCode {
+        ExitCode::from(match self {
+            Self::Failed(_) => 1,
+            Self::Usage(_) => 2,
+            Self::Database(_) => 3,
+        })
+    }
+
+    /// What happened.
+    pub fn text(&self) -> &str {
+        match self {
+            Self::Failed(text) | Self::Usage(text) | Self::Database(text) => text,
+        }
+    }
+}
+
+/// An error and its causes, in one line.
+fn chain(error: &(dyn Error + 'static)) -> String {
+    let mut text = String::new();
+    let mut cause = Some(error);
+    while let Some(error) = cause {
+        if !text.is_empty() {
+            text.push_str(": ");
+        }
+        if let Some(error) = error.downcast_ref::<tokio_postgres::Error>() {
+            // It knows its own causes.
+            text.push_str(&error_text(error));
+            break;
+        }
+        text.push_str(&error.to_string());
+        cause = error.source();
+    }
+    text
+}
+
+impl From<ConfigError> for Failure {
+    fn from(error: ConfigError) -> Self {
+        Self::Usage(chain(&error))
+    }
+}
+
+impl From<ConnectError> for Failure {
+    fn from(error: ConnectError) -> Self {
+        let text = chain(&error);
+        if error.is_configuration() { Self::Usage(text) } else { Self::Database(text) }
+    }
+}
+
+impl From<ServeError> for Failure {
+    fn from(error: ServeError) -> Self {
+        match error {
+            ServeError::Connect(error) => error.into(),
+            ServeError::Schema(error) => Self::Database(chain(&error)),
+            ServeError::Store(error @ StoreError::Standby) => Self::Database(chain(&error)),
+            ServeError::Store(error) => Self::Failed(chain(&error)),
+        }
+    }
+}
+
+impl From<MigrateError> for Failure {
+    fn from(error: MigrateError) -> Self {
+        let MigrateError::Step { path, source } = &error else {
+            return Self::Failed(chain(&error));
+        };
+        // What begin.sql, finish.sql and the wrapper of a migration raise is written for people.
+        let is_refusal = source.code().is_some_and(|code| {
+            let ours = [
+                SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
+                SqlState::FEATURE_NOT_SUPPORTED,
+                SqlState::INSUFFICIENT_PRIVILEGE,
+                SqlState::INVALID_PARAMETER_VALUE,
+                SqlState::READ_ONLY_SQL_TRANSACTION,
+            ];
+            ours.contains(code)
+        });
+        let is_ours = path.starts_with("install/") || path.starts_with("migrations/");
+        match source.as_db_error() {
+            Some(_) if is_refusal && is_ours => Self::Failed(error_text(source)),
+            Some(_) => Self::Failed(chain(&error)),
+            None => Self::Database(chain(&error)),
+        }
+    }
+}
+
+impl From<tokio_postgres::Error> for Failure {
+    fn from(error: tokio_postgres::Error) -> Self {
+        let schema_is_wrong = [
+            SqlState::INVALID_SCHEMA_NAME,
+            SqlState::UNDEFINED_TABLE,
+            SqlState::UNDEFINED_COLUMN,
+            SqlState::UNDEFINED_FUNCTION,
+        ];
+        match error.code() {
+            Some(code) if schema_is_wrong.contains(code) => Self::Database(format!(
+                "the schema \"postrider\" is missing or not of this version ({}); run `postrider \
+                 migrate`",
+                error_text(&error)
+            )),
+            Some(_) => Self::Failed(error_text(&error)),
+            None if error.is_closed() => {
+                Self::Database("the connection to the database was lost".to_owned())
+            }
+            None => Self::Failed(error_text(&error)),
+        }
+    }
+}

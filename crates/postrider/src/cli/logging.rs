@@ -1,0 +1,17 @@
+//! The log of the process: standard error, text or JSON.
+
+use std::io;
+
+use tracing_subscriber::EnvFilter;
+
+use crate::config::LogFormat;
+
+/// Starts logging. `level` has been checked by [`crate::config`].
+pub fn start(format: LogFormat, level: &str) {
+    let filter = EnvFilter::new(level);
+    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr);
+    match format {
+        LogFormat::Text => builder.with_target(false).init(),
+        LogFormat::Json => builder.json().flatten_event(true).init(),
+    }
+}

@@ -1,0 +1,147 @@
+//! The command line: understands arguments, calls the library, and shows what came of it.
+//!
+//! Results go to standard output, as tables for people or with `--json` for programs; errors,
+//! notices and logs go to standard error. Exit codes: 0 it worked, 1 it did not, 2 the arguments or
+//! the configuration are wrong, 3 the database cannot be reached or has not the right schema.
+
+mod dead_letter;
+mod endpoint;
+mod failure;
+mod logging;
+mod migrate;
+mod output;
+mod send;
+mod serve;
+mod setting;
+mod status;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use failure::Failure;
+use output::Output;
+use serde_json::Value;
+use tokio_postgres::{Client, types::ToSql};
+
+use crate::{
+    config::{Config, Flags, ServeFlags},
+    store::connect::{Connector, Session},
+};
+
+/// What `pg_stat_activity` shows while a command runs.
+const APPLICATION_NAME: &str = "postrider command line";
+
+/// Reliable message delivery for applications that live on PostgreSQL.
+///
+/// Applications send messages in SQL, inside their own transactions; `postrider serve` delivers them.
+#[derive(Debug, Parser)]
+#[command(name = "postrider", version, max_term_width = 100, after_help = EXAMPLES)]
+struct Arguments {
+    #[command(flatten)]
+    flags: Flags,
+    /// Print results as JSON
+    #[arg(long, global = true, help_heading = "Options of every command")]
+    json: bool,
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXAMPLES: &str = "\
+First steps:
+  export DATABASE_URL=postgres://shop@localhost/shop
+  postrider migrate
+  postrider endpoint create orders --protocol http --set url=https://example.com/hook
+  postrider send orders '{\"order\": 1}'
+  postrider serve
+
+Exit codes: 0 it worked; 1 it did not; 2 wrong arguments or configuration; 3 the database cannot be
+reached, or its schema is missing or of another version.";
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Migrate(migrate::Migrate),
+    Serve(serve::Serve),
+    Send(send::Send),
+    Endpoint(endpoint::Endpoint),
+    Setting(setting::Setting),
+    Status(status::Status),
+    #[command(alias = "dead-letter")]
+    Dlq(dead_letter::DeadLetter),
+}
+
+/// What every command gets.
+struct Context {
+    config: Config,
+    output: Output,
+}
+
+/// Runs the command that the arguments of this process ask for.
+pub fn run() -> ExitCode {
+    let Arguments { flags, json, command } = Arguments::parse();
+    let output = Output::new(json);
+    match execute(flags, output, command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            output.failure(&failure);
+            failure.exit_code()
+        }
+    }
+}
+
+fn execute(flags: Flags, output: Output, command: Command) -> Result<(), Failure> {
+    // Printing the script needs no database.
+    if let Command::Migrate(migrate) = &command
+        && migrate.print
+    {
+        return migrate.print_script(output);
+    }
+    let serve_flags = match &command {
+        Command::Serve(serve) => serve.flags.clone(),
+        _ => ServeFlags::default(),
+    };
+    let variables = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    let config = Config::load(&flags, &serve_flags, variables)?;
+    logging::start(config.log_format, &config.log_level);
+
+    let runtime = match &command {
+        Command::Serve(_) => tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(config.serve.threads)
+            .thread_name("postrider")
+            .enable_all()
+            .build(),
+        _ => tokio::runtime::Builder::new_current_thread().enable_all().build(),
+    };
+    let runtime = runtime
+        .map_err(|error| Failure::Failed(format!("could not start the runtime: {error}")))?;
+    let context = Context { config, output };
+    runtime.block_on(async {
+        match command {
+            Command::Migrate(migrate) => migrate.run(&context).await,
+            Command::Serve(serve) => serve.run(&context).await,
+            Command::Send(send) => send.run(&context).await,
+            Command::Endpoint(endpoint) => endpoint.run(&context).await,
+            Command::Setting(setting) => setting.run(&context).await,
+            Command::Status(status) => status.run(&context).await,
+            Command::Dlq(dead_letter) => dead_letter.run(&context).await,
+        }
+    })
+}
+
+impl Context {
+    async fn connect(&self) -> Result<Session, Failure> {
+        let Config { database_url, database_ca_file, .. } = &self.config;
+        let connector = Connector::new(database_url, database_ca_file.as_deref(), APPLICATION_NAME);
+        Ok(connector?.connect().await?)
+    }
+}
+
+/// Runs a query whose rows are one JSON value each.
+async fn json_rows(
+    client: &Client,
+    query: &str,
+    parameters: &[&(dyn ToSql + Sync)],
+) -> Result<Vec<Value>, Failure> {
+    let rows = client.query(query, parameters).await?;
+    Ok(rows.iter().map(|row| row.get(0)).collect())
+}

@@ -1,0 +1,448 @@
+//! The settings of the process: flags before environment before file.
+//!
+//! The environment has `POSTRIDER_` and the field's name in capitals, and `DATABASE_URL`; the file is
+//! TOML with the fields' names as keys (`--config` or `POSTRIDER_CONFIG`). Whatever is wrong is
+//! reported with the field's name, the rule and the bound.
+//!
+//! What all dispatchers of a database share (timeouts of HTTP, the lease, …) is not here but in the
+//! table `postrider.setting`.
+
+use std::{
+    collections::HashMap,
+    fs,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use serde::Deserialize;
+use tracing_subscriber::EnvFilter;
+
+use crate::store::connect::DatabaseUrl;
+
+/// The most threads that can be asked for.
+const THREADS_MAX: i64 = 1_024;
+
+/// The settings of a process that talks to a database.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// `database_url`: where the database is, as a URL or as keywords. Required. Also taken from
+    /// `DATABASE_URL`, and from the file named by `POSTRIDER_DATABASE_URL_FILE` or by the key
+    /// `database_url_file`, for secrets that are mounted as files.
+    pub database_url: DatabaseUrl,
+    /// `database_ca_file`: certificate authorities (PEM) that are trusted for the database besides
+    /// those of the system and of Mozilla. Naming one also turns the check of the certificate on
+    /// where `sslmode` is `prefer`.
+    pub database_ca_file: Option<PathBuf>,
+    /// `log_format`: `text` (default) or `json`.
+    pub log_format: LogFormat,
+    /// `log_level`: `error`, `warn`, `info` (default), `debug`, `trace`, or a filter such as
+    /// `info,postrider::engine=debug`.
+    pub log_level: String,
+    /// What only `postrider serve` uses.
+    pub serve: ServeConfig,
+}
+
+/// The settings of a dispatcher.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServeConfig {
+    /// `shutdown_grace_seconds` (30; 0 to 3600): how long a stopping dispatcher waits for what is in
+    /// flight.
+    pub shutdown_grace: Duration,
+    /// `max_in_flight` (1024; 1 to 65536): how many deliveries are under way at a time, over all
+    /// endpoints.
+    pub max_in_flight: usize,
+    /// `max_buffered_messages` (8192; 64 to 1000000): how many messages are held in memory.
+    pub max_buffered_messages: usize,
+    /// `flush_interval_ms` (5; 1 to 1000): how long a result waits for others to be recorded with.
+    pub flush_interval: Duration,
+    /// `poll_interval_ms` (50; 1 to 10000): the longest pause between two looks into the log while
+    /// messages are being sent. While none are, the dispatcher is woken.
+    pub poll_interval: Duration,
+    /// `threads` (one per core; 1 to 1024): how many threads deliver.
+    pub threads: usize,
+}
+
+/// How log lines are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum LogFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+/// What the command line says. A flag that is absent leaves the word to the environment and the
+/// file.
+#[derive(Debug, Clone, Default, clap::Args)]
+#[command(next_help_heading = "Options of every command")]
+pub struct Flags {
+    /// Read settings from this TOML file [env: POSTRIDER_CONFIG]
+    #[arg(long, global = true, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// The database: postgres://user@host:port/database [env: DATABASE_URL or
+    /// POSTRIDER_DATABASE_URL]
+    ///
+    /// Everybody on the machine can see the arguments of a process: put a password into the
+    /// environment, into the file, or into a file named by POSTRIDER_DATABASE_URL_FILE.
+    #[arg(long, global = true, value_name = "URL")]
+    pub database_url: Option<String>,
+    /// Trust the certificate authorities in this PEM file too [env: POSTRIDER_DATABASE_CA_FILE]
+    #[arg(long, global = true, value_name = "FILE")]
+    pub database_ca_file: Option<PathBuf>,
+    /// How to log: text or json [env: POSTRIDER_LOG_FORMAT]
+    #[arg(long, global = true, value_name = "FORMAT")]
+    pub log_format: Option<String>,
+    /// What to log: error, warn, info, debug, trace, or a filter [env: POSTRIDER_LOG_LEVEL]
+    #[arg(long, global = true, value_name = "LEVEL")]
+    pub log_level: Option<String>,
+}
+
+/// What the command line of `postrider serve` says on top.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub struct ServeFlags {
+    /// How long to wait for what is in flight when stopping: 0 to 3600, by default 30 [env:
+    /// POSTRIDER_SHUTDOWN_GRACE_SECONDS]
+    #[arg(long, value_name = "SECONDS")]
+    pub shutdown_grace_seconds: Option<i64>,
+    /// How many deliveries may be under way at a time: 1 to 65536, by default 1024 [env:
+    /// POSTRIDER_MAX_IN_FLIGHT]
+    #[arg(long, value_name = "COUNT")]
+    pub max_in_flight: Option<i64>,
+    /// How many messages may be held in memory: 64 to 1000000, by default 8192 [env:
+    /// POSTRIDER_MAX_BUFFERED_MESSAGES]
+    #[arg(long, value_name = "COUNT")]
+    pub max_buffered_messages: Option<i64>,
+    /// How long a result waits for others to be recorded with: 1 to 1000, by default 5 [env:
+    /// POSTRIDER_FLUSH_INTERVAL_MS]
+    #[arg(long, value_name = "MS")]
+    pub flush_interval_ms: Option<i64>,
+    /// The longest pause between two looks into the log while messages are being sent: 1 to 10000,
+    /// by default 50 [env: POSTRIDER_POLL_INTERVAL_MS]
+    #[arg(long, value_name = "MS")]
+    pub poll_interval_ms: Option<i64>,
+    /// How many threads deliver: by default one per core [env: POSTRIDER_THREADS]
+    #[arg(long, value_name = "COUNT")]
+    pub threads: Option<i64>,
+}
+
+/// Why the settings cannot be used. The text names the field.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// A field that is required is nowhere.
+    #[error(
+        "database_url is required: pass --database-url, or set DATABASE_URL, or write it into the \
+         file given by --config"
+    )]
+    NoDatabase,
+    /// A value that its field cannot have.
+    #[error("{field} must be {rule}, got {value}")]
+    Invalid {
+        /// The field.
+        field: &'static str,
+        /// What it must be, with the bounds.
+        rule: String,
+        /// What it is.
+        value: String,
+    },
+    /// A file cannot be read.
+    #[error("{field}: {} cannot be read: {reason}", path.display())]
+    Unreadable {
+        /// The field that names the file.
+        field: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// The file is not TOML, has a key that is not known, or a value of the wrong type.
+    #[error("configuration: {0}")]
+    Malformed(#[from] config::ConfigError),
+}
+
+/// The fields as they are written, before they are checked.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    database_url: Option<String>,
+    database_url_file: Option<PathBuf>,
+    database_ca_file: Option<PathBuf>,
+    log_format: Option<String>,
+    log_level: Option<String>,
+    shutdown_grace_seconds: Option<i64>,
+    max_in_flight: Option<i64>,
+    max_buffered_messages: Option<i64>,
+    flush_interval_ms: Option<i64>,
+    poll_interval_ms: Option<i64>,
+    threads: Option<i64>,
+}
+
+/// The fields that the environment may set, as `POSTRIDER_` and the name in capitals. Others with
+/// that beginning are somebody else's.
+const FIELDS: [&str; 11] = [
+    "database_url",
+    "database_url_file",
+    "database_ca_file",
+    "log_format",
+    "log_level",
+    "shutdown_grace_seconds",
+    "max_in_flight",
+    "max_buffered_messages",
+    "flush_interval_ms",
+    "poll_interval_ms",
+    "threads",
+];
+
+impl Config {
+    /// Puts flags, environment and file together and checks every field.
+    ///
+    /// # Errors
+    ///
+    /// The first field that is wrong.
+    pub fn load(
+        flags: &Flags,
+        serve: &ServeFlags,
+        environment: impl IntoIterator<Item = (String, String)>,
+    ) -> Result<Self, ConfigError> {
+        // An empty variable is how many tools write one that is not set.
+        let environment: HashMap<_, _> =
+            environment.into_iter().filter(|(_, value)| !value.is_empty()).collect();
+        let file = flags.config.clone();
+        let file = file.or_else(|| environment.get("POSTRIDER_CONFIG").map(PathBuf::from));
+        let from_file = file.as_deref().map(read_file).transpose()?.unwrap_or_default();
+        let from_environment = read_environment(&environment)?;
+        let from_flags = Written {
+            database_url: flags.database_url.clone(),
+            database_url_file: None,
+            database_ca_file: flags.database_ca_file.clone(),
+            log_format: flags.log_format.clone(),
+            log_level: flags.log_level.clone(),
+            shutdown_grace_seconds: serve.shutdown_grace_seconds,
+            max_in_flight: serve.max_in_flight,
+            max_buffered_messages: serve.max_buffered_messages,
+            flush_interval_ms: serve.flush_interval_ms,
+            poll_interval_ms: serve.poll_interval_ms,
+            threads: serve.threads,
+        };
+        from_flags.or(from_environment).or(from_file).check()
+    }
+}
+
+fn read_file(path: &Path) -> Result<Written, ConfigError> {
+    let text = fs::read_to_string(path).map_err(|error| ConfigError::Unreadable {
+        field: "config",
+        path: path.to_owned(),
+        reason: error.to_string(),
+    })?;
+    let source = config::File::from_str(&text, config::FileFormat::Toml);
+    let written = config::Config::builder().add_source(source).build()?;
+    written.try_deserialize().map_err(|error| {
+        ConfigError::Malformed(config::ConfigError::Message(format!("{}: {error}", path.display())))
+    })
+}
+
+/// `DATABASE_URL` stands behind the variables of our own name.
+fn read_environment(environment: &HashMap<String, String>) -> Result<Written, ConfigError> {
+    let variable = |field: &&str| {
+        let name = format!("POSTRIDER_{}", field.to_uppercase());
+        environment.get(&name).map(|value| (name, value.clone()))
+    };
+    let known = FIELDS.iter().filter_map(variable).collect();
+    let source = config::Environment::with_prefix("POSTRIDER").source(Some(known));
+    let written = config::Config::builder().add_source(source).build()?;
+    let mut written: Written = written.try_deserialize()?;
+    if written.database_url.is_none() && written.database_url_file.is_none() {
+        written.database_url = environment.get("DATABASE_URL").cloned();
+        written.database_url_file = environment.get("DATABASE_URL_FILE").map(PathBuf::from);
+    }
+    Ok(written)
+}
+
+impl Written {
+    /// What `self` does not say, `other` says.
+    fn or(self, other: Self) -> Self {
+        let has_database = self.database_url.is_some() || self.database_url_file.is_some();
+        let (database_url, database_url_file) = if has_database {
+            (self.database_url, self.database_url_file)
+        } else {
+            (other.database_url, other.database_url_file)
+        };
+        Self {
+            database_url,
+            database_url_file,
+            database_ca_file: self.database_ca_file.or(other.database_ca_file),
+            log_format: self.log_format.or(other.log_format),
+            log_level: self.log_level.or(other.log_level),
+            shutdown_grace_seconds: self.shutdown_grace_seconds.or(other.shutdown_grace_seconds),
+            max_in_flight: self.max_in_flight.or(other.max_in_flight),
+            max_buffered_messages: self.max_buffered_messages.or(other.max_buffered_messages),
+            flush_interval_ms: self.flush_interval_ms.or(other.flush_interval_ms),
+            poll_interval_ms: self.poll_interval_ms.or(other.poll_interval_ms),
+            threads: self.threads.or(other.threads),
+        }
+    }
+
+    fn check(self) -> Result<Config, ConfigError> {
+        let database_url = match (self.database_url, self.database_url_file) {
+            (Some(url), _) => url,
+            (None, Some(path)) => read_secret("database_url_file", path)?,
+            (None, None) => return Err(ConfigError::NoDatabase),
+        };
+        let log_format = match self.log_format.as_deref() {
+            None | Some("text") => LogFormat::Text,
+            Some("json") => LogFormat::Json,
+            Some(other) => return Err(invalid("log_format", "text or json", other)),
+        };
+        let log_level = self.log_level.unwrap_or_else(|| "info".to_owned());
+        if EnvFilter::try_new(&log_level).is_err() {
+            let rule =
+                "error, warn, info, debug, trace, or a filter such as `info,postrider=debug`";
+            return Err(invalid("log_level", rule, &log_level));
+        }
+        let cores = std::thread::available_parallelism().map_or(1, usize::from) as i64;
+        let threads = self.threads.or(Some(cores.min(THREADS_MAX)));
+        let grace = bounded("shutdown_grace_seconds", self.shutdown_grace_seconds, 30, (0, 3_600))?;
+        let flush = bounded("flush_interval_ms", self.flush_interval_ms, 5, (1, 1_000))?;
+        let poll = bounded("poll_interval_ms", self.poll_interval_ms, 50, (1, 10_000))?;
+        let serve = ServeConfig {
+            shutdown_grace: Duration::from_secs(grace),
+            max_in_flight: bounded("max_in_flight", self.max_in_flight, 1_024, (1, 65_536))?
+                as usize,
+            max_buffered_messages: bounded(
+                "max_buffered_messages",
+                self.max_buffered_messages,
+                8_192,
+                (64, 1_000_000),
+            )? as usize,
+            flush_interval: Duration::from_millis(flush),
+            poll_interval: Duration::from_millis(poll),
+            threads: bounded("threads", threads, 1, (1, THREADS_MAX))? as usize,
+        };
+        Ok(Config {
+            database_url: DatabaseUrl::new(database_url.trim()),
+            database_ca_file: self.database_ca_file,
+            log_format,
+            log_level,
+            serve,
+        })
+    }
+}
+
+/// A secret that stands in a file of its own, usually with a line end behind it.
+fn read_secret(field: &'static str, path: PathBuf) -> Result<String, ConfigError> {
+    fs::read_to_string(&path).map_err(|error| ConfigError::Unreadable {
+        field,
+        path,
+        reason: error.to_string(),
+    })
+}
+
+fn bounded(
+    field: &'static str,
+    value: Option<i64>,
+    default: u64,
+    (minimum, maximum): (i64, i64),
+) -> Result<u64, ConfigError> {
+    let Some(value) = value else { return Ok(default) };
+    if (minimum..=maximum).contains(&value) {
+        return Ok(value.unsigned_abs());
+    }
+    Err(invalid(field, &format!("between {minimum} and {maximum}"), value))
+}
+
+fn invalid(field: &'static str, rule: &str, value: impl ToString) -> ConfigError {
+    ConfigError::Invalid { field, rule: rule.to_owned(), value: value.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn load(file: &str, environment: &[(&str, &str)], flags: Flags) -> Result<Config, ConfigError> {
+        let folder = std::env::temp_dir().join(format!("postrider-config-{}", fastrand::u64(..)));
+        fs::create_dir(&folder).unwrap();
+        let path = folder.join("postrider.toml");
+        fs::write(&path, file).unwrap();
+        let flags = Flags { config: Some(path), ..flags };
+        let environment =
+            environment.iter().map(|&(name, value)| (name.to_owned(), value.to_owned()));
+        let loaded = Config::load(&flags, &ServeFlags::default(), environment);
+        fs::remove_dir_all(folder).unwrap();
+        loaded
+    }
+
+    #[track_caller]
+    fn check_error(file: &str, environment: &[(&str, &str)], expected: &[&str]) {
+        let url = Flags { database_url: Some("postgres://h/db".to_owned()), ..Flags::default() };
+        let text = load(file, environment, url).unwrap_err().to_string();
+        for part in expected {
+            assert!(text.contains(part), "`{part}` is not in `{text}`");
+        }
+    }
+
+    #[test]
+    fn an_error_names_the_field_the_rule_and_the_bound() {
+        check_error(
+            "max_in_flight = 0",
+            &[],
+            &["max_in_flight must be between 1 and 65536, got 0"],
+        );
+        check_error("threads = -1", &[], &["threads must be between 1 and 1024, got -1"]);
+        check_error("log_format = 'xml'", &[], &["log_format must be text or json, got xml"]);
+        check_error("", &[("POSTRIDER_LOG_LEVEL", "info,=,=")], &["log_level must be"]);
+        check_error("max_in_flight = 'many'", &[], &["max_in_flight", "integer", "postrider.toml"]);
+        check_error("", &[("POSTRIDER_THREADS", "many")], &["threads", "integer", "environment"]);
+        check_error("max_inflight = 5", &[], &["unknown field `max_inflight`", "postrider.toml"]);
+        check_error("[serve]\nthreads = 5", &[], &["serve"]);
+        check_error("threads = ", &[], &["configuration"]);
+    }
+
+    #[test]
+    fn flags_come_before_environment_before_file() {
+        let file =
+            "database_url = 'host=file'\nthreads = 3\nmax_in_flight = 3\nlog_format = 'json'";
+        let environment = [
+            ("POSTRIDER_DATABASE_URL", "host=ours"),
+            ("DATABASE_URL", "host=theirs"),
+            ("POSTRIDER_MAX_IN_FLIGHT", "4"),
+            ("POSTRIDER_THREADS", ""),
+            ("POSTRIDER_OF_SOMEBODY_ELSE", "x"),
+        ];
+        let flag = Flags { database_url: Some("host=flag".to_owned()), ..Flags::default() };
+        let with_flag = load(file, &environment, flag).unwrap();
+        assert_eq!(with_flag.database_url.expose(), "host=flag");
+        assert_eq!((with_flag.serve.threads, with_flag.serve.max_in_flight), (3, 4));
+        assert_eq!(with_flag.log_format, LogFormat::Json);
+
+        let url = |environment: &[_]| {
+            let config = load(file, environment, Flags::default()).unwrap();
+            config.database_url.expose().to_owned()
+        };
+        assert_eq!(url(&environment), "host=ours");
+        assert_eq!(url(&environment[1..]), "host=theirs");
+        assert_eq!(url(&environment[2..]), "host=file");
+    }
+
+    #[test]
+    fn a_missing_database_is_said_and_defaults_hold() {
+        let error = load("", &[], Flags::default()).unwrap_err();
+        assert!(error.to_string().starts_with("database_url is required"), "{error}");
+        let config = load("database_url = 'host=h'", &[], Flags::default()).unwrap();
+        assert_eq!(config.serve.shutdown_grace, Duration::from_secs(30));
+        assert_eq!(config.serve.flush_interval, Duration::from_millis(5));
+        assert_eq!(config.serve.max_buffered_messages, 8_192);
+        assert_eq!((config.log_level.as_str(), config.log_format), ("info", LogFormat::Text));
+    }
+
+    #[test]
+    fn the_database_can_stand_in_a_file_of_its_own() {
+        let path = std::env::temp_dir().join(format!("postrider-secret-{}", fastrand::u64(..)));
+        fs::write(&path, "host=secret\n").unwrap();
+        let name = path.to_str().unwrap();
+        let config = load("", &[("POSTRIDER_DATABASE_URL_FILE", name)], Flags::default()).unwrap();
+        assert_eq!(config.database_url.expose(), "host=secret");
+        fs::remove_file(&path).unwrap();
+        let error = load("", &[("POSTRIDER_DATABASE_URL_FILE", name)], Flags::default());
+        assert!(error.unwrap_err().to_string().starts_with("database_url_file: "));
+    }
+}

@@ -1,0 +1,38 @@
+//! The database's time, told by the local monotonic clock between two heartbeats.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::store::wire::Timestamp;
+
+/// 2000-01-01, where PostgreSQL counts from, in microseconds since 1970.
+const EPOCH_US: i64 = 946_684_800_000_000;
+
+/// When the lease ends by the local clock, and what time it is by the database's.
+#[derive(Debug, Clone, Copy)]
+pub struct Clock {
+    at: Instant,
+    database_us: i64,
+}
+
+impl Clock {
+    /// `unix_us` is what the database said for an instant between `asked` and now.
+    pub fn new(asked: Instant, unix_us: i64) -> Clock {
+        Clock { at: asked + asked.elapsed() / 2, database_us: unix_us - EPOCH_US }
+    }
+
+    /// The database's time at a local instant.
+    pub fn timestamp(&self, at: Instant) -> Timestamp {
+        let since = at.saturating_duration_since(self.at).as_micros() as i64;
+        let before = self.at.saturating_duration_since(at).as_micros() as i64;
+        Timestamp(self.database_us + since - before)
+    }
+
+    /// The local instant of a database's time; in the past: `self.at` at the earliest.
+    pub fn instant(&self, timestamp: Timestamp) -> Instant {
+        let ahead = (timestamp.0 - self.database_us).max(0).unsigned_abs();
+        // Farther away than a day is looked at again before.
+        self.at + Duration::from_micros(ahead).min(Duration::from_secs(86_400))
+    }
+}

@@ -1,0 +1,411 @@
+//! The endpoints as this process knows them: how to reach each, what waits for it, how much it may
+//! take.
+
+use std::{
+    collections::{HashMap, HashSet, VecDeque},
+    sync::Arc,
+};
+
+use postrider_core::{
+    admit::free_places,
+    id::{EndpointId, Target},
+    policy::{Policy, PolicyOverride},
+};
+use tokio::time::Instant;
+use tracing::{info, warn};
+
+use super::delivery::Delivery;
+use crate::{
+    store::{log::EndpointRow, wire::Timestamp},
+    transport::{self, Shared, Transport},
+};
+
+/// What waits in memory for an endpoint is at most so many times what may be in flight to it.
+const QUEUE_FACTOR: usize = 4;
+const SMALLEST_QUEUE: usize = 256;
+/// So many failures in a row are worth a line in the log.
+const FAILING_AFTER: u32 = 10;
+
+/// One endpoint.
+pub struct Endpoint {
+    pub name: Arc<str>,
+    version: i64,
+    target: Target,
+    is_enabled: bool,
+    /// Why it cannot be sent to, when its config is not understood.
+    transport: Result<Arc<dyn Transport>, String>,
+    own_policy: PolicyOverride,
+    pub queue: VecDeque<Delivery>,
+    /// Deliveries that are being claimed and then come into the queue.
+    reserved: usize,
+    in_flight: usize,
+    /// When its first waiting delivery is due; `None`: it has none, as far as is known.
+    pub deferred_at: Option<Timestamp>,
+    /// Waiting deliveries that are in hand.
+    pub deferred_in_hand: usize,
+    /// Asked to be left alone until then.
+    paused_until: Option<Instant>,
+    failures_in_a_row: u32,
+}
+
+/// All of them, and what they share.
+pub struct Endpoints {
+    shared: Arc<Shared>,
+    by_id: HashMap<EndpointId, Endpoint>,
+    by_target: HashMap<Target, EndpointId>,
+    /// Endpoints that may have something to send now.
+    ready: VecDeque<EndpointId>,
+    is_ready: HashSet<EndpointId>,
+    /// Endpoints that have waiting deliveries, as far as is known.
+    waiting: HashSet<EndpointId>,
+    paused: HashSet<EndpointId>,
+    defaults: Policy,
+    max_in_flight: usize,
+    max_buffered: usize,
+    pub in_flight: usize,
+    /// In queues or about to be.
+    pub buffered: usize,
+}
+
+/// A batch that is to be attempted now.
+pub struct Batch {
+    pub endpoint: EndpointId,
+    pub transport: Result<Arc<dyn Transport>, String>,
+    pub deliveries: Vec<Delivery>,
+}
+
+impl Endpoints {
+    pub fn new(shared: Arc<Shared>, max_in_flight: usize, max_buffered: usize) -> Endpoints {
+        Endpoints {
+            shared,
+            by_id: HashMap::new(),
+            by_target: HashMap::new(),
+            ready: VecDeque::new(),
+            is_ready: HashSet::new(),
+            waiting: HashSet::new(),
+            paused: HashSet::new(),
+            defaults: Policy::default(),
+            max_in_flight,
+            max_buffered,
+            in_flight: 0,
+            buffered: 0,
+        }
+    }
+
+    pub fn set_defaults(&mut self, defaults: Policy) {
+        self.defaults = defaults;
+    }
+
+    pub fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
+    pub fn get_mut(&mut self, id: EndpointId) -> Option<&mut Endpoint> {
+        self.by_id.get_mut(&id)
+    }
+
+    pub fn by_target(&self, target: Target) -> Option<EndpointId> {
+        self.by_target.get(&target).copied()
+    }
+
+    /// The endpoints of these versions that are not known or known in another version. Endpoints
+    /// that are not among them are gone; what waited for those is returned.
+    pub fn compare(&mut self, versions: &[(EndpointId, i64)]) -> (Vec<EndpointId>, Vec<Delivery>) {
+        let current: HashMap<EndpointId, i64> = versions.iter().copied().collect();
+        let gone: Vec<EndpointId> =
+            self.by_id.keys().filter(|id| !current.contains_key(id)).copied().collect();
+        let mut orphans = Vec::new();
+        for id in gone {
+            if let Some(endpoint) = self.by_id.remove(&id) {
+                self.by_target.remove(&endpoint.target);
+                self.buffered -= endpoint.queue.len() + endpoint.reserved;
+                self.in_flight -= endpoint.in_flight;
+                orphans.extend(endpoint.queue);
+            }
+        }
+        let is_changed = |(id, version): &&(EndpointId, i64)| {
+            self.by_id.get(id).is_none_or(|known| known.version != *version)
+        };
+        (versions.iter().filter(is_changed).map(|(id, _)| *id).collect(), orphans)
+    }
+
+    /// Takes over an endpoint's configuration.
+    pub fn apply(&mut self, row: EndpointRow) {
+        let transport = transport::open(&row.protocol, &row.config, &self.shared)
+            .map_err(|error| error.to_string());
+        if let Err(error) = &transport {
+            warn!(endpoint = %row.name, %error, "endpoint cannot be opened");
+        }
+        let own_policy = row.retry_policy.map(serde_json::from_value).transpose();
+        let own_policy = own_policy.unwrap_or_else(|error| {
+            warn!(endpoint = %row.name, %error, "retry policy is not understood");
+            None
+        });
+        let fresh = Endpoint {
+            name: row.name.into(),
+            version: row.version,
+            target: row.target,
+            is_enabled: row.is_enabled,
+            transport,
+            own_policy: own_policy.unwrap_or_default(),
+            queue: VecDeque::new(),
+            reserved: 0,
+            in_flight: 0,
+            deferred_at: None,
+            deferred_in_hand: 0,
+            paused_until: None,
+            failures_in_a_row: 0,
+        };
+        self.by_target.insert(row.target, row.id);
+        match self.by_id.get_mut(&row.id) {
+            Some(known) => {
+                known.name = fresh.name;
+                known.version = fresh.version;
+                known.is_enabled = fresh.is_enabled;
+                known.transport = fresh.transport;
+                known.own_policy = fresh.own_policy;
+            }
+            None => {
+                self.by_id.insert(row.id, fresh);
+            }
+        }
+        self.wake(row.id);
+    }
+
+    /// How many more deliveries the endpoint may have in memory.
+    pub fn room(&self, id: EndpointId) -> usize {
+        let Some(endpoint) = self.by_id.get(&id) else { return 0 };
+        if !endpoint.is_enabled || endpoint.is_paused() {
+            return 0;
+        }
+        let limit = (endpoint.concurrency() * QUEUE_FACTOR).max(SMALLEST_QUEUE);
+        free_places(self.max_buffered, self.buffered, endpoint.buffered(), limit)
+    }
+
+    /// Whether an endpoint has used up less than half of what it may have in memory.
+    pub fn is_hungry(&self, target: Target) -> bool {
+        let Some(id) = self.by_target(target) else { return true };
+        let held = self.by_id.get(&id).map_or(0, Endpoint::buffered);
+        self.room(id) > held
+    }
+
+    /// A delivery will be queued once it is claimed.
+    pub fn reserve(&mut self, id: EndpointId) {
+        if let Some(endpoint) = self.by_id.get_mut(&id) {
+            endpoint.reserved += 1;
+            self.buffered += 1;
+        }
+    }
+
+    /// Queues a delivery that was reserved; gives it back when its endpoint is gone.
+    pub fn enqueue(&mut self, delivery: Delivery) -> Option<Delivery> {
+        let id = delivery.endpoint;
+        let Some(endpoint) = self.by_id.get_mut(&id) else { return Some(delivery) };
+        endpoint.reserved -= 1;
+        endpoint.queue.push_back(delivery);
+        self.wake(id);
+        None
+    }
+
+    /// Undoes a reservation.
+    pub fn cancel_reservation(&mut self, id: EndpointId) {
+        if let Some(endpoint) = self.by_id.get_mut(&id) {
+            endpoint.reserved -= 1;
+            self.buffered -= 1;
+        }
+    }
+
+    /// The endpoint may have something to do.
+    pub fn wake(&mut self, id: EndpointId) {
+        if self.is_ready.insert(id) {
+            self.ready.push_back(id);
+        }
+    }
+
+    /// The next batch that may go now; endpoints take turns.
+    pub fn next_batch(&mut self) -> Option<Batch> {
+        while self.in_flight < self.max_in_flight {
+            let id = self.ready.pop_front()?;
+            self.is_ready.remove(&id);
+            let Some(endpoint) = self.by_id.get_mut(&id) else { continue };
+            if !endpoint.is_enabled || endpoint.is_paused() {
+                continue;
+            }
+            let batch_limit = endpoint.transport.as_ref().map_or(64, |t| t.batch_limit());
+            let places = free_places(
+                self.max_in_flight,
+                self.in_flight,
+                endpoint.in_flight,
+                endpoint.concurrency(),
+            );
+            let count = places.min(batch_limit).min(endpoint.queue.len());
+            if count == 0 {
+                continue;
+            }
+            let deliveries: Vec<Delivery> = endpoint.queue.drain(..count).collect();
+            endpoint.in_flight += count;
+            let transport = endpoint.transport.clone();
+            let has_more = !endpoint.queue.is_empty();
+            self.in_flight += count;
+            self.buffered -= count;
+            if has_more {
+                self.wake(id);
+            }
+            return Some(Batch { endpoint: id, transport, deliveries });
+        }
+        None
+    }
+
+    /// Deliveries of a batch are back.
+    pub fn landed(&mut self, id: EndpointId, count: usize) {
+        if let Some(endpoint) = self.by_id.get_mut(&id) {
+            endpoint.in_flight -= count;
+            self.in_flight -= count;
+            self.wake(id);
+        }
+    }
+
+    /// Leaves an endpoint alone until then.
+    pub fn pause(&mut self, id: EndpointId, until: Instant) {
+        if let Some(endpoint) = self.by_id.get_mut(&id) {
+            let later = endpoint.paused_until.map_or(until, |known| known.max(until));
+            endpoint.paused_until = Some(later);
+            self.paused.insert(id);
+        }
+    }
+
+    /// Ends the pauses whose time has come; when the next one ends.
+    pub fn end_pauses(&mut self, now: Instant) -> Option<Instant> {
+        let until = |id: &EndpointId| self.by_id.get(id).and_then(|e| e.paused_until);
+        let ended: Vec<EndpointId> =
+            self.paused.iter().filter(|id| until(id).is_none_or(|at| at <= now)).copied().collect();
+        let next = self.paused.iter().filter_map(until).filter(|at| *at > now).min();
+        for id in ended {
+            self.paused.remove(&id);
+            self.wake(id);
+        }
+        next
+    }
+
+    /// Takes deliveries out of the queues, for giving them back.
+    pub fn take_queued(&mut self, mut is_wanted: impl FnMut(&Endpoint, &Delivery) -> bool) -> Vec<Delivery> {
+        let mut taken = Vec::new();
+        for endpoint in self.by_id.values_mut().filter(|endpoint| !endpoint.queue.is_empty()) {
+            let (out, kept): (VecDeque<Delivery>, VecDeque<Delivery>) = std::mem::take(
+                &mut endpoint.queue,
+            )
+            .into_iter()
+            .partition(|delivery| is_wanted(endpoint, delivery));
+            endpoint.queue = kept;
+            taken.extend(out);
+        }
+        self.buffered -= taken.len();
+        taken
+    }
+
+    /// How many endpoints have waiting deliveries.
+    pub fn waiting_count(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// Endpoints whose waiting deliveries are due and that have room for some, with how many rows to
+    /// ask for; and when the next one is due.
+    pub fn wanting_deferred(
+        &self,
+        now: Timestamp,
+        most: usize,
+    ) -> (Vec<(EndpointId, usize)>, Option<Timestamp>) {
+        let mut wanted = Vec::new();
+        let mut next: Option<Timestamp> = None;
+        for id in &self.waiting {
+            let Some(endpoint) = self.by_id.get(id) else { continue };
+            let Some(at) = endpoint.deferred_at else { continue };
+            if at > now {
+                next = Some(next.map_or(at, |known| known.min(at)));
+            } else if wanted.len() < most {
+                let room = self.room(*id);
+                if room > endpoint.buffered() {
+                    wanted.push((*id, room + endpoint.deferred_in_hand));
+                }
+            }
+        }
+        (wanted, next)
+    }
+
+    /// What is known anew of waiting deliveries: endpoints that are not named have none. Returns
+    /// those that are not known.
+    pub fn set_deferred(&mut self, next: Vec<(EndpointId, Timestamp)>) -> Vec<EndpointId> {
+        for id in self.waiting.drain() {
+            if let Some(endpoint) = self.by_id.get_mut(&id) {
+                endpoint.deferred_at = None;
+            }
+        }
+        let mut unknown = Vec::new();
+        for (id, at) in next {
+            if self.by_id.contains_key(&id) {
+                self.note_deferred(id, at);
+            } else {
+                unknown.push(id);
+            }
+        }
+        unknown
+    }
+
+    /// A delivery waits until then.
+    pub fn note_deferred(&mut self, id: EndpointId, at: Timestamp) {
+        if let Some(endpoint) = self.by_id.get_mut(&id) {
+            let earlier = endpoint.deferred_at.map_or(at, |known| known.min(at));
+            endpoint.deferred_at = Some(earlier);
+            self.waiting.insert(id);
+        }
+    }
+
+    /// All that was due of an endpoint is in hand; what is known of the rest is when it is due.
+    pub fn forget_deferred(&mut self, id: EndpointId) {
+        if let Some(endpoint) = self.by_id.get_mut(&id) {
+            endpoint.deferred_at = None;
+        }
+        self.waiting.remove(&id);
+    }
+
+    /// The policy in force for an endpoint now.
+    pub fn policy(&self, id: EndpointId) -> Policy {
+        let own = self.by_id.get(&id).map(|endpoint| &endpoint.own_policy);
+        own.map_or(self.defaults, |own| self.defaults.overridden(own))
+    }
+
+    /// Says once when an endpoint fails all the time, and once when it delivers again.
+    pub fn note_outcome(&mut self, id: EndpointId, is_accepted: bool, error: Option<&str>) {
+        let Some(endpoint) = self.by_id.get_mut(&id) else { return };
+        if is_accepted {
+            if endpoint.failures_in_a_row >= FAILING_AFTER {
+                info!(endpoint = %endpoint.name, "endpoint delivers again");
+            }
+            endpoint.failures_in_a_row = 0;
+            return;
+        }
+        endpoint.failures_in_a_row = endpoint.failures_in_a_row.saturating_add(1);
+        if endpoint.failures_in_a_row == FAILING_AFTER {
+            let error = error.unwrap_or_default();
+            warn!(endpoint = %endpoint.name, error, "endpoint keeps failing");
+        }
+    }
+}
+
+impl Endpoint {
+    pub fn is_enabled(&self) -> bool {
+        self.is_enabled
+    }
+
+    fn is_paused(&self) -> bool {
+        self.paused_until.is_some_and(|until| until > Instant::now())
+    }
+
+    fn concurrency(&self) -> usize {
+        self.transport.as_ref().map_or(1, |transport| transport.concurrency())
+    }
+
+    fn buffered(&self) -> usize {
+        self.queue.len() + self.reserved
+    }
+}

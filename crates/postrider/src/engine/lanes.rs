@@ -1,0 +1,209 @@
+//! The lanes of the shards that this process owns, and what is read of them next.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use postrider_core::{
+    id::{Lane, Shard},
+    reader::{LaneReader, LaneState, Page, Which},
+    snapshot::{Snapshot, Xid},
+};
+use tokio::time::Instant;
+
+use super::delivery::Delivery;
+use crate::store::{lease::Owned, log::WindowBounds};
+
+/// A lane as its owner reads it.
+pub struct OwnedLane {
+    pub reader: LaneReader,
+    /// A query about it is under way; it takes part in no other.
+    is_busy: bool,
+    /// What the lag took and no endpoint had room for.
+    pub held: VecDeque<Delivery>,
+    /// When the lag last took something, or began.
+    pub lag_moved_at: Instant,
+}
+
+/// All owned lanes.
+#[derive(Default)]
+pub struct Lanes {
+    lanes: BTreeMap<Lane, OwnedLane>,
+    owned: BTreeMap<Shard, i64>,
+    /// Shards that are being given up: nothing more is read of them.
+    draining: Vec<Shard>,
+    /// The lane of the last page, so that lanes of one priority take turns.
+    turn: Option<Lane>,
+}
+
+/// Lanes that are read by one query, because they stand at the same snapshot.
+#[derive(Debug, Clone)]
+pub struct TickGroup {
+    pub base: Snapshot,
+    pub lanes: Vec<Lane>,
+    pub is_merging: bool,
+}
+
+impl Lanes {
+    pub fn add(&mut self, owned: Owned, states: BTreeMap<Lane, LaneState>, now: Instant) {
+        self.owned.insert(owned.shard, owned.epoch);
+        for (lane, state) in states {
+            let lane_state = OwnedLane {
+                reader: LaneReader::new(lane, state),
+                is_busy: false,
+                held: VecDeque::new(),
+                lag_moved_at: now,
+            };
+            self.lanes.insert(lane, lane_state);
+        }
+    }
+
+    pub fn remove(&mut self, shards: &[Shard]) {
+        self.lanes.retain(|lane, _| !shards.contains(&lane.shard()));
+        self.owned.retain(|shard, _| !shards.contains(shard));
+        self.draining.retain(|shard| !shards.contains(shard));
+    }
+
+    pub fn get_mut(&mut self, lane: Lane) -> Option<&mut OwnedLane> {
+        self.lanes.get_mut(&lane)
+    }
+
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut OwnedLane> {
+        self.lanes.values_mut()
+    }
+
+    /// The epoch under which a shard is owned.
+    pub fn epoch(&self, shard: Shard) -> Option<i64> {
+        self.owned.get(&shard).copied()
+    }
+
+    pub fn owned(&self) -> Vec<Owned> {
+        self.owned.iter().map(|(shard, epoch)| Owned { shard: *shard, epoch: *epoch }).collect()
+    }
+
+    pub fn shards(&self) -> Vec<Shard> {
+        self.owned.keys().copied().collect()
+    }
+
+    pub fn active_shards(&self) -> Vec<Shard> {
+        self.owned.keys().filter(|shard| !self.draining.contains(shard)).copied().collect()
+    }
+
+    pub fn drain(&mut self, shard: Shard) {
+        if !self.draining.contains(&shard) {
+            self.draining.push(shard);
+        }
+    }
+
+    pub fn draining(&self) -> &[Shard] {
+        &self.draining
+    }
+
+    /// Whether nothing of a shard is in hand.
+    pub fn is_settled(&self, shard: Shard) -> bool {
+        self.lanes
+            .values()
+            .filter(|lane| lane.reader.lane().shard() == shard)
+            .all(|lane| !lane.is_busy && lane.reader.is_settled())
+    }
+
+    /// Where every lane stands, and the oldest transaction that may have left something unfinished.
+    pub fn checkpoint(&self) -> (Vec<(Lane, LaneState)>, Xid) {
+        let states: Vec<(Lane, LaneState)> =
+            self.lanes.iter().map(|(lane, owned)| (*lane, owned.reader.state())).collect();
+        let done_xmin = states.iter().map(|(_, state)| state.done_xmin()).min().unwrap_or(0);
+        (states, done_xmin)
+    }
+
+    /// The lanes to read by the next tick, in groups. `has_room` says for a lane whether all that was
+    /// skipped of it could be taken now.
+    pub fn start_tick(&mut self, has_room: impl Fn(&LaneReader) -> bool) -> Vec<TickGroup> {
+        let mut groups: Vec<TickGroup> = Vec::new();
+        let draining = self.draining.clone();
+        for (lane, owned) in &mut self.lanes {
+            if owned.is_busy || draining.contains(&lane.shard()) {
+                continue;
+            }
+            let is_merging = owned.reader.has_lag()
+                && owned.held.is_empty()
+                && !owned.reader.is_walking(Which::Lag)
+                && has_room(&owned.reader);
+            let Some(base) = owned.reader.tick_base(is_merging) else { continue };
+            let group =
+                groups.iter_mut().find(|g| g.base == *base && g.is_merging == is_merging);
+            match group {
+                Some(group) => group.lanes.push(*lane),
+                None => {
+                    groups.push(TickGroup { base: base.clone(), lanes: vec![*lane], is_merging });
+                }
+            }
+            owned.is_busy = true;
+        }
+        groups
+    }
+
+    /// A tick found too much: the lanes walk through it instead.
+    pub fn open_windows(&mut self, group: &TickGroup, top: &Snapshot, bounds: WindowBounds) {
+        for lane in &group.lanes {
+            let Some(owned) = self.lanes.get_mut(lane) else { continue };
+            match owned.reader.lag_gap().filter(|_| group.is_merging) {
+                Some((_, tail)) => {
+                    owned.reader.open_window(Which::Lag, tail, bounds.after, bounds.end);
+                }
+                None => {
+                    owned.reader.open_window(Which::Tail, top.clone(), bounds.after, bounds.end);
+                }
+            }
+        }
+    }
+
+    pub fn free(&mut self, lane: Lane) {
+        if let Some(owned) = self.lanes.get_mut(&lane) {
+            owned.is_busy = false;
+        }
+    }
+
+    /// The next page to read: the highest priority first, lanes of one priority in turn, a lane's
+    /// tail before its lag. `wants_lag` says how many skipped messages of a lane could be taken now.
+    pub fn start_page(
+        &mut self,
+        limit: usize,
+        wants_lag: impl Fn(&OwnedLane) -> usize,
+    ) -> Option<Page> {
+        let draining = &self.draining;
+        let turn = self.turn;
+        let order = |lane: &Lane| {
+            let is_later_this_round = turn.is_some_and(|last| *lane <= last);
+            (-lane.priority(), is_later_this_round, *lane)
+        };
+        let next = self
+            .lanes
+            .iter()
+            .filter(|(lane, owned)| !owned.is_busy && !draining.contains(&lane.shard()))
+            .filter_map(|(lane, owned)| {
+                if owned.reader.is_walking(Which::Tail) {
+                    return Some((*lane, Which::Tail, limit));
+                }
+                let most = if owned.reader.is_walking(Which::Lag) && owned.held.is_empty() {
+                    wants_lag(owned).min(limit)
+                } else {
+                    0
+                };
+                (most > 0).then_some((*lane, Which::Lag, most))
+            })
+            .min_by_key(|(lane, ..)| order(lane));
+        let (lane, which, limit) = next?;
+        self.turn = Some(lane);
+        let owned = self.lanes.get_mut(&lane)?;
+        owned.is_busy = true;
+        owned.reader.next_page(which, limit)
+    }
+
+    /// Whether some tail still walks through a window.
+    pub fn is_walking(&self) -> bool {
+        self.lanes.values().any(|owned| owned.reader.is_walking(Which::Tail))
+    }
+
+    /// Whether something was skipped and waits in the log.
+    pub fn has_lag(&self) -> bool {
+        self.lanes.values().any(|owned| owned.reader.has_lag())
+    }
+}

@@ -1,0 +1,276 @@
+//! The engine: read → admit → attempt → decide → flush, for as long as the process lives.
+//!
+//! [`serve`] runs tenure after tenure ([`dispatcher::Dispatcher`]); between two of them it connects
+//! again. What it needs to know to go on is in the database.
+
+mod clock;
+mod delivery;
+mod dispatcher;
+mod endpoints;
+mod flush;
+mod lanes;
+mod settings;
+mod test_hooks;
+mod wake;
+
+use std::{sync::Arc, time::Duration};
+
+use postrider_core::id::MessageId;
+use tokio::{
+    sync::{broadcast, mpsc, watch},
+    time::Instant,
+};
+use tracing::{info, warn};
+use uuid::Uuid;
+
+use self::{
+    dispatcher::{Dispatcher, End, Signal},
+    endpoints::Endpoints,
+    test_hooks::TestHooks,
+    wake::Doorbell,
+};
+use crate::{
+    config::Config,
+    store::{
+        StoreError,
+        connect::{ConnectError, Connector, Session},
+        lease::{self, Lease},
+        ledger::Ledger,
+        log::Log,
+        migrate::{self, SchemaError},
+    },
+    transport::Shared,
+};
+
+/// The longest pause between two tries to connect.
+const LONGEST_BACKOFF: Duration = Duration::from_secs(5);
+
+/// How a dispatcher runs.
+#[derive(Debug)]
+pub struct Options {
+    pub connector: Connector,
+    /// How long what is in flight may take when the process is asked to stop.
+    pub shutdown_grace: Duration,
+    /// Messages in flight to all endpoints together.
+    pub max_in_flight: usize,
+    /// Messages in memory that wait for a place in flight.
+    pub max_buffered_messages: usize,
+    /// How long a result waits for others before it is recorded.
+    pub flush_interval: Duration,
+    /// The longest pause between two looks at the log while we cannot sleep.
+    pub poll_interval: Duration,
+    /// Whether notifications can be used; not behind a pooler in transaction mode.
+    pub is_listening: bool,
+    pub test_hooks: TestHooks,
+}
+
+/// A tenure that is over, as far as the next one may know it.
+#[derive(Debug, Clone)]
+pub struct Tenure {
+    id: Uuid,
+    /// Messages that were in memory and certainly not attempted.
+    spared: Arc<Vec<MessageId>>,
+}
+
+/// Why a dispatcher does not run.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    #[error(transparent)]
+    Connect(#[from] ConnectError),
+    #[error(transparent)]
+    Schema(#[from] SchemaError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Dispatches as configured until SIGTERM or Ctrl-C. A second signal ends the process at once.
+pub async fn serve(config: Config) -> Result<(), ServeError> {
+    let connector =
+        Connector::new(&config.database_url, config.database_ca_file.as_deref(), "postrider")?;
+    let options = Options {
+        connector,
+        shutdown_grace: config.serve.shutdown_grace,
+        max_in_flight: config.serve.max_in_flight,
+        max_buffered_messages: config.serve.max_buffered_messages,
+        flush_interval: config.serve.flush_interval,
+        poll_interval: config.serve.poll_interval,
+        is_listening: true,
+        test_hooks: TestHooks::from_environment(),
+    };
+    let (stop, is_asked_to_stop) = watch::channel(false);
+    tokio::spawn(async move {
+        asked_to_stop().await;
+        let _ = stop.send(true);
+        asked_to_stop().await;
+        warn!("asked twice: stopping at once");
+        std::process::exit(1);
+    });
+    run(options, is_asked_to_stop).await
+}
+
+async fn asked_to_stop() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let terminate = async {
+        match signal(SignalKind::terminate()) {
+            Ok(mut signal) => signal.recv().await,
+            Err(_) => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        _ = tokio::signal::ctrl_c() => {}
+        _ = terminate => {}
+    }
+}
+
+/// Dispatches until `is_asked_to_stop` turns true. Connections that are lost are made again; a schema
+/// that does not fit, or a standby, ends it at once.
+pub async fn run(
+    options: Options,
+    is_asked_to_stop: watch::Receiver<bool>,
+) -> Result<(), ServeError> {
+    let options = Arc::new(options);
+    let shared = Shared::new(crate::transport::Settings::default());
+    let mut former = None;
+    let mut backoff = Duration::ZERO;
+    let mut is_first = true;
+    while !*is_asked_to_stop.borrow() {
+        let began = Instant::now();
+        let tenure = tenure(&options, &shared, former.clone(), is_asked_to_stop.clone());
+        match tenure.await {
+            Ok((End::Stopped, _)) => {
+                info!("stopped");
+                return Ok(());
+            }
+            Ok((End::LeaseLost, tenure)) => {
+                warn!("the lease ran out; starting over");
+                former = Some(tenure);
+            }
+            Ok((End::Failed(error), tenure)) => {
+                let error = chain(&error);
+                warn!(%error, "the database is lost; starting over from its checkpoints");
+                former = Some(tenure);
+            }
+            Err(error) if is_first || is_final(&error) => return Err(error),
+            Err(error) => warn!(error = %chain(&error), "the database cannot be used yet"),
+        }
+        is_first = false;
+        // A tenure that lasted was not in vain: try again at once.
+        backoff = if began.elapsed() > LONGEST_BACKOFF {
+            Duration::ZERO
+        } else {
+            (backoff * 2).clamp(Duration::from_millis(50), LONGEST_BACKOFF)
+        };
+        let mut is_asked = is_asked_to_stop.clone();
+        let _ = tokio::time::timeout(backoff, is_asked.wait_for(|is_asked| *is_asked)).await;
+    }
+    Ok(())
+}
+
+/// Whether trying again cannot help.
+fn is_final(error: &ServeError) -> bool {
+    match error {
+        ServeError::Connect(error) => error.is_configuration(),
+        ServeError::Schema(error) => !matches!(error, SchemaError::Unreadable(_)),
+        ServeError::Store(error) => matches!(error, StoreError::Standby),
+    }
+}
+
+async fn tenure(
+    options: &Arc<Options>,
+    shared: &Arc<Shared>,
+    former: Option<Tenure>,
+    is_asked_to_stop: watch::Receiver<bool>,
+) -> Result<(End, Tenure), ServeError> {
+    let id = Uuid::new_v4();
+    let connector = options.connector.named(&format!("postrider {id}"));
+    let keeper = session(&connector).await?;
+    migrate::check(&keeper.client).await?;
+    if lease::is_foreign(&keeper.client).await? {
+        warn!("transaction ids are behind those in the log: it was restored from another cluster");
+        if let Some(unfinished) = lease::rebase(&keeper.client).await? {
+            warn!(unfinished, "the log was brought into this cluster's transaction ids");
+        }
+    }
+    let reading = session(&connector).await?;
+    let recording = session(&connector).await?;
+
+    let (lost_sender, lost) = watch::channel(false);
+    let lost_sender = Arc::new(lost_sender);
+    for session in [&keeper, &reading, &recording] {
+        let (mut session_lost, lost_sender) = (session.lost.clone(), Arc::clone(&lost_sender));
+        tokio::spawn(async move {
+            session_lost.wait().await;
+            let _ = lost_sender.send(true);
+        });
+    }
+    let (signal_sender, signals) = mpsc::unbounded_channel();
+    tokio::spawn(relay(keeper.notifications, signal_sender));
+
+    let keeper = Arc::new(keeper.client);
+    let doorbell = Doorbell::open(Arc::clone(&keeper)).await?;
+    let lease = Arc::new(Lease::open(keeper, id).await?);
+    let log = Arc::new(Log::open(Arc::new(reading.client)).await?);
+    let ledger = Arc::new(Ledger::open(Arc::new(recording.client), id).await?);
+    let endpoints =
+        Endpoints::new(Arc::clone(shared), options.max_in_flight, options.max_buffered_messages);
+    info!(dispatcher = %id, database = options.connector.target(), "dispatching");
+    let dispatcher = Dispatcher::new(
+        Arc::clone(options),
+        lease,
+        log,
+        ledger,
+        Arc::new(doorbell),
+        endpoints,
+        former,
+    );
+    Ok(dispatcher.run(signals, is_asked_to_stop, lost).await)
+}
+
+/// A connection with a dispatcher's session settings.
+async fn session(connector: &Connector) -> Result<Session, ServeError> {
+    let session = connector.connect().await?;
+    session
+        .client
+        .batch_execute(include_str!("../../../../sql/queries/dispatcher_session.sql"))
+        .await
+        .map_err(StoreError::to("prepare the session"))?;
+    Ok(session)
+}
+
+/// Turns notifications into signals until the tenure or the connection ends.
+async fn relay(
+    mut notifications: broadcast::Receiver<tokio_postgres::Notification>,
+    signals: mpsc::UnboundedSender<Signal>,
+) {
+    loop {
+        let signal = match notifications.recv().await {
+            Ok(notification) => wake::signal(notification.payload()),
+            // Some were missed; what they would have said is found by looking.
+            Err(broadcast::error::RecvError::Lagged(_)) => Signal::Ring,
+            Err(broadcast::error::RecvError::Closed) => return,
+        };
+        if signals.send(signal).is_err() {
+            return;
+        }
+    }
+}
+
+fn host_name() -> String {
+    std::fs::read_to_string("/proc/sys/kernel/hostname")
+        .ok()
+        .map(|name| name.trim().to_owned())
+        .filter(|name| !name.is_empty())
+        .or_else(|| std::env::var("HOSTNAME").ok())
+        .unwrap_or_else(|| "unknown".to_owned())
+}
+
+/// An error with its causes.
+pub fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text.push_str(&format!(": {cause}"));
+        source = cause.source();
+    }
+    text
+}

@@ -1,0 +1,49 @@
+//! The settings of the database that a dispatcher follows.
+
+use std::{sync::Arc, time::Duration};
+
+use postrider_core::{networks::InternalDestinations, policy::Policy};
+use tracing::warn;
+
+use crate::transport;
+
+/// All of them, parsed. What is missing or not understood keeps its default.
+pub struct Settings {
+    pub policy: Policy,
+    pub transport: transport::Settings,
+}
+
+impl Settings {
+    pub fn new(rows: &[(String, String)]) -> Settings {
+        let mut policy = Policy::default();
+        let mut transport = transport::Settings::default();
+        for (name, value) in rows {
+            let seconds = || value.parse().map(Duration::from_secs).ok();
+            let target = match name.as_str() {
+                "default_max_retries" => {
+                    policy.max_retries = value.parse().unwrap_or(policy.max_retries);
+                    continue;
+                }
+                "allow_internal_destinations" => {
+                    transport.internal_destinations = internal_destinations(value);
+                    continue;
+                }
+                "retry_base_delay" => &mut policy.base_delay,
+                "retry_max_delay" => &mut policy.max_delay,
+                "retry_increment" => &mut policy.increment,
+                "http_timeout" => &mut transport.http_timeout,
+                "http_connect_timeout" => &mut transport.http_connect_timeout,
+                _ => continue,
+            };
+            *target = seconds().unwrap_or(*target);
+        }
+        Settings { policy, transport }
+    }
+}
+
+fn internal_destinations(value: &str) -> Arc<InternalDestinations> {
+    Arc::new(value.parse().unwrap_or_else(|error| {
+        warn!(%error, "allow_internal_destinations is not understood, so none are allowed");
+        InternalDestinations::default()
+    }))
+}

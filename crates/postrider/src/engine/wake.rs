@@ -1,0 +1,64 @@
+//! The doorbell: how a sender wakes a dispatcher that sleeps, without a row and without a lost ring.
+//!
+//! A sender takes the shared lock of its shard until its transaction ends; it fails only while the
+//! shard's dispatcher sleeps on the exclusive lock, and then the sender notifies. A dispatcher that
+//! gets all exclusive locks knows that no sender is in flight: one more tick, and it may sleep.
+
+use std::sync::Arc;
+
+use postrider_core::id::Shard;
+use tokio_postgres::Client;
+
+use super::dispatcher::Signal;
+use crate::store::StoreError;
+
+/// The locks, on a connection whose session they belong to.
+pub struct Doorbell {
+    client: Arc<Client>,
+}
+
+impl Doorbell {
+    /// Listens for rings on the connection.
+    pub async fn open(client: Arc<Client>) -> Result<Doorbell, StoreError> {
+        client
+            .batch_execute(include_str!("../../../../sql/queries/listen.sql"))
+            .await
+            .map_err(StoreError::to("listen"))?;
+        Ok(Doorbell { client })
+    }
+
+    /// Locks the doorbells of all these shards, or none.
+    pub async fn lock(&self, shards: &[Shard]) -> Result<bool, StoreError> {
+        let shards: Vec<i32> = shards.iter().map(|shard| i32::from(shard.0)).collect();
+        let sql = include_str!("../../../../sql/queries/doorbell_lock.sql");
+        let row = self
+            .client
+            .query_one(sql, &[&shards])
+            .await
+            .map_err(StoreError::to("lock the doorbell"))?;
+        let is_locked = row.get::<_, i64>("got") == shards.len() as i64;
+        if !is_locked {
+            self.unlock().await?;
+        }
+        Ok(is_locked)
+    }
+
+    pub async fn unlock(&self) -> Result<(), StoreError> {
+        self.client
+            .batch_execute(include_str!("../../../../sql/queries/doorbell_unlock.sql"))
+            .await
+            .map_err(StoreError::to("unlock the doorbell"))
+    }
+}
+
+/// What a notification on the channel says.
+pub fn signal(payload: &str) -> Signal {
+    match payload {
+        "shards" => Signal::Shards,
+        "endpoints" => Signal::Endpoints,
+        "settings" => Signal::Settings,
+        "deferred" => Signal::Deferred,
+        // A shard's number. Whose it is does not matter: a tick too many costs next to nothing.
+        _ => Signal::Ring,
+    }
+}

@@ -1,0 +1,342 @@
+//! Owning: heartbeats, shards, checkpoints and what a former owner left behind.
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use postrider_core::{
+    id::{Lane, MessageId, Shard, Target},
+    reader::LaneState,
+    snapshot::Xid,
+};
+use serde::{Deserialize, Serialize};
+use tokio_postgres::{Client, Statement};
+use uuid::Uuid;
+
+use super::{StoreError, wire::Xid8};
+
+/// A shard and the fencing token with which it is owned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Owned {
+    pub shard: Shard,
+    pub epoch: i64,
+}
+
+/// The answer to a heartbeat.
+#[derive(Debug)]
+pub struct Heartbeat {
+    /// `false`: the lease has run out, nothing is owned any more.
+    pub is_alive: bool,
+    pub lease: Duration,
+    pub live_count: usize,
+    pub shard_count: usize,
+    /// Shards that nobody owns, or whose owner's lease has run out.
+    pub takeable_count: usize,
+    pub owned: Vec<Owned>,
+    /// The database's clock, in microseconds since 1970.
+    pub now_us: i64,
+}
+
+/// A shard as it was taken.
+#[derive(Debug)]
+pub struct Acquired {
+    pub owned: Owned,
+    pub lanes: BTreeMap<Lane, LaneState>,
+    /// Whoever let it go without releasing it.
+    pub last_owner: Option<Uuid>,
+}
+
+/// Lanes that are in the same state.
+#[derive(Debug, Serialize, Deserialize)]
+struct Group {
+    /// Empty: all that no other group names. Most lanes are in one state, so a checkpoint is short.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    lanes: Vec<i16>,
+    #[serde(flatten)]
+    state: LaneState,
+}
+
+/// A waiting delivery that is about to be attempted.
+#[derive(Debug, Clone, Copy)]
+pub struct Claim {
+    pub id: MessageId,
+    pub target: Target,
+    pub retry_count: u32,
+}
+
+/// What a dispatcher says of itself with every heartbeat.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Statistics {
+    pub messages_processed: u64,
+    pub error_count: u64,
+    pub in_flight: usize,
+    pub buffered: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_error: Option<String>,
+}
+
+/// One dispatcher's dealings with `postrider.shard` and what belongs to it.
+pub struct Lease {
+    id: Uuid,
+    client: Arc<Client>,
+    heartbeat: Statement,
+    save_checkpoint: Statement,
+    save_claim: Statement,
+}
+
+impl Lease {
+    /// Prepares the queries; `id` is new for every connection, so that nobody is taken for another.
+    pub async fn open(client: Arc<Client>, id: Uuid) -> Result<Lease, StoreError> {
+        let prepare = async |sql| client.prepare(sql).await.map_err(StoreError::to("prepare"));
+        Ok(Lease {
+            id,
+            heartbeat: prepare(include_str!("../../../../sql/queries/heartbeat.sql")).await?,
+            save_checkpoint: prepare(include_str!("../../../../sql/queries/save_checkpoint.sql"))
+                .await?,
+            save_claim: prepare(include_str!("../../../../sql/queries/save_claim.sql")).await?,
+            client,
+        })
+    }
+
+    pub fn id(&self) -> Uuid {
+        self.id
+    }
+
+    pub async fn register(&self, host: &str, pid: i32, version: &str) -> Result<(), StoreError> {
+        let sql = include_str!("../../../../sql/queries/register_dispatcher.sql");
+        self.client
+            .execute(sql, &[&self.id, &host, &pid, &version])
+            .await
+            .map_err(StoreError::to("register the dispatcher"))?;
+        Ok(())
+    }
+
+    /// Ends the lease of a dispatcher at once.
+    pub async fn unregister(&self, id: Uuid) -> Result<(), StoreError> {
+        let sql = include_str!("../../../../sql/queries/unregister_dispatcher.sql");
+        self.client.execute(sql, &[&id]).await.map_err(StoreError::to("end the lease"))?;
+        Ok(())
+    }
+
+    /// Extends the lease, if it has not run out.
+    pub async fn heartbeat(&self, statistics: &Statistics) -> Result<Heartbeat, StoreError> {
+        let statistics = serde_json::to_value(statistics).unwrap_or_default();
+        let row = self
+            .client
+            .query_one(&self.heartbeat, &[&self.id, &statistics])
+            .await
+            .map_err(StoreError::to("renew the lease"))?;
+        let shards: Vec<i16> = row.get("shards");
+        let epochs: Vec<i64> = row.get("epochs");
+        let count = |name: &str| row.get::<_, i32>(name).unsigned_abs() as usize;
+        Ok(Heartbeat {
+            is_alive: row.get("is_alive"),
+            lease: Duration::from_millis(row.get::<_, i64>("lease_ms").unsigned_abs()),
+            live_count: count("live_count"),
+            shard_count: count("shard_count"),
+            takeable_count: count("takeable_count"),
+            owned: shards
+                .into_iter()
+                .zip(epochs)
+                .map(|(shard, epoch)| Owned { shard: Shard(shard), epoch })
+                .collect(),
+            now_us: row.get("now_us"),
+        })
+    }
+
+    /// Takes up to `limit` shards that nobody holds.
+    pub async fn acquire(&self, limit: usize) -> Result<Vec<Acquired>, StoreError> {
+        let sql = include_str!("../../../../sql/queries/acquire_shards.sql");
+        let rows = self
+            .client
+            .query(sql, &[&self.id, &(limit as i32)])
+            .await
+            .map_err(StoreError::to("take shards"))?;
+        rows.iter()
+            .map(|row| {
+                let shard = Shard(row.get("shard"));
+                let state: Option<serde_json::Value> = row.get("state");
+                Ok(Acquired {
+                    owned: Owned { shard, epoch: row.get("epoch") },
+                    lanes: lanes_of(shard, state)?,
+                    last_owner: row.get("last_owner"),
+                })
+            })
+            .collect()
+    }
+
+    /// Ends connections of dead dispatchers that hold up a takeover.
+    pub async fn end_stale_flushes(&self) -> Result<i32, StoreError> {
+        let sql = include_str!("../../../../sql/queries/end_stale_flushes.sql");
+        let row = self
+            .client
+            .query_one(sql, &[])
+            .await
+            .map_err(StoreError::to("end connections of dead dispatchers"))?;
+        Ok(row.get("answer"))
+    }
+
+    pub async fn release(&self, owned: &[Owned]) -> Result<(), StoreError> {
+        let sql = include_str!("../../../../sql/queries/release_shards.sql");
+        let (shards, epochs) = split(owned);
+        self.client
+            .execute(sql, &[&self.id, &shards, &epochs])
+            .await
+            .map_err(StoreError::to("release shards"))?;
+        Ok(())
+    }
+
+    /// Writes down where all owned lanes stand. Returns the shards that are lost; then nothing was
+    /// written.
+    pub async fn save_checkpoint(
+        &self,
+        owned: &[Owned],
+        done_xmin: Xid,
+        lanes: &[(Lane, LaneState)],
+    ) -> Result<Vec<Shard>, StoreError> {
+        let (shards, epochs) = split(owned);
+        let state = serde_json::to_value(groups_of(lanes))
+            .map_err(|_| StoreError::Nonsense("a checkpoint that is no JSON"))?;
+        let row = self
+            .client
+            .query_one(
+                &self.save_checkpoint,
+                &[&self.id, &shards, &epochs, &Xid8(done_xmin), &state],
+            )
+            .await
+            .map_err(StoreError::to("write a checkpoint"))?;
+        Ok(shards_of(&row))
+    }
+
+    /// Writes down which waiting deliveries are about to be attempted.
+    pub async fn save_claim(
+        &self,
+        owned: &[Owned],
+        claims: &[Claim],
+    ) -> Result<Vec<Shard>, StoreError> {
+        let (shards, epochs) = split(owned);
+        let ids: Vec<i64> = claims.iter().map(|claim| claim.id.0).collect();
+        let targets: Vec<i32> = claims.iter().map(|claim| claim.target.0).collect();
+        let retry_counts: Vec<i32> = claims.iter().map(|claim| claim.retry_count as i32).collect();
+        let row = self
+            .client
+            .query_one(
+                &self.save_claim,
+                &[&self.id, &shards, &epochs, &ids, &targets, &retry_counts],
+            )
+            .await
+            .map_err(StoreError::to("claim waiting deliveries"))?;
+        Ok(shards_of(&row))
+    }
+
+    /// Makes messages that a former owner had in hand waiting deliveries again.
+    pub async fn recover_messages(
+        &self,
+        owned: &[Owned],
+        ids: &[MessageId],
+        were_attempted: bool,
+    ) -> Result<i32, StoreError> {
+        let sql = include_str!("../../../../sql/queries/recover_messages.sql");
+        let (shards, epochs) = split(owned);
+        let ids: Vec<i64> = ids.iter().map(|id| id.0).collect();
+        let row = self
+            .client
+            .query_one(sql, &[&self.id, &shards, &epochs, &ids, &were_attempted])
+            .await
+            .map_err(StoreError::to("recover messages"))?;
+        Ok(row.get(0))
+    }
+
+    /// Uses up a retry of waiting deliveries that a former owner had in hand, except the spared.
+    pub async fn recover_claims(
+        &self,
+        owned: &[Owned],
+        last_owner: Uuid,
+        spared: &[MessageId],
+    ) -> Result<i32, StoreError> {
+        let sql = include_str!("../../../../sql/queries/recover_claims.sql");
+        let (shards, epochs) = split(owned);
+        let spared: Vec<i64> = spared.iter().map(|id| id.0).collect();
+        let row = self
+            .client
+            .query_one(sql, &[&self.id, &shards, &epochs, &last_owner, &spared])
+            .await
+            .map_err(StoreError::to("recover claimed deliveries"))?;
+        Ok(row.get(0))
+    }
+
+    /// Empties rotated tables whose time has come.
+    pub async fn rotate_slots(&self) -> Result<i32, StoreError> {
+        self.answer(include_str!("../../../../sql/queries/rotate_slots.sql"), "rotate").await
+    }
+
+    /// Creates partitions ahead of time.
+    pub async fn maintain_partitions(&self) -> Result<i32, StoreError> {
+        let sql = include_str!("../../../../sql/queries/maintain_archive_partitions.sql");
+        self.answer(sql, "create partitions").await
+    }
+
+    async fn answer(&self, sql: &str, action: &'static str) -> Result<i32, StoreError> {
+        let row = self.client.query_one(sql, &[]).await.map_err(StoreError::to(action))?;
+        Ok(row.get("answer"))
+    }
+}
+
+/// Whether the log comes from a cluster whose transaction ids were ahead of this one's.
+pub async fn is_foreign(client: &Client) -> Result<bool, StoreError> {
+    let sql = include_str!("../../../../sql/queries/is_foreign.sql");
+    let action = "compare transaction ids with the log";
+    let row = client.query_one(sql, &[]).await.map_err(StoreError::to(action))?;
+    Ok(row.get("answer"))
+}
+
+/// Brings such a log into this cluster's transaction ids; how many unfinished messages it holds.
+pub async fn rebase(client: &Client) -> Result<Option<i64>, StoreError> {
+    let sql = include_str!("../../../../sql/queries/rebase_log.sql");
+    let action = "re-base the log";
+    let row = client.query_one(sql, &[]).await.map_err(StoreError::to(action))?;
+    Ok(row.get("answer"))
+}
+
+pub(super) fn split(owned: &[Owned]) -> (Vec<i16>, Vec<i64>) {
+    owned.iter().map(|owned| (owned.shard.0, owned.epoch)).unzip()
+}
+
+fn shards_of(row: &tokio_postgres::Row) -> Vec<Shard> {
+    row.get::<_, Vec<i16>>(0).into_iter().map(Shard).collect()
+}
+
+fn groups_of(lanes: &[(Lane, LaneState)]) -> Vec<Group> {
+    let mut groups: Vec<Group> = Vec::new();
+    for (lane, state) in lanes {
+        match groups.iter_mut().find(|group| group.state == *state) {
+            Some(group) => group.lanes.push(lane.0),
+            None => groups.push(Group { lanes: vec![lane.0], state: state.clone() }),
+        }
+    }
+    if let Some(largest) = groups.iter_mut().max_by_key(|group| group.lanes.len()) {
+        largest.lanes.clear();
+    }
+    groups
+}
+
+fn lanes_of(
+    shard: Shard,
+    state: Option<serde_json::Value>,
+) -> Result<BTreeMap<Lane, LaneState>, StoreError> {
+    let groups: Vec<Group> = match state {
+        Some(state) => serde_json::from_value(state)
+            .map_err(|_| StoreError::Nonsense("a checkpoint that cannot be read"))?,
+        None => Vec::new(),
+    };
+    let common = groups.iter().find(|group| group.lanes.is_empty());
+    let common = common.map(|group| group.state.clone()).unwrap_or_default();
+    let mut lanes: BTreeMap<Lane, LaneState> =
+        shard.lanes().map(|lane| (lane, common.clone())).collect();
+    for group in groups {
+        for lane in group.lanes {
+            if let Some(state) = lanes.get_mut(&Lane(lane)) {
+                *state = group.state.clone();
+            }
+        }
+    }
+    Ok(lanes)
+}

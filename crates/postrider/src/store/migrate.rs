@@ -1,0 +1,394 @@
+//! Installs and upgrades the schema `postrider`, and tells whether a database has the right one.
+//!
+//! Everything in `sql/` is held in the binary and put together as one list of steps. `postrider
+//! migrate` runs them in one transaction, `postrider migrate --print` prints the same text: what
+//! decides (is this pending? was that changed?) stands in the SQL, so both do the same.
+//!
+//! Guarantees: all or nothing; running it again changes nothing; several at once wait for each
+//! other; no superuser is needed.
+
+use std::fmt::Write;
+
+use tokio_postgres::{Client, IsolationLevel};
+
+use crate::transport;
+
+include!(concat!(env!("OUT_DIR"), "/sql.rs"));
+
+const BEGIN: &str = include_str!("../../../../sql/install/begin.sql");
+const MIGRATION: &str = include_str!("../../../../sql/install/migration.sql");
+const TRANSPORT_OPTIONS: &str = include_str!("../../../../sql/install/transport_options.sql");
+const SETTINGS: &str = include_str!("../../../../sql/settings.sql");
+const FINISH: &str = include_str!("../../../../sql/install/finish.sql");
+const GRANTS: &str = include_str!("../../../../sql/grants.sql");
+const APPLIED_MIGRATIONS: &str = include_str!("../../../../sql/queries/applied_migrations.sql");
+const SCHEMA_STATE: &str = include_str!("../../../../sql/queries/schema_state.sql");
+const INSTALLED_VERSION: &str = include_str!("../../../../sql/queries/installed_version.sql");
+
+/// The version of this program.
+pub const PRODUCT_VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// The most shards that a database can be installed with.
+pub const SHARDS_MAX: u16 = 64;
+
+/// The heading of the printed script.
+const SCRIPT_HEADING: &str = "\
+-- Postrider: installs or upgrades the schema \"postrider\" in the current database.
+-- Can be run any number of times. Run it as the role that dispatchers connect as:
+--
+--     psql -v ON_ERROR_STOP=1 -1 -f postrider.sql
+
+";
+
+/// A file below `sql/`.
+#[derive(Debug, Clone, Copy)]
+struct File {
+    path: &'static str,
+    name: &'static str,
+    text: &'static str,
+}
+
+/// A piece of the script: small enough that an error can say where it comes from.
+struct Step {
+    path: String,
+    text: String,
+}
+
+/// What [`migrate`] did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Report {
+    /// The database.
+    pub database: String,
+    /// The migrations that were applied now.
+    pub applied: Vec<String>,
+    /// The latest migration that the database has.
+    pub latest: String,
+    /// The number of shards of the database.
+    pub shard_count: u16,
+}
+
+/// Why [`migrate`] left everything as it was.
+#[derive(Debug, thiserror::Error)]
+pub enum MigrateError {
+    /// One of the steps was refused by the server, or the connection was lost in it.
+    #[error("could not run sql/{path}")]
+    Step {
+        /// The file below `sql/`.
+        path: String,
+        /// What the server said. What our own checks raise is written for people.
+        source: tokio_postgres::Error,
+    },
+    /// The transaction could not be begun or committed.
+    #[error("could not complete the migration")]
+    Transaction(#[from] tokio_postgres::Error),
+}
+
+/// Why a program cannot work with the schema of a database.
+#[derive(Debug, thiserror::Error)]
+pub enum SchemaError {
+    /// There is none.
+    #[error(
+        "the schema \"postrider\" is missing in database \"{database}\"; run `postrider migrate`"
+    )]
+    Missing {
+        /// The database.
+        database: String,
+    },
+    /// It belongs to a role that we cannot act as.
+    #[error(
+        "the schema \"postrider\" in database \"{database}\" belongs to role \"{owner}\", which role \
+         \"{role}\" is not a member of; dispatchers connect as the schema's owner"
+    )]
+    NotOwner {
+        /// The database.
+        database: String,
+        /// The role that we connected as.
+        role: String,
+        /// The role that owns the schema.
+        owner: String,
+    },
+    /// The database is behind this program.
+    #[error(
+        "the schema \"postrider\" in database \"{database}\" is of {installed}, this is {expected}; \
+         run `postrider migrate` of this version"
+    )]
+    Outdated {
+        /// The database.
+        database: String,
+        /// What the database has.
+        installed: String,
+        /// What this program needs.
+        expected: String,
+    },
+    /// This program is behind the database.
+    #[error(
+        "the schema \"postrider\" in database \"{database}\" is of {installed}, this is {expected}; \
+         upgrade this program"
+    )]
+    TooNew {
+        /// The database.
+        database: String,
+        /// What the database has.
+        installed: String,
+        /// What this program knows.
+        expected: String,
+    },
+    /// The question could not be asked.
+    #[error("could not look at the schema \"postrider\"")]
+    Unreadable(#[from] tokio_postgres::Error),
+}
+
+/// The whole script, to be run by `psql -1 -f`. `shard_count` is for the first installation;
+/// without it a new database gets the default of 16.
+pub fn script(shard_count: Option<u16>) -> String {
+    let mut script = SCRIPT_HEADING.to_owned();
+    for step in steps(shard_count) {
+        let Step { path, text } = step;
+        writeln!(script, "-- sql/{path}\n\n{}\n", text.trim_end()).expect("a String takes all");
+    }
+    script
+}
+
+/// Brings the database to the version of this program, in one transaction.
+///
+/// `shard_count` (1 to 64) is for the first installation, later it has to be what the database has
+/// or absent. The server's notices tell what was skipped and what to do about it.
+///
+/// # Errors
+///
+/// When the database cannot be migrated, is a standby, is of a newer version, or holds a migration
+/// that was changed since; nothing has happened then.
+pub async fn migrate(
+    client: &mut Client,
+    shard_count: Option<u16>,
+) -> Result<Report, MigrateError> {
+    let transaction =
+        client.build_transaction().isolation_level(IsolationLevel::ReadCommitted).start().await?;
+    let mut steps = steps(shard_count).into_iter();
+    let run = async |step: Step| {
+        let result = transaction.batch_execute(&step.text).await;
+        result.map_err(|source| MigrateError::Step { path: step.path, source })
+    };
+
+    run(steps.next().expect("the first step is begin.sql")).await?;
+    let before = applied(&transaction).await?;
+    for step in steps {
+        run(step).await?;
+    }
+    let mut after = applied(&transaction).await?;
+    let state = transaction.query_one(SCHEMA_STATE, &[]).await?;
+    let installed = transaction.query_one(INSTALLED_VERSION, &[]).await?;
+    transaction.commit().await?;
+
+    let latest = after.last().cloned().unwrap_or_default();
+    after.retain(|name| !before.contains(name));
+    let shard_count: i32 = installed.get("shard_count");
+    Ok(Report {
+        database: state.get("database"),
+        applied: after,
+        latest,
+        shard_count: u16::try_from(shard_count).expect("the migration checks 1 to 64"),
+    })
+}
+
+/// Whether this program can work with the schema of the database that `client` is connected to.
+///
+/// A database that was migrated by a newer program with the same migrations is fine: whatever
+/// changes how its functions are called comes with a migration.
+///
+/// # Errors
+///
+/// When it cannot, with a text that says what to do.
+pub async fn check(client: &Client) -> Result<(), SchemaError> {
+    let state = client.query_one(SCHEMA_STATE, &[]).await?;
+    let database: String = state.get("database");
+    if !state.get::<_, bool>("is_installed") {
+        return Err(SchemaError::Missing { database });
+    }
+    if !state.get::<_, bool>("is_owner") {
+        let (role, owner) = (state.get("role"), state.get("schema_owner"));
+        return Err(SchemaError::NotOwner { database, role, owner });
+    }
+    let Some(row) = client.query_opt(INSTALLED_VERSION, &[]).await? else {
+        return Err(SchemaError::Missing { database });
+    };
+    let installed = Version {
+        product: row.get("product_version"),
+        fingerprint: row.get("fingerprint"),
+        migration: row.get::<_, Option<i32>>("latest_migration").unwrap_or_default(),
+    };
+    compare(database, &installed, &Version::of_this_program())
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Version {
+    product: String,
+    fingerprint: String,
+    migration: i32,
+}
+
+impl Version {
+    fn of_this_program() -> Self {
+        Self {
+            product: PRODUCT_VERSION.to_owned(),
+            fingerprint: fingerprint(),
+            migration: latest_migration(),
+        }
+    }
+
+    fn describe(&self) -> String {
+        let Self { product, fingerprint, migration } = self;
+        format!("Postrider {product} (migration {migration}, build {fingerprint})")
+    }
+
+    /// Numbers that compare as versions do; what is not a number counts as 0.
+    fn numbers(&self) -> Vec<u64> {
+        let release = self.product.split('-').next().unwrap_or_default();
+        release.split('.').map(|part| part.parse().unwrap_or_default()).collect()
+    }
+}
+
+fn compare(database: String, installed: &Version, expected: &Version) -> Result<(), SchemaError> {
+    let is_older =
+        (installed.migration, installed.numbers()) < (expected.migration, expected.numbers());
+    let is_other_build =
+        installed.product == expected.product && installed.fingerprint != expected.fingerprint;
+    let texts = || (installed.describe(), expected.describe());
+    if installed.migration > expected.migration {
+        let (installed, expected) = texts();
+        return Err(SchemaError::TooNew { database, installed, expected });
+    }
+    if is_older || is_other_build {
+        let (installed, expected) = texts();
+        return Err(SchemaError::Outdated { database, installed, expected });
+    }
+    Ok(())
+}
+
+async fn applied(
+    transaction: &tokio_postgres::Transaction<'_>,
+) -> Result<Vec<String>, tokio_postgres::Error> {
+    let rows = transaction.query(APPLIED_MIGRATIONS, &[]).await?;
+    Ok(rows.iter().map(|row| row.get(0)).collect())
+}
+
+/// All that is run, in order.
+fn steps(shard_count: Option<u16>) -> Vec<Step> {
+    let options = transport::options_as_json().to_string();
+    let shard_count = shard_count.map(|count| count.to_string()).unwrap_or_default();
+    let (latest, fingerprint) = (latest_migration().to_string(), fingerprint());
+
+    let mut steps = vec![Step::fill(
+        "install/begin.sql",
+        BEGIN,
+        &[
+            ("shard_count", &shard_count),
+            ("latest_migration", &latest),
+            ("product_version", PRODUCT_VERSION),
+        ],
+    )];
+    for migration in MIGRATIONS {
+        let version = number(migration).to_string();
+        steps.push(Step::fill(
+            migration.path,
+            MIGRATION,
+            &[("version", &version), ("name", migration.name), ("text", migration.text)],
+        ));
+    }
+    steps.push(Step::fill(
+        "install/transport_options.sql",
+        TRANSPORT_OPTIONS,
+        &[("transport_options", &options)],
+    ));
+    steps.push(Step::fill("settings.sql", SETTINGS, &[]));
+    steps.extend(FUNCTIONS.iter().chain(VIEWS).map(|file| Step::fill(file.path, file.text, &[])));
+    steps.push(Step::fill(
+        "install/finish.sql",
+        FINISH,
+        &[("product_version", PRODUCT_VERSION), ("fingerprint", &fingerprint)],
+    ));
+    steps.push(Step::fill("grants.sql", GRANTS, &[]));
+    steps
+}
+
+impl Step {
+    /// Puts values in the places of a template. They stand inside dollar quotes or are our own
+    /// numbers and names, so nothing is escaped.
+    fn fill(path: &str, template: &str, values: &[(&str, &str)]) -> Self {
+        let mut text = template.to_owned();
+        for (name, value) in values {
+            assert!(!value.contains("$migration_text$") && !value.contains("$transport_options$"));
+            text = text.replace(&format!("{{{{{name}}}}}"), value);
+        }
+        Self { path: path.to_owned(), text }
+    }
+}
+
+/// The number that a migration's file name begins with.
+fn number(migration: &File) -> i32 {
+    let digits = migration.name.split('_').next().unwrap_or_default();
+    digits.parse().expect("a migration is called NNNN_name.sql")
+}
+
+fn latest_migration() -> i32 {
+    MIGRATIONS.last().map(number).unwrap_or_default()
+}
+
+/// Tells two builds of one version apart: FNV-1a over everything that a migration installs.
+fn fingerprint() -> String {
+    let files = MIGRATIONS.iter().chain(FUNCTIONS).chain(VIEWS).map(|file| file.text);
+    let options = transport::options_as_json().to_string();
+    let texts = files.chain([SETTINGS, GRANTS, TRANSPORT_OPTIONS, FINISH, &options]);
+    let hash = texts.flat_map(str::bytes).fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    });
+    format!("{hash:016x}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn version(product: &str, migration: i32, fingerprint: &str) -> Version {
+        Version { product: product.to_owned(), fingerprint: fingerprint.to_owned(), migration }
+    }
+
+    #[track_caller]
+    fn check(installed: (&str, i32, &str), expected: &str) {
+        let (product, migration, fingerprint) = installed;
+        let installed = version(product, migration, fingerprint);
+        let found = match compare("shop".to_owned(), &installed, &version("0.10.0", 3, "a")) {
+            Ok(()) => "fine",
+            Err(SchemaError::Outdated { .. }) => "outdated",
+            Err(SchemaError::TooNew { .. }) => "too new",
+            Err(error) => panic!("{error}"),
+        };
+        assert_eq!(found, expected, "{installed:?}");
+    }
+
+    #[test]
+    fn a_program_works_with_its_own_schema_and_with_newer_functions() {
+        check(("0.10.0", 3, "a"), "fine");
+        check(("0.10.0", 3, "b"), "outdated");
+        check(("0.9.1", 3, "a"), "outdated");
+        check(("0.9.1", 2, "a"), "outdated");
+        check(("0.11.0", 3, "b"), "fine");
+        check(("0.11.0", 4, "b"), "too new");
+        check(("0.9.0", 4, "b"), "too new");
+        check(("0.11.0", 2, "b"), "outdated");
+    }
+
+    #[test]
+    fn migrations_are_numbered_without_gaps() {
+        let numbers: Vec<_> = MIGRATIONS.iter().map(number).collect();
+        let expected: Vec<_> = (1..).take(numbers.len()).collect();
+        assert_eq!(numbers, expected);
+    }
+
+    #[test]
+    fn no_place_of_a_template_stays_empty() {
+        let is_left = |step: &Step| step.text.contains("{{") && !step.path.starts_with("functions");
+        let left: Vec<_> = steps(None).into_iter().filter(is_left).map(|step| step.path).collect();
+        assert_eq!(left, [""; 0]);
+    }
+}

@@ -1,0 +1,165 @@
+//! PostgreSQL types as they travel, for those that `tokio-postgres` does not know.
+
+use std::error::Error;
+
+use bytes::{BufMut, Bytes, BytesMut};
+use postrider_core::{
+    id::Target,
+    snapshot::{Snapshot, Xid},
+};
+use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
+
+type Failure = Box<dyn Error + Sync + Send>;
+
+/// `xid8`.
+#[derive(Debug, Clone, Copy)]
+pub struct Xid8(pub Xid);
+
+/// `pg_snapshot`.
+#[derive(Debug, Clone)]
+pub struct PgSnapshot(pub Snapshot);
+
+/// `timestamptz`, in microseconds since 2000-01-01 UTC: PostgreSQL's own count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Timestamp(pub i64);
+
+/// `jsonb`, as the text that PostgreSQL makes of it.
+#[derive(Debug, Clone)]
+pub struct JsonText(pub Bytes);
+
+/// The targets of a message: nearly always one.
+#[derive(Debug, Clone)]
+pub enum Targets {
+    One(Target),
+    Many(Box<[Target]>),
+}
+
+impl Targets {
+    pub fn as_slice(&self) -> &[Target] {
+        match self {
+            Targets::One(target) => std::slice::from_ref(target),
+            Targets::Many(targets) => targets,
+        }
+    }
+}
+
+fn number(raw: &[u8], at: usize) -> Result<i64, Failure> {
+    let bytes = raw.get(at..at + 8).ok_or("a value is too short")?;
+    Ok(i64::from_be_bytes(bytes.try_into()?))
+}
+
+fn small_number(raw: &[u8], at: usize) -> Result<i32, Failure> {
+    let bytes = raw.get(at..at + 4).ok_or("a value is too short")?;
+    Ok(i32::from_be_bytes(bytes.try_into()?))
+}
+
+impl<'a> FromSql<'a> for Xid8 {
+    fn from_sql(_: &Type, raw: &'a [u8]) -> Result<Self, Failure> {
+        Ok(Xid8(number(raw, 0)? as u64))
+    }
+
+    fn accepts(ty: &Type) -> bool {
+        *ty == Type::XID8
+    }
+}
+
+impl ToSql for Xid8 {
+    fn to_sql(&self, _: &Type, out: &mut BytesMut) -> Result<IsNull, Failure> {
+        out.put_u64(self.0);
+        Ok(IsNull::No)
+    }
+
+    fn accepts(ty: &Type) -> bool {
+        *ty == Type::XID8
+    }
+
+    to_sql_checked!();
+}
+
+impl<'a> FromSql<'a> for PgSnapshot {
+    fn from_sql(_: &Type, raw: &'a [u8]) -> Result<Self, Failure> {
+        let count = usize::try_from(small_number(raw, 0)?)?;
+        let xid = |index: usize| number(raw, 4 + index * 8).map(|xid| xid as u64);
+        let in_progress = (0..count).map(|index| xid(index + 2)).collect::<Result<_, _>>()?;
+        Snapshot::new(xid(0)?, xid(1)?, in_progress)
+            .map(PgSnapshot)
+            .ok_or_else(|| "a snapshot contradicts itself".into())
+    }
+
+    fn accepts(ty: &Type) -> bool {
+        *ty == Type::PG_SNAPSHOT
+    }
+}
+
+impl ToSql for PgSnapshot {
+    fn to_sql(&self, _: &Type, out: &mut BytesMut) -> Result<IsNull, Failure> {
+        out.put_i32(i32::try_from(self.0.in_progress().len())?);
+        out.put_u64(self.0.xmin());
+        out.put_u64(self.0.xmax());
+        for xid in self.0.in_progress() {
+            out.put_u64(*xid);
+        }
+        Ok(IsNull::No)
+    }
+
+    fn accepts(ty: &Type) -> bool {
+        *ty == Type::PG_SNAPSHOT
+    }
+
+    to_sql_checked!();
+}
+
+impl<'a> FromSql<'a> for Timestamp {
+    fn from_sql(_: &Type, raw: &'a [u8]) -> Result<Self, Failure> {
+        Ok(Timestamp(number(raw, 0)?))
+    }
+
+    fn accepts(ty: &Type) -> bool {
+        *ty == Type::TIMESTAMPTZ
+    }
+}
+
+impl ToSql for Timestamp {
+    fn to_sql(&self, _: &Type, out: &mut BytesMut) -> Result<IsNull, Failure> {
+        out.put_i64(self.0);
+        Ok(IsNull::No)
+    }
+
+    fn accepts(ty: &Type) -> bool {
+        *ty == Type::TIMESTAMPTZ
+    }
+
+    to_sql_checked!();
+}
+
+impl<'a> FromSql<'a> for JsonText {
+    fn from_sql(_: &Type, raw: &'a [u8]) -> Result<Self, Failure> {
+        match raw.split_first() {
+            Some((1, text)) => Ok(JsonText(Bytes::copy_from_slice(text))),
+            _ => Err("jsonb of an unknown version".into()),
+        }
+    }
+
+    fn accepts(ty: &Type) -> bool {
+        *ty == Type::JSONB
+    }
+}
+
+impl<'a> FromSql<'a> for Targets {
+    /// An array: dimensions, flags, element type, then length and lower bound, then the elements.
+    fn from_sql(_: &Type, raw: &'a [u8]) -> Result<Self, Failure> {
+        if small_number(raw, 0)? == 0 {
+            return Ok(Targets::Many(Box::new([])));
+        }
+        let count = usize::try_from(small_number(raw, 12)?)?;
+        let target = |index: usize| small_number(raw, 24 + index * 8).map(Target);
+        match count {
+            1 => Ok(Targets::One(target(0)?)),
+            _ => Ok(Targets::Many((0..count).map(target).collect::<Result<_, _>>()?)),
+        }
+    }
+
+    fn accepts(ty: &Type) -> bool {
+        *ty == Type::INT4_ARRAY
+    }
+}

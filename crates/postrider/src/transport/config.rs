@@ -1,0 +1,321 @@
+//! What an endpoint's config may hold, described by data, and the check of a config against it.
+//!
+//! The same table is written into `postrider.transport_option`, where
+//! `postrider.validate_endpoint_config` makes the same check with the same words when a config is
+//! stored; `testdata/endpoint_config.json` holds the cases for both.
+
+use http::Uri;
+use postrider_core::render::{self, HeaderError};
+use serde_json::{Map, Value, json};
+
+/// The longest name that is compared or repeated in an error, in characters.
+const NAME_MAX: usize = 64;
+/// How much of a name may differ from one that is still taken for it, in parts of a thousand.
+const DIFFERENCE_MAX: usize = 666;
+
+/// One key of an endpoint's config.
+#[derive(Debug, Clone, Copy)]
+pub struct ConfigOption {
+    /// The key.
+    pub name: &'static str,
+    /// What its value may be.
+    pub kind: OptionKind,
+    /// Whether it must be there.
+    pub required: bool,
+    /// What holds when it is absent; where that depends, the description says on what.
+    pub default: DefaultValue,
+    /// What it does, in a sentence or two.
+    pub description: &'static str,
+    /// Whether its value must not be shown to those who may only look.
+    pub secret: bool,
+}
+
+/// What the value of an option may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OptionKind {
+    /// A text of 1 to `max` characters without control characters.
+    Text { max: i64 },
+    /// An integer, both bounds included.
+    Integer { min: i64, max: i64 },
+    /// `true` or `false`.
+    Boolean,
+    /// One of these texts, written exactly so.
+    OneOf(&'static [&'static str]),
+    /// An object of up to `max` texts.
+    Map { max: i64 },
+    /// An object of up to `max` texts that are sent as HTTP headers.
+    Headers { max: i64 },
+    /// An `http` or `https` address of up to `max` characters.
+    Url { max: i64 },
+}
+
+/// What holds when an option is absent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DefaultValue {
+    None,
+    Integer(i64),
+    Boolean(bool),
+    Text(&'static str),
+}
+
+/// Why an endpoint cannot be opened with a config. Never tells a value.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ConfigError {
+    #[error("unknown protocol `{protocol}`; known protocols: {}", .known.join(", "))]
+    UnknownProtocol { protocol: String, known: Vec<&'static str> },
+    #[error("config must be an object")]
+    NotAnObject,
+    #[error("config.{key} is not a known option of protocol {protocol}; {hint}")]
+    UnknownKey { protocol: &'static str, key: String, hint: String },
+    #[error("config.{key} is required")]
+    Missing { key: &'static str },
+    #[error("config.{key} must be {expected}")]
+    Invalid { key: &'static str, expected: String },
+    #[error("config.{key}: {source}")]
+    Header { key: &'static str, source: HeaderError },
+}
+
+impl ConfigOption {
+    /// The option as a row of `postrider.transport_option`.
+    pub fn as_json(&self, protocol: &str) -> Value {
+        let (kind, minimum, maximum, choices) = match self.kind {
+            OptionKind::Text { max } => ("text", Some(1), Some(max), None),
+            OptionKind::Integer { min, max } => ("integer", Some(min), Some(max), None),
+            OptionKind::Boolean => ("boolean", None, None, None),
+            OptionKind::OneOf(choices) => ("one_of", None, None, Some(choices)),
+            OptionKind::Map { max } => ("map", None, Some(max), None),
+            OptionKind::Headers { max } => ("headers", None, Some(max), None),
+            OptionKind::Url { max } => ("url", None, Some(max), None),
+        };
+        let default = match self.default {
+            DefaultValue::None => Value::Null,
+            DefaultValue::Integer(value) => value.into(),
+            DefaultValue::Boolean(value) => value.into(),
+            DefaultValue::Text(value) => value.into(),
+        };
+        json!({
+            "protocol": protocol,
+            "name": self.name,
+            "kind": kind,
+            "required": self.required,
+            "minimum": minimum,
+            "maximum": maximum,
+            "choices": choices,
+            "default": default,
+            "secret": self.secret,
+            "description": self.description,
+        })
+    }
+
+    fn check(&self, value: &Value) -> Result<(), ConfigError> {
+        let is_valid = match self.kind {
+            OptionKind::Text { max } => value.as_str().is_some_and(|text| is_text(text, max)),
+            OptionKind::Integer { min, max } => {
+                value.as_i64().is_some_and(|number| (min..=max).contains(&number))
+            }
+            OptionKind::Boolean => value.is_boolean(),
+            OptionKind::OneOf(choices) => {
+                value.as_str().is_some_and(|text| choices.contains(&text))
+            }
+            OptionKind::Url { max } => value.as_str().is_some_and(|text| is_url(text, max)),
+            OptionKind::Map { max } => is_map(value, max),
+            OptionKind::Headers { max } => {
+                is_map(value, max) && {
+                    self.check_headers(value)?;
+                    true
+                }
+            }
+        };
+        let invalid = || ConfigError::Invalid { key: self.name, expected: self.kind.expected() };
+        is_valid.then_some(()).ok_or_else(invalid)
+    }
+
+    fn check_headers(&self, map: &Value) -> Result<(), ConfigError> {
+        for (name, value) in texts(map) {
+            let check = render::check_header(name, value).and_then(|(name, _)| {
+                let name = name.as_str();
+                let reserved = || HeaderError::Reserved { name: name.to_owned() };
+                if render::is_reserved(name) { Err(reserved()) } else { Ok(()) }
+            });
+            check.map_err(|source| ConfigError::Header { key: self.name, source })?;
+        }
+        Ok(())
+    }
+}
+
+impl OptionKind {
+    /// What a valid value is, to follow "must be".
+    fn expected(&self) -> String {
+        match self {
+            Self::Text { max } => {
+                format!("a text of 1 to {max} characters without control characters")
+            }
+            Self::Integer { min, max } => format!("an integer from {min} to {max}"),
+            Self::Boolean => "true or false".to_owned(),
+            Self::OneOf(choices) => format!("one of {}", choices.join(", ")),
+            Self::Map { max } | Self::Headers { max } => {
+                format!("an object of at most {max} texts")
+            }
+            Self::Url { max } => format!(
+                "an http:// or https:// address of at most {max} characters with a host, and \
+                 without a user name, a fragment, spaces, quotes or other than ASCII characters"
+            ),
+        }
+    }
+}
+
+/// A config whose every key is known and every value valid.
+#[derive(Debug, Clone, Copy)]
+pub struct Checked<'a> {
+    options: &'static [ConfigOption],
+    values: &'a Map<String, Value>,
+}
+
+/// Checks a config against the options of a protocol.
+pub fn check<'a>(
+    protocol: &'static str,
+    options: &'static [ConfigOption],
+    config: &'a Value,
+) -> Result<Checked<'a>, ConfigError> {
+    let values = config.as_object().ok_or(ConfigError::NotAnObject)?;
+    for (key, value) in values {
+        match options.iter().find(|option| option.name == key) {
+            Some(option) => option.check(value)?,
+            None => {
+                let hint = hint(key, options);
+                return Err(ConfigError::UnknownKey { protocol, key: excerpt(key), hint });
+            }
+        }
+    }
+    match options.iter().find(|option| option.required && !values.contains_key(option.name)) {
+        Some(option) => Err(ConfigError::Missing { key: option.name }),
+        None => Ok(Checked { options, values }),
+    }
+}
+
+impl<'a> Checked<'a> {
+    /// The value of an integer option, or its default.
+    pub fn integer(&self, name: &str) -> Option<i64> {
+        self.values.get(name).and_then(Value::as_i64).or_else(|| match self.default(name) {
+            DefaultValue::Integer(value) => Some(value),
+            _ => None,
+        })
+    }
+
+    /// The value of a boolean option, or its default, or false.
+    pub fn is_set(&self, name: &str) -> bool {
+        let default = || self.default(name) == DefaultValue::Boolean(true);
+        self.values.get(name).and_then(Value::as_bool).unwrap_or_else(default)
+    }
+
+    /// The value of an option that is written as a text, or its default.
+    pub fn text(&self, name: &str) -> Option<&'a str> {
+        self.values.get(name).and_then(Value::as_str).or_else(|| match self.default(name) {
+            DefaultValue::Text(value) => Some(value),
+            _ => None,
+        })
+    }
+
+    /// The entries of an option that is an object of texts; none if it is absent.
+    pub fn map(&self, name: &str) -> impl Iterator<Item = (&'a str, &'a str)> + use<'a> {
+        self.values.get(name).into_iter().flat_map(texts)
+    }
+
+    fn default(&self, name: &str) -> DefaultValue {
+        let option = self.options.iter().find(|option| option.name == name);
+        option.expect("a transport asks for options of its own table").default
+    }
+}
+
+/// The beginning of a name that someone else chose, fit to stand in an error.
+pub(super) fn excerpt(name: &str) -> String {
+    name.chars().take(NAME_MAX).collect()
+}
+
+fn texts(map: &Value) -> impl Iterator<Item = (&str, &str)> {
+    let entries = map.as_object().into_iter().flatten();
+    entries.filter_map(|(name, value)| Some((name.as_str(), value.as_str()?)))
+}
+
+fn is_map(value: &Value, max: i64) -> bool {
+    value.as_object().is_some_and(|entries| {
+        entries.len() as i64 <= max && entries.values().all(Value::is_string)
+    })
+}
+
+fn is_text(text: &str, max: i64) -> bool {
+    // `is_control` would take in U+0080 to U+009F, which PostgreSQL's expression does not.
+    let has_control = text.bytes().any(|byte| byte.is_ascii_control());
+    !text.is_empty() && text.chars().count() as i64 <= max && !has_control
+}
+
+/// Whether `text` is an address that we connect to as it reads: no user name that passes for a
+/// host, no character that programs read differently.
+fn is_url(text: &str, max: i64) -> bool {
+    let is_odd = |byte: u8| !byte.is_ascii_graphic() || br##"#\"<>`"##.contains(&byte);
+    if text.len() as i64 > max || text.bytes().any(is_odd) {
+        return false;
+    }
+    let Some((scheme, rest)) = text.split_once("://") else { return false };
+    let is_http = scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https");
+    let authority = rest.split(['/', '?']).next().unwrap_or_default();
+    is_http && is_authority(authority) && text.parse::<Uri>().is_ok()
+}
+
+/// Whether `text` is a host name or a bracketed IPv6 address, with or without a port.
+fn is_authority(text: &str) -> bool {
+    let (is_host, port) = match text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        Some((address, port)) => (address.parse::<std::net::Ipv6Addr>().is_ok(), port),
+        None => {
+            let (host, port) = text.split_at(text.find(':').unwrap_or(text.len()));
+            (is_host_name(host), port)
+        }
+    };
+    let is_port = |digits: &str| {
+        let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
+        is_number && digits.parse::<u16>().is_ok_and(|port| port > 0)
+    };
+    is_host && (port.is_empty() || port.strip_prefix(':').is_some_and(is_port))
+}
+
+fn is_host_name(host: &str) -> bool {
+    let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    let is_inner = |byte: u8| is_letter(byte) || byte == b'-' || byte == b'.';
+    host.len() <= 253 && host.bytes().next().is_some_and(is_letter) && host.bytes().all(is_inner)
+}
+
+/// What the writer of an unknown key may have meant.
+fn hint(key: &str, options: &[ConfigOption]) -> String {
+    let length = key.chars().count().min(NAME_MAX);
+    // Parts of a thousand that differ; by this measure `timeout` is near to `timeout_seconds`.
+    let difference = |name: &str| edit_distance(key, name) * 1_000 / length.max(name.len());
+    let nearest = options
+        .iter()
+        .map(|option| (difference(option.name), option.name))
+        .min()
+        .filter(|(difference, _)| *difference <= DIFFERENCE_MAX);
+    match nearest {
+        Some((_, name)) => format!("did you mean {name}?"),
+        None => {
+            let mut names: Vec<_> = options.iter().map(|option| option.name).collect();
+            names.sort_unstable();
+            format!("known options: {}", names.join(", "))
+        }
+    }
+}
+
+/// How many characters must be inserted, removed or replaced to make `a` from `b` (Levenshtein).
+fn edit_distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().take(NAME_MAX).collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (line, left) in a.chars().take(NAME_MAX).enumerate() {
+        let mut diagonal = row[0];
+        row[0] = line + 1;
+        for (column, right) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(left != *right);
+            diagonal = row[column + 1];
+            row[column + 1] = replaced.min(row[column] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}

@@ -1,0 +1,373 @@
+//! `http`: each message is one HTTP request, each answer an outcome.
+//!
+//! The answer's status decides; its body is read only so that the connection can be used again,
+//! within limits of size and time. Redirects are not followed. A request is sent once; it is
+//! repeated within an attempt only if its connection turned out to be closed before a byte of it
+//! was written. Status codes are understood in the core (`classify`), headers are put together
+//! there (`render`), and internal destinations are refused by the [`guard`](super::guard).
+
+mod body;
+mod dial;
+mod failure;
+
+use std::{
+    pin::pin,
+    sync::{Arc, OnceLock, PoisonError, RwLock},
+    time::{Duration, SystemTime},
+};
+
+use body::Payload;
+use dial::Dial;
+use http::{Method, Request, Response, StatusCode, Uri, header::RETRY_AFTER};
+use http_body_util::BodyExt;
+use hyper::body::{Body, Incoming};
+use hyper_util::{
+    client::legacy::{Client, Error, ResponseFuture},
+    rt::{TokioExecutor, TokioTimer},
+};
+use postrider_core::{
+    classify::classify,
+    networks::InternalDestinations,
+    outcome::{Outcome, Report},
+    render::{self, HEADERS_MAX, HeaderError, HeaderTemplate},
+};
+use tokio::time::{Instant, timeout_at};
+use uuid::Uuid;
+
+use super::{
+    Attempts, ConfigError, ConfigOption, DefaultValue, Envelope, OptionKind, Protocol, Settings,
+    Shared, Transport, config::Checked,
+};
+
+/// The most that is read of an answer's body, in bytes.
+const BODY_MAX: u64 = 64 * 1024;
+/// The longest time that reading an answer's body may take once its status is known.
+const BODY_TIMEOUT: Duration = Duration::from_secs(1);
+/// How long a connection is kept that nobody uses.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(45);
+/// How often, while requests wait, an HTTP/2 connection must show that it lives. Without it a
+/// connection that was cut without a word would take every request until the kernel gives it up.
+const PING_INTERVAL: Duration = Duration::from_secs(10);
+const PING_TIMEOUT: Duration = Duration::from_secs(10);
+/// The longest head of an answer, in bytes.
+const HEAD_MAX: usize = 64 * 1024;
+/// What a message is unless somebody says otherwise.
+const CONTENT_TYPE: &str = "application/json";
+const USER_AGENT: &str = concat!("Postrider/", env!("CARGO_PKG_VERSION"));
+
+const CONCURRENCY: i64 = 64;
+const CONCURRENCY_MAX: i64 = 1_024;
+const TIMEOUT: OptionKind = OptionKind::Integer { min: 1, max: 300 };
+
+/// The entry of the list of protocols.
+pub const PROTOCOL: Protocol = Protocol {
+    name: "http",
+    description: "Sends each message as one HTTP request: a webhook.",
+    options: OPTIONS,
+    open,
+};
+
+/// What the config of an `http` endpoint may hold.
+pub const OPTIONS: &[ConfigOption] = &[
+    ConfigOption {
+        name: "url",
+        kind: OptionKind::Url { max: 2_048 },
+        required: true,
+        default: DefaultValue::None,
+        description: "Where messages are sent. Other hosts than those of the public internet are \
+                      refused unless the setting allow_internal_destinations allows them.",
+        secret: false,
+    },
+    ConfigOption {
+        name: "method",
+        kind: OptionKind::OneOf(&["POST", "PUT", "PATCH"]),
+        required: false,
+        default: DefaultValue::Text("POST"),
+        description: "The HTTP method.",
+        secret: false,
+    },
+    ConfigOption {
+        name: "headers",
+        kind: OptionKind::Headers { max: 64 },
+        required: false,
+        default: DefaultValue::None,
+        description: "Headers of every request. A message's own headers replace those of the same \
+                      name. Headers that belong to HTTP or to Postrider cannot be set.",
+        // People keep tokens here: `authorization` is the header that is set most.
+        secret: true,
+    },
+    ConfigOption {
+        name: "timeout_seconds",
+        kind: TIMEOUT,
+        required: false,
+        default: DefaultValue::None,
+        description: "How long the answer to a request may take. Default: setting http_timeout.",
+        secret: false,
+    },
+    ConfigOption {
+        name: "connect_timeout_seconds",
+        kind: TIMEOUT,
+        required: false,
+        default: DefaultValue::None,
+        description: "How long connecting may take: name look-up, TCP and TLS together. Default: \
+                      setting http_connect_timeout.",
+        secret: false,
+    },
+    ConfigOption {
+        name: "concurrency",
+        kind: OptionKind::Integer { min: 1, max: CONCURRENCY_MAX },
+        required: false,
+        default: DefaultValue::Integer(CONCURRENCY),
+        description: "How many requests may be in flight at a time.",
+        secret: false,
+    },
+    ConfigOption {
+        name: "auto_disable_on_gone",
+        kind: OptionKind::Boolean,
+        required: false,
+        default: DefaultValue::Boolean(false),
+        description: "Whether the answer 410 Gone disables the endpoint.",
+        secret: false,
+    },
+];
+
+fn open(config: &Checked<'_>, shared: &Arc<Shared>) -> Result<Arc<dyn Transport>, ConfigError> {
+    let seconds =
+        |name| config.integer(name).map(|seconds| Duration::from_secs(seconds.unsigned_abs()));
+    let template = HeaderTemplate::new(CONTENT_TYPE, USER_AGENT, config.map("headers"))
+        .map_err(|source| ConfigError::Header { key: "headers", source })?;
+    let url = config.text("url").and_then(|url| url.parse().ok());
+    let method = config.text("method").and_then(|method| method.parse().ok());
+    let concurrency = config.integer("concurrency").and_then(|count| count.try_into().ok());
+    Ok(Arc::new(Http {
+        url: url.expect("checked, and required"),
+        method: method.expect("checked, and has a default"),
+        template,
+        timeout: seconds("timeout_seconds"),
+        connect_timeout: seconds("connect_timeout_seconds"),
+        concurrency: concurrency.expect("checked, and has a default"),
+        is_disabled_when_gone: config.is_set("auto_disable_on_gone"),
+        shared: Arc::clone(shared),
+        pool: RwLock::default(),
+    }))
+}
+
+/// An endpoint that takes HTTP requests.
+struct Http {
+    url: Uri,
+    method: Method,
+    template: HeaderTemplate,
+    timeout: Option<Duration>,
+    connect_timeout: Option<Duration>,
+    concurrency: usize,
+    is_disabled_when_gone: bool,
+    shared: Arc<Shared>,
+    pool: RwLock<Option<Arc<Pool>>>,
+}
+
+/// The connections to one endpoint, all made under the same rule about internal destinations.
+struct Pool {
+    rule: Arc<InternalDestinations>,
+    client: Client<Dial, Payload>,
+}
+
+impl Transport for Http {
+    fn batch_limit(&self) -> usize {
+        1
+    }
+
+    fn concurrency(&self) -> usize {
+        self.concurrency
+    }
+
+    fn is_disabled_when_gone(&self) -> bool {
+        self.is_disabled_when_gone
+    }
+
+    fn attempt(self: Arc<Self>, batch: Vec<Envelope>, deadline: Instant) -> Attempts {
+        Box::pin(async move {
+            let mut reports = Vec::with_capacity(batch.len());
+            for envelope in batch {
+                reports.push(self.attempt_one(envelope, deadline).await);
+            }
+            reports
+        })
+    }
+}
+
+impl Http {
+    async fn attempt_one(&self, envelope: Envelope, deadline: Instant) -> Report {
+        let started_at = Instant::now();
+        let settings = self.shared.settings();
+        let sent_at = Arc::new(OnceLock::new());
+        let request = match self.request(envelope, &sent_at) {
+            _ if deadline <= started_at => return failure::not_sent(),
+            Ok(request) => request,
+            Err(error) => return failure::unsendable(&error),
+        };
+        let limits = Limits {
+            started_at,
+            connect_timeout: self.connect_timeout.unwrap_or(settings.http_connect_timeout),
+            timeout: self.timeout.unwrap_or(settings.http_timeout),
+            deadline,
+            sent_at,
+        };
+        let answer = limits.wait(self.pool(&settings).client.request(request)).await;
+        let duration = started_at.elapsed();
+        match answer {
+            Ok(response) => {
+                let report = report(&response, duration);
+                let end = limits.end().min(Instant::now() + BODY_TIMEOUT);
+                drain(response.into_body(), end).await;
+                report
+            }
+            Err(error) => failure::unavailable(error, duration),
+        }
+    }
+
+    fn request(
+        &self,
+        envelope: Envelope,
+        sent_at: &Arc<OnceLock<Instant>>,
+    ) -> Result<Request<Payload>, HeaderError> {
+        let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        let mut buffer = Uuid::encode_buffer();
+        let correlation_id =
+            envelope.correlation_id.map(|id| &*id.hyphenated().encode_lower(&mut buffer));
+        let headers = self.template.render(&render::Attempt {
+            message_id: envelope.message_id,
+            number: envelope.attempt,
+            timestamp: since_1970.map_or(0, |time| time.as_secs() as i64),
+            correlation_id,
+            headers: envelope.headers.as_deref(),
+        })?;
+        let mut request = Request::new(Payload::new(envelope.payload, Arc::clone(sent_at)));
+        *request.method_mut() = self.method.clone();
+        *request.uri_mut() = self.url.clone();
+        *request.headers_mut() = headers;
+        Ok(request)
+    }
+
+    /// The pool, or a new one if the rule about internal destinations has changed: a connection
+    /// that the new rule forbids must not be used again.
+    fn pool(&self, settings: &Settings) -> Arc<Pool> {
+        let rule = &settings.internal_destinations;
+        let fits = |pool: &&Arc<Pool>| Arc::ptr_eq(&pool.rule, rule) || pool.rule == *rule;
+        let pool = self.pool.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(pool) = pool.as_ref().filter(fits) {
+            return Arc::clone(pool);
+        }
+        drop(pool);
+        let mut pool = self.pool.write().unwrap_or_else(PoisonError::into_inner);
+        match pool.as_ref().filter(fits) {
+            Some(pool) => Arc::clone(pool),
+            None => Arc::clone(pool.insert(Arc::new(self.new_pool(Arc::clone(rule))))),
+        }
+    }
+
+    fn new_pool(&self, rule: Arc<InternalDestinations>) -> Pool {
+        let dial = Dial::new(Arc::clone(&rule), self.connect_timeout, &self.shared);
+        let client = Client::builder(TokioExecutor::new())
+            .timer(TokioTimer::new())
+            .pool_timer(TokioTimer::new())
+            .pool_idle_timeout(IDLE_TIMEOUT)
+            .pool_max_idle_per_host(self.concurrency)
+            .retry_canceled_requests(true)
+            .http1_max_buf_size(HEAD_MAX)
+            .http1_max_headers(HEADERS_MAX)
+            .http2_max_header_list_size(HEAD_MAX as u32)
+            .http2_keep_alive_interval(PING_INTERVAL)
+            .http2_keep_alive_timeout(PING_TIMEOUT)
+            .build(dial);
+        Pool { rule, client }
+    }
+}
+
+/// Until when an attempt may go on.
+struct Limits {
+    started_at: Instant,
+    connect_timeout: Duration,
+    timeout: Duration,
+    deadline: Instant,
+    /// Set when the connection takes the request.
+    sent_at: Arc<OnceLock<Instant>>,
+}
+
+/// Why an attempt has no answer.
+enum NoAnswer {
+    Failed(Error),
+    Timeout(Duration),
+    LeaseEnded,
+}
+
+impl Limits {
+    /// Waits for the answer.
+    ///
+    /// The timeout counts from the moment the request is sent: connecting has a limit of its own,
+    /// and a request that waits for its turn on a busy HTTP/2 connection has not failed yet.
+    async fn wait(&self, answer: ResponseFuture) -> Result<Response<Incoming>, NoAnswer> {
+        let mut answer = pin!(answer);
+        let mut timer = (self.started_at + self.timeout).min(self.deadline);
+        loop {
+            if let Ok(answer) = timeout_at(timer, &mut answer).await {
+                return answer.map_err(NoAnswer::Failed);
+            }
+            let end = self.end();
+            if end > timer {
+                timer = end;
+            } else if end == self.deadline {
+                return Err(NoAnswer::LeaseEnded);
+            } else {
+                return Err(NoAnswer::Timeout(self.timeout));
+            }
+        }
+    }
+
+    /// When the attempt is over, by what is known of it now.
+    fn end(&self) -> Instant {
+        let unsent = || self.started_at + self.connect_timeout;
+        let sent_at = self.sent_at.get().copied().unwrap_or_else(unsent);
+        (sent_at + self.timeout).min(self.deadline)
+    }
+}
+
+fn report(response: &Response<Incoming>, duration: Duration) -> Report {
+    let status = response.status();
+    let retry_after = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok());
+    let outcome = classify(status.as_u16(), retry_after, SystemTime::now());
+    Report {
+        outcome,
+        status: Some(status.as_u16().into()),
+        error: (outcome != Outcome::Accepted).then(|| status_error(status)),
+        duration,
+    }
+}
+
+fn status_error(status: StatusCode) -> String {
+    let advice = if status.is_redirection() { ": redirects are not followed" } else { "" };
+    let reason = status.canonical_reason().map(|reason| format!(" {reason}")).unwrap_or_default();
+    format!("HTTP {}{reason}{advice}", status.as_u16())
+}
+
+/// Reads the rest of the answer, so that its connection can take the next request. What is too
+/// long or too slow is given up, and its connection with it.
+async fn drain(mut body: Incoming, end: Instant) {
+    if body.is_end_stream() || body.size_hint().lower() > BODY_MAX {
+        return;
+    }
+    let mut left = BODY_MAX;
+    let read = async {
+        while let Some(Ok(frame)) = body.frame().await {
+            let length = frame.data_ref().map_or(0, |data| data.len() as u64);
+            match left.checked_sub(length) {
+                Some(rest) => left = rest,
+                None => break,
+            }
+        }
+    };
+    // Too late is as good as done: the status is known.
+    let _ = timeout_at(end, read).await;
+}
+
+#[cfg(test)]
+mod tests;

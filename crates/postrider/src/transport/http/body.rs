@@ -1,0 +1,57 @@
+//! The body of a request, which notes when it is sent.
+
+use std::{
+    convert::Infallible,
+    pin::Pin,
+    sync::{Arc, OnceLock},
+    task::{Context, Poll},
+};
+
+use bytes::Bytes;
+use hyper::body::{Body, Frame, SizeHint};
+use tokio::time::Instant;
+
+/// A message's payload.
+///
+/// hyper asks for a body when it has written the head of the request: that is when the request is
+/// sent. Until then it may have waited for a connection, or for its turn on one.
+#[derive(Debug)]
+pub struct Payload {
+    bytes: Bytes,
+    sent_at: Arc<OnceLock<Instant>>,
+}
+
+impl Payload {
+    /// Sets `sent_at` once, when the request is sent. An empty payload is never asked for and
+    /// counts as sent now.
+    pub fn new(bytes: Bytes, sent_at: Arc<OnceLock<Instant>>) -> Self {
+        if bytes.is_empty() {
+            let _ = sent_at.set(Instant::now());
+        }
+        Self { bytes, sent_at }
+    }
+}
+
+impl Body for Payload {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        if self.bytes.is_empty() {
+            return Poll::Ready(None);
+        }
+        let _ = self.sent_at.set(Instant::now());
+        Poll::Ready(Some(Ok(Frame::data(std::mem::take(&mut self.bytes)))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.bytes.len() as u64)
+    }
+}

@@ -1,0 +1,123 @@
+//! HTTPS and HTTP/2.
+
+use std::{
+    net::SocketAddr,
+    sync::atomic::{AtomicUsize, Ordering},
+};
+
+use ::http::Version;
+use http_body_util::Full;
+use hyper::{server, service::service_fn};
+use hyper_util::rt::TokioIo;
+use rustls::{RootCertStore, ServerConfig, crypto::ring, pki_types::PrivateKeyDer};
+use tokio::sync::mpsc::{self, UnboundedReceiver};
+use tokio_rustls::TlsAcceptor;
+
+use super::*;
+
+/// An HTTP/2 server that takes one request at a time and needs a while for each.
+struct Http2 {
+    address: SocketAddr,
+    roots: RootCertStore,
+    versions: UnboundedReceiver<Version>,
+    connections: Arc<AtomicUsize>,
+}
+
+impl Http2 {
+    async fn start(service_time: Duration) -> Self {
+        let certified = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+        let certificate = certified.cert.der().clone();
+        let mut roots = RootCertStore::empty();
+        roots.add(certificate.clone()).unwrap();
+        let key = PrivateKeyDer::try_from(certified.signing_key.serialize_der()).unwrap();
+        let mut tls = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(vec![certificate], key)
+            .unwrap();
+        tls.alpn_protocols = vec![b"h2".to_vec()];
+
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (sender, versions) = mpsc::unbounded_channel();
+        let connections = Arc::new(AtomicUsize::new(0));
+        let counter = Arc::clone(&connections);
+        let acceptor = TlsAcceptor::from(Arc::new(tls));
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                counter.fetch_add(1, Ordering::SeqCst);
+                tokio::spawn(serve(acceptor.clone(), stream, sender.clone(), service_time));
+            }
+        });
+        Self { address, roots, versions, connections }
+    }
+}
+
+async fn serve(
+    acceptor: TlsAcceptor,
+    stream: TcpStream,
+    versions: mpsc::UnboundedSender<Version>,
+    service_time: Duration,
+) {
+    let Ok(stream) = acceptor.accept(stream).await else { return };
+    let service = service_fn(|request: ::http::Request<Incoming>| {
+        let versions = versions.clone();
+        async move {
+            let _ = versions.send(request.version());
+            let _ = request.into_body().collect().await;
+            tokio::time::sleep(service_time).await;
+            Ok::<_, std::convert::Infallible>(Response::new(Full::new(Bytes::from_static(b"ok"))))
+        }
+    });
+    let _ = server::conn::http2::Builder::new(TokioExecutor::new())
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(1)
+        .serve_connection(TokioIo::new(stream), service)
+        .await;
+}
+
+#[tokio::test]
+async fn http_2_is_spoken_where_it_is_offered_and_waiting_for_a_stream_is_no_timeout() {
+    let mut server = Http2::start(Duration::from_millis(100)).await;
+    let settings = Settings { http_timeout: Duration::from_millis(600), ..settings() };
+    let shared =
+        Shared::with_roots(settings, std::mem::replace(&mut server.roots, RootCertStore::empty()));
+    let url = format!("https://localhost:{}/", server.address.port());
+    let endpoint = transport::open("http", &json!({ "url": url }), &shared).unwrap();
+    assert_eq!(send(&endpoint, envelope(0)).await.outcome, Outcome::Accepted);
+
+    // Twelve that the server takes one after the other: the last one waits twice the timeout.
+    let sent: Vec<_> = (1..=12)
+        .map(|id| {
+            let endpoint = Arc::clone(&endpoint);
+            tokio::spawn(async move { send(&endpoint, envelope(id)).await })
+        })
+        .collect();
+    for report in sent {
+        let report = report.await.unwrap();
+        assert_eq!(report.outcome, Outcome::Accepted, "{report:?}");
+    }
+    for _ in 0..=12 {
+        assert_eq!(server.versions.recv().await, Some(Version::HTTP_2));
+    }
+    assert_eq!(server.connections.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test]
+async fn a_certificate_that_nobody_vouches_for_is_a_tls_failure() {
+    let server = Http2::start(Duration::ZERO).await;
+    let url = format!("https://localhost:{}/?token=secret", server.address.port());
+    let report = send(&endpoint(json!({ "url": url }), settings()), envelope(1)).await;
+    assert_eq!(report.outcome, unavailable(None));
+    let error = report.error.unwrap();
+    assert!(error.starts_with("TLS failure: invalid peer certificate"), "{error}");
+
+    let plain = Receiver::answering(OK).await;
+    let url = format!("https://127.0.0.1:{}/", plain.address.port());
+    let settings = Settings { http_connect_timeout: Duration::from_millis(300), ..settings() };
+    let report = send(&endpoint(json!({ "url": url }), settings), envelope(1)).await;
+    let error = report.error.unwrap();
+    // The receiver waits for a head that never comes.
+    assert_eq!(error, "timeout: no connection within 0.3 s");
+}

@@ -1,0 +1,109 @@
+//! Transports: how a message leaves PostgreSQL, one file a protocol.
+//!
+//! A transport does I/O and reports an [`Outcome`](postrider_core::outcome::Outcome); it never sees
+//! the store. The list [`PROTOCOLS`] is the only place outside `transport/<kind>.rs` that names a
+//! kind. What an endpoint of a protocol can be told is a table in the transport's file, from which
+//! come the checks here, those of `postrider.validate_endpoint_config`, and the documentation.
+
+pub mod config;
+pub mod discard;
+pub mod guard;
+pub mod http;
+pub mod shared;
+
+use std::{future::Future, pin::Pin, sync::Arc};
+
+use bytes::Bytes;
+pub use config::{ConfigError, ConfigOption, DefaultValue, OptionKind};
+use postrider_core::outcome::Report;
+pub use shared::{Settings, Shared};
+use tokio::time::Instant;
+
+/// One message on its way to one endpoint, with all that a transport may send of it.
+#[derive(Debug, Clone)]
+pub struct Envelope {
+    /// The message's id: the same in every attempt and redrive.
+    pub message_id: i64,
+    /// 1 for the first attempt.
+    pub attempt: u32,
+    pub correlation_id: Option<uuid::Uuid>,
+    /// The message's own headers: a JSON object of strings, as text.
+    pub headers: Option<Arc<str>>,
+    /// The body exactly as it is to be sent.
+    pub payload: Bytes,
+}
+
+/// A batch on its way: resolves to one report per envelope, in their order.
+///
+/// Dropping it gives the batch up; whether its messages arrived is then unknown.
+pub type Attempts = Pin<Box<dyn Future<Output = Vec<Report>> + Send>>;
+
+/// An endpoint, opened: its configuration understood, its connections kept between attempts.
+///
+/// Is shared by all who send to the endpoint, at the same time. Limits on how many may be under way
+/// are the caller's to hold.
+pub trait Transport: Send + Sync {
+    /// How many messages one call of [`attempt`](Self::attempt) should be given. More are sent too.
+    fn batch_limit(&self) -> usize;
+
+    /// How many messages may be in flight to the endpoint at a time.
+    fn concurrency(&self) -> usize;
+
+    /// Whether the outcome `Gone` also disables the endpoint.
+    fn is_disabled_when_gone(&self) -> bool {
+        false
+    }
+
+    /// Sends the batch. Reports no later than `deadline`, by which time our right to send ends:
+    /// what has no answer then is unavailable, and what has not been sent is not sent.
+    fn attempt(self: Arc<Self>, batch: Vec<Envelope>, deadline: Instant) -> Attempts;
+}
+
+/// Opens an endpoint whose config was checked.
+pub type Open = fn(&config::Checked<'_>, &Arc<Shared>) -> Result<Arc<dyn Transport>, ConfigError>;
+
+/// A protocol that endpoints can have.
+#[derive(Debug, Clone, Copy)]
+pub struct Protocol {
+    /// The name in `endpoints.protocol`.
+    pub name: &'static str,
+    /// What it is for, in a sentence.
+    pub description: &'static str,
+    /// What an endpoint's config may hold.
+    pub options: &'static [ConfigOption],
+    /// Opens an endpoint whose config was checked against `options`.
+    pub open: Open,
+}
+
+/// Every protocol there is, by name.
+pub const PROTOCOLS: &[Protocol] = &[discard::PROTOCOL, http::PROTOCOL];
+
+/// Opens an endpoint with this `protocol` and `config`. Does no I/O: a destination that cannot be
+/// reached shows at the first attempt.
+///
+/// Fails as `postrider.validate_endpoint_config` does, and with the same words.
+pub fn open(
+    protocol: &str,
+    config: &serde_json::Value,
+    shared: &Arc<Shared>,
+) -> Result<Arc<dyn Transport>, ConfigError> {
+    let Some(protocol) = PROTOCOLS.iter().find(|known| known.name == protocol) else {
+        let known = PROTOCOLS.iter().map(|known| known.name).collect();
+        return Err(ConfigError::UnknownProtocol { protocol: config::excerpt(protocol), known });
+    };
+    let checked = config::check(protocol.name, protocol.options, config)?;
+    (protocol.open)(&checked, shared)
+}
+
+/// The options of all protocols as rows of the table `postrider.transport_option`: an array of
+/// objects with its columns `protocol`, `name`, `kind`, `required`, `minimum`, `maximum`,
+/// `choices`, `default`, `secret` and `description`.
+pub fn options_as_json() -> serde_json::Value {
+    PROTOCOLS
+        .iter()
+        .flat_map(|protocol| protocol.options.iter().map(|option| option.as_json(protocol.name)))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

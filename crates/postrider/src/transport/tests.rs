@@ -1,0 +1,97 @@
+use std::time::Duration;
+
+use postrider_core::outcome::Outcome;
+use serde_json::{Value, json};
+
+use super::*;
+
+/// Holds the kinds of options that no transport uses yet.
+const SAMPLE: &[ConfigOption] = &[
+    sample("name", OptionKind::Text { max: 8 }, true, DefaultValue::None, false),
+    sample("map", OptionKind::Map { max: 2 }, false, DefaultValue::None, true),
+    sample("zeta", OptionKind::Integer { min: -5, max: 5 }, false, DefaultValue::Integer(3), false),
+];
+
+const fn sample(
+    name: &'static str,
+    kind: OptionKind,
+    required: bool,
+    default: DefaultValue,
+    secret: bool,
+) -> ConfigOption {
+    ConfigOption { name, kind, required, default, description: "A sample.", secret }
+}
+
+fn testdata() -> Value {
+    serde_json::from_str(include_str!("../../testdata/endpoint_config.json")).unwrap()
+}
+
+#[test]
+fn a_config_is_valid_or_its_error_says_what_to_change() {
+    let shared = Shared::new(Settings::default());
+    for case in testdata()["cases"].as_array().unwrap() {
+        let config = &case["config"];
+        let result = match case["protocol"].as_str().unwrap() {
+            "sample" => config::check("sample", SAMPLE, config).map(drop),
+            protocol => open(protocol, config, &shared).map(drop),
+        };
+        let error = result.err().map(|error| match error {
+            // The database of the tests knows the sample as well.
+            ConfigError::UnknownProtocol { .. } => format!("{error}, sample"),
+            _ => error.to_string(),
+        });
+        assert_eq!(error.as_deref(), case["error"].as_str(), "{case}");
+    }
+}
+
+#[test]
+fn options_are_written_as_rows() {
+    let sample: Value = SAMPLE.iter().map(|option| option.as_json("sample")).collect();
+    assert_eq!(sample, testdata()["sample_options"]);
+
+    let all = options_as_json();
+    let rows = all.as_array().unwrap();
+    let row = |protocol: &str, name: &str| {
+        rows.iter().find(|row| row["protocol"] == protocol && row["name"] == name).unwrap()
+    };
+    let method = row("http", "method");
+    assert_eq!(
+        (&method["kind"], &method["choices"], &method["default"], &method["minimum"]),
+        (&json!("one_of"), &json!(["POST", "PUT", "PATCH"]), &json!("POST"), &Value::Null)
+    );
+    assert_eq!(row("http", "concurrency")["default"], 64);
+    assert_eq!(row("http", "url")["required"], true);
+    assert_eq!(row("discard", "concurrency")["maximum"], 65_536);
+}
+
+#[test]
+fn an_absent_option_has_its_default() {
+    let config = json!({ "name": "x" });
+    let checked = config::check("sample", SAMPLE, &config).unwrap();
+    assert_eq!(checked.text("name"), Some("x"));
+    assert_eq!(checked.integer("zeta"), Some(3));
+    assert_eq!(checked.map("map").count(), 0);
+
+    let shared = Shared::new(Settings::default());
+    let url = json!({ "url": "http://example.com/" });
+    let http = super::open("http", &url, &shared).unwrap();
+    assert_eq!((http.batch_limit(), http.concurrency()), (1, 64));
+    assert!(!http.is_disabled_when_gone());
+}
+
+#[tokio::test]
+async fn discard_accepts_every_message() {
+    let shared = Shared::new(Settings::default());
+    let discard = open("discard", &json!({}), &shared).unwrap();
+    let envelope = Envelope {
+        message_id: 1,
+        attempt: 1,
+        correlation_id: None,
+        headers: None,
+        payload: Bytes::from_static(b"{}"),
+    };
+    let batch = vec![envelope; discard.batch_limit()];
+    let reports = discard.attempt(batch, Instant::now() + Duration::from_secs(1)).await;
+    assert_eq!(reports.len(), 1_024);
+    assert!(reports.iter().all(|report| report.outcome == Outcome::Accepted));
+}

@@ -1,0 +1,194 @@
+//! The command line: results, texts and exit codes.
+
+mod shop;
+
+use serde_json::{Value, json};
+use shop::{Shop, run};
+
+const CREATE: [&str; 7] =
+    ["endpoint", "create", "orders", "--protocol", "http", "--set", "url=http://a.test/"];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn exit_codes_tell_what_went_wrong() {
+    let shop = Shop::open().await;
+    shop.run(&["nonsense"]).fail(2, "unrecognized subcommand");
+    shop.run(&["send", "a"]).fail(2, "PAYLOAD");
+    shop.run(&["dlq", "redrive"]).fail(2, "required");
+    shop.run(&["dlq", "redrive", "1", "--all"]).fail(2, "cannot be used with");
+    shop.run(&["status", "--log-format", "xml"])
+        .fail(2, "log_format must be text or json, got xml");
+    shop.run(&["serve", "--max-in-flight", "0"])
+        .fail(2, "max_in_flight must be between 1 and 65536");
+    shop.run(&["status", "--database-url", "nonsense"]).fail(2, "database_url is neither");
+    run("", &["status"], "").fail(2, "database_url is required");
+    shop.run(&["status"]).fail(3, "run `postrider migrate`");
+    run("postgres://postgres:s3cret@127.0.0.1:1/shop", &["status"], "")
+        .fail(3, "could not connect to database \"shop\" on 127.0.0.1:1 as role \"postgres\"");
+    run(&shop.postgres.url_for("nowhere"), &["migrate"], "").fail(3, "does not exist");
+    shop.run(&["serve"]).fail(3, "the schema \"postrider\" is missing in database \"shop\"");
+    shop.run(&["migrate"]).succeed();
+    shop.run(&["send", "a", "1"]).fail(1, "Endpoint 'a' does not exist");
+    let failure = shop.run(&["send", "a", "1", "--json"]).fail(1, "");
+    let failure: Value = serde_json::from_str(&failure.stderr).unwrap();
+    assert_eq!(failure, json!({"error": "Endpoint 'a' does not exist"}));
+    shop.run(&["--help"]).succeed();
+    shop.run(&["endpoint", "--help"]).succeed();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn messages_are_sent_with_their_options() {
+    let shop = Shop::open_migrated().await;
+    shop.run(&CREATE).succeed();
+    let id = "6f9619ff-8b86-d011-b42d-00cf4fc964ff";
+    let options = ["--header", "x-a=b=c", "--correlation-id", id, "--expires-in", "10m", "--json"];
+    let arguments = [&["send", "orders", "{\"n\": 1}"][..], &options].concat();
+    let first = shop.run(&arguments).json()["id"].as_i64().unwrap();
+    shop.run_with_input(&["send", "orders", "-"], "{\"n\": 2}\n").succeed();
+    let batch = "{\"n\": 3}\n\n{\"n\": 4}\n";
+    let batch = shop.run_with_input(&["send", "orders", "--batch", "-", "--json"], batch).json();
+    assert_eq!((batch["count"].as_i64(), batch["ids"].as_array().unwrap().len()), (Some(2), 2));
+
+    let client = shop.client().await;
+    let sql = "select headers, correlation_id::text, expires_at - created_at = '10 min', payload
+        from postrider.message where id = $1";
+    let row = client.query_one(sql, &[&first]).await.unwrap();
+    assert_eq!(row.get::<_, Value>(0), json!({"x-a": "b=c"}));
+    assert_eq!((row.get::<_, &str>(1), row.get::<_, bool>(2)), (id, true));
+    assert_eq!(row.get::<_, Value>(3), json!({"n": 1}));
+
+    let broken = shop.run_with_input(&["send", "orders", "--batch", "-"], "{}\n{\"n\"\n");
+    broken.fail(2, "-, line 2: ");
+    shop.run(&["send", "orders", "{"]).fail(2, "the payload: ");
+    shop.run(&["send", "orders", "{}", "--header", "x"]).fail(2, "expected NAME=VALUE");
+    shop.run(&["send", "orders", "{}", "--expires-in", "soon"]).fail(2, "30s, 10m");
+    let sql = "select string_agg(payload ->> 'n', ' ' order by id) from postrider.message";
+    assert_eq!(client.query_one(sql, &[]).await.unwrap().get::<_, &str>(0), "1 2 3 4");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_large_batch_is_all_or_nothing() {
+    let shop = Shop::open_migrated().await;
+    shop.run(&CREATE).succeed();
+    let lines: String = (0..2_500).map(|n| format!("{{\"n\": {n}}}\n")).collect();
+    let file = shop.postgres.socket_dir().join("batch.jsonl");
+    let arguments = ["send", "orders", "--batch", file.to_str().unwrap(), "--json"];
+    std::fs::write(&file, format!("{lines}nonsense\n")).unwrap();
+    shop.run(&arguments).fail(2, "line 2501");
+    std::fs::write(&file, &lines).unwrap();
+    assert_eq!(shop.run(&arguments).json()["count"], 2_500);
+    let sql = "select count(*), count(distinct id) from postrider.message";
+    let row = shop.client().await.query_one(sql, &[]).await.unwrap();
+    assert_eq!((row.get::<_, i64>(0), row.get::<_, i64>(1)), (2_500, 2_500));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn endpoints_are_managed() {
+    let shop = Shop::open_migrated().await;
+    let none = shop.run(&["endpoint", "list"]).succeed();
+    assert_eq!(none.stdout, "There are no endpoints.\n");
+    let options = [
+        "--set",
+        "concurrency=7",
+        "--set",
+        "headers.x-a=s3cret",
+        "--retry-policy",
+        "{\"max_retries\": 2}",
+    ];
+    let created = shop.run(&[&CREATE[..], &options, &["--json"]].concat()).json();
+    assert_eq!(created["name"], "orders");
+    shop.run(&CREATE).fail(1, "Endpoint 'orders' already exists");
+    let list = shop.run(&["endpoint", "list", "--json"]).json();
+    assert_eq!(list[0]["config"], json!({"url": "http://a.test/", "concurrency": 7}));
+    assert_eq!(list[0]["retry_policy"], json!({"max_retries": 2}));
+
+    let alter = |options: &[&str]| shop.run(&[&["endpoint", "alter", "orders"], options].concat());
+    alter(&["--set", "timeout_seconds=5", "--unset", "concurrency"]).succeed();
+    let show = shop.run(&["endpoint", "show", "orders", "--json"]).json();
+    assert_eq!(show["config"], json!({"url": "http://a.test/", "timeout_seconds": 5}));
+    alter(&["--set", "timeout_seconds=soon"]).fail(1, "config.timeout_seconds must be an integer");
+    alter(&["--set", "headers.x-b=c"]).fail(2, "headers is secret");
+    alter(&[]).fail(2, "nothing to change");
+    alter(&["--config-json", "{"]).fail(2, "--config-json: ");
+    alter(&["--unset", "headers", "--retry-policy", "null"]).succeed();
+    let sql = "select (select count(*) from postrider.endpoint_secret), retry_policy is null
+        from postrider.endpoints";
+    let row = shop.client().await.query_one(sql, &[]).await.unwrap();
+    assert_eq!((row.get::<_, i64>(0), row.get::<_, bool>(1)), (0, true));
+    alter(&["--config-json", "{\"url\": \"http://b.test/\"}"]).succeed();
+
+    let disabled = shop.run(&["endpoint", "disable", "orders", "--json"]).json();
+    assert_eq!(disabled, json!({"name": "orders", "enabled": false, "changed": true}));
+    let list = shop.run(&["endpoint", "list"]).succeed().stdout;
+    let lines: Vec<_> = list.lines().map(|line| line.split("  ").next().unwrap()).collect();
+    assert_eq!(lines, ["NAME", "orders"]);
+    assert!(!list.contains("s3cret"));
+    shop.run(&["endpoint", "enable", "orders"]).succeed();
+    shop.run(&["endpoint", "drop", "orders"]).succeed();
+    shop.run(&["endpoint", "show", "orders"]).fail(1, "Endpoint 'orders' does not exist");
+    let wrong = ["endpoint", "create", "x", "--protocol", "htp", "--set", "url=http://a.test/"];
+    shop.run(&wrong).fail(1, "unknown protocol `htp`");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn settings_are_managed() {
+    let shop = Shop::open_migrated().await;
+    shop.run(&["setting", "set", "http_timeout", "20"]).succeed();
+    assert_eq!(shop.run(&["setting", "get", "http_timeout"]).succeed().stdout, "20\n");
+    shop.run(&["setting", "set", "http_timeout", "-1"]).fail(1, "between 1 and 300 s, got '-1'");
+    shop.run(&["setting", "reset", "http_timeout"]).succeed();
+    let list = shop.run(&["setting", "list"]).succeed().stdout;
+    assert!(
+        list.lines().any(|line| line.starts_with("http_timeout ") && line.contains("1 to 300"))
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn status_and_dead_letters_are_shown_and_put_back() {
+    let shop = Shop::open_migrated().await;
+    shop.run(&CREATE).succeed();
+    let status = shop.run(&["status"]).succeed().stdout;
+    assert!(status.contains("No dispatcher is running"), "{status}");
+    assert!(status.contains("0 of 16 shards have a live dispatcher."), "{status}");
+
+    let sql = "select postrider.send_batch('orders', array['{\"n\": 1}', '{\"n\": 2}', '{\"n\": 3}']::jsonb[]);
+        insert into postrider.deferred (
+            message_id, target, endpoint_id, shard, run_at, message_created_at)
+        select m.id, m.targets[1], 1, 0, now(), m.created_at
+        from postrider.message m;
+        insert into postrider.dead_letter (
+            message_id, target, endpoint_id, endpoint_name, cause, retry_count, last_error,
+            message_created_at, payload)
+        select d.message_id, d.target, 1, 'orders', 'rejected', 0, E'[PERMANENT] \\x1b[2J 400', now(),
+            '{\"n\": 1}'
+        from postrider.deferred d
+        where d.message_id > (select min(message_id) from postrider.deferred);
+        delete from postrider.deferred d
+        where d.message_id > (select min(message_id) from postrider.deferred)";
+    shop.execute(sql).await;
+    let other = shop.client().await;
+    other.batch_execute("begin; select postrider.send('orders', '{}')").await.unwrap();
+    let status = shop.run(&["status", "--json"]).json();
+    let waiting =
+        json!([{"endpoint_name": "orders", "enabled": true, "waiting": 1, "is_more": false}]);
+    assert_eq!((&status["waiting"], &status["dead_letters"]), (&waiting, &json!(2)));
+    assert_eq!(status["oldest_transaction"]["kind"], "idle in transaction");
+    assert_eq!(status["shards"].as_array().unwrap().len(), 16);
+    shop.run(&["status"]).succeed();
+
+    let list = shop.run(&["dlq", "list", "--endpoint", "orders"]).succeed().stdout;
+    assert!(list.contains("\\u{1b}[2J 400"), "{list}");
+    assert_eq!(list.lines().count(), 3);
+    let newest = shop.run(&["dlq", "list", "--limit", "1", "--json"]).json();
+    let id = newest[0]["id"].to_string();
+    assert_eq!(shop.run(&["dlq", "show", &id, "--json"]).json()["payload"], json!({"n": 1}));
+    shop.run(&["dlq", "redrive", &id]).succeed();
+    shop.run(&["dlq", "redrive", &id]).fail(1, "has been redriven before");
+    shop.run(&["dlq", "redrive", "99"]).fail(1, "Dead letter 99 does not exist");
+    shop.run(&["dlq", "show", "99"]).fail(1, "Dead letter 99 does not exist");
+    let redriven = shop.run(&["dlq", "redrive", "--endpoint", "orders", "--json"]).json();
+    assert_eq!(redriven, json!({"redriven": 1}));
+    assert_eq!(shop.run(&["dlq", "redrive", "--all", "--json"]).json(), json!({"redriven": 0}));
+    assert_eq!(shop.run(&["dlq", "list", "--json"]).json(), json!([]));
+    let all = shop.run(&["dlq", "list", "--redriven", "--json"]).json();
+    assert_eq!(all.as_array().unwrap().len(), 2);
+}

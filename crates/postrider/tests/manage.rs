@@ -1,0 +1,431 @@
+//! Endpoints, settings and roles, through SQL: what the functions do and what they raise.
+
+mod shop;
+
+use serde_json::{Value, json};
+use shop::Shop;
+use tokio_postgres::{Client, types::Json};
+
+const CREATE: &str =
+    "select postrider.create_endpoint('a', 'http', '{\"url\": \"http://a.test/\"}')";
+
+/// The statement fails with this SQLSTATE and exactly this text.
+#[track_caller]
+fn check(result: Result<(), tokio_postgres::Error>, code: &str, text: &str, sql: &str) {
+    let error = result.expect_err(sql);
+    let error = error.as_db_error().unwrap_or_else(|| panic!("{sql}: {error:?}"));
+    assert_eq!((error.code().code(), error.message()), (code, text), "{sql}");
+}
+
+async fn check_all(client: &Client, cases: &[(&str, &str, &str)]) {
+    for (sql, code, text) in cases {
+        check(client.batch_execute(sql).await, code, text, sql);
+    }
+}
+
+async fn events(client: &Client, after: i64) -> Vec<(String, Option<String>, Value)> {
+    let sql = "select event, endpoint_name, details - 'by' from postrider.event_log
+        where id > $1 order by id";
+    let rows = client.query(sql, &[&after]).await.unwrap();
+    rows.iter().map(|row| (row.get(0), row.get(1), row.get(2))).collect()
+}
+
+async fn value(client: &Client, sql: &str) -> Value {
+    let sql = format!("select to_jsonb(v) from ({sql}) q (v)");
+    client.query_one(&sql, &[]).await.unwrap().get::<_, Option<Value>>(0).unwrap_or_default()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn wrong_calls_raise_what_the_contract_says() {
+    let shop = Shop::open_migrated().await;
+    let client = shop.client().await;
+    client.batch_execute(CREATE).await.unwrap();
+    let missing = "Endpoint 'x' does not exist";
+    let no_name = "Endpoint name must not be null";
+    let policy = |policy: &str| {
+        format!("update postrider.endpoints set retry_policy = '{policy}' where name = 'a'")
+    };
+    let name = "Endpoint name must be 1 to 200 letters, digits, or _ . : -, beginning with a letter \
+        or digit, got";
+    let networks = "Setting 'allow_internal_destinations' must be off, on, or up to 1000 networks \
+        such as 10.0.0.0/8, fd00::/8, got";
+    check_all(
+        &client,
+        &[
+            (CREATE, "42710", "Endpoint 'a' already exists"),
+            ("select postrider.create_endpoint(null, 'http', '{}')", "22004", no_name),
+            (
+                "select postrider.create_endpoint('x', null, '{}')",
+                "22004",
+                "Protocol must not be null",
+            ),
+            (
+                "select postrider.create_endpoint('x', 'http', null)",
+                "22004",
+                "Config must not be null",
+            ),
+            ("select postrider.create_endpoint('', 'http', '{}')", "22023", &format!("{name} ''")),
+            (
+                "select postrider.create_endpoint('a b', 'http', '{}')",
+                "22023",
+                &format!("{name} 'a b'"),
+            ),
+            (
+                "select postrider.create_endpoint('x', 'http', '[]')",
+                "22023",
+                "config must be an object",
+            ),
+            (
+                "select postrider.create_endpoint('x', 'http', '{}')",
+                "22023",
+                "config.url is required",
+            ),
+            (
+                "select postrider.create_endpoint('x', 'http', '{\"ulr\": 1}')",
+                "22023",
+                "config.ulr is not a known option of protocol http; did you mean url?",
+            ),
+            ("select postrider.alter_endpoint('a', '{}')", "22023", "config.url is required"),
+            ("select postrider.alter_endpoint('x', '{}')", "42704", missing),
+            ("select postrider.alter_endpoint(null, '{}')", "22004", no_name),
+            ("select postrider.alter_endpoint('a', null)", "22004", "Config must not be null"),
+            ("select postrider.enable_endpoint('x')", "42704", missing),
+            ("select postrider.enable_endpoint(null)", "22004", no_name),
+            ("select postrider.disable_endpoint('x')", "42704", missing),
+            ("select postrider.disable_endpoint(null)", "22004", no_name),
+            ("select postrider.drop_endpoint('x')", "42704", missing),
+            ("select postrider.drop_endpoint(null)", "22004", no_name),
+            (
+                "update postrider.endpoints set name = 'b'",
+                "22023",
+                "Name and protocol of endpoint 'a' cannot be changed: create another one",
+            ),
+            (&policy("5"), "22023", "retry_policy must be an object"),
+            (
+                &policy(r#"{"max_retires": 5}"#),
+                "22023",
+                "retry_policy.max_retires is not a known key (did you mean max_retries?)",
+            ),
+            (
+                &policy(r#"{"max_retries": "5"}"#),
+                "22023",
+                "retry_policy.max_retries must be an integer",
+            ),
+            (
+                &policy(r#"{"max_retries": 1.5}"#),
+                "22023",
+                "retry_policy.max_retries must be an integer",
+            ),
+            (
+                &policy(r#"{"max_retries": 1001}"#),
+                "22023",
+                "retry_policy.max_retries must be between 0 and 1000, got 1001",
+            ),
+            (
+                &policy(r#"{"base_delay_seconds": 0}"#),
+                "22023",
+                "retry_policy.base_delay_seconds must be between 1 and 3600, got 0",
+            ),
+            (
+                &policy(r#"{"max_delay_seconds": 86401}"#),
+                "22023",
+                "retry_policy.max_delay_seconds must be between 1 and 86400, got 86401",
+            ),
+            (
+                &policy(r#"{"increment_seconds": -1}"#),
+                "22023",
+                "retry_policy.increment_seconds must be between 1 and 3600, got -1",
+            ),
+            (
+                &policy(r#"{"backoff": "none"}"#),
+                "22023",
+                "retry_policy.backoff must be one of exponential, linear, fixed",
+            ),
+            (&policy(r#"{"jitter": "much"}"#), "22023", "retry_policy.jitter must be a number"),
+            (
+                &policy(r#"{"jitter": 1.1}"#),
+                "22023",
+                "retry_policy.jitter must be between 0 and 1, got 1.1",
+            ),
+            (&policy(r#"{"preset": "sns"}"#), "0A000", "retry_policy.preset is not supported yet"),
+            ("select postrider.get_setting('x')", "42704", "Setting 'x' does not exist"),
+            ("select postrider.get_setting(null)", "22004", "Setting name must not be null"),
+            ("select postrider.set_setting('x', '1')", "42704", "Setting 'x' does not exist"),
+            (
+                "select postrider.set_setting('x', null)",
+                "22004",
+                "Setting name and value must not be null",
+            ),
+            ("select postrider.reset_setting('x')", "42704", "Setting 'x' does not exist"),
+            (
+                "select postrider.set_setting('http_timeout', '301')",
+                "22023",
+                "Setting 'http_timeout' must be between 1 and 300 s, got '301'",
+            ),
+            (
+                "select postrider.set_setting('http_timeout', '1e2')",
+                "22023",
+                "Setting 'http_timeout' must be between 1 and 300 s, got '1e2'",
+            ),
+            (
+                "select postrider.set_setting('record_attempts', 'some')",
+                "22023",
+                "Setting 'record_attempts' must be one of failures, all, got 'some'",
+            ),
+            (
+                "select postrider.set_setting('allow_internal_destinations', '10.0.0.0/33')",
+                "22023",
+                &format!("{networks} '10.0.0.0/33'"),
+            ),
+            (
+                "select postrider.set_setting('allow_internal_destinations', '10.0.0.1,,')",
+                "22023",
+                &format!("{networks} '10.0.0.1,,'"),
+            ),
+        ],
+    )
+    .await;
+    let sql = "select count(*) from postrider.endpoints";
+    assert_eq!(value(&client, sql).await, json!(1));
+    let events: Vec<_> = events(&client, 0).await.into_iter().map(|event| event.0).collect();
+    assert_eq!(events, ["endpoint.created"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_endpoint_lives_from_create_to_drop_and_all_of_it_is_logged() {
+    let shop = Shop::open_migrated().await;
+    let client = shop.client().await;
+    let id = value(&client, CREATE).await;
+    let sql = "select s.endpoint_id = e.id from postrider.endpoints e
+        join postrider.subscriptions s on s.id = e.direct_subscription_id";
+    assert_eq!(value(&client, sql).await, json!(true));
+    let version = "select version from postrider.endpoints";
+    assert_eq!(value(&client, version).await, json!(1));
+
+    for (sql, expected) in [
+        ("select postrider.disable_endpoint('a')", true),
+        ("select postrider.disable_endpoint('a')", false),
+        ("select postrider.enable_endpoint('a')", true),
+        ("select postrider.enable_endpoint('a')", false),
+        ("select postrider.alter_endpoint('a', '{\"url\": \"http://b.test/\"}')", true),
+    ] {
+        assert_eq!(value(&client, sql).await, json!(expected), "{sql}");
+    }
+    assert_eq!(value(&client, version).await, json!(4));
+    let policy = r#"{"max_retries": 0, "backoff": "linear", "jitter": 0}"#;
+    let sql = "update postrider.endpoints set retry_policy = $1";
+    let policy: Value = serde_json::from_str(policy).unwrap();
+    client.execute(sql, &[&Json(policy)]).await.unwrap();
+    client.execute("update postrider.endpoints set retry_policy = null", &[]).await.unwrap();
+    assert_eq!(value(&client, version).await, json!(6));
+    client.execute("update postrider.endpoints set retry_policy = null", &[]).await.unwrap();
+    assert_eq!(value(&client, version).await, json!(6));
+    assert_eq!(value(&client, "select postrider.drop_endpoint('a')").await, json!(true));
+    assert_eq!(value(&client, "select count(*) from postrider.subscriptions").await, json!(0));
+
+    let a = || Some("a".to_owned());
+    let event = |event: &str| (format!("endpoint.{event}"), a(), json!({}));
+    let expected = [
+        ("endpoint.created".to_owned(), a(), json!({"id": id, "protocol": "http"})),
+        event("disabled"),
+        event("enabled"),
+        event("altered"),
+        event("altered"),
+        event("altered"),
+        ("endpoint.dropped".to_owned(), a(), json!({"id": id})),
+    ];
+    assert_eq!(events(&client, 0).await, expected);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_secret_is_kept_apart_and_stays_until_it_is_changed() {
+    let shop = Shop::open_migrated().await;
+    let client = shop.client().await;
+    let sql = "select postrider.create_endpoint('a', 'http',
+        '{\"url\": \"http://a.test/\", \"headers\": {\"authorization\": \"s3cret\"}}')";
+    client.batch_execute(sql).await.unwrap();
+    let visible = "select config from postrider.endpoints";
+    let secret = "select (select config from postrider.endpoint_secret)";
+    let stored = json!({"headers": {"authorization": "s3cret"}});
+    assert_eq!(value(&client, visible).await, json!({"url": "http://a.test/"}));
+    assert_eq!(value(&client, secret).await, stored);
+
+    let alter = |config: &str| format!("select postrider.alter_endpoint('a', '{config}')");
+    client.batch_execute(&alter(r#"{"url": "http://b.test/"}"#)).await.unwrap();
+    assert_eq!(value(&client, secret).await, stored);
+    let direct = r#"update postrider.endpoints set config = '{"url": "http://b.test/",
+        "headers": {"x-a": "new"}}'"#;
+    client.batch_execute(direct).await.unwrap();
+    assert_eq!(value(&client, visible).await, json!({"url": "http://b.test/"}));
+    assert_eq!(value(&client, secret).await, json!({"headers": {"x-a": "new"}}));
+    let config = r#"{"url": "http://b.test/", "headers": null}"#;
+    client.batch_execute(&alter(config)).await.unwrap();
+    assert_eq!(value(&client, secret).await, Value::Null);
+    assert_eq!(value(&client, "select version from postrider.endpoints").await, json!(4));
+
+    let config = r#"{"url": "http://b.test/", "headers": {"authorization": "s3cret"}}"#;
+    client.batch_execute(&alter(config)).await.unwrap();
+    let sql = "select bool_or(e::text like '%s3cret%') from postrider.event_log e";
+    assert_eq!(value(&client, sql).await, json!(false));
+    client.batch_execute("select postrider.drop_endpoint('a')").await.unwrap();
+    assert_eq!(value(&client, secret).await, Value::Null);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_endpoint_is_not_dropped_while_messages_wait_unless_forced() {
+    let shop = Shop::open_migrated().await;
+    let client = shop.client().await;
+    client.batch_execute(CREATE).await.unwrap();
+    client.batch_execute("select postrider.send('a', '{\"n\": 1}')").await.unwrap();
+    let waiting = "Endpoint 'a' has messages waiting for it";
+    let unread =
+        "Endpoint 'a' has messages that are not read yet: dropping those is not supported yet";
+    check_all(
+        &client,
+        &[
+            ("select postrider.drop_endpoint('a')", "55000", waiting),
+            ("select postrider.drop_endpoint('a', p_force => true)", "0A000", unread),
+        ],
+    )
+    .await;
+
+    let defer = "insert into postrider.deferred (
+            message_id, target, endpoint_id, shard, run_at, retry_count, message_created_at,
+            last_error)
+        select m.id, e.direct_subscription_id, e.id, 0, now(), 2, m.created_at, '[RETRYABLE] 503'
+        from postrider.message m, postrider.endpoints e;
+        insert into postrider.attempt (
+            message_id, target, endpoint_id, number, started_at, duration_ms, outcome, status)
+        select d.message_id, d.target, d.endpoint_id, 1, now(), 3, 'unavailable', 503
+        from postrider.deferred d";
+    client.batch_execute(defer).await.unwrap();
+    check_all(&client, &[("select postrider.drop_endpoint('a')", "55000", waiting)]).await;
+    client.batch_execute("select postrider.drop_endpoint('a', p_force => true)").await.unwrap();
+    let sql = "select jsonb_build_array(l.endpoint_name, l.status, l.cause, l.retry_count,
+            l.last_error, l.payload, l.error_history -> 0 -> 'status',
+            (select count(*) from postrider.deferred))
+        from postrider.dead_letter l";
+    let expected =
+        json!(["a", "failed", "endpoint dropped", 2, "[RETRYABLE] 503", {"n": 1}, 503, 0]);
+    assert_eq!(value(&client, sql).await, expected);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn settings_are_changed_logged_and_announced() {
+    let shop = Shop::open_migrated().await;
+    let client = shop.client().await;
+    for (name, given, stored) in [
+        ("http_timeout", " 020 ", "20"),
+        ("http_timeout", "20", "20"),
+        ("record_attempts", "all", "all"),
+        ("allow_internal_destinations", "on", "on"),
+        (
+            "allow_internal_destinations",
+            "10.1.2.3/8,::1 , fd00::/8",
+            "10.0.0.0/8, ::1/128, fd00::/8",
+        ),
+    ] {
+        let set = "select postrider.set_setting($1, $2), postrider.get_setting($1)";
+        let row = client.query_one(set, &[&name, &given]).await.unwrap();
+        assert_eq!(row.get::<_, String>(0), stored);
+    }
+    let sql = "select postrider.reset_setting('http_timeout')";
+    assert_eq!(value(&client, sql).await, json!("10"));
+    let changed = |name: &str, from: &str, to: &str| {
+        let details = json!({"name": name, "from": from, "to": to});
+        ("setting.changed".to_owned(), None, details)
+    };
+    let expected = [
+        changed("http_timeout", "10", "20"),
+        changed("record_attempts", "failures", "all"),
+        changed("allow_internal_destinations", "off", "on"),
+        changed("allow_internal_destinations", "on", "10.0.0.0/8, ::1/128, fd00::/8"),
+        changed("http_timeout", "20", "10"),
+    ];
+    assert_eq!(events(&client, 0).await, expected);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn changes_wake_who_listens() {
+    use postrider::store::connect::{Connector, DatabaseUrl};
+    let shop = Shop::open_migrated().await;
+    let connector = Connector::new(&DatabaseUrl::new(shop.url()), None, "test").unwrap();
+    let mut session = connector.connect().await.unwrap();
+    session.client.batch_execute("listen postrider").await.unwrap();
+    let client = shop.client().await;
+    for (sql, expected) in [
+        (CREATE, "endpoints"),
+        ("select postrider.set_setting('http_timeout', '7')", "settings"),
+        ("select postrider.disable_endpoint('a')", "endpoints"),
+        ("select postrider.drop_endpoint('a')", "endpoints"),
+    ] {
+        client.batch_execute(sql).await.unwrap();
+        assert_eq!(session.notifications.recv().await.unwrap().payload(), expected, "{sql}");
+    }
+
+    assert_eq!(session.lost.reason(), None);
+    let pid: i32 = session.client.query_one("select pg_backend_pid()", &[]).await.unwrap().get(0);
+    client.execute("select pg_terminate_backend($1)", &[&pid]).await.unwrap();
+    let reason = session.lost.wait().await;
+    assert!(reason.contains("terminating connection"), "{reason}");
+    assert_eq!(session.lost.reason(), Some(reason));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_role_may_do_its_part_and_nobody_reads_secrets() {
+    let shop = Shop::open_migrated().await;
+    let client = shop.client().await;
+    client.batch_execute(CREATE).await.unwrap();
+    let secret = "select config from postrider.endpoint_secret";
+    let send = "select postrider.send('a', '{}')";
+    let send_batch = "select postrider.send_batch('a', array['{}'::jsonb])";
+    let set = "select postrider.set_setting('http_timeout', '10')";
+    let get = "select postrider.get_setting('http_timeout')";
+    let policy = "update postrider.endpoints set retry_policy = null";
+    let endpoints = "select * from postrider.endpoints";
+    let payloads = "select payload from postrider.message";
+    let letters = "select id, endpoint_name, last_error from postrider.dead_letter";
+    let dead_payloads = "select payload from postrider.dead_letter";
+    let change = "update postrider.message set payload = '{}'";
+    let flush = "select postrider.bury_deferred(1, 'x')";
+    let redrive = "select postrider.redrive_all()";
+    let all = [
+        send,
+        send_batch,
+        set,
+        get,
+        policy,
+        endpoints,
+        payloads,
+        letters,
+        dead_payloads,
+        redrive,
+        secret,
+        change,
+        flush,
+    ];
+    let nobody: &[&str] = &[];
+    for (role, allowed) in [
+        ("postrider_admin", &all[..10]),
+        ("postrider_application", &[send, send_batch][..]),
+        ("postrider_monitor", &[get, endpoints, letters][..]),
+        ("passer_by", nobody),
+    ] {
+        if role == "passer_by" {
+            client.batch_execute("create role passer_by").await.unwrap();
+        }
+        for sql in all {
+            client.batch_execute(&format!("begin; set local role {role}")).await.unwrap();
+            let result = client.batch_execute(sql).await;
+            client.batch_execute("rollback").await.unwrap();
+            match result {
+                Ok(()) => assert!(allowed.contains(&sql), "{role} may: {sql}"),
+                Err(error) => {
+                    let code = error.code().map(|code| code.code().to_owned());
+                    assert_eq!(code.as_deref(), Some("42501"), "{role}: {sql}: {error:?}");
+                    assert!(!allowed.contains(&sql), "{role} may not: {sql}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! Installing and upgrading the schema, through the program.
+
+mod shop;
+
+use postrider::store::{
+    connect::{Connector, DatabaseUrl},
+    migrate::{self, SchemaError},
+};
+use shop::{Shop, run};
+
+async fn check(url: &str) -> Result<(), SchemaError> {
+    let connector = Connector::new(&DatabaseUrl::new(url), None, "test").unwrap();
+    migrate::check(&connector.connect().await.unwrap().client).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn installing_twice_and_eight_at_once_is_installing_once() {
+    let shop = Shop::open().await;
+    let first = shop.run(&["migrate", "--shards", "8", "--json"]).json();
+    assert_eq!(first["shards"], 8);
+    assert_ne!(first["applied"].as_array().unwrap().len(), 0);
+    let dump = shop.dump("shop");
+    shop.run(&["migrate"]).succeed();
+    let again = shop.run(&["migrate", "--shards", "8", "--json"]).json();
+    assert_eq!((&again["shards"], again["applied"].as_array().unwrap().len()), (&8.into(), 0));
+    assert_eq!(dump, shop.dump("shop"));
+    check(&shop.url()).await.unwrap();
+
+    shop.postgres.create_database("busy").await.unwrap();
+    let url = shop.postgres.url_for("busy");
+    let runs = std::thread::scope(|scope| {
+        let start = |_| scope.spawn(|| run(&url, &["migrate", "--shards", "8", "--json"], ""));
+        let threads: Vec<_> = (0..8).map(start).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap().json()).collect::<Vec<_>>()
+    });
+    let applied = runs.iter().filter(|run| !run["applied"].as_array().unwrap().is_empty()).count();
+    assert_eq!(applied, 1, "{runs:?}");
+    assert_eq!(dump, shop.dump("busy"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_printed_script_does_what_migrate_does() {
+    let shop = Shop::open().await;
+    shop.run(&["migrate", "--shards", "3"]).succeed();
+    let script = shop.run(&["migrate", "--print", "--shards", "3"]).succeed().stdout;
+    shop.postgres.create_database("printed").await.unwrap();
+    for _ in 0..2 {
+        let psql = shop.psql("printed", &["-1", "-f", "-"], &script).succeed();
+        assert_eq!((psql.stdout.as_str(), psql.stderr.as_str()), ("", ""));
+    }
+    assert_eq!(shop.dump("shop"), shop.dump("printed"));
+    check(&shop.postgres.url_for("printed")).await.unwrap();
+    shop.run(&["migrate"]).succeed();
+
+    shop.postgres.create_database("piecemeal").await.unwrap();
+    let psql = shop.psql("piecemeal", &["-f", "-"], &script);
+    psql.fail(3, "this script has to run in one transaction");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_role_that_owns_the_database_is_enough() {
+    let shop = Shop::open().await;
+    let sql = "create role keeper login; alter database shop owner to keeper";
+    shop.postgres.execute("postgres", sql).await.unwrap();
+    let url = shop.postgres.url_as("keeper", "shop");
+
+    let first = run(&url, &["migrate"], "").succeed();
+    assert!(first.stderr.contains("may not create roles"), "{first:?}");
+    assert!(first.stderr.contains("create role postrider_admin nologin"), "{first:?}");
+    check(&url).await.unwrap();
+    let endpoint = ["endpoint", "create", "a", "--protocol", "http", "--set", "url=http://a.test/"];
+    run(&url, &endpoint, "").succeed();
+    run(&url, &["send", "a", "{}"], "").succeed();
+    run(&url, &["status"], "").succeed();
+
+    // What the notice says helps, and a superuser who migrates leaves the owner in place.
+    let sql = "create role postrider_admin nologin; create role postrider_application nologin;
+        create role postrider_monitor nologin";
+    shop.postgres.execute("postgres", sql).await.unwrap();
+    let second = run(&url, &["migrate"], "").succeed();
+    assert_eq!(second.stderr, "");
+    shop.run(&["migrate"]).succeed();
+    let sql = "select count(*) from pg_proc p
+        where p.pronamespace = 'postrider'::regnamespace and p.proowner <> 'keeper'::regrole";
+    let foreign: i64 = shop.client().await.query_one(sql, &[]).await.unwrap().get(0);
+    assert_eq!(foreign, 0);
+
+    let sql = "create role stranger login; create role guest login;
+        grant create on database shop to guest";
+    shop.postgres.execute("postgres", sql).await.unwrap();
+    let stranger = shop.postgres.url_as("stranger", "shop");
+    run(&stranger, &["migrate"], "").fail(1, "belongs to role \"keeper\", not to \"stranger\"");
+    let refused = check(&stranger).await.unwrap_err();
+    assert!(matches!(refused, SchemaError::NotOwner { .. }), "{refused}");
+    shop.postgres.create_database("other").await.unwrap();
+    let stranger = shop.postgres.url_as("stranger", "other");
+    run(&stranger, &["migrate"], "").fail(1, "grant create on database other to stranger");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_cannot_be_migrated_is_refused_and_left_as_it_was() {
+    let shop = Shop::open().await;
+    shop.run(&["migrate", "--shards", "65"]).fail(2, "65 is not in 1..=64");
+    let script = shop.run(&["migrate", "--print"]).succeed().stdout;
+    let wrong = script.replace("postrider.shard_count = ''", "postrider.shard_count = '65'");
+    let psql = shop.psql("shop", &["-1", "-f", "-"], &wrong);
+    psql.fail(3, "the number of shards must be between 1 and 64, got 65");
+
+    shop.run(&["migrate"]).succeed();
+    let dump = shop.dump("shop");
+    let other = shop.run(&["migrate", "--shards", "4"]);
+    other.fail(1, "database \"shop\" was installed with 16 shards");
+
+    shop.execute("update postrider.migration set checksum = 'other' where version = 1").await;
+    shop.run(&["migrate"]).fail(1, "migration 0001_log was changed after it was applied");
+    let sql = "delete from postrider.migration;
+        insert into postrider.migration (version, name, checksum) values (9, '0009_next', '')";
+    shop.execute(sql).await;
+    shop.run(&["migrate"]).fail(1, "has the migration 0009_next");
+    shop.execute("delete from postrider.migration").await;
+    shop.execute("update postrider.installation set product_version = '99.0.0-rc.1'").await;
+    shop.run(&["migrate"]).fail(1, "was migrated by Postrider 99.0.0-rc.1, this is");
+    assert_eq!(dump, shop.dump("shop"));
+
+    let sql = "create database latin encoding 'LATIN1' lc_collate 'C' lc_ctype 'C'
+        template template0";
+    shop.postgres.execute("postgres", sql).await.unwrap();
+    run(&shop.postgres.url_for("latin"), &["migrate"], "").fail(1, "Postrider needs UTF8");
+
+    let standby = shop.postgres.standby().unwrap();
+    let refused = run(&standby.url_for("shop"), &["migrate"], "");
+    refused.fail(1, "database \"shop\" is a standby; run this on the primary");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_program_says_which_side_has_to_be_upgraded() {
+    let shop = Shop::open().await;
+    let missing = check(&shop.url()).await.unwrap_err().to_string();
+    let expected =
+        "the schema \"postrider\" is missing in database \"shop\"; run `postrider migrate`";
+    assert_eq!(missing, expected);
+    shop.execute("create schema postrider").await;
+    assert_eq!(check(&shop.url()).await.unwrap_err().to_string(), expected);
+    shop.run(&["send", "a", "{}"]).fail(3, "run `postrider migrate`");
+
+    shop.run(&["migrate"]).succeed();
+    check(&shop.url()).await.unwrap();
+    shop.execute("update postrider.installation set fingerprint = 'another'").await;
+    let outdated = check(&shop.url()).await.unwrap_err();
+    assert!(matches!(outdated, SchemaError::Outdated { .. }), "{outdated}");
+    let sql = "update postrider.installation set product_version = '99.0.0'";
+    shop.execute(sql).await;
+    check(&shop.url()).await.unwrap();
+    let sql = "insert into postrider.migration (version, name, checksum) values (9, '0009', '')";
+    shop.execute(sql).await;
+    let newer = check(&shop.url()).await.unwrap_err();
+    assert!(newer.to_string().ends_with("; upgrade this program"), "{newer}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_changed_setting_survives_and_an_unchanged_one_follows_the_default() {
+    let shop = Shop::open_migrated().await;
+    let sql = "update postrider.setting set value = '7', default_value = '7'
+            where name = 'http_timeout';
+        update postrider.setting set value = '8', default_value = '7', maximum = 9
+            where name = 'http_connect_timeout'";
+    shop.execute(sql).await;
+    shop.run(&["migrate"]).succeed();
+    let settings = shop.run(&["setting", "list", "--json"]).json();
+    let setting = |name: &str| {
+        let settings = settings.as_array().unwrap();
+        settings.iter().find(|setting| setting["name"] == name).unwrap().clone()
+    };
+    assert_eq!(setting("http_timeout")["value"], "10");
+    assert_eq!(setting("http_connect_timeout")["value"], "8");
+    assert_eq!(setting("http_connect_timeout")["default"], "5");
+    assert_eq!(setting("http_connect_timeout")["maximum"], 300);
+}

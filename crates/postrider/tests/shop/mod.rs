@@ -1,0 +1,121 @@
+//! A private PostgreSQL with an empty database `shop`, and our program run on it.
+
+// Each test binary uses its own part of this.
+#![allow(dead_code)]
+
+use std::{
+    io::Write,
+    process::{Command, Output, Stdio},
+};
+
+use serde_json::Value;
+use tokio_postgres::Client;
+use xtask::postgres::{Options, PrivatePostgres};
+
+pub struct Shop {
+    pub postgres: PrivatePostgres,
+}
+
+/// What a run of the program left.
+#[derive(Debug)]
+pub struct Run {
+    pub code: i32,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Shop {
+    /// A server with the empty database.
+    pub async fn open() -> Self {
+        let postgres = PrivatePostgres::start(Options::default()).unwrap();
+        postgres.create_database("shop").await.unwrap();
+        Self { postgres }
+    }
+
+    /// A server with the schema installed.
+    pub async fn open_migrated() -> Self {
+        let shop = Self::open().await;
+        shop.run(&["migrate"]).succeed();
+        shop
+    }
+
+    pub fn url(&self) -> String {
+        self.postgres.url_for("shop")
+    }
+
+    pub async fn client(&self) -> Client {
+        self.postgres.connect_to("shop").await.unwrap()
+    }
+
+    /// Runs SQL in `shop` as superuser.
+    pub async fn execute(&self, sql: &str) {
+        self.postgres.execute("shop", sql).await.unwrap();
+    }
+
+    pub fn run(&self, arguments: &[&str]) -> Run {
+        run(&self.url(), arguments, "")
+    }
+
+    pub fn run_with_input(&self, arguments: &[&str], input: &str) -> Run {
+        run(&self.url(), arguments, input)
+    }
+
+    /// Runs `psql` on `shop` as superuser.
+    pub fn psql(&self, database: &str, arguments: &[&str], script: &str) -> Run {
+        let mut command = Command::new("psql");
+        command.args(["-X", "-q", "-v", "ON_ERROR_STOP=1", "-d", &self.postgres.url_for(database)]);
+        command.args(arguments);
+        finish(command, script)
+    }
+
+    /// `pg_dump --schema-only`, without lines that differ from run to run.
+    pub fn dump(&self, database: &str) -> String {
+        let mut command = Command::new(self.postgres.bin_dir().join("pg_dump"));
+        command.args(["--schema-only", "-d", &self.postgres.url_for(database)]);
+        let run = finish(command, "").succeed();
+        let is_stable = |line: &&str| !line.starts_with("\\");
+        run.stdout.lines().filter(is_stable).collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// Runs the program on a database.
+pub fn run(url: &str, arguments: &[&str], input: &str) -> Run {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_postrider"));
+    command.args(arguments).env("DATABASE_URL", url);
+    finish(command, input)
+}
+
+fn finish(mut command: Command, input: &str) -> Run {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    // A program that has refused its arguments does not read.
+    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+    let Output { status, stdout, stderr } = child.wait_with_output().unwrap();
+    Run {
+        code: status.code().unwrap_or(-1),
+        stdout: String::from_utf8(stdout).unwrap(),
+        stderr: String::from_utf8(stderr).unwrap(),
+    }
+}
+
+impl Run {
+    #[track_caller]
+    pub fn succeed(self) -> Self {
+        assert_eq!(self.code, 0, "{self:?}");
+        self
+    }
+
+    /// It ended with this code and said this on standard error.
+    #[track_caller]
+    pub fn fail(self, code: i32, text: &str) -> Self {
+        assert_eq!(self.code, code, "{self:?}");
+        assert!(self.stderr.contains(text), "`{text}` is not in `{}`", self.stderr);
+        self
+    }
+
+    #[track_caller]
+    pub fn json(self) -> Value {
+        let run = self.succeed();
+        serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("{error}: {run:?}"))
+    }
+}

@@ -1,0 +1,56 @@
+-- postrider.acquire_shards(dispatcher, limit) → the shards taken, each with its new epoch, its newest
+-- checkpoint (null when it has none) and its last owner (null after an orderly release)
+--
+-- Internal. Takes shards that nobody owns or whose owner's lease has run out. The exclusive lock
+-- waits for every flush and heartbeat under way, so all that the last owner recorded is visible to
+-- the next statement, and anything that it tries to record later is refused by its epoch.
+-- Raises 55P03 when a flush hangs: see end_stale_flushes.
+create or replace function postrider.acquire_shards(p_dispatcher uuid, p_limit integer)
+returns table (shard smallint, epoch bigint, state jsonb, last_owner uuid)
+language plpgsql
+set search_path = pg_catalog, postrider, pg_temp
+set lock_timeout = '2s'
+as $$
+declare
+    live uuid[];
+begin
+    perform pg_advisory_xact_lock(1886352244, 1000);
+    select coalesce(array_agg(l.id), '{}') into live from postrider.live_dispatchers() l (id);
+    if p_dispatcher <> all (live) then
+        return;
+    end if;
+
+    return query
+    with takeable as (
+        select s.shard, s.owner
+        from postrider.shard s
+        where s.owner is null
+        or s.owner <> all (live)
+        order by s.owner nulls last, s.shard
+        limit p_limit
+    ), taken as (
+        update postrider.shard s
+        set owner = p_dispatcher, epoch = s.epoch + 1
+        from takeable t
+        where s.shard = t.shard
+        returning s.shard, s.epoch, t.owner
+    ), logged as (
+        insert into postrider.event_log (event, details)
+        select
+            'lease.taken_over',
+            jsonb_build_object('shards', jsonb_agg(t.shard), 'from', t.owner, 'by', p_dispatcher)
+        from taken t
+        where t.owner is not null
+        group by t.owner
+    )
+    select t.shard, t.epoch, newest.state, t.owner
+    from taken t
+    left join lateral (
+        select c.state
+        from postrider.checkpoint c
+        where c.shards @> array[t.shard]
+        order by c.seq desc
+        limit 1
+    ) newest on true;
+end;
+$$;

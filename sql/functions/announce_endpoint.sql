@@ -1,0 +1,46 @@
+-- postrider.announce_endpoint()
+--
+-- Internal: the trigger after every change of an endpoint, whoever writes. Logs the change in
+-- event_log and wakes the dispatchers, which read again what has a new version.
+create or replace function postrider.announce_endpoint()
+returns trigger
+language plpgsql
+security definer
+set search_path = pg_catalog, postrider, pg_temp
+as $$
+declare
+    details jsonb := jsonb_build_object('by', session_user);
+begin
+    if tg_op = 'DELETE' then
+        insert into postrider.event_log (event, endpoint_name, details)
+        values ('endpoint.dropped', old.name, details || jsonb_build_object('id', old.id));
+    elsif tg_op = 'INSERT' then
+        insert into postrider.event_log (event, endpoint_name, details)
+        values (
+            'endpoint.created', new.name,
+            details || jsonb_build_object('id', new.id, 'protocol', new.protocol));
+    elsif new.version = old.version then
+        return null;
+    else
+        if new.enabled <> old.enabled then
+            insert into postrider.event_log (event, endpoint_name, details)
+            values (
+                case when new.enabled then 'endpoint.enabled' else 'endpoint.disabled' end,
+                new.name, details);
+        end if;
+        -- A config that differs in a secret only looks the same here.
+        if new.enabled = old.enabled
+            or (new.config, new.retry_policy) is distinct from (old.config, old.retry_policy)
+        then
+            insert into postrider.event_log (event, endpoint_name, details)
+            values ('endpoint.altered', new.name, details);
+        end if;
+    end if;
+    perform pg_notify('postrider', 'endpoints');
+    return null;
+end;
+$$;
+
+create or replace trigger announce
+after insert or update or delete on postrider.endpoints
+for each row execute function postrider.announce_endpoint();

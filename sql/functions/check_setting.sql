@@ -1,0 +1,53 @@
+-- postrider.check_setting(setting, value) → the value as it is to be stored
+--
+-- Internal. Raises 22023 with the rule and the range when the setting cannot have the value.
+create or replace function postrider.check_setting(p_setting postrider.setting, p_value text)
+returns text
+language plpgsql
+stable
+set search_path = pg_catalog, postrider, pg_temp
+as $$
+declare
+    trimmed text := btrim(p_value);
+    expected text;
+    networks text;
+begin
+    case p_setting.kind
+    when 'integer' then
+        if trimmed ~ '^[+-]?[0-9]{1,18}$'
+            and trimmed::bigint between p_setting.minimum and p_setting.maximum
+        then
+            return trimmed::bigint::text;
+        end if;
+        expected := concat_ws(' ', 'between', p_setting.minimum, 'and', p_setting.maximum, p_setting.unit);
+    when 'switch' then
+        if trimmed in ('on', 'off') then
+            return trimmed;
+        end if;
+        expected := 'on or off';
+    when 'choice' then
+        if trimmed = any (p_setting.choices) then
+            return trimmed;
+        end if;
+        expected := 'one of ' || array_to_string(p_setting.choices, ', ');
+    when 'networks' then
+        if trimmed in ('on', 'off') then
+            return trimmed;
+        end if;
+        expected := 'off, on, or up to 1000 networks such as 10.0.0.0/8, fd00::/8';
+        begin
+            select string_agg(network(btrim(n.network)::inet)::text, ', ' order by n.position)
+            into networks
+            from unnest(string_to_array(trimmed, ',')) with ordinality n (network, position)
+            having count(*) <= 1000;
+        exception
+            when invalid_text_representation then null;
+        end;
+        if networks is not null then
+            return networks;
+        end if;
+    end case;
+    raise exception 'Setting ''%'' must be %, got ''%''', p_setting.name, expected, left(p_value, 200)
+        using errcode = '22023';
+end;
+$$;

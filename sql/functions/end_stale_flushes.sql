@@ -1,0 +1,29 @@
+-- postrider.end_stale_flushes() → how many connections were ended
+--
+-- Internal. A dispatcher that was stopped in the middle of sending its results may hold the lock that
+-- a takeover needs. Ends such connections, and only those of dispatchers whose lease has run out.
+create or replace function postrider.end_stale_flushes()
+returns integer
+language sql
+set search_path = pg_catalog, postrider, pg_temp
+as $$
+    select count(pg_terminate_backend(a.pid))::integer
+    from pg_stat_activity a
+    where a.datname = current_database()
+    and a.usename = current_user
+    and a.application_name like 'postrider %'
+    and a.pid <> pg_backend_pid()
+    and a.application_name not in (
+        select 'postrider ' || l.id
+        from postrider.live_dispatchers() l (id)
+    )
+    and exists (
+        select
+        from pg_locks k
+        where k.pid = a.pid
+        and k.locktype = 'advisory'
+        and k.classid = 1886352244
+        and k.objid = 1000
+        and k.granted
+    );
+$$;

@@ -1,0 +1,71 @@
+-- postrider.heartbeat(dispatcher, statistics) → whether its lease goes on, and what there is to own
+--
+-- Internal. Appends a heartbeat that extends the lease, or appends nothing and answers is_alive =
+-- false when the lease has run out already: whoever let it run out owns nothing any more, even if
+-- nobody has taken over yet. The shared lock keeps takeovers (acquire_shards) out until commit, so a
+-- heartbeat and a takeover never cross.
+create or replace function postrider.heartbeat(p_dispatcher uuid, p_statistics jsonb)
+returns table (
+    is_alive boolean,
+    lease_ms bigint,
+    live_count integer,
+    shard_count integer,
+    takeable_count integer,
+    shards smallint[],
+    epochs bigint[],
+    now_us bigint,
+    floor_xid xid8,
+    sequence_floor bigint)
+language plpgsql
+set search_path = pg_catalog, postrider, pg_temp
+as $$
+declare
+    lease interval;
+    newest timestamptz;
+    live uuid[];
+begin
+    perform pg_advisory_xact_lock_shared(1886352244, 1000);
+    select make_interval(secs => s.value::double precision)
+    into lease
+    from postrider.setting s
+    where s.name = 'stale_recovery_timeout';
+
+    select h.lease_until
+    into newest
+    from postrider.heartbeat h
+    where h.dispatcher = p_dispatcher
+    order by h.seq desc
+    limit 1;
+    is_alive := newest is null or newest > clock_timestamp();
+    is_alive := is_alive
+        and exists (select from postrider.dispatcher d where d.id = p_dispatcher);
+
+    if is_alive then
+        -- Read before this transaction has an id: whoever gets a higher one numbers above it.
+        select s.last_value into sequence_floor from postrider.message_sequence s;
+        floor_xid := pg_current_xact_id();
+        insert into postrider.heartbeat (
+            slot, dispatcher, at, lease_until, xid, sequence_floor, statistics)
+        values (
+            postrider.current_slot(), p_dispatcher, clock_timestamp(), clock_timestamp() + lease,
+            floor_xid, heartbeat.sequence_floor, p_statistics);
+        delete from postrider.dispatcher d
+        where d.id not in (select l.id from postrider.live_dispatchers() l (id))
+        and d.started_at < clock_timestamp() - lease
+        and not exists (select from postrider.shard s where s.owner = d.id);
+    end if;
+
+    select coalesce(array_agg(l.id), '{}') into live from postrider.live_dispatchers() l (id);
+    lease_ms := (extract(epoch from lease) * 1000)::bigint;
+    live_count := cardinality(live);
+    select
+        count(*),
+        count(*) filter (where s.owner is null or s.owner <> all (live)),
+        coalesce(array_agg(s.shard order by s.shard) filter (where s.owner = p_dispatcher), '{}'),
+        coalesce(array_agg(s.epoch order by s.shard) filter (where s.owner = p_dispatcher), '{}')
+    into shard_count, takeable_count, shards, epochs
+    from postrider.shard s;
+    now_us := (extract(epoch from clock_timestamp()) * 1000000)::bigint;
+    return next;
+end;
+$$;

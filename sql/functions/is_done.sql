@@ -1,0 +1,18 @@
+-- postrider.is_done(message_id) → whether the message is recorded as done
+--
+-- Internal. Uses done_bucket.
+create or replace function postrider.is_done(p_message_id bigint)
+returns boolean
+language sql
+stable
+set search_path = pg_catalog, postrider, pg_temp
+as $$
+    select exists (
+        select
+        from postrider.done d
+        cross join lateral generate_series(0, octet_length(d.offsets) - 2, 2) i
+        where d.bucket = p_message_id >> 22
+        and get_byte(d.offsets, i) * 256 + get_byte(d.offsets, i + 1)
+            = (p_message_id >> 10) & 4095
+    );
+$$;

@@ -1,0 +1,77 @@
+-- postrider.prepare_endpoint()
+--
+-- Internal: the trigger before every insert and update of an endpoint, whoever writes. Checks config
+-- and retry policy (22023), moves secret options out of the config, and raises the version. Secrets
+-- that an update does not mention stay; a secret that is given as null is taken away.
+create or replace function postrider.prepare_endpoint()
+returns trigger
+language plpgsql
+security definer
+set search_path = pg_catalog, postrider, pg_temp
+as $$
+declare
+    secret_names text[];
+    secrets jsonb := '{}';
+    whole jsonb;
+begin
+    if tg_op = 'UPDATE' then
+        if (new.id, new.name, new.protocol, new.direct_subscription_id)
+            is distinct from (old.id, old.name, old.protocol, old.direct_subscription_id)
+        then
+            raise exception
+                'Name and protocol of endpoint ''%'' cannot be changed: create another one', old.name
+                using errcode = '22023';
+        end if;
+        if (new.config, new.retry_policy, new.enabled)
+            is not distinct from (old.config, old.retry_policy, old.enabled)
+        then
+            return new;
+        end if;
+        select s.config into secrets from postrider.endpoint_secret s where s.endpoint_id = old.id;
+        new.version := old.version + 1;
+        new.updated_at := now();
+    end if;
+
+    if new.retry_policy is not null then
+        perform postrider.validate_retry_policy(new.retry_policy);
+    end if;
+    if tg_op = 'UPDATE' and new.config is not distinct from old.config then
+        return new;
+    end if;
+
+    select coalesce(array_agg(o.name), '{}')
+    into secret_names
+    from postrider.transport_option o
+    where o.protocol = new.protocol
+    and o.secret;
+    whole := new.config;
+    if jsonb_typeof(whole) = 'object' then
+        whole := coalesce(secrets, '{}') || whole;
+        whole := whole - array(
+            select n.name
+            from unnest(secret_names) n (name)
+            where whole -> n.name = 'null'
+        );
+    end if;
+    perform postrider.validate_endpoint_config(new.protocol, whole);
+
+    new.config := whole - secret_names;
+    select jsonb_object_agg(w.key, w.value)
+    into secrets
+    from jsonb_each(whole) w
+    where w.key = any (secret_names);
+    if secrets is null then
+        delete from postrider.endpoint_secret s where s.endpoint_id = new.id;
+    else
+        insert into postrider.endpoint_secret (endpoint_id, config)
+        values (new.id, secrets)
+        on conflict (endpoint_id) do update
+        set config = excluded.config;
+    end if;
+    return new;
+end;
+$$;
+
+create or replace trigger prepare
+before insert or update on postrider.endpoints
+for each row execute function postrider.prepare_endpoint();

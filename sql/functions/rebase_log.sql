@@ -1,0 +1,76 @@
+-- postrider.rebase_log() → how many unfinished messages there were; null when nothing was to be done
+--
+-- Internal, by a dispatcher at its start. Brings a log from another cluster (is_foreign) into this
+-- one's transaction ids: unfinished messages count as written by this transaction, finished ones as
+-- written before all others. The only statement that changes a message's row, and it changes no
+-- column that a user wrote.
+create or replace function postrider.rebase_log()
+returns bigint
+language plpgsql
+set search_path = pg_catalog, postrider, pg_temp
+as $$
+declare
+    unfinished bigint;
+    positions jsonb;
+begin
+    perform pg_advisory_xact_lock(1886352244, 1000);
+    if not postrider.is_foreign() then
+        return null;
+    end if;
+    lock table postrider.message in share row exclusive mode;
+
+    create temporary table finished on commit drop as
+    select distinct (d.bucket << 12)
+        + get_byte(d.offsets, i) * 256 + get_byte(d.offsets, i + 1) as sequence_number
+    from postrider.done d
+    cross join lateral generate_series(0, octet_length(d.offsets) - 2, 2) i;
+    analyze finished;
+
+    with marked as (
+        update postrider.message m
+        set xid = case when settled.is_finished then '3'::xid8 else pg_current_xact_id() end
+        from (
+            select
+                o.id,
+                f.sequence_number is not null
+                or not exists (
+                    select
+                    from unnest(o.targets) t (target)
+                    where not exists (
+                        select
+                        from postrider.deferred d
+                        where d.message_id = o.id
+                        and d.target = t.target
+                    )
+                    and not exists (
+                        select
+                        from postrider.dead_letter l
+                        where l.message_id = o.id
+                        and l.target = t.target
+                    )
+                    and not exists (
+                        select
+                        from postrider.ended e
+                        where e.message_id = o.id
+                        and e.target = t.target
+                    )
+                ) as is_finished
+            from postrider.message o
+            left join finished f on f.sequence_number = o.id >> 10
+        ) settled
+        where m.id = settled.id
+        returning settled.is_finished
+    )
+    select count(*) filter (where not m.is_finished) into unfinished from marked m;
+
+    -- Whatever was read before is forgotten; everyone starts behind what is finished.
+    update postrider.shard s set owner = null, epoch = s.epoch + 1;
+    delete from postrider.dispatcher;
+    delete from postrider.heartbeat;
+    delete from postrider.claim;
+    delete from postrider.checkpoint;
+    insert into postrider.event_log (event, details)
+    values ('log.rebased', jsonb_build_object('unfinished_messages', unfinished));
+    return unfinished;
+end;
+$$;

@@ -1,0 +1,25 @@
+-- postrider.release_shards(dispatcher, shards, epochs) → how many were released
+--
+-- Internal. Gives shards back after everything in hand is recorded; a shard that has been taken over
+-- meanwhile is left alone.
+create or replace function postrider.release_shards(
+    p_dispatcher uuid, p_shards smallint[], p_epochs bigint[])
+returns integer
+language plpgsql
+set search_path = pg_catalog, postrider, pg_temp
+as $$
+declare
+    released integer;
+begin
+    perform pg_advisory_xact_lock(1886352244, 1000);
+    update postrider.shard s
+    set owner = null
+    from unnest(p_shards, p_epochs) r (shard, epoch)
+    where s.shard = r.shard
+    and s.epoch = r.epoch
+    and s.owner = p_dispatcher;
+    get diagnostics released = row_count;
+    perform pg_notify('postrider', 'shards');
+    return released;
+end;
+$$;

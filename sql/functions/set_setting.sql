@@ -1,0 +1,38 @@
+-- postrider.set_setting(name, value) → the value as it is stored
+--
+-- Admin. Changes a setting; dispatchers follow without a restart. Logged in event_log. Raises 22004
+-- (a null), 42704 (no such setting), 22023 (a value out of its range, with the range).
+create or replace function postrider.set_setting(name text, value text)
+returns text
+language plpgsql
+security definer
+set search_path = pg_catalog, postrider, pg_temp
+as $$
+declare
+    known postrider.setting;
+    checked text;
+begin
+    if set_setting.name is null or set_setting.value is null then
+        raise exception 'Setting name and value must not be null' using errcode = '22004';
+    end if;
+    select s.* into known from postrider.setting s where s.name = set_setting.name for update;
+    if known.name is null then
+        raise exception 'Setting ''%'' does not exist', set_setting.name using errcode = '42704';
+    end if;
+    checked := postrider.check_setting(known, set_setting.value);
+    if checked = known.value then
+        return checked;
+    end if;
+
+    update postrider.setting s
+    set value = checked
+    where s.name = known.name;
+    insert into postrider.event_log (event, details)
+    values (
+        'setting.changed',
+        jsonb_build_object(
+            'name', known.name, 'from', known.value, 'to', checked, 'by', session_user));
+    perform pg_notify('postrider', 'settings');
+    return checked;
+end;
+$$;

@@ -1,0 +1,283 @@
+-- The log, what is recorded of its deliveries, and who reads it.
+--
+-- Append-only tables are partitioned by month (message, done, ended, attempt) or rotate through
+-- three slots (checkpoint, claim, heartbeat); neither is ever updated. The one table on a message's
+-- road that is updated is postrider.deferred, and only deliveries that must wait get there.
+
+-- Installation ----------------------------------------------------------------------------------
+
+-- One row: who migrated last. `fingerprint` tells two builds of one version apart.
+create table postrider.installation (
+    singleton boolean primary key default true check (singleton),
+    product_version text not null,
+    fingerprint text not null,
+    installed_at timestamptz not null default now(),
+    migrated_at timestamptz not null default now()
+);
+
+create table postrider.setting (
+    name text primary key,
+    value text not null,
+    default_value text not null,
+    kind text not null check (kind in ('integer', 'switch', 'choice', 'networks')),
+    minimum bigint,
+    maximum bigint,
+    choices text[],
+    unit text,
+    description text not null
+);
+
+-- What a transport's config may hold: written from the transport's own table of options on every
+-- migrate, read by validate_endpoint_config.
+create table postrider.transport_option (
+    protocol text not null,
+    name text not null,
+    kind text not null,
+    required boolean not null,
+    minimum bigint,
+    maximum bigint,
+    choices jsonb,
+    default_value jsonb,
+    secret boolean not null,
+    description text not null,
+    primary key (protocol, name)
+);
+
+create table postrider.event_log (
+    id bigint generated always as identity primary key,
+    at timestamptz not null default now(),
+    event text not null,
+    endpoint_name text,
+    details jsonb not null default '{}'
+);
+create index event_log_at on postrider.event_log (at);
+
+-- Destinations ----------------------------------------------------------------------------------
+
+create table postrider.endpoints (
+    id integer generated always as identity primary key,
+    name text not null unique check (name ~ '^[A-Za-z0-9][A-Za-z0-9_.:-]{0,199}$'),
+    protocol text not null,
+    config jsonb not null,
+    retry_policy jsonb,
+    enabled boolean not null default true,
+    -- The target that stands for "send to this endpoint".
+    direct_subscription_id integer not null unique,
+    -- Raised by every change, so that dispatchers see what they have to read again.
+    version bigint not null default 1,
+    created_at timestamptz not null default now(),
+    updated_at timestamptz not null default now()
+);
+
+-- Config values that no role but the owner may read (options marked secret).
+create table postrider.endpoint_secret (
+    endpoint_id integer primary key references postrider.endpoints on delete cascade
+        deferrable initially deferred,
+    config jsonb not null
+);
+
+create table postrider.subscriptions (
+    id integer generated always as identity primary key,
+    endpoint_id integer not null references postrider.endpoints on delete cascade
+        deferrable initially deferred,
+    created_at timestamptz not null default now()
+);
+create index subscriptions_endpoint_id on postrider.subscriptions (endpoint_id);
+
+-- The log ---------------------------------------------------------------------------------------
+
+-- CACHE 1 (the default) is part of the ordering guarantee: see "Order" in ARCHITECTURE.md.
+create sequence postrider.message_sequence;
+
+-- id = sequence number × 1024 + lane, so that the id alone leads into the index by lane.
+-- lane = shard × 16 + priority.
+create table postrider.message (
+    id bigint not null,
+    xid xid8 not null,
+    created_at timestamptz not null default now(),
+    scheduled_at timestamptz,
+    expires_at timestamptz,
+    correlation_id uuid,
+    lane smallint not null,
+    targets integer[] not null,
+    ordering_key text,
+    headers jsonb,
+    metadata jsonb,
+    payload jsonb not null
+) partition by range (created_at);
+create index message_lane_id on postrider.message (lane, id);
+create index message_xid_id on postrider.message (xid, id);
+create table postrider.message_default partition of postrider.message default;
+
+-- One row per flush and bucket of 4,096 sequence numbers: the low 12 bits of each sequence number
+-- that finished, two bytes each, most significant first.
+create table postrider.done (
+    bucket bigint not null,
+    at timestamptz not null,
+    offsets bytea not null
+) partition by range (at);
+create index done_bucket on postrider.done (bucket);
+create table postrider.done_default partition of postrider.done default;
+
+-- Deliveries that ended neither delivered nor dead.
+create table postrider.ended (
+    message_id bigint not null,
+    target integer not null,
+    endpoint_id integer not null,
+    reason text not null check (reason in ('expired', 'cancelled')),
+    at timestamptz not null default now()
+) partition by range (at);
+create index ended_message_id on postrider.ended (message_id, target);
+create table postrider.ended_default partition of postrider.ended default;
+
+create table postrider.attempt (
+    message_id bigint not null,
+    target integer not null,
+    endpoint_id integer not null,
+    number integer not null,
+    started_at timestamptz not null,
+    duration_ms integer not null,
+    outcome text not null,
+    status integer,
+    error text
+) partition by range (started_at);
+create index attempt_message_id on postrider.attempt (message_id, target);
+create table postrider.attempt_default partition of postrider.attempt default;
+
+-- A delivery that waits: for its retry, for a free place at its endpoint, for its successor after a
+-- crash. The whole of what is known of it; the message stays where it is.
+create table postrider.deferred (
+    message_id bigint not null,
+    target integer not null,
+    endpoint_id integer not null,
+    shard smallint not null,
+    run_at timestamptz not null,
+    retry_count integer not null default 0 check (retry_count >= 0),
+    -- How often in a row its dispatcher went away while holding it.
+    recovery_count integer not null default 0 check (recovery_count >= 0),
+    message_created_at timestamptz not null,
+    expires_at timestamptz,
+    last_error text,
+    primary key (message_id, target)
+);
+create index deferred_due on postrider.deferred (endpoint_id, shard, run_at, message_id);
+
+create table postrider.dead_letter (
+    id bigint generated always as identity primary key,
+    message_id bigint not null,
+    target integer not null,
+    endpoint_id integer not null,
+    endpoint_name text not null,
+    status text not null default 'failed' check (status in ('failed', 'redriven')),
+    cause text not null,
+    retry_count integer not null,
+    last_error text,
+    error_history jsonb not null default '[]',
+    failed_at timestamptz not null default now(),
+    redriven_at timestamptz,
+    message_created_at timestamptz not null,
+    correlation_id uuid,
+    ordering_key text,
+    headers jsonb,
+    metadata jsonb,
+    payload jsonb not null,
+    check ((status = 'redriven') = (redriven_at is not null))
+);
+create unique index dead_letter_failed on postrider.dead_letter (message_id, target)
+where status = 'failed';
+create index dead_letter_message on postrider.dead_letter (message_id, target, id);
+create index dead_letter_endpoint on postrider.dead_letter (endpoint_id, id);
+
+-- Who reads it ----------------------------------------------------------------------------------
+
+create table postrider.dispatcher (
+    id uuid primary key,
+    host text not null,
+    pid integer not null,
+    version text not null,
+    started_at timestamptz not null default clock_timestamp()
+);
+
+create table postrider.shard (
+    shard smallint primary key check (shard between 0 and 63),
+    owner uuid,
+    -- The fencing token: every write of a dispatcher names it and is refused once it moved on.
+    epoch bigint not null default 0
+);
+
+-- Rotated by time: see rotate_slots. The newest row of a shard is its state.
+create sequence postrider.rotation_sequence;
+
+create table postrider.checkpoint (
+    slot smallint not null,
+    seq bigint not null default nextval('postrider.rotation_sequence'),
+    owner uuid not null,
+    shards smallint[] not null,
+    -- Everything older than this transaction id is finished in these shards.
+    done_xmin xid8 not null,
+    state jsonb not null
+) partition by list (slot);
+create index checkpoint_seq on postrider.checkpoint (seq);
+create table postrider.checkpoint_0 partition of postrider.checkpoint for values in (0);
+create table postrider.checkpoint_1 partition of postrider.checkpoint for values in (1);
+create table postrider.checkpoint_2 partition of postrider.checkpoint for values in (2);
+
+-- Deferred deliveries that a dispatcher took in hand, written before they are attempted.
+create table postrider.claim (
+    slot smallint not null,
+    seq bigint not null default nextval('postrider.rotation_sequence'),
+    owner uuid not null,
+    message_ids bigint[] not null,
+    targets integer[] not null,
+    retry_counts integer[] not null
+) partition by list (slot);
+create index claim_owner on postrider.claim (owner, seq);
+create table postrider.claim_0 partition of postrider.claim for values in (0);
+create table postrider.claim_1 partition of postrider.claim for values in (1);
+create table postrider.claim_2 partition of postrider.claim for values in (2);
+
+-- A dispatcher's lease lasts until lease_until of its newest heartbeat, by this database's clock.
+create table postrider.heartbeat (
+    slot smallint not null,
+    seq bigint not null default nextval('postrider.rotation_sequence'),
+    dispatcher uuid not null,
+    at timestamptz not null,
+    lease_until timestamptz not null,
+    -- Every transaction with a higher id takes sequence numbers above sequence_floor only.
+    xid xid8 not null,
+    sequence_floor bigint not null,
+    statistics jsonb not null
+) partition by list (slot);
+create index heartbeat_dispatcher on postrider.heartbeat (dispatcher, seq);
+create index heartbeat_xid on postrider.heartbeat (xid);
+create table postrider.heartbeat_0 partition of postrider.heartbeat for values in (0);
+create table postrider.heartbeat_1 partition of postrider.heartbeat for values in (1);
+create table postrider.heartbeat_2 partition of postrider.heartbeat for values in (2);
+
+-- The number of shards is part of every message's id and cannot be changed later, so the function is
+-- a constant that the planner folds. `postrider migrate --shards` hands it over in the setting
+-- postrider.shard_count.
+do $do$
+declare
+    requested text := nullif(current_setting('postrider.shard_count', true), '');
+    shard_count integer := coalesce(requested, '16');
+begin
+    if shard_count not between 1 and 64 then
+        raise exception 'the number of shards must be between 1 and 64, got %', shard_count
+            using errcode = '22023';
+    end if;
+    execute format(
+        $sql$
+        create function postrider.shard_count()
+        returns integer
+        language sql
+        immutable
+        parallel safe
+        as 'select %s';
+        $sql$,
+        shard_count);
+    insert into postrider.shard (shard)
+    select s.shard
+    from generate_series(0, shard_count - 1) s (shard);
+end;
+$do$;

@@ -1,0 +1,5 @@
+-- See postrider.acquire_shards.
+select *
+from postrider.acquire_shards(
+    $1, $2
+);

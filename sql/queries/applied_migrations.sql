@@ -1,0 +1,4 @@
+-- Index: none, a row per migration.
+select m.name
+from postrider.migration m
+order by m.version;

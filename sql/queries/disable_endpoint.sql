@@ -1,0 +1,1 @@
+select postrider.disable_endpoint($1::text);

@@ -1,0 +1,2 @@
+-- Gives all doorbells back.
+select pg_advisory_unlock_all();

@@ -1,0 +1,1 @@
+select postrider.drop_endpoint($1::text, $2::boolean);

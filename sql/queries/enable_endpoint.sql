@@ -1,0 +1,1 @@
+select postrider.enable_endpoint($1::text);

@@ -1,0 +1,2 @@
+-- See postrider.end_stale_flushes.
+select postrider.end_stale_flushes() as answer;

@@ -1,0 +1,1 @@
+select postrider.get_setting($1::text);

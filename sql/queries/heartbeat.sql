@@ -1,0 +1,5 @@
+-- See postrider.heartbeat.
+select *
+from postrider.heartbeat(
+    $1, $2
+);

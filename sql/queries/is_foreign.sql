@@ -1,0 +1,2 @@
+-- See postrider.is_foreign.
+select postrider.is_foreign() as answer;

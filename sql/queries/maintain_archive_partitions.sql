@@ -1,0 +1,2 @@
+-- See postrider.maintain_archive_partitions.
+select postrider.maintain_archive_partitions() as answer;

@@ -1,0 +1,2 @@
+-- See postrider.rebase_log.
+select postrider.rebase_log() as answer;

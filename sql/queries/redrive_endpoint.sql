@@ -1,0 +1,1 @@
+select postrider.redrive_endpoint($1::text);

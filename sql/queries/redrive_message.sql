@@ -1,0 +1,1 @@
+select postrider.redrive_message($1::bigint);

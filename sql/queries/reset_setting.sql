@@ -1,0 +1,1 @@
+select postrider.reset_setting($1::text);

@@ -1,0 +1,2 @@
+-- See postrider.rotate_slots.
+select postrider.rotate_slots() as answer;

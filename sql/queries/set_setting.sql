@@ -1,0 +1,1 @@
+select postrider.set_setting($1::text, $2::text);

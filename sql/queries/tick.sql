@@ -1,0 +1,43 @@
+-- What is visible now and was not at the reader's last tick.
+--   $1 xid8: the end (xmax) of the last tick's snapshot   $2 smallint[]: lanes
+--   $3 xid8[]: in progress at the last tick               $4 bigint: at most so many rows
+--   $5 integer: payloads up to so many stored bytes come along, larger ones are fetched later
+-- The first row is the tick itself: the snapshot of this very statement, and the reasons to refuse
+-- it. All branches see the same snapshot. Index: message_xid_id.
+select
+    pg_current_snapshot() as snapshot,
+    pg_is_in_recovery() as is_standby,
+    pg_current_xact_id_if_assigned() is not null as has_own_transaction,
+    null::bigint as id,
+    null::xid8 as xid,
+    null::timestamptz as created_at,
+    null::timestamptz as expires_at,
+    null::uuid as correlation_id,
+    null::integer[] as targets,
+    null::jsonb as headers,
+    null::jsonb as payload,
+    null::integer as payload_bytes
+union all
+(
+    select
+        null, null, null, r.id, r.xid, r.created_at, r.expires_at, r.correlation_id, r.targets,
+        r.headers,
+        case when pg_column_size(r.payload) <= $5 then r.payload end,
+        case when pg_column_size(r.payload) > $5 then octet_length(r.payload::text) end
+    from (
+        select
+            m.id, m.xid, m.created_at, m.expires_at, m.correlation_id, m.targets, m.headers,
+            m.payload
+        from postrider.message m
+        where m.xid >= $1
+        and m.lane = any ($2)
+        union all
+        select
+            m.id, m.xid, m.created_at, m.expires_at, m.correlation_id, m.targets, m.headers,
+            m.payload
+        from postrider.message m
+        where m.xid = any ($3)
+        and m.lane = any ($2)
+    ) r
+    limit $4
+);

@@ -1,0 +1,62 @@
+-- The settings there are, with their ranges. A value that was changed stays; one that is still the
+-- default follows the default.
+insert into postrider.setting (
+    name, value, default_value, kind, minimum, maximum, choices, unit, description)
+select
+    s.name, s.default_value, s.default_value, s.kind, s.minimum, s.maximum, s.choices, s.unit,
+    s.description
+from (
+    values
+    (
+        'stale_recovery_timeout', '15', 'integer', 5, 3600, null::text[], 's',
+        'How long a dispatcher keeps its shards without a sign of life; others take over after it.'
+    ),
+    (
+        'max_payload_size', '1048576', 'integer', 1024, 67108864, null, 'bytes',
+        'The largest payload that a message may have.'
+    ),
+    (
+        'http_timeout', '10', 'integer', 1, 300, null, 's',
+        'How long an HTTP request may take, from the request to the end of its answer.'
+    ),
+    (
+        'http_connect_timeout', '5', 'integer', 1, 300, null, 's',
+        'How long connecting may take: name look-up, TCP and TLS together.'
+    ),
+    (
+        'default_max_retries', '10', 'integer', 0, 1000, null, 'retries',
+        'How often a failed delivery is retried before it becomes a dead letter.'
+    ),
+    (
+        'retry_base_delay', '10', 'integer', 1, 3600, null, 's',
+        'How long the first retry waits.'
+    ),
+    (
+        'retry_max_delay', '300', 'integer', 1, 86400, null, 's',
+        'How long a retry waits at most.'
+    ),
+    (
+        'retry_increment', '30', 'integer', 1, 3600, null, 's',
+        'How much longer each retry waits than the one before, where the backoff is linear.'
+    ),
+    (
+        'allow_internal_destinations', 'off', 'networks', null, null, null, null,
+        'Which internal addresses messages may be sent to: off, on, or a list of networks such as 10.0.0.0/8, 127.0.0.1/32.'
+    ),
+    (
+        'record_attempts', 'failures', 'choice', null, null, array['failures', 'all'], null,
+        'Which attempts are recorded: those that failed, or all.'
+    )
+) s (name, default_value, kind, minimum, maximum, choices, unit, description)
+on conflict (name) do update
+set value = case
+        when setting.value = setting.default_value then excluded.default_value
+        else setting.value
+    end,
+    default_value = excluded.default_value,
+    kind = excluded.kind,
+    minimum = excluded.minimum,
+    maximum = excluded.maximum,
+    choices = excluded.choices,
+    unit = excluded.unit,
+    description = excluded.description;
