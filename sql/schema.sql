@@ -1,5 +1,5 @@
--- What `postrider migrate` makes of an empty database. Written by `cargo xtask schema`; a test
--- compares it. Partitions by month are left out.
+-- What `postrider migrate` makes of an empty database. Written by `cargo xtask schema`, compared by
+-- `cargo xtask ci`. Partitions by month are left out. Dumped by PostgreSQL 15
 
 -- Name: postrider; Type: SCHEMA; Schema: -; Owner: -
 
@@ -137,11 +137,11 @@ begin
         message_id, target, endpoint_id, endpoint_name, cause, retry_count, last_error,
         error_history, message_created_at, correlation_id, ordering_key, headers, metadata, payload)
     select
-        g.message_id, g.target, g.endpoint_id, e.name, p_cause, g.retry_count, g.last_error,
+        g.message_id, g.target, g.endpoint_id, coalesce(e.name, '(dropped)'), p_cause, g.retry_count, g.last_error,
         coalesce(h.history, '[]'), m.created_at, m.correlation_id, m.ordering_key, m.headers,
         m.metadata, m.payload
     from given_up g
-    join postrider.endpoints e on e.id = g.endpoint_id
+    left join postrider.endpoints e on e.id = g.endpoint_id
     cross join lateral postrider.kept_message(g.message_id, g.target) m
     left join lateral (
         select jsonb_agg(
@@ -157,6 +157,36 @@ begin
     get diagnostics buried = row_count;
     return buried;
 end;
+$$;
+
+-- Name: bury_orphans(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.bury_orphans() RETURNS integer
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+    with recursive waiting as (
+        (
+            select d.endpoint_id
+            from postrider.deferred d
+            order by d.endpoint_id
+            limit 1
+        )
+        union all
+        select (
+            select d.endpoint_id
+            from postrider.deferred d
+            where d.endpoint_id > w.endpoint_id
+            order by d.endpoint_id
+            limit 1
+        )
+        from waiting w
+        where w.endpoint_id is not null
+    )
+    select coalesce(sum(postrider.bury_deferred(w.endpoint_id, 'endpoint_dropped')), 0)::integer
+    from waiting w
+    where w.endpoint_id is not null
+    and not exists (select from postrider.endpoints e where e.id = w.endpoint_id);
 $$;
 
 -- Name: check_config_headers(text, jsonb); Type: FUNCTION; Schema: postrider; Owner: -
@@ -464,15 +494,7 @@ begin
             using errcode = '55000',
                 hint = 'p_force => true moves them to the dead letter queue.';
     end if;
-    if has_unread then
-        raise exception
-            'Endpoint ''%'' has messages that are not read yet: dropping those is not supported yet',
-            dropped.name
-            using errcode = '0A000',
-                hint = 'Disable the endpoint, let a dispatcher set its messages aside, and drop it then.';
-    end if;
-
-    perform postrider.bury_deferred(dropped.id, 'endpoint dropped');
+    perform postrider.bury_deferred(dropped.id, 'endpoint_dropped');
     delete from postrider.endpoints e where e.id = dropped.id;
     return true;
 end;
@@ -643,7 +665,14 @@ begin
             message_id, target, endpoint_id, shard, run_at, retry_count, recovery_count,
             message_created_at, expires_at, last_error)
         select
-            d.message_id, d.target, d.endpoint_id, (d.message_id & 1023) >> 4,
+            d.message_id, d.target,
+            -- 0: the dispatcher had not heard of the endpoint yet.
+            case
+                when d.endpoint_id <> 0 then d.endpoint_id
+                else coalesce(
+                    (select s.endpoint_id from postrider.subscriptions s where s.id = d.target), 0)
+            end,
+            (d.message_id & 1023) >> 4,
             clock_timestamp() + d.wait_ms * interval '1 millisecond', d.retry_count,
             d.recovery_count, d.created_at, d.expires_at, d.last_error
         from unnest(
@@ -2578,6 +2607,10 @@ REVOKE ALL ON FUNCTION postrider.announce_endpoint() FROM PUBLIC;
 -- Name: FUNCTION bury_deferred(p_endpoint_id integer, p_cause text); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.bury_deferred(p_endpoint_id integer, p_cause text) FROM PUBLIC;
+
+-- Name: FUNCTION bury_orphans(); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.bury_orphans() FROM PUBLIC;
 
 -- Name: FUNCTION check_config_headers(key text, headers jsonb); Type: ACL; Schema: postrider; Owner: -
 

@@ -19,11 +19,11 @@ begin
         message_id, target, endpoint_id, endpoint_name, cause, retry_count, last_error,
         error_history, message_created_at, correlation_id, ordering_key, headers, metadata, payload)
     select
-        g.message_id, g.target, g.endpoint_id, e.name, p_cause, g.retry_count, g.last_error,
+        g.message_id, g.target, g.endpoint_id, coalesce(e.name, '(dropped)'), p_cause, g.retry_count, g.last_error,
         coalesce(h.history, '[]'), m.created_at, m.correlation_id, m.ordering_key, m.headers,
         m.metadata, m.payload
     from given_up g
-    join postrider.endpoints e on e.id = g.endpoint_id
+    left join postrider.endpoints e on e.id = g.endpoint_id
     cross join lateral postrider.kept_message(g.message_id, g.target) m
     left join lateral (
         select jsonb_agg(

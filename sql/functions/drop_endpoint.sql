@@ -2,8 +2,8 @@
 --
 -- Admin. Removes an endpoint with its secrets and subscriptions; messages keep the number of their
 -- target. Raises 22004 (a null name), 42704 (no such endpoint), 55000 (messages wait for it) unless
--- forced: then what waits moves to the dead letter queue with the cause `endpoint dropped`. Raises
--- 0A000 when it is forced while messages for it are not read yet, or in flight.
+-- forced: then what waits moves to the dead letter queue with the cause `endpoint_dropped`, at once
+-- what is in postrider.deferred, and by the dispatcher that reads it what is not read yet.
 create or replace function postrider.drop_endpoint(
     endpoint_name text, p_force boolean default false)
 returns boolean
@@ -40,15 +40,7 @@ begin
             using errcode = '55000',
                 hint = 'p_force => true moves them to the dead letter queue.';
     end if;
-    if has_unread then
-        raise exception
-            'Endpoint ''%'' has messages that are not read yet: dropping those is not supported yet',
-            dropped.name
-            using errcode = '0A000',
-                hint = 'Disable the endpoint, let a dispatcher set its messages aside, and drop it then.';
-    end if;
-
-    perform postrider.bury_deferred(dropped.id, 'endpoint dropped');
+    perform postrider.bury_deferred(dropped.id, 'endpoint_dropped');
     delete from postrider.endpoints e where e.id = dropped.id;
     return true;
 end;

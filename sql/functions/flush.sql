@@ -127,7 +127,14 @@ begin
             message_id, target, endpoint_id, shard, run_at, retry_count, recovery_count,
             message_created_at, expires_at, last_error)
         select
-            d.message_id, d.target, d.endpoint_id, (d.message_id & 1023) >> 4,
+            d.message_id, d.target,
+            -- 0: the dispatcher had not heard of the endpoint yet.
+            case
+                when d.endpoint_id <> 0 then d.endpoint_id
+                else coalesce(
+                    (select s.endpoint_id from postrider.subscriptions s where s.id = d.target), 0)
+            end,
+            (d.message_id & 1023) >> 4,
             clock_timestamp() + d.wait_ms * interval '1 millisecond', d.retry_count,
             d.recovery_count, d.created_at, d.expires_at, d.last_error
         from unnest(

@@ -16,6 +16,7 @@ const STEPS: &[Step] = &[
     ("format", || cargo(&["fmt", "--all", "--check"])),
     ("tidy", crate::run_tidy),
     ("lint", || cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])),
+    ("schema", || crate::run_schema(true)),
     ("test", || test(&[])),
 ];
 

@@ -22,4 +22,5 @@ pub mod port;
 pub mod postgres;
 pub mod process;
 pub mod receiver;
+pub mod schema;
 pub mod tidy;

@@ -26,6 +26,12 @@ enum Command {
         /// Only tests whose name contains one of these.
         filters: Vec<String>,
     },
+    /// Write sql/schema.sql anew, for review.
+    Schema {
+        /// Only compare it.
+        #[arg(long)]
+        check: bool,
+    },
     /// Check the rules about the sources that the compiler cannot hold.
     Tidy,
 }
@@ -44,8 +50,13 @@ fn run(command: Command) -> Result<()> {
     match command {
         Command::Ci => ci::run(),
         Command::Test { filters } => ci::test(&filters),
+        Command::Schema { check } => run_schema(check),
         Command::Tidy => run_tidy(),
     }
+}
+
+fn run_schema(check: bool) -> Result<()> {
+    tokio::runtime::Runtime::new()?.block_on(xtask::schema::write_or_check(check))
 }
 
 fn run_tidy() -> Result<()> {

@@ -60,6 +60,18 @@ pub struct ServeConfig {
     pub poll_interval: Duration,
     /// `threads` (one per core; 1 to 1024): how many threads deliver.
     pub threads: usize,
+    /// `wake`: `listen` (default) or `poll`.
+    pub wake: Wake,
+}
+
+/// How a dispatcher without work learns of the next message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Wake {
+    /// It sleeps until a sender rings (LISTEN and advisory locks, which need a session of their own).
+    #[default]
+    Listen,
+    /// It looks every `poll_interval_ms`: for connections that cannot LISTEN.
+    Poll,
 }
 
 /// How log lines are written.
@@ -124,6 +136,10 @@ pub struct ServeFlags {
     /// How many threads deliver: by default one per core [env: POSTRIDER_THREADS]
     #[arg(long, value_name = "COUNT")]
     pub threads: Option<i64>,
+    /// How to learn of new messages: listen (default), or poll where the connection cannot LISTEN
+    /// [env: POSTRIDER_WAKE]
+    #[arg(long, value_name = "HOW")]
+    pub wake: Option<String>,
 }
 
 /// Why the settings cannot be used. The text names the field.
@@ -175,11 +191,12 @@ struct Written {
     flush_interval_ms: Option<i64>,
     poll_interval_ms: Option<i64>,
     threads: Option<i64>,
+    wake: Option<String>,
 }
 
 /// The fields that the environment may set, as `POSTRIDER_` and the name in capitals. Others with
 /// that beginning are somebody else's.
-const FIELDS: [&str; 11] = [
+const FIELDS: [&str; 12] = [
     "database_url",
     "database_url_file",
     "database_ca_file",
@@ -191,6 +208,7 @@ const FIELDS: [&str; 11] = [
     "flush_interval_ms",
     "poll_interval_ms",
     "threads",
+    "wake",
 ];
 
 impl Config {
@@ -223,6 +241,7 @@ impl Config {
             flush_interval_ms: serve.flush_interval_ms,
             poll_interval_ms: serve.poll_interval_ms,
             threads: serve.threads,
+            wake: serve.wake.clone(),
         };
         from_flags.or(from_environment).or(from_file).check()
     }
@@ -279,6 +298,7 @@ impl Written {
             flush_interval_ms: self.flush_interval_ms.or(other.flush_interval_ms),
             poll_interval_ms: self.poll_interval_ms.or(other.poll_interval_ms),
             threads: self.threads.or(other.threads),
+            wake: self.wake.or(other.wake),
         }
     }
 
@@ -292,6 +312,11 @@ impl Written {
             None | Some("text") => LogFormat::Text,
             Some("json") => LogFormat::Json,
             Some(other) => return Err(invalid("log_format", "text or json", other)),
+        };
+        let wake = match self.wake.as_deref() {
+            None | Some("listen") => Wake::Listen,
+            Some("poll") => Wake::Poll,
+            Some(other) => return Err(invalid("wake", "listen or poll", other)),
         };
         let log_level = self.log_level.unwrap_or_else(|| "info".to_owned());
         if EnvFilter::try_new(&log_level).is_err() {
@@ -317,6 +342,7 @@ impl Written {
             flush_interval: Duration::from_millis(flush),
             poll_interval: Duration::from_millis(poll),
             threads: bounded("threads", threads, 1, (1, THREADS_MAX))? as usize,
+            wake,
         };
         Ok(Config {
             database_url: DatabaseUrl::new(database_url.trim()),
@@ -388,6 +414,7 @@ mod tests {
             &["max_in_flight must be between 1 and 65536, got 0"],
         );
         check_error("threads = -1", &[], &["threads must be between 1 and 1024, got -1"]);
+        check_error("wake = 'never'", &[], &["wake must be listen or poll, got never"]);
         check_error("log_format = 'xml'", &[], &["log_format must be text or json, got xml"]);
         check_error("", &[("POSTRIDER_LOG_LEVEL", "info,=,=")], &["log_level must be"]);
         check_error("max_in_flight = 'many'", &[], &["max_in_flight", "integer", "postrider.toml"]);

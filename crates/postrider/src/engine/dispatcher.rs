@@ -22,7 +22,7 @@ use postrider_core::{
 };
 use tokio::{
     sync::{Semaphore, mpsc, watch},
-    task::{AbortHandle, JoinSet},
+    task::{JoinError, JoinSet},
     time::Instant,
 };
 use tracing::{debug, error, info, warn};
@@ -56,6 +56,8 @@ const PAGE_ROWS: usize = 1_000;
 const PAGES_AT_ONCE: usize = 2;
 /// Endpoints whose waiting deliveries are fetched by one query.
 const DUE_ENDPOINTS: usize = 64;
+/// A fetch of waiting deliveries that brought nothing new is not repeated before.
+const IDLE_FETCH_PAUSE: Duration = Duration::from_millis(10);
 const ENDPOINT_REFRESH: Duration = Duration::from_secs(2);
 const DEFERRED_REFRESH: Duration = Duration::from_secs(5);
 const MAINTENANCE: Duration = Duration::from_secs(60);
@@ -79,7 +81,7 @@ const LONGEST_ATTEMPT: Duration = Duration::from_secs(900);
 enum Event {
     Ticked(Vec<(TickGroup, Tick, Option<WindowBounds>)>, Result<(), StoreError>),
     Paged(Page, Result<Vec<LogMessage>, StoreError>),
-    Due(Vec<(EndpointId, usize)>, Result<DueAnswer, StoreError>),
+    Due(Vec<(EndpointId, usize)>, u64, Result<DueAnswer, StoreError>),
     Waiting(Result<Vec<(EndpointId, Timestamp)>, StoreError>),
     Claimed(Result<Vec<Shard>, StoreError>),
     DueClaimed(Vec<Delivery>, Result<Vec<Shard>, StoreError>),
@@ -128,7 +130,6 @@ pub struct Dispatcher {
     events: mpsc::UnboundedReceiver<Event>,
     report: mpsc::UnboundedSender<Event>,
     tasks: JoinSet<()>,
-    attempts: Vec<AbortHandle>,
     fetched: Arc<Semaphore>,
     /// Whose unattempted messages are known: the tenure before this one.
     former: Option<Tenure>,
@@ -161,12 +162,16 @@ pub struct Dispatcher {
     in_hand: HashSet<(MessageId, Target)>,
     due_at: Instant,
     is_fetching_due: bool,
+    /// Flushes that wrote waiting deliveries and are under way or over.
+    deferrals: u64,
     refresh_deferred_at: Instant,
     is_refreshing_deferred: bool,
     has_suspect: bool,
 
-    /// For targets that are not known (yet).
+    /// For targets that are not known (yet), and those among them that were there when the endpoints
+    /// that are being loaded were asked for.
     orphans: Vec<Delivery>,
+    orphans_asked: Vec<Delivery>,
     endpoints_at: Instant,
     is_loading_endpoints: bool,
     settings_at: Instant,
@@ -243,10 +248,12 @@ impl Dispatcher {
             in_hand: HashSet::new(),
             due_at: now,
             is_fetching_due: false,
+            deferrals: 0,
             refresh_deferred_at: now,
             is_refreshing_deferred: false,
             has_suspect: false,
             orphans: Vec::new(),
+            orphans_asked: Vec::new(),
             endpoints_at: now,
             is_loading_endpoints: false,
             settings_at: now,
@@ -259,7 +266,6 @@ impl Dispatcher {
             failure: None,
             fetched: Arc::new(Semaphore::new(FETCHED_KIB)),
             tasks: JoinSet::new(),
-            attempts: Vec::new(),
             former,
             options,
             lease,
@@ -312,10 +318,25 @@ impl Dispatcher {
                     self.stop();
                 }
                 () = tokio::time::sleep_until(wake_at) => {}
-                Some(_) = self.tasks.join_next(), if !self.tasks.is_empty() => {}
+                Some(joined) = self.tasks.join_next(), if !self.tasks.is_empty() => {
+                    self.check_joined(joined);
+                    while let Some(joined) = self.tasks.try_join_next() {
+                        self.check_joined(joined);
+                    }
+                }
             }
         };
         (end, self.leave())
+    }
+
+    /// A task that panicked never reports what it was to report: the tenure cannot go on.
+    fn check_joined(&mut self, joined: Result<(), JoinError>) {
+        if let Err(error) = joined
+            && error.is_panic()
+        {
+            error!(%error, "a task of the dispatcher panicked");
+            self.failure = Some(End::Failed(StoreError::Nonsense("a panic in our own code")));
+        }
     }
 
     /// Registers, takes the first heartbeat and reads what there is to know.
@@ -658,6 +679,17 @@ impl Dispatcher {
     }
 
     fn put(&mut self, delivery: Delivery, place: Place) {
+        let is_ours =
+            self.lanes.epoch(delivery.message.id.lane().shard()) == Some(delivery.epoch);
+        if !is_ours || self.is_stopping {
+            if place == Place::Queue {
+                self.endpoints.cancel_reservation(delivery.endpoint);
+            }
+            if is_ours {
+                self.gathered.give_back(&delivery, Instant::now());
+            }
+            return;
+        }
         match (place, delivery.source) {
             (Place::Queue, _) => {
                 if let Some(refused) = self.endpoints.enqueue(delivery) {
@@ -698,6 +730,7 @@ impl Dispatcher {
             return;
         }
         self.is_fetching_due = true;
+        let deferrals = self.deferrals;
         let log = Arc::clone(&self.log);
         self.send(async move {
             let endpoints: Vec<EndpointId> = wanted.iter().map(|(id, _)| *id).collect();
@@ -707,11 +740,12 @@ impl Dispatcher {
                 Ok(DueAnswer { rows, next })
             };
             let answer = answer.await;
-            Event::Due(wanted, answer)
+            Event::Due(wanted, deferrals, answer)
         });
     }
 
-    fn take_due(&mut self, wanted: Vec<(EndpointId, usize)>, answer: DueAnswer) {
+    /// `is_current`: nothing that the answer may have missed was recorded meanwhile.
+    fn take_due(&mut self, wanted: Vec<(EndpointId, usize)>, is_current: bool, answer: DueAnswer) {
         self.is_fetching_due = false;
         let now = Instant::now();
         let mut counts: HashMap<EndpointId, usize> = HashMap::new();
@@ -736,7 +770,7 @@ impl Dispatcher {
         let next: HashMap<EndpointId, Timestamp> = answer.next.into_iter().collect();
         for (endpoint, most) in wanted {
             let is_exhausted = counts.get(&endpoint).copied().unwrap_or(0) < most;
-            if is_exhausted && !has_more_suspects {
+            if is_exhausted && is_current && !has_more_suspects {
                 self.endpoints.forget_deferred(endpoint);
                 if let Some(at) = next.get(&endpoint) {
                     self.endpoints.note_deferred(endpoint, *at);
@@ -765,6 +799,10 @@ impl Dispatcher {
                 self.clear_suspect(&delivery);
                 self.endpoints.note_deferred(delivery.endpoint, self.clock.timestamp(now));
             }
+        }
+        if claimed.is_empty() {
+            // All is in hand or waits for its turn: asking again at once would not help.
+            self.due_at = self.due_at.max(now + IDLE_FETCH_PAUSE);
         }
         self.claim_due(claimed);
     }
@@ -881,11 +919,7 @@ impl Dispatcher {
             let landed = deliveries.into_iter().zip(reports).collect();
             let _ = report.send(Event::Landed(endpoint, landed, started));
         };
-        let handle = self.tasks.spawn(attempt);
-        if self.attempts.len() >= 4096 {
-            self.attempts.retain(|attempt| !attempt.is_finished());
-        }
-        self.attempts.push(handle);
+        self.tasks.spawn(attempt);
     }
 
     fn take_landed(&mut self, id: EndpointId, landed: Vec<(Delivery, Report)>, started: Instant) {
@@ -939,6 +973,7 @@ impl Dispatcher {
         }
         self.is_flushing = true;
         let mut gathered = std::mem::take(&mut self.gathered);
+        self.deferrals += u64::from(!gathered.results.deferred.is_empty());
         let ledger = Arc::clone(&self.ledger);
         let mut owned = self.lanes.owned();
         self.send(async move {
@@ -962,6 +997,15 @@ impl Dispatcher {
     fn take_flush(&mut self, gathered: &Gathered, lost: &[Shard]) {
         self.is_flushing = false;
         self.lose(lost);
+        if !gathered.results.deferred.is_empty() {
+            self.deferrals += 1;
+            let now = Instant::now();
+            for deferred in &gathered.results.deferred {
+                let wait = Duration::from_millis(deferred.wait_ms.unsigned_abs());
+                let at = self.clock.timestamp(now + wait);
+                self.endpoints.note_deferred(deferred.endpoint, at);
+            }
+        }
         for ((lane, segment), count) in &gathered.finished {
             if let Some(owned) = self.lanes.get_mut(*lane) {
                 owned.reader.finish(*segment, *count);
@@ -1075,7 +1119,11 @@ impl Dispatcher {
         let has_in_hand = |shard: &Shard| {
             self.in_hand.iter().any(|(id, _)| id.lane().shard() == *shard)
                 || self.unclaimed.iter().any(|(d, _)| d.message.id.lane().shard() == *shard)
-                || self.orphans.iter().any(|d| d.message.id.lane().shard() == *shard)
+                || self
+                    .orphans
+                    .iter()
+                    .chain(&self.orphans_asked)
+                    .any(|d| d.message.id.lane().shard() == *shard)
         };
         let drained: Vec<Shard> = self
             .lanes
@@ -1125,6 +1173,7 @@ impl Dispatcher {
             }
         }
         self.orphans.retain(|delivery| !is_lost(delivery));
+        self.orphans_asked.retain(|delivery| !is_lost(delivery));
     }
 
     // Keeping up with the database --------------------------------------------------------------
@@ -1132,6 +1181,7 @@ impl Dispatcher {
     fn refresh(&mut self, now: Instant) {
         if !self.is_loading_endpoints && now >= self.endpoints_at {
             self.is_loading_endpoints = true;
+            self.orphans_asked.append(&mut self.orphans);
             self.endpoints_at = now + ENDPOINT_REFRESH;
             let log = Arc::clone(&self.log);
             self.send(async move {
@@ -1156,6 +1206,7 @@ impl Dispatcher {
             let lease = Arc::clone(&self.lease);
             self.send(async move {
                 let result = async {
+                    lease.bury_orphans().await?;
                     lease.rotate_slots().await?;
                     lease.maintain_partitions().await
                 };
@@ -1200,8 +1251,9 @@ impl Dispatcher {
             return;
         }
         self.is_loading_endpoints = false;
-        // Every endpoint that exists is known now: what has none is for one that was dropped.
-        for delivery in std::mem::take(&mut self.orphans) {
+        // Every endpoint that existed when they were read is known now: what has none is for one that
+        // was dropped.
+        for delivery in std::mem::take(&mut self.orphans_asked) {
             match self.endpoints.by_target(delivery.target) {
                 Some(endpoint) => self.set_aside(&Delivery { endpoint, ..delivery }),
                 None => self.gathered.dead(&delivery, Cause::EndpointDropped, None, now),
@@ -1309,14 +1361,14 @@ impl Dispatcher {
                 let rows = rows?;
                 self.take_page(page, rows);
             }
-            Event::Due(wanted, answer) => {
+            Event::Due(wanted, deferrals, answer) => {
                 let answer = answer?;
-                self.take_due(wanted, answer);
+                self.take_due(wanted, deferrals == self.deferrals, answer);
             }
             Event::Waiting(next) => {
                 self.is_refreshing_deferred = false;
                 self.refresh_deferred_at = Instant::now() + DEFERRED_REFRESH;
-                let unknown = self.endpoints.set_deferred(next?);
+                let unknown = self.endpoints.note_waiting(next?);
                 if !unknown.is_empty() {
                     self.endpoints_at = Instant::now();
                 }
@@ -1372,7 +1424,8 @@ impl Dispatcher {
         for delivery in held {
             self.return_unattempted(&delivery);
         }
-        for delivery in std::mem::take(&mut self.orphans) {
+        let orphans = std::mem::take(&mut self.orphans);
+        for delivery in orphans.into_iter().chain(std::mem::take(&mut self.orphans_asked)) {
             self.return_unattempted(&delivery);
         }
     }
@@ -1413,9 +1466,7 @@ impl Dispatcher {
 
     /// What the next tenure may know: which messages were certainly not attempted.
     fn leave(mut self) -> Tenure {
-        for attempt in &self.attempts {
-            attempt.abort();
-        }
+        self.tasks.abort_all();
         let mut spared: Vec<MessageId> =
             self.endpoints.take_queued(|_, _| true).iter().map(|d| d.message.id).collect();
         spared.extend(self.unclaimed.iter().chain(&self.claiming).map(|(d, _)| d.message.id));

@@ -332,23 +332,14 @@ impl Endpoints {
         (wanted, next)
     }
 
-    /// What is known anew of waiting deliveries: endpoints that are not named have none. Returns
-    /// those that are not known.
-    pub fn set_deferred(&mut self, next: Vec<(EndpointId, Timestamp)>) -> Vec<EndpointId> {
-        for id in self.waiting.drain() {
-            if let Some(endpoint) = self.by_id.get_mut(&id) {
-                endpoint.deferred_at = None;
-            }
+    /// Waiting deliveries that the database knows of. Returns the endpoints that are not known here.
+    pub fn note_waiting(&mut self, next: Vec<(EndpointId, Timestamp)>) -> Vec<EndpointId> {
+        let (known, unknown): (Vec<_>, Vec<_>) =
+            next.into_iter().partition(|(id, _)| self.by_id.contains_key(id));
+        for (id, at) in known {
+            self.note_deferred(id, at);
         }
-        let mut unknown = Vec::new();
-        for (id, at) in next {
-            if self.by_id.contains_key(&id) {
-                self.note_deferred(id, at);
-            } else {
-                unknown.push(id);
-            }
-        }
-        unknown
+        unknown.into_iter().map(|(id, _)| id).collect()
     }
 
     /// A delivery waits until then.

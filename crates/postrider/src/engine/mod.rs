@@ -30,7 +30,7 @@ use self::{
     wake::Doorbell,
 };
 use crate::{
-    config::Config,
+    config::{Config, Wake},
     store::{
         StoreError,
         connect::{ConnectError, Connector, Session},
@@ -94,7 +94,7 @@ pub async fn serve(config: Config) -> Result<(), ServeError> {
         max_buffered_messages: config.serve.max_buffered_messages,
         flush_interval: config.serve.flush_interval,
         poll_interval: config.serve.poll_interval,
-        is_listening: true,
+        is_listening: config.serve.wake == Wake::Listen,
         test_hooks: TestHooks::from_environment(),
     };
     let (stop, is_asked_to_stop) = watch::channel(false);
@@ -207,7 +207,7 @@ async fn tenure(
     tokio::spawn(relay(keeper.notifications, signal_sender));
 
     let keeper = Arc::new(keeper.client);
-    let doorbell = Doorbell::open(Arc::clone(&keeper)).await?;
+    let doorbell = Doorbell::open(Arc::clone(&keeper), options.is_listening).await?;
     let lease = Arc::new(Lease::open(keeper, id).await?);
     let log = Arc::new(Log::open(Arc::new(reading.client)).await?);
     let ledger = Arc::new(Ledger::open(Arc::new(recording.client), id).await?);

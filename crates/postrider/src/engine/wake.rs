@@ -18,12 +18,14 @@ pub struct Doorbell {
 }
 
 impl Doorbell {
-    /// Listens for rings on the connection.
-    pub async fn open(client: Arc<Client>) -> Result<Doorbell, StoreError> {
-        client
-            .batch_execute(include_str!("../../../../sql/queries/listen.sql"))
-            .await
-            .map_err(StoreError::to("listen"))?;
+    /// Listens for rings on the connection, if it can.
+    pub async fn open(client: Arc<Client>, is_listening: bool) -> Result<Doorbell, StoreError> {
+        if is_listening {
+            client
+                .batch_execute(include_str!("../../../../sql/queries/listen.sql"))
+                .await
+                .map_err(StoreError::to("listen"))?;
+        }
         Ok(Doorbell { client })
     }
 

@@ -268,6 +268,12 @@ impl Lease {
         self.answer(include_str!("../../../../sql/queries/rotate_slots.sql"), "rotate").await
     }
 
+    /// Gives up what waits for endpoints that are gone.
+    pub async fn bury_orphans(&self) -> Result<i32, StoreError> {
+        let sql = include_str!("../../../../sql/queries/bury_orphans.sql");
+        self.answer(sql, "give up deliveries to dropped endpoints").await
+    }
+
     /// Creates partitions ahead of time.
     pub async fn maintain_partitions(&self) -> Result<i32, StoreError> {
         let sql = include_str!("../../../../sql/queries/maintain_archive_partitions.sql");

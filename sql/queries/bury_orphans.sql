@@ -1,0 +1,2 @@
+-- See postrider.bury_orphans.
+select postrider.bury_orphans() as answer;
