@@ -68,7 +68,7 @@ impl Default for Options {
         Self {
             fsync: false,
             max_connections: 200,
-            max_prepared_transactions: 10,
+            max_prepared_transactions: 0,
             settings: Vec::new(),
             installation: None,
             base_folder: None,

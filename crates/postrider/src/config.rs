@@ -60,15 +60,18 @@ pub struct ServeConfig {
     pub poll_interval: Duration,
     /// `threads` (one per core; 1 to 1024): how many threads deliver.
     pub threads: usize,
-    /// `wake`: `listen` (default) or `poll`.
+    /// `wake`: `auto` (default), `listen` or `poll`.
     pub wake: Wake,
 }
 
 /// How a dispatcher without work learns of the next message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Wake {
-    /// It sleeps until a sender rings (LISTEN and advisory locks, which need a session of their own).
+    /// `Listen`, unless the server allows prepared transactions: then `Poll`.
     #[default]
+    Auto,
+    /// It sleeps until a sender rings (LISTEN and advisory locks, which need a session of their own).
+    /// A transaction that rang cannot be prepared (PREPARE TRANSACTION refuses NOTIFY).
     Listen,
     /// It looks every `poll_interval_ms`: for connections that cannot LISTEN.
     Poll,
@@ -136,8 +139,8 @@ pub struct ServeFlags {
     /// How many threads deliver: by default one per core [env: POSTRIDER_THREADS]
     #[arg(long, value_name = "COUNT")]
     pub threads: Option<i64>,
-    /// How to learn of new messages: listen (default), or poll where the connection cannot LISTEN
-    /// [env: POSTRIDER_WAKE]
+    /// How to learn of new messages: listen, poll (where the connection cannot LISTEN), or auto, the
+    /// default: poll where the server allows prepared transactions, else listen [env: POSTRIDER_WAKE]
     #[arg(long, value_name = "HOW")]
     pub wake: Option<String>,
 }
@@ -314,9 +317,10 @@ impl Written {
             Some(other) => return Err(invalid("log_format", "text or json", other)),
         };
         let wake = match self.wake.as_deref() {
-            None | Some("listen") => Wake::Listen,
+            None | Some("auto") => Wake::Auto,
+            Some("listen") => Wake::Listen,
             Some("poll") => Wake::Poll,
-            Some(other) => return Err(invalid("wake", "listen or poll", other)),
+            Some(other) => return Err(invalid("wake", "auto, listen or poll", other)),
         };
         let log_level = self.log_level.unwrap_or_else(|| "info".to_owned());
         if EnvFilter::try_new(&log_level).is_err() {
@@ -414,7 +418,7 @@ mod tests {
             &["max_in_flight must be between 1 and 65536, got 0"],
         );
         check_error("threads = -1", &[], &["threads must be between 1 and 1024, got -1"]);
-        check_error("wake = 'never'", &[], &["wake must be listen or poll, got never"]);
+        check_error("wake = 'never'", &[], &["wake must be auto, listen or poll, got never"]);
         check_error("log_format = 'xml'", &[], &["log_format must be text or json, got xml"]);
         check_error("", &[("POSTRIDER_LOG_LEVEL", "info,=,=")], &["log_level must be"]);
         check_error("max_in_flight = 'many'", &[], &["max_in_flight", "integer", "postrider.toml"]);

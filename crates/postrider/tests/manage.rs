@@ -278,16 +278,7 @@ async fn an_endpoint_is_not_dropped_while_messages_wait_unless_forced() {
     client.batch_execute(CREATE).await.unwrap();
     client.batch_execute("select postrider.send('a', '{\"n\": 1}')").await.unwrap();
     let waiting = "Endpoint 'a' has messages waiting for it";
-    let unread =
-        "Endpoint 'a' has messages that are not read yet: dropping those is not supported yet";
-    check_all(
-        &client,
-        &[
-            ("select postrider.drop_endpoint('a')", "55000", waiting),
-            ("select postrider.drop_endpoint('a', p_force => true)", "0A000", unread),
-        ],
-    )
-    .await;
+    check_all(&client, &[("select postrider.drop_endpoint('a')", "55000", waiting)]).await;
 
     let defer = "insert into postrider.deferred (
             message_id, target, endpoint_id, shard, run_at, retry_count, message_created_at,
@@ -306,7 +297,7 @@ async fn an_endpoint_is_not_dropped_while_messages_wait_unless_forced() {
             (select count(*) from postrider.deferred))
         from postrider.dead_letter l";
     let expected =
-        json!(["a", "failed", "endpoint dropped", 2, "[RETRYABLE] 503", {"n": 1}, 503, 0]);
+        json!(["a", "failed", "endpoint_dropped", 2, "[RETRYABLE] 503", {"n": 1}, 503, 0]);
     assert_eq!(value(&client, sql).await, expected);
 }
 

@@ -18,7 +18,7 @@ async fn a_server_starts_with_the_settings_asked_for_and_leaves_nothing() {
     let server = PrivatePostgres::start(options).unwrap();
     let cases = [
         ("max_connections", "200"),
-        ("max_prepared_transactions", "10"),
+        ("max_prepared_transactions", "0"),
         ("fsync", "off"),
         ("work_mem", "7MB"),
         ("server_encoding", "UTF8"),

@@ -73,7 +73,7 @@ const FETCHED_KIB: usize = 64 * 1024;
 /// A tick after many rows waits, so that the next has many, too; after few it comes at once.
 const TICK_PAUSE: Duration = Duration::from_millis(5);
 const SHORT_TICK_PAUSE: Duration = Duration::from_millis(1);
-const MANY_ROWS: usize = 100;
+const MANY_ROWS: usize = 16;
 /// What an attempt may take at most, whatever its transport's timeouts are.
 const LONGEST_ATTEMPT: Duration = Duration::from_secs(900);
 
@@ -179,6 +179,7 @@ pub struct Dispatcher {
     maintenance_at: Instant,
     is_maintaining: bool,
 
+    records_successes: bool,
     statistics: Statistics,
     is_stopping: bool,
     grace_ends_at: Option<Instant>,
@@ -260,6 +261,7 @@ impl Dispatcher {
             is_loading_settings: false,
             maintenance_at: now,
             is_maintaining: false,
+            records_successes: false,
             statistics: Statistics::default(),
             is_stopping: false,
             grace_ends_at: None,
@@ -576,6 +578,9 @@ impl Dispatcher {
         let targets = row.targets.clone();
         let expires_at = row.expires_at;
         let message = Message::new(row);
+        if targets.as_slice().is_empty() {
+            self.gathered.nobody(&message, source, Instant::now());
+        }
         for target in targets.as_slice() {
             let endpoint = self.endpoints.by_target(*target);
             let delivery = Delivery {
@@ -945,20 +950,22 @@ impl Dispatcher {
                     error = report.error.as_deref(),
                     "attempt failed"
                 );
+            }
+            if !is_accepted || self.records_successes {
                 self.gathered.attempt(&delivery, self.clock.timestamp(started), &report);
             }
-            let error = error_text(&report);
+            let error = || error_text(&report);
             match decide(&policy, delivery.retry_count, report.outcome, fastrand::f64()) {
                 Decision::Delivered => self.gathered.delivered(&delivery, now),
                 Decision::RetryAfter(wait) => {
                     if let Outcome::Unavailable { retry_after: Some(asked) } = report.outcome {
                         self.endpoints.pause(id, now + asked);
                     }
-                    self.gathered.retry(&delivery, wait, error, now);
+                    self.gathered.retry(&delivery, wait, error(), now);
                     self.endpoints.note_deferred(id, self.clock.timestamp(now + wait));
                     self.due_at = self.due_at.min(now + wait);
                 }
-                Decision::Dead(cause) => self.gathered.dead(&delivery, cause, Some(error), now),
+                Decision::Dead(cause) => self.gathered.dead(&delivery, cause, Some(error()), now),
             }
         }
     }
@@ -1270,6 +1277,7 @@ impl Dispatcher {
     fn apply_settings(&mut self, rows: &[(String, String)]) {
         let settings = Settings::new(rows);
         self.endpoints.set_defaults(settings.policy);
+        self.records_successes = settings.records_successes;
         let shared = self.endpoints.shared();
         if *shared.settings() != settings.transport {
             shared.apply(settings.transport);
@@ -1282,7 +1290,7 @@ impl Dispatcher {
     fn arrange_sleep(&mut self) {
         let is_quiet = self.bell == Bell::Open
             && self.tick_pause > SHORT_TICK_PAUSE
-            && self.options.is_listening
+            && self.doorbell.is_audible
             && !self.is_ticking
             && self.pages == 0
             && !self.lanes.is_walking()

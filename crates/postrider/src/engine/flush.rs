@@ -9,7 +9,7 @@ use postrider_core::{
 };
 use tokio::time::Instant;
 
-use super::delivery::{Delivery, Source};
+use super::delivery::{Delivery, Message, Source};
 use crate::store::{
     ledger::{Dead, Deferred, FailedAttempt, Results},
     wire::Timestamp,
@@ -50,6 +50,15 @@ impl Gathered {
     pub fn forget(&mut self, lost: &[Shard]) {
         self.results.forget(lost);
         self.finished.retain(|(lane, _), _| !lost.contains(&lane.shard()));
+    }
+
+    /// A message without targets is done as it is.
+    pub fn nobody(&mut self, message: &Message, source: Source, now: Instant) {
+        self.since.get_or_insert(now);
+        self.results.done.push(message.id);
+        if let Source::Log { lane, segment } = source {
+            *self.finished.entry((lane, segment)).or_default() += 1;
+        }
     }
 
     pub fn delivered(&mut self, delivery: &Delivery, now: Instant) {

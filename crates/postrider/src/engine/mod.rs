@@ -59,8 +59,7 @@ pub struct Options {
     pub flush_interval: Duration,
     /// The longest pause between two looks at the log while we cannot sleep.
     pub poll_interval: Duration,
-    /// Whether notifications can be used; not behind a pooler in transaction mode.
-    pub is_listening: bool,
+    pub wake: Wake,
     pub test_hooks: TestHooks,
 }
 
@@ -94,7 +93,7 @@ pub async fn serve(config: Config) -> Result<(), ServeError> {
         max_buffered_messages: config.serve.max_buffered_messages,
         flush_interval: config.serve.flush_interval,
         poll_interval: config.serve.poll_interval,
-        is_listening: config.serve.wake == Wake::Listen,
+        wake: config.serve.wake,
         test_hooks: TestHooks::from_environment(),
     };
     let (stop, is_asked_to_stop) = watch::channel(false);
@@ -207,7 +206,12 @@ async fn tenure(
     tokio::spawn(relay(keeper.notifications, signal_sender));
 
     let keeper = Arc::new(keeper.client);
-    let doorbell = Doorbell::open(Arc::clone(&keeper), options.is_listening).await?;
+    let is_listening = match options.wake {
+        Wake::Listen => true,
+        Wake::Poll => false,
+        Wake::Auto => !lease::may_prepare(&keeper).await?,
+    };
+    let doorbell = Doorbell::open(Arc::clone(&keeper), is_listening).await?;
     let lease = Arc::new(Lease::open(keeper, id).await?);
     let log = Arc::new(Log::open(Arc::new(reading.client)).await?);
     let ledger = Arc::new(Ledger::open(Arc::new(recording.client), id).await?);

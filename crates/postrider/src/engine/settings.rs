@@ -11,12 +11,15 @@ use crate::transport;
 pub struct Settings {
     pub policy: Policy,
     pub transport: transport::Settings,
+    /// `record_attempts = all`: successful attempts are recorded, too.
+    pub records_successes: bool,
 }
 
 impl Settings {
     pub fn new(rows: &[(String, String)]) -> Settings {
         let mut policy = Policy::default();
         let mut transport = transport::Settings::default();
+        let mut records_successes = false;
         for (name, value) in rows {
             let seconds = || value.parse().map(Duration::from_secs).ok();
             let target = match name.as_str() {
@@ -28,6 +31,10 @@ impl Settings {
                     transport.internal_destinations = internal_destinations(value);
                     continue;
                 }
+                "record_attempts" => {
+                    records_successes = value == "all";
+                    continue;
+                }
                 "retry_base_delay" => &mut policy.base_delay,
                 "retry_max_delay" => &mut policy.max_delay,
                 "retry_increment" => &mut policy.increment,
@@ -37,7 +44,7 @@ impl Settings {
             };
             *target = seconds().unwrap_or(*target);
         }
-        Settings { policy, transport }
+        Settings { policy, transport, records_successes }
     }
 }
 

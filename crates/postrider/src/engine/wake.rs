@@ -15,6 +15,8 @@ use crate::store::StoreError;
 /// The locks, on a connection whose session they belong to.
 pub struct Doorbell {
     client: Arc<Client>,
+    /// Whether we would hear it; else nobody shall ring.
+    pub is_audible: bool,
 }
 
 impl Doorbell {
@@ -26,7 +28,7 @@ impl Doorbell {
                 .await
                 .map_err(StoreError::to("listen"))?;
         }
-        Ok(Doorbell { client })
+        Ok(Doorbell { client, is_audible: is_listening })
     }
 
     /// Locks the doorbells of all these shards, or none.

@@ -294,6 +294,14 @@ pub async fn is_foreign(client: &Client) -> Result<bool, StoreError> {
     Ok(row.get("answer"))
 }
 
+/// Whether applications may prepare transactions, which must not notify.
+pub async fn may_prepare(client: &Client) -> Result<bool, StoreError> {
+    let sql = include_str!("../../../../sql/queries/may_prepare.sql");
+    let action = "read the server's settings";
+    let row = client.query_one(sql, &[]).await.map_err(StoreError::to(action))?;
+    Ok(row.get("may_prepare"))
+}
+
 /// Brings such a log into this cluster's transaction ids; how many unfinished messages it holds.
 pub async fn rebase(client: &Client) -> Result<Option<i64>, StoreError> {
     let sql = include_str!("../../../../sql/queries/rebase_log.sql");
