@@ -160,6 +160,8 @@ pub struct Dispatcher {
     checkpoint_at: Option<Instant>,
 
     in_hand: HashSet<(MessageId, Target)>,
+    /// What was recorded while a fetch was under way: its answer may show it as it was before.
+    put_down: HashSet<(MessageId, Target)>,
     due_at: Instant,
     is_fetching_due: bool,
     /// Flushes that wrote waiting deliveries and are under way or over.
@@ -247,6 +249,7 @@ impl Dispatcher {
             is_claiming: false,
             checkpoint_at: None,
             in_hand: HashSet::new(),
+            put_down: HashSet::new(),
             due_at: now,
             is_fetching_due: false,
             deferrals: 0,
@@ -756,9 +759,11 @@ impl Dispatcher {
         let mut counts: HashMap<EndpointId, usize> = HashMap::new();
         let mut fresh = Vec::new();
         let mut suspects: Vec<DueDelivery> = Vec::new();
+        let put_down = std::mem::take(&mut self.put_down);
         for row in answer.rows {
             *counts.entry(row.endpoint).or_default() += 1;
-            if self.in_hand.contains(&(row.id, row.target)) {
+            let key = (row.id, row.target);
+            if self.in_hand.contains(&key) || put_down.contains(&key) {
                 continue;
             }
             if row.recovery_count >= SUSPECT_AFTER {
@@ -1019,6 +1024,9 @@ impl Dispatcher {
             }
         }
         for (id, target) in &gathered.put_down {
+            if self.is_fetching_due {
+                self.put_down.insert((*id, *target));
+            }
             if self.in_hand.remove(&(*id, *target))
                 && let Some(endpoint) = self.endpoints.by_target(*target)
                 && let Some(endpoint) = self.endpoints.get_mut(endpoint)
