@@ -27,7 +27,7 @@ async fn create(shop: &Shop, name: &str, url: &str) {
         update postrider.endpoints
         set retry_policy = '{{\"base_delay_seconds\": 1, \"backoff\": \"fixed\", \"jitter\": 1}}'
         where name = '{name}'",
-        json!({ "url": url })
+        json!({ "url": url, "concurrency": 4 })
     );
     shop.execute(&sql).await;
 }
@@ -49,12 +49,12 @@ async fn a_retried_message_is_accepted_once() {
     create(&shop, "flaky", &receiver.url()).await;
     let _dispatcher = serve(&shop).await;
     let send = "select postrider.send_batch('flaky', array_agg(jsonb_build_object('n', n)))
-        from generate_series(1, 2000) n";
+        from generate_series(1, 4000) n";
     shop.execute(send).await;
-    receiver.wait_for_accepted(2000, TIMEOUT).await.unwrap();
+    receiver.wait_for_accepted(4000, TIMEOUT).await.unwrap();
     until(&shop, "select not exists (select from postrider.deferred)").await;
-    assert_eq!(receiver.accepted_count(), 2000);
-    assert_eq!(receiver.request_count(), 6000, "two failures and a success each");
+    assert_eq!(receiver.accepted_count(), 4000);
+    assert_eq!(receiver.request_count(), 12_000, "two failures and a success each");
 }
 
 #[tokio::test(flavor = "multi_thread")]
