@@ -1,12 +1,13 @@
 //! What has to pass before a commit, step by step and timed.
 
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use xtask::postgres;
-use xtask::process::{Profile, postrider_binary, workspace};
+use xtask::process::{self, Profile, postrider_binary, workspace};
+
+use crate::demo;
 
 /// A step: its name and what it does.
 type Step = (&'static str, fn() -> Result<()>);
@@ -18,6 +19,7 @@ const STEPS: &[Step] = &[
     ("lint", || cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])),
     ("schema", || crate::run_schema(true)),
     ("test", || test(&[])),
+    ("demo", || demo::run(&demo::Options { short: true, ..demo::Options::default() })),
 ];
 
 /// Runs all steps up to the first that fails, and prints how long each took.
@@ -62,8 +64,7 @@ pub fn test(filters: &[String]) -> Result<()> {
 
 /// Runs cargo in the workspace; what it prints is shown.
 fn cargo(arguments: &[&str]) -> Result<()> {
-    let program = std::env::var_os("CARGO").map_or_else(|| PathBuf::from("cargo"), PathBuf::from);
-    let status = Command::new(program)
+    let status = process::cargo()
         .args(arguments)
         .current_dir(workspace())
         .status()

@@ -186,6 +186,11 @@ impl Ledger {
         }
     }
 
+    /// The moment that the report counts from.
+    pub fn started_at(&self) -> Instant {
+        self.started_at
+    }
+
     /// Records a message that committed, or may have.
     ///
     /// # Panics

@@ -21,6 +21,7 @@ pub mod ledger;
 pub mod port;
 pub mod postgres;
 pub mod process;
+pub mod prove;
 pub mod receiver;
 pub mod schema;
 pub mod tidy;

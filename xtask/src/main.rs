@@ -1,13 +1,15 @@
 //! `cargo xtask`: the commands of those who work on Postrider.
 
+mod bench;
 mod ci;
+mod demo;
 
 use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 use xtask::process::workspace;
-use xtask::tidy;
+use xtask::{prove, tidy};
 
 /// Commands of those who work on Postrider.
 #[derive(Debug, Parser)]
@@ -19,8 +21,14 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Measure how fast it is, against something else in the same run.
+    Bench(bench::Arguments),
     /// Everything that has to pass before a commit: format, lints, tidy, tests.
     Ci,
+    /// Show messages arriving while dispatchers die, receivers fail and transactions roll back.
+    Demo(demo::Options),
+    /// Prove the guarantees: long runs under faults, judged by the ledger.
+    Prove(prove::Options),
     /// Run the tests; PostgreSQL is installed first when there is none.
     Test {
         /// Only tests whose name contains one of these.
@@ -48,7 +56,10 @@ fn main() -> ExitCode {
 
 fn run(command: Command) -> Result<()> {
     match command {
+        Command::Bench(arguments) => bench::run(&arguments),
         Command::Ci => ci::run(),
+        Command::Demo(options) => demo::run(&options),
+        Command::Prove(options) => prove::run(&options),
         Command::Test { filters } => ci::test(&filters),
         Command::Schema { check } => run_schema(check),
         Command::Tidy => run_tidy(),

@@ -327,7 +327,7 @@ pub fn postrider_binary(profile: Profile, arguments: &[&str]) -> Result<PathBuf>
         ensure!(path.is_file(), "POSTRIDER_BIN is set to {}, which is no file", path.display());
         return Ok(path);
     }
-    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let mut command = cargo();
     command
         .args(["build", "--package", "postrider", "--bin", "postrider"])
         .arg("--message-format=json-render-diagnostics")
@@ -340,6 +340,21 @@ pub fn postrider_binary(profile: Profile, arguments: &[&str]) -> Result<PathBuf>
     find_executable(&String::from_utf8_lossy(&output.stdout), "postrider")
         .context("cargo did not say where it put the `postrider` binary")
 }
+
+/// The cargo that runs us, without the variables that it set for us as one of its packages: build
+/// scripts that watch them (ring's does) would run again whenever a build begins elsewhere.
+pub fn cargo() -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy();
+        let is_ours = ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_CRATE_", "CARGO_BIN_", "CARGO_CFG_"];
+        if is_ours.iter().any(|prefix| text.starts_with(prefix)) || text == "OUT_DIR" {
+            command.env_remove(&name);
+        }
+    }
+    command
+}
+
 
 /// The folder of the workspace that this crate was built in.
 pub fn workspace() -> &'static Path {

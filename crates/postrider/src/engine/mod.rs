@@ -183,6 +183,9 @@ async fn tenure(
     let id = Uuid::new_v4();
     let connector = options.connector.named(&format!("postrider {id}"));
     let keeper = session(&connector).await?;
+    if lease::is_standby(&keeper.client).await? {
+        return Err(StoreError::Standby.into());
+    }
     migrate::check(&keeper.client).await?;
     if lease::is_foreign(&keeper.client).await? {
         warn!("transaction ids are behind those in the log: it was restored from another cluster");

@@ -50,7 +50,7 @@ struct Group {
     /// Empty: all that no other group names. Most lanes are in one state, so a checkpoint is short.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     lanes: Vec<i16>,
-    #[serde(flatten)]
+    // Not flattened: serde cannot read maps with numbers for keys through `flatten`.
     state: LaneState,
 }
 
@@ -286,6 +286,14 @@ impl Lease {
     }
 }
 
+/// Whether the server is a standby, which takes neither leases nor results.
+pub async fn is_standby(client: &Client) -> Result<bool, StoreError> {
+    let sql = include_str!("../../../../sql/queries/is_standby.sql");
+    let action = "ask whether the server is a standby";
+    let row = client.query_one(sql, &[]).await.map_err(StoreError::to(action))?;
+    Ok(row.get("is_standby"))
+}
+
 /// Whether the log comes from a cluster whose transaction ids were ahead of this one's.
 pub async fn is_foreign(client: &Client) -> Result<bool, StoreError> {
     let sql = include_str!("../../../../sql/queries/is_foreign.sql");
@@ -353,4 +361,30 @@ fn lanes_of(
         }
     }
     Ok(lanes)
+}
+
+#[cfg(test)]
+mod tests {
+    use postrider_core::reader::LaneReader;
+
+    use super::*;
+
+    #[test]
+    fn a_checkpoint_is_read_as_it_was_written() {
+        let shard = Shard(3);
+        let mut lanes: Vec<(Lane, LaneState)> =
+            shard.lanes().map(|lane| (lane, LaneState::new())).collect();
+        let (lane, state) = &mut lanes[4];
+        let mut reader = LaneReader::new(*lane, LaneState::new());
+        let (base, top) = ("4:4:".parse().unwrap(), "9:20:9,12".parse().unwrap());
+        reader.open_window(postrider_core::reader::Which::Tail, top, 77, 99_999);
+        let top = "9:20:9,12".parse().unwrap();
+        assert!(reader.skip(Target(7), &base, &top, MessageId(5_000)));
+        *state = reader.state();
+        assert!(state.lag.is_some());
+
+        let json = serde_json::to_value(groups_of(&lanes)).unwrap();
+        let read = lanes_of(shard, Some(json)).unwrap();
+        assert_eq!(read, lanes.into_iter().collect());
+    }
 }

@@ -3,6 +3,8 @@
 // Each test binary uses its own part of this.
 #![allow(dead_code)]
 
+pub mod serving;
+
 use std::{
     io::Write,
     process::{Command, Output, Stdio},
@@ -27,7 +29,12 @@ pub struct Run {
 impl Shop {
     /// A server with the empty database.
     pub async fn open() -> Self {
-        let postgres = PrivatePostgres::start(Options::default()).unwrap();
+        Self::open_with(Options::default()).await
+    }
+
+    /// A server that is set up differently, with the empty database.
+    pub async fn open_with(options: Options) -> Self {
+        let postgres = PrivatePostgres::start(options).unwrap();
         postgres.create_database("shop").await.unwrap();
         Self { postgres }
     }

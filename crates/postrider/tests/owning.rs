@@ -1,0 +1,289 @@
+//! Who owns which shards, and what becomes of them when an owner leaves, dies or freezes.
+
+mod shop;
+
+use std::{
+    collections::BTreeMap,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use postrider::store::{
+    lease::{Claim, Lease, Owned, Statistics},
+    ledger::{Ledger, Results},
+};
+use postrider_core::id::{MessageId, Target};
+use serde_json::json;
+use shop::{Shop, serving::LONG};
+use uuid::Uuid;
+use xtask::{
+    process::Dispatcher,
+    receiver::{Answer, Behaviour, Receiver},
+};
+
+/// The shortest lease there is.
+const LEASE: Duration = Duration::from_secs(5);
+/// What a takeover may need on top of the lease, on a busy machine.
+const SLACK: Duration = Duration::from_secs(5);
+const SHARD_COUNT: i64 = 16;
+
+async fn open() -> Shop {
+    let shop = Shop::open_to_receivers().await;
+    shop.execute("select postrider.set_setting('stale_recovery_timeout', '5')").await;
+    shop
+}
+
+async fn until_it_owns_all(shop: &Shop, dispatcher: &Dispatcher) -> Duration {
+    let sql = format!(
+        "select count(*) = {SHARD_COUNT}
+        from postrider.shard s
+        join postrider.dispatcher d on d.id = s.owner
+        where d.pid = {}",
+        dispatcher.pid()
+    );
+    shop.until_within(LONG, &sql).await
+}
+
+/// Waits until the shards are spread over so many dispatchers, as evenly as can be.
+async fn until_even(shop: &Shop, dispatcher_count: usize) {
+    let sql = format!(
+        "select count(*) = {dispatcher_count}
+            and sum(o.shards) = {SHARD_COUNT}
+            and max(o.shards) - min(o.shards) <= 1
+        from (select count(*) as shards from postrider.shard s where s.owner is not null
+            group by s.owner) o"
+    );
+    shop.until(&sql).await;
+}
+
+/// How often each message was requested, by the number of the attempt.
+fn attempts(receiver: &Receiver) -> BTreeMap<u32, usize> {
+    let mut counts = BTreeMap::new();
+    for request in receiver.requests() {
+        *counts.entry(request.attempt).or_default() += 1;
+    }
+    counts
+}
+
+/// Waits for acceptances; when they do not come, shows what the database knows.
+async fn until_accepted(shop: &Shop, receiver: &Receiver, count: usize) {
+    let Err(error) = receiver.wait_for_accepted(count, LONG).await else { return };
+    let state: serde_json::Value = shop
+        .ask(
+            "select jsonb_build_object(
+                'deferred', (
+                    select jsonb_agg(d)
+                    from (select * from postrider.deferred limit 5) d
+                ),
+                'deferred_count', (select count(*) from postrider.deferred),
+                'done', (select sum(octet_length(d.offsets) / 2) from postrider.done d),
+                'dead', (select count(*) from postrider.dead_letter),
+                'shards', (select jsonb_agg(s) from postrider.shard s),
+                'checkpoint', (
+                    select c.state from postrider.checkpoint c order by c.seq desc limit 1
+                ),
+                'snapshot', pg_current_snapshot()::text,
+                'heartbeats', (
+                    select jsonb_agg(h.statistics)
+                    from (select * from postrider.heartbeat order by seq desc limit 3) h
+                ))",
+        )
+        .await;
+    panic!("{error}: {state}");
+}
+
+const IS_SETTLED: &str = "select not exists (select from postrider.deferred)
+    and not exists (
+        select
+        from postrider.subscriptions s
+        where postrider.has_unread_messages(s.id)
+    )";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn dispatchers_share_the_shards_evenly() {
+    let shop = open().await;
+    let mut dispatchers = Vec::new();
+    for count in 1..=5 {
+        dispatchers.push(shop.serve().await);
+        until_even(&shop, count).await;
+    }
+    while let Some(last) = dispatchers.pop() {
+        last.sigterm();
+        assert!(last.wait(LONG).await.unwrap().success());
+        if !dispatchers.is_empty() {
+            until_even(&shop, dispatchers.len()).await;
+        }
+    }
+    shop.until("select bool_and(owner is null) from postrider.shard").await;
+    assert!(!shop.ask::<bool>("select exists (select from postrider.dispatcher)").await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_leaves_in_order_gives_everything_back_unused() {
+    let shop = open().await;
+    let wait = Duration::from_millis(20);
+    let receiver =
+        Receiver::start(Behaviour::Delay { wait, then: Box::new(Behaviour::Status(200)) }).unwrap();
+    shop.endpoint("slow", json!({ "url": receiver.url(), "concurrency": 8 }), json!({})).await;
+    let (leaving, staying) = (shop.serve().await, shop.serve().await);
+    until_even(&shop, 2).await;
+    shop.send_many("slow", 3000).await;
+    receiver.wait_for(300, LONG).await.unwrap();
+    leaving.sigterm();
+    let status = leaving.wait(LONG).await.unwrap();
+    assert!(status.success(), "{status}: {:?}", leaving.log_lines());
+    let _ = receiver.wait_for_accepted(3000, LONG/4).await; println!("{:#?}", staying.log_lines());until_accepted(&shop, &receiver, 3000).await;
+    shop.until(IS_SETTLED).await;
+    assert_eq!(attempts(&receiver), BTreeMap::from([(1, 3000)]), "attempt: requests");
+    assert!(!shop.ask::<bool>("select exists (select from postrider.dead_letter)").await);
+    until_it_owns_all(&shop, &staying).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_dies_is_replaced_when_its_lease_is_over() {
+    let shop = open().await;
+    let wait = Duration::from_millis(20);
+    let receiver =
+        Receiver::start(Behaviour::Delay { wait, then: Box::new(Behaviour::Status(200)) }).unwrap();
+    shop.endpoint("slow", json!({ "url": receiver.url(), "concurrency": 8 }), json!({})).await;
+    let (dying, staying) = (shop.serve().await, shop.serve().await);
+    until_even(&shop, 2).await;
+    shop.send_many("slow", 3000).await;
+    receiver.wait_for(300, LONG).await.unwrap();
+    dying.sigkill();
+    let took = until_it_owns_all(&shop, &staying).await;
+    println!("takeover {took:?} after the kill, lease {LEASE:?}");
+    assert!(took < LEASE + SLACK, "{took:?}");
+    until_accepted(&shop, &receiver, 3000).await;
+    shop.until(IS_SETTLED).await;
+    // Only what was in flight, or landed and not yet recorded, is attempted again.
+    let attempts = attempts(&receiver);
+    println!("requests by attempt: {attempts:?}");
+    assert_eq!(attempts.keys().max(), Some(&2));
+    assert!(receiver.request_count() <= 3000 + 64, "{attempts:?}");
+    let taken_over =
+        "select exists (select from postrider.event_log where event = 'lease.taken_over')";
+    assert!(shop.ask::<bool>(taken_over).await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_zombie_dispatcher_writes_nothing() {
+    let shop = open().await;
+    // To the first attempt the answer is a refusal for good, which comes when the dispatcher that
+    // made it is frozen; all later ones are accepted.
+    let receiver = Receiver::start(Behaviour::custom(|arrival| match arrival.earlier_count {
+        0 => Answer { delay: Duration::from_millis(500), ..Answer::status(400) },
+        _ => Answer::status(200),
+    }))
+    .unwrap();
+    shop.endpoint("hooks", json!({ "url": receiver.url() }), json!({})).await;
+    let zombie = shop.serve().await;
+    shop.send_many("hooks", 20).await;
+    receiver.wait_for(20, LONG).await.unwrap();
+    zombie.sigstop();
+    let successor = shop.serve().await;
+    until_it_owns_all(&shop, &successor).await;
+    until_accepted(&shop, &receiver, 20).await;
+    shop.until(IS_SETTLED).await;
+    let position = zombie.log_position();
+    zombie.sigcont();
+    zombie.wait_for_log_from(position, "starting over", LONG).await.unwrap();
+    until_even(&shop, 2).await;
+    assert!(!shop.ask::<bool>("select exists (select from postrider.dead_letter)").await);
+    assert!(!shop.ask::<bool>("select exists (select from postrider.attempt)").await);
+    assert!(shop.ask::<bool>(IS_SETTLED).await);
+    assert_eq!(attempts(&receiver), BTreeMap::from([(1, 20), (2, 20)]));
+    let done = "select sum(octet_length(d.offsets) / 2)::bigint from postrider.done d";
+    assert_eq!(shop.ask::<i64>(done).await, 20);
+
+    // Both go on with what comes.
+    shop.send_many("hooks", 100).await;
+    shop.until("select count(*) = 100 from postrider.dead_letter").await;
+}
+
+/// A dispatcher's two writing connections, without a dispatcher.
+async fn writer(shop: &Shop) -> (Lease, Ledger, Vec<Owned>) {
+    let id = Uuid::new_v4();
+    let lease = Lease::open(Arc::new(shop.client().await), id).await.unwrap();
+    let ledger = Ledger::open(Arc::new(shop.client().await), id).await.unwrap();
+    lease.register("here", 1, "0").await.unwrap();
+    assert!(lease.heartbeat(&Statistics::default()).await.unwrap().is_alive);
+    let acquired = lease.acquire(16).await.unwrap();
+    (lease, ledger, acquired.iter().map(|taken| taken.owned).collect())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_write_of_a_passed_epoch_is_refused() {
+    let shop = open().await;
+    let (former, former_ledger, owned) = writer(&shop).await;
+    assert_eq!(owned.len(), 16);
+    former.unregister(former.id()).await.unwrap();
+    let (_, _, taken_over) = writer(&shop).await;
+    assert_eq!(taken_over.len(), 16);
+    let id = MessageId(1024);
+    let claim = Claim { id, target: Target(1), retry_count: 0 };
+    let results = Results {
+        done: vec![id],
+        settled: vec![(id, Target(1))],
+        expired: vec![(id, Target(1), postrider_core::id::EndpointId(1))],
+        ..Results::default()
+    };
+    assert_eq!(former_ledger.flush(&owned, &results).await.unwrap().len(), 16);
+    assert_eq!(former.save_checkpoint(&owned, 3, &[]).await.unwrap().len(), 16);
+    assert_eq!(former.save_claim(&owned, &[claim]).await.unwrap().len(), 16);
+    assert_eq!(former.recover_messages(&owned, &[id], true).await.unwrap(), 0);
+    assert_eq!(former.recover_claims(&owned, former.id(), &[]).await.unwrap(), 0);
+    former.release(&owned).await.unwrap();
+    assert!(!former.heartbeat(&Statistics::default()).await.unwrap().is_alive);
+    assert!(former.acquire(16).await.unwrap().is_empty());
+    let nothing = "select not exists (select from postrider.done)
+        and not exists (select from postrider.ended)
+        and not exists (select from postrider.checkpoint)
+        and not exists (select from postrider.claim)
+        and not exists (select from postrider.shard s where s.owner is null)";
+    assert!(shop.ask::<bool>(nothing).await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stop_waits_no_longer_than_its_grace() {
+    let shop = open().await;
+    shop.execute("select postrider.set_setting('http_timeout', '60')").await;
+    let receiver = Receiver::start(Behaviour::Hang).unwrap();
+    shop.endpoint("hangs", json!({ "url": receiver.url(), "concurrency": 4 }), json!({})).await;
+    let options = shop.serve_options().variable("POSTRIDER_SHUTDOWN_GRACE_SECONDS", 2);
+    let stopping = Dispatcher::start(&options).unwrap();
+    stopping.wait_for_log("shards acquired", LONG).await.unwrap();
+    shop.send_many("hangs", 20).await;
+    receiver.wait_for(4, LONG).await.unwrap();
+    let began = Instant::now();
+    stopping.sigterm();
+    assert!(stopping.wait(LONG).await.unwrap().success());
+    let took = began.elapsed();
+    println!("stopped after {took:?}");
+    assert!(took >= Duration::from_secs(2) && took < Duration::from_secs(4), "{took:?}");
+
+    // What was in flight has used up an attempt, what waited has not; nobody waits for a lease.
+    receiver.set_behaviour(Behaviour::Status(200));
+    receiver.clear();
+    let began = Instant::now();
+    let _successor = shop.serve().await;
+    until_accepted(&shop, &receiver, 20).await;
+    println!("everything delivered {:?} after the start of another", began.elapsed());
+    assert!(began.elapsed() < LEASE, "{:?}", began.elapsed());
+    assert_eq!(attempts(&receiver), BTreeMap::from([(1, 16), (2, 4)]));
+    shop.until(IS_SETTLED).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn serve_refuses_a_database_that_it_does_not_fit() {
+    let shop = Shop::open().await;
+    shop.run(&["serve"]).fail(3, "postrider migrate");
+    shop.run(&["migrate"]).succeed();
+    shop.execute("update postrider.installation set fingerprint = 'another'").await;
+    shop.run(&["serve"]).fail(3, "postrider migrate");
+    shop.execute("update postrider.migration set version = 9999")
+        .await;
+    shop.run(&["serve"]).fail(3, "9999");
+    shop.run(&["serve", "--database-url", "postgres://127.0.0.1:1/shop"])
+        .fail(3, "could not connect");
+}

@@ -1,0 +1,99 @@
+//! What tests with a running dispatcher need: endpoints, messages, and waiting for the database.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::time::Instant;
+use tokio_postgres::types::FromSql;
+use xtask::process::{Dispatcher, DispatcherOptions};
+
+use super::Shop;
+
+/// The longest wait for anything that is sure to come.
+pub const LONG: Duration = Duration::from_secs(60);
+/// The pause between two looks into the database, so that looking does not slow down what is
+/// waited for.
+const LOOK: Duration = Duration::from_millis(10);
+
+impl Shop {
+    /// A server with the schema installed where receivers on this machine may be sent to.
+    pub async fn open_to_receivers() -> Shop {
+        let shop = Shop::open_migrated().await;
+        shop.execute("select postrider.set_setting('allow_internal_destinations', 'on')").await;
+        shop
+    }
+
+    pub fn serve_options(&self) -> DispatcherOptions {
+        DispatcherOptions::serve(env!("CARGO_BIN_EXE_postrider"), &self.url())
+    }
+
+    /// A dispatcher that owns shards.
+    pub async fn serve(&self) -> Dispatcher {
+        let dispatcher = Dispatcher::start(&self.serve_options()).unwrap();
+        dispatcher.wait_for_log("shards acquired", LONG).await.unwrap();
+        dispatcher
+    }
+
+    /// Makes an `http` endpoint; `policy` is its retry policy.
+    pub async fn endpoint(&self, name: &str, config: Value, policy: Value) {
+        let client = self.client().await;
+        let create = "select postrider.create_endpoint($1, 'http', $2)";
+        client.execute(create, &[&name, &config]).await.unwrap();
+        let set = "update postrider.endpoints set retry_policy = $2 where name = $1";
+        client.execute(set, &[&name, &policy]).await.unwrap();
+    }
+
+    /// Makes an `http` endpoint that retries after a second.
+    pub async fn quick_endpoint(&self, name: &str, url: &str) {
+        let policy = json!({ "base_delay_seconds": 1, "backoff": "fixed", "jitter": 0 });
+        self.endpoint(name, json!({ "url": url }), policy).await;
+    }
+
+    pub async fn send(&self, endpoint: &str, payload: Value) -> i64 {
+        let client = self.client().await;
+        let send = "select postrider.send($1, $2)";
+        client.query_one(send, &[&endpoint, &payload]).await.unwrap().get(0)
+    }
+
+    /// Sends `count` messages `{"n": 1}` and so on in one transaction.
+    pub async fn send_many(&self, endpoint: &str, count: usize) {
+        let send = format!(
+            "select postrider.send_batch('{endpoint}', array_agg(jsonb_build_object('n', n)))
+            from generate_series(1, {count}) n"
+        );
+        self.execute(&send).await;
+    }
+
+    /// The one value of a query.
+    pub async fn ask<T>(&self, sql: &str) -> T
+    where
+        T: for<'a> FromSql<'a>,
+    {
+        let client = self.client().await;
+        client.query_one(sql, &[]).await.unwrap_or_else(|error| panic!("{error:?}: {sql}")).get(0)
+    }
+
+    /// The SQLSTATE that a statement is refused with.
+    pub async fn refusal(&self, sql: &str) -> String {
+        let client = self.client().await;
+        let error = client.batch_execute(sql).await.expect_err(sql);
+        error.code().unwrap_or_else(|| panic!("{error:?}: {sql}")).code().to_owned()
+    }
+
+    /// Waits until a query that returns one boolean says true.
+    pub async fn until(&self, sql: &str) {
+        self.until_within(LONG, sql).await;
+    }
+
+    /// Waits so long at most; returns how long it took.
+    pub async fn until_within(&self, limit: Duration, sql: &str) -> Duration {
+        let client = self.client().await;
+        let began = Instant::now();
+        let mut look = tokio::time::interval(LOOK);
+        while !client.query_one(sql, &[]).await.unwrap().get::<_, bool>(0) {
+            assert!(began.elapsed() < limit, "not within {limit:?}: {sql}");
+            look.tick().await;
+        }
+        began.elapsed()
+    }
+}

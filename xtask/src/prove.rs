@@ -1,0 +1,117 @@
+//! Proofs: long runs under faults, judged by the ledger. `cargo xtask prove` runs them in full, the
+//! tests of `crates/postrider` in a short form.
+
+mod faults;
+mod memory;
+mod writers;
+
+use std::{
+    path::Path,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Result, ensure};
+
+pub use faults::prove_faults;
+pub use memory::{MemoryFigures, prove_memory};
+
+use crate::process::{Profile, postrider_binary};
+
+/// How much of everything a proof under faults has.
+#[derive(Debug, Clone, Copy)]
+pub struct Scale {
+    /// At least so many messages are committed, and more if the faults take longer.
+    pub messages: usize,
+    pub writers: usize,
+    pub dispatchers: usize,
+    /// Rounds of SIGKILL of a random dispatcher.
+    pub kills: usize,
+    /// How often every connection of every dispatcher is cut.
+    pub cuts: usize,
+    /// How often a dispatcher is frozen for longer than its lease.
+    pub freezes: usize,
+    /// How often PostgreSQL is killed and started again.
+    pub crashes: usize,
+}
+
+impl Scale {
+    pub const FULL: Scale = Scale {
+        messages: 200_000,
+        writers: 8,
+        dispatchers: 3,
+        kills: 20,
+        cuts: 10,
+        freezes: 2,
+        crashes: 2,
+    };
+
+    pub const SHORT: Scale = Scale {
+        messages: 6_000,
+        writers: 4,
+        dispatchers: 2,
+        kills: 3,
+        cuts: 2,
+        freezes: 1,
+        crashes: 1,
+    };
+}
+
+/// How the proofs are run.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Options {
+    /// A form of a minute.
+    #[arg(long)]
+    pub short: bool,
+    /// What the dice start from. Without it a new number, which is printed.
+    #[arg(long)]
+    pub seed: Option<u64>,
+}
+
+/// Runs all proofs and prints what they found.
+///
+/// # Errors
+///
+/// When something was lost, invented or doubled without a cause, or took more memory than allowed.
+pub fn run(options: &Options) -> Result<()> {
+    crate::postgres::ensure_installed()?;
+    let binary = postrider_binary(Profile::Release, &[])?;
+    let seed = options.seed.unwrap_or_else(|| fastrand::u64(..1_000_000));
+    println!("seed {seed} (repeat with --seed {seed})");
+    tokio::runtime::Runtime::new()?.block_on(run_all(&binary, options.short, seed))
+}
+
+async fn run_all(binary: &Path, is_short: bool, seed: u64) -> Result<()> {
+    let scale = if is_short { Scale::SHORT } else { Scale::FULL };
+    let began = Instant::now();
+    println!("Faults: {scale:?}");
+    let report = prove_faults(binary, scale, seed).await?;
+    println!("{report}");
+    println!("took {:.0} s", began.elapsed().as_secs_f64());
+    ensure!(report.is_balanced(), "the ledger does not add up (seed {seed})");
+
+    let began = Instant::now();
+    let (messages, endpoints) = if is_short { (20_000, 200) } else { (2_000_000, 10_000) };
+    println!("Memory: {messages} messages waiting for {endpoints} endpoints");
+    let figures = prove_memory(binary, messages, endpoints).await?;
+    println!("{figures}");
+    println!("took {:.0} s", began.elapsed().as_secs_f64());
+    ensure!(figures.peak_bytes < 300_000_000, "more than 300 MB");
+    Ok(())
+}
+
+/// Asks a question again until the answer is what is waited for.
+async fn until<F: Future<Output = Result<bool>>>(
+    what: &str,
+    timeout: Duration,
+    mut is_so: impl FnMut() -> F,
+) -> Result<()> {
+    let deadline = Instant::now() + timeout;
+    loop {
+        // While PostgreSQL restarts there is no answer, which is not yet the end.
+        if is_so().await.unwrap_or(false) {
+            return Ok(());
+        }
+        ensure!(Instant::now() < deadline, "{what}: not within {timeout:?}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}

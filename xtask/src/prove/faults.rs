@@ -1,0 +1,280 @@
+//! Continuous traffic while dispatchers are killed and frozen, connections are cut and PostgreSQL
+//! crashes.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::{Arc, atomic::Ordering},
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, Result, ensure};
+
+use super::{
+    Scale, until,
+    writers::{self, DESTINATIONS, Shared, connect},
+};
+use crate::{
+    ledger::{
+        Commit, Destination, End, EndKind, Fault, FaultKind, Ledger, MessageId, Report, Rollback,
+    },
+    postgres::{Options, PrivatePostgres},
+    process::{Dispatcher, DispatcherOptions},
+    receiver::{Behaviour, Receiver, Request},
+};
+
+/// The shortest lease there is.
+const LEASE: Duration = Duration::from_secs(5);
+/// How long everything may take to arrive after the last fault.
+const DRAIN: Duration = Duration::from_secs(120);
+/// Retries come quickly and do not end before the run does.
+const RETRY_POLICY: &str =
+    r#"{"backoff": "fixed", "base_delay_seconds": 1, "max_retries": 500, "jitter": 0.5}"#;
+const LONG_MARKER: &str = "long";
+
+enum Disturbance {
+    Kill,
+    Cut,
+    Freeze,
+    Crash,
+}
+
+/// Runs writers, dispatchers and faults; says what the ledger says.
+///
+/// # Errors
+///
+/// When the run itself cannot go on. A ledger that does not add up is in the report.
+pub async fn prove_faults(binary: &Path, scale: Scale, seed: u64) -> Result<Report> {
+    let mut dice = fastrand::Rng::with_seed(seed);
+    let postgres = PrivatePostgres::start(Options::default())?;
+    postgres.create_database("proof").await?;
+    let url = postgres.url_for("proof");
+    let receivers = [
+        Receiver::start(Behaviour::Status(200))?,
+        Receiver::start(Behaviour::Fraction { status: 503, share: 0.33, seed })?,
+        Receiver::start(Behaviour::Status(200))?,
+    ];
+    install(binary, &url, &receivers)?;
+    let client = connect(&url).await?;
+    client.batch_execute(&setup(&receivers)).await?;
+    receivers[2].down()?;
+
+    let started_at = Instant::now();
+    let mut scene = Scene {
+        binary: binary.to_owned(),
+        url: url.clone(),
+        dispatchers: Vec::new(),
+        ledger: Ledger::new(started_at),
+        postgres,
+        started_count: 0,
+        long: None,
+    };
+    for _ in 0..scale.dispatchers {
+        let dispatcher = scene.start_dispatcher()?;
+        scene.dispatchers.push(dispatcher);
+    }
+    scene.begin_long_transaction().await?;
+    let shared = Arc::new(Shared::default());
+    let mut writers = writers::start(&url, scale.writers, seed, &shared, started_at);
+
+    for disturbance in schedule(scale, &mut dice) {
+        // A random moment is the point here.
+        tokio::time::sleep(Duration::from_millis(dice.u64(200..1500))).await;
+        scene.disturb(&disturbance, &mut dice).await?;
+        if scene.ledger_age() > Duration::from_secs(5) {
+            receivers[2].up()?;
+        }
+    }
+    receivers[2].up()?;
+    until("enough messages", Duration::from_secs(900), || async {
+        Ok(shared.committed.load(Ordering::Relaxed) >= scale.messages)
+    })
+    .await?;
+    shared.is_over.store(true, Ordering::Relaxed);
+    while let Some(ledger) = writers.join_next().await {
+        scene.ledger.merge(ledger.context("a writer panicked")?);
+    }
+    scene.end_long_transaction().await?;
+    scene.drain().await?;
+
+    let Scene { mut ledger, dispatchers, .. } = scene;
+    for dispatcher in &dispatchers {
+        dispatcher.sigterm();
+        let status = dispatcher.wait(Duration::from_secs(40)).await?;
+        ensure!(status.success(), "a dispatcher did not stop well: {status}");
+    }
+    for (name, receiver) in DESTINATIONS.iter().zip(&receivers) {
+        receiver.record_into(&mut ledger, &Destination::from(*name), marker_of);
+    }
+    let client = connect(&url).await?;
+    let dead = "select e.name, l.message_id from postrider.dead_letter l
+        join postrider.endpoints e on e.id = l.endpoint_id";
+    for row in client.query(dead, &[]).await? {
+        let destination: String = row.get(0);
+        ledger.end(End {
+            destination: destination.into(),
+            id: MessageId(row.get(1)),
+            kind: EndKind::DeadLettered,
+        });
+    }
+    Ok(ledger.check())
+}
+
+/// All faults in a random order.
+fn schedule(scale: Scale, dice: &mut fastrand::Rng) -> Vec<Disturbance> {
+    let mut all = Vec::new();
+    all.extend((0..scale.kills).map(|_| Disturbance::Kill));
+    all.extend((0..scale.cuts).map(|_| Disturbance::Cut));
+    all.extend((0..scale.freezes).map(|_| Disturbance::Freeze));
+    all.extend((0..scale.crashes).map(|_| Disturbance::Crash));
+    dice.shuffle(&mut all);
+    all
+}
+
+fn install(binary: &Path, url: &str, receivers: &[Receiver]) -> Result<()> {
+    ensure!(receivers.len() == DESTINATIONS.len(), "a receiver for each destination");
+    let output =
+        std::process::Command::new(binary).arg("migrate").env("DATABASE_URL", url).output()?;
+    ensure!(output.status.success(), "migrate: {}", String::from_utf8_lossy(&output.stderr));
+    Ok(())
+}
+
+fn setup(receivers: &[Receiver]) -> String {
+    let mut sql = format!(
+        "select postrider.set_setting('allow_internal_destinations', 'on');
+        select postrider.set_setting('stale_recovery_timeout', '{}');",
+        LEASE.as_secs()
+    );
+    for (name, receiver) in DESTINATIONS.iter().zip(receivers) {
+        sql.push_str(&format!(
+            "select postrider.create_endpoint('{name}', 'http', '{}');",
+            serde_json::json!({ "url": receiver.url() })
+        ));
+    }
+    sql.push_str(&format!("update postrider.endpoints set retry_policy = '{RETRY_POLICY}'"));
+    sql
+}
+
+/// The marker in the body of a request.
+fn marker_of(request: &Request) -> Option<String> {
+    let body: serde_json::Value = serde_json::from_slice(&request.body).ok()?;
+    Some(body.get("marker")?.as_str()?.to_owned())
+}
+
+/// Everything that runs and can be disturbed.
+struct Scene {
+    binary: PathBuf,
+    url: String,
+    dispatchers: Vec<Dispatcher>,
+    ledger: Ledger,
+    postgres: PrivatePostgres,
+    started_count: usize,
+    /// A transaction that has sent a message and stays open.
+    long: Option<(tokio_postgres::Client, MessageId, String)>,
+}
+
+impl Scene {
+    fn start_dispatcher(&mut self) -> Result<Dispatcher> {
+        self.started_count += 1;
+        Dispatcher::start(&DispatcherOptions::serve(&self.binary, &self.url))
+    }
+
+    fn ledger_age(&self) -> Duration {
+        self.ledger.started_at().elapsed()
+    }
+
+    async fn disturb(&mut self, disturbance: &Disturbance, dice: &mut fastrand::Rng) -> Result<()> {
+        let victim = dice.usize(..self.dispatchers.len());
+        let subject = format!("dispatcher {victim}");
+        match disturbance {
+            Disturbance::Kill => {
+                let at = Instant::now();
+                self.dispatchers[victim].sigkill();
+                self.ledger.fault(Fault::new(FaultKind::ProcessKilled, subject, at));
+                self.dispatchers[victim] = self.start_dispatcher()?;
+            }
+            Disturbance::Cut => {
+                let client = connect(&self.url).await?;
+                let at = Instant::now();
+                client
+                    .batch_execute(
+                        "select pg_terminate_backend(pid) from pg_stat_activity
+                        where application_name like 'postrider %'",
+                    )
+                    .await?;
+                let all = "all dispatchers";
+                let fault = Fault::new(FaultKind::ConnectionsCut, all, at).until(Instant::now());
+                self.ledger.fault(fault);
+            }
+            Disturbance::Freeze => {
+                let at = Instant::now();
+                self.dispatchers[victim].sigstop();
+                tokio::time::sleep(LEASE + Duration::from_secs(2)).await;
+                self.dispatchers[victim].sigcont();
+                let fault =
+                    Fault::new(FaultKind::ProcessStopped, subject, at).until(Instant::now());
+                self.ledger.fault(fault);
+            }
+            Disturbance::Crash => {
+                let at = Instant::now();
+                self.postgres.kill()?;
+                self.postgres.start_again()?;
+                let fault = Fault::new(FaultKind::PostgresCrashed, "PostgreSQL", at);
+                self.ledger.fault(fault.until(Instant::now()));
+                if let Some((_, id, marker)) = self.long.take() {
+                    self.ledger.roll_back(Rollback { id: Some(id), marker: Some(marker) });
+                }
+                self.begin_long_transaction().await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn begin_long_transaction(&mut self) -> Result<()> {
+        let client = connect(&self.url).await?;
+        client.batch_execute("begin").await?;
+        let marker = format!("{LONG_MARKER}-{}", fastrand::u64(..));
+        let row = client
+            .query_one(
+                "select postrider.send('good', jsonb_build_object('marker', $1::text))",
+                &[&marker],
+            )
+            .await?;
+        self.long = Some((client, MessageId(row.get(0)), marker));
+        Ok(())
+    }
+
+    async fn end_long_transaction(&mut self) -> Result<()> {
+        let (client, id, marker) = self.long.take().context("the long transaction is gone")?;
+        client.batch_execute("commit").await?;
+        self.ledger.commit(Commit {
+            destination: "good".into(),
+            id: Some(id),
+            marker: Some(marker),
+            order: None,
+            at: Instant::now(),
+            is_certain: true,
+        });
+        Ok(())
+    }
+
+    /// Waits until nothing is left to deliver.
+    async fn drain(&self) -> Result<()> {
+        let url = &self.url;
+        until("everything delivered", DRAIN, || async move {
+            let client = connect(url).await?;
+            let row = client
+                .query_one(
+                    "select not exists (select from postrider.deferred)
+                    and not exists (
+                        select
+                        from postrider.subscriptions s
+                        where postrider.has_unread_messages(s.id)
+                    )",
+                    &[],
+                )
+                .await?;
+            Ok(row.get(0))
+        })
+        .await
+    }
+}
