@@ -8,9 +8,8 @@ create or replace function postrider.heartbeat(p_dispatcher uuid, p_statistics j
 returns table (
     is_alive boolean,
     lease_ms bigint,
-    live_count integer,
-    shard_count integer,
     takeable_count integer,
+    share integer,
     shards smallint[],
     epochs bigint[],
     now_us bigint,
@@ -23,6 +22,8 @@ declare
     lease interval;
     newest timestamptz;
     live uuid[];
+    live_count integer;
+    shard_count integer;
 begin
     perform pg_advisory_xact_lock_shared(1886352244, 1000);
     select make_interval(secs => s.value::double precision)
@@ -42,7 +43,10 @@ begin
 
     if is_alive then
         -- Read before this transaction has an id: whoever gets a higher one numbers above it.
-        select s.last_value into sequence_floor from postrider.message_sequence s;
+        -- A sequence that nobody has used yet says 1 although 1 is still to come.
+        select s.last_value - (not s.is_called)::integer
+        into sequence_floor
+        from postrider.message_sequence s;
         floor_xid := pg_current_xact_id();
         insert into postrider.heartbeat (
             slot, dispatcher, at, lease_until, xid, sequence_floor, statistics)
@@ -57,7 +61,7 @@ begin
 
     select coalesce(array_agg(l.id), '{}') into live from postrider.live_dispatchers() l (id);
     lease_ms := (extract(epoch from lease) * 1000)::bigint;
-    live_count := cardinality(live);
+    live_count := greatest(cardinality(live), 1);
     select
         count(*),
         count(*) filter (where s.owner is null or s.owner <> all (live)),
@@ -65,6 +69,12 @@ begin
         coalesce(array_agg(s.epoch order by s.shard) filter (where s.owner = p_dispatcher), '{}')
     into shard_count, takeable_count, shards, epochs
     from postrider.shard s;
+    -- What does not divide evenly goes to the first of the living, so that nobody stays without.
+    select shard_count / greatest(live_count, 1)
+        + (count(*) < shard_count % greatest(live_count, 1))::integer
+    into share
+    from unnest(live) l (id)
+    where l.id < p_dispatcher;
     now_us := (extract(epoch from clock_timestamp()) * 1000000)::bigint;
     return next;
 end;

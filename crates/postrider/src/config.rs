@@ -176,7 +176,7 @@ pub enum ConfigError {
     },
     /// The file is not TOML, has a key that is not known, or a value of the wrong type.
     #[error("configuration: {0}")]
-    Malformed(#[from] config::ConfigError),
+    Malformed(String),
 }
 
 /// The fields as they are written, before they are checked.
@@ -213,6 +213,12 @@ const FIELDS: [&str; 12] = [
     "threads",
     "wake",
 ];
+
+impl From<config::ConfigError> for ConfigError {
+    fn from(error: config::ConfigError) -> Self {
+        Self::Malformed(error.to_string())
+    }
+}
 
 impl Config {
     /// Puts flags, environment and file together and checks every field.
@@ -259,7 +265,7 @@ fn read_file(path: &Path) -> Result<Written, ConfigError> {
     let source = config::File::from_str(&text, config::FileFormat::Toml);
     let written = config::Config::builder().add_source(source).build()?;
     written.try_deserialize().map_err(|error| {
-        ConfigError::Malformed(config::ConfigError::Message(format!("{}: {error}", path.display())))
+        ConfigError::Malformed(format!("{}: {error}", path.display()))
     })
 }
 

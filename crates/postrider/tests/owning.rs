@@ -4,6 +4,7 @@ mod shop;
 
 use std::{
     collections::BTreeMap,
+    os::unix::process::ExitStatusExt,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -17,7 +18,7 @@ use serde_json::json;
 use shop::{Shop, serving::LONG};
 use uuid::Uuid;
 use xtask::{
-    process::Dispatcher,
+    process::{Dispatcher, DispatcherOptions},
     receiver::{Answer, Behaviour, Receiver},
 };
 
@@ -89,7 +90,7 @@ async fn until_accepted(shop: &Shop, receiver: &Receiver, count: usize) {
                 ))",
         )
         .await;
-    panic!("{error}: {state}");
+    panic!("{error}: {state:#}");
 }
 
 const IS_SETTLED: &str = "select not exists (select from postrider.deferred)
@@ -119,6 +120,27 @@ async fn dispatchers_share_the_shards_evenly() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_newcomer_gets_its_share_while_messages_flow() {
+    let shop = open().await;
+    let wait = Duration::from_millis(5);
+    let receiver =
+        Receiver::start(Behaviour::Delay { wait, then: Box::new(Behaviour::Status(200)) }).unwrap();
+    shop.endpoint("busy", json!({ "url": receiver.url(), "concurrency": 8 }), json!({})).await;
+    let _first = shop.serve().await;
+    shop.send_many("busy", 8_000).await;
+    receiver.wait_for(300, LONG).await.unwrap();
+    let began = Instant::now();
+    let _second = shop.serve().await;
+    until_even(&shop, 2).await;
+    println!("shared {:?} after the start of another", began.elapsed());
+    assert!(began.elapsed() < LEASE + SLACK, "{:?}", began.elapsed());
+    assert!(receiver.accepted_count() < 8_000, "it was over before it was shared");
+    until_accepted(&shop, &receiver, 8_000).await;
+    shop.until(IS_SETTLED).await;
+    assert_eq!(attempts(&receiver), BTreeMap::from([(1, 8_000)]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn who_leaves_in_order_gives_everything_back_unused() {
     let shop = open().await;
     let wait = Duration::from_millis(20);
@@ -132,7 +154,7 @@ async fn who_leaves_in_order_gives_everything_back_unused() {
     leaving.sigterm();
     let status = leaving.wait(LONG).await.unwrap();
     assert!(status.success(), "{status}: {:?}", leaving.log_lines());
-    let _ = receiver.wait_for_accepted(3000, LONG/4).await; println!("{:#?}", staying.log_lines());until_accepted(&shop, &receiver, 3000).await;
+    until_accepted(&shop, &receiver, 3000).await;
     shop.until(IS_SETTLED).await;
     assert_eq!(attempts(&receiver), BTreeMap::from([(1, 3000)]), "attempt: requests");
     assert!(!shop.ask::<bool>("select exists (select from postrider.dead_letter)").await);
@@ -286,4 +308,70 @@ async fn serve_refuses_a_database_that_it_does_not_fit() {
     shop.run(&["serve"]).fail(3, "9999");
     shop.run(&["serve", "--database-url", "postgres://127.0.0.1:1/shop"])
         .fail(3, "could not connect");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_owns_the_database_can_do_everything() {
+    let shop = Shop::open().await;
+    shop.execute("create role plain login; alter database shop owner to plain").await;
+    let url = shop.postgres.url_as("plain", "shop");
+    shop::run(&url, &["migrate"], "").succeed();
+    let receiver = Receiver::start(Behaviour::Status(200)).unwrap();
+    let options = DispatcherOptions::serve(env!("CARGO_BIN_EXE_postrider"), &url);
+    let dispatcher = Dispatcher::start(&options).unwrap();
+    dispatcher.wait_for_log("shards acquired", LONG).await.unwrap();
+    let config = json!({ "url": receiver.url() });
+    shop.execute(&format!(
+        "set role plain;
+        select postrider.set_setting('allow_internal_destinations', 'on');
+        select postrider.create_endpoint('hooks', 'http', '{config}');
+        select postrider.send('hooks', '{{}}')"
+    ))
+    .await;
+    receiver.wait_for_accepted(1, LONG).await.unwrap();
+    shop.until("select exists (select from postrider.done)").await;
+    dispatcher.sigterm();
+    assert!(dispatcher.wait(LONG).await.unwrap().success());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_that_kills_its_dispatcher_ends_alone() {
+    let shop = open().await;
+    let receiver = Receiver::start(Behaviour::Status(200)).unwrap();
+    let policy = json!({ "max_retries": 3, "base_delay_seconds": 1 });
+    shop.endpoint("hooks", json!({ "url": receiver.url() }), policy).await;
+    shop.execute(
+        "select postrider.send_batch('hooks', array_agg(jsonb_build_object('n', n)
+            || case when n = 30 then '{\"kind\": \"poison\"}' else '{}' end))
+        from generate_series(1, 61) n",
+    )
+    .await;
+    let options = shop.serve_options().variable("POSTRIDER_TEST_ABORT_ON", "poison");
+    let mut death_count = 0;
+    let is_over = "select exists (select from postrider.dead_letter)
+        and not exists (select from postrider.deferred)";
+    let last = loop {
+        let dispatcher = Dispatcher::start(&options).unwrap();
+        tokio::select! {
+            status = dispatcher.wait(LONG) => {
+                assert_eq!(status.unwrap().signal(), Some(libc::SIGABRT));
+                death_count += 1;
+                assert!(death_count <= 10, "it does not come to an end");
+                continue;
+            }
+            _ = shop.until_within(LONG, is_over) => {}
+        }
+        break dispatcher;
+    };
+    println!("{death_count} deaths; requests by attempt: {:?}", attempts(&receiver));
+    until_accepted(&shop, &receiver, 60).await;
+    shop.until(IS_SETTLED).await;
+    let letters: serde_json::Value =
+        shop.ask("select jsonb_agg(d) from postrider.dead_letter d").await;
+    let [letter] = &letters.as_array().unwrap()[..] else { panic!("{letters}") };
+    assert_eq!(letter["payload"], json!({ "n": 30, "kind": "poison" }));
+    assert_eq!(letter["cause"], "stale");
+    let error = letter["last_error"].as_str().unwrap();
+    assert!(error.contains("Recovered from stale processing state"), "{error}");
+    assert!(last.is_running());
 }

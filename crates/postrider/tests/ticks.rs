@@ -13,12 +13,13 @@ use std::{
 
 use postrider::store::{StoreError, log::Log};
 use postrider_core::{
-    id::{Lane, MessageId},
+    id::Lane,
     snapshot::Snapshot,
 };
 use shop::Shop;
 use tokio_postgres::Client;
 use xtask::{
+    ledger::MessageId,
     postgres::Options,
     process::{Dispatcher, DispatcherOptions},
     receiver::{Behaviour, Receiver},
@@ -288,7 +289,7 @@ async fn a_standby_is_refused() {
     let dispatcher = Dispatcher::start(&options).unwrap();
     let status = dispatcher.wait(TIMEOUT).await.unwrap();
     let lines = dispatcher.log_lines().join("\n");
-    assert_eq!(status.code(), Some(1), "{lines}");
+    assert_eq!(status.code(), Some(3), "{lines}");
     assert!(lines.contains("the database is a standby; a dispatcher needs the primary"), "{lines}");
 }
 
@@ -333,4 +334,113 @@ async fn a_dispatcher_that_polls_need_not_be_woken() {
         sent.push(id);
     }
     check_delivered(&client, sent).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dump_in_a_younger_cluster_goes_on_where_it_was() {
+    let (good, flaky) = (
+        Receiver::start(Behaviour::Status(200)).unwrap(),
+        Receiver::start(Behaviour::Status(503)).unwrap(),
+    );
+    let shop = Shop::open_migrated().await;
+    let client = shop.client().await;
+    let burn = "do $$ begin for i in 1..20000 loop perform pg_current_xact_id(); commit; end loop;
+        end $$";
+    shop.execute(burn).await;
+    shop.execute("select postrider.set_setting('allow_internal_destinations', 'on')").await;
+    for (name, url, retries) in
+        [("good", good.url(), 9), ("flaky", flaky.url(), 9), ("never", flaky.url(), 0)]
+    {
+        let sql = format!(
+            "select postrider.create_endpoint('{name}', 'http', '{{\"url\": \"{url}\"}}');
+            update postrider.endpoints e
+            set retry_policy = '{{\"base_delay_seconds\": 1, \"backoff\": \"fixed\",
+                \"jitter\": 1, \"max_retries\": {retries}}}'
+            where e.name = '{name}'"
+        );
+        batch(&client, &sql).await;
+    }
+    let send = |name, count| {
+        format!(
+            "select unnest(postrider.send_batch('{name}', array_agg(to_jsonb(n))))
+            from generate_series(1, {count}) n"
+        )
+    };
+    let dispatcher = serve(&shop.url(), &[]).await;
+    let delivered = ids_of(&client, &send("good", 300)).await;
+    let waiting = ids_of(&client, &send("flaky", 20)).await;
+    let dead = ids_of(&client, &send("never", 10)).await;
+    until_count(&client, delivered.len()).await;
+    until(&client, "select count(*) = 20 and min(retry_count) > 0 from postrider.deferred").await;
+    until(&client, "select count(*) = 10 from postrider.dead_letter").await;
+    dispatcher.sigterm();
+    assert_eq!(dispatcher.wait(TIMEOUT).await.unwrap().code(), Some(0));
+    assert_eq!(good.request_count(), delivered.len());
+    let undelivered = ids_of(&client, &send("good", 200)).await;
+
+    let younger = Shop::open().await;
+    let dump = shop.dump_all("shop");
+    younger.psql("shop", &[], &dump).succeed();
+    good.clear();
+    flaky.clear();
+    flaky.set_behaviour(Behaviour::Status(200));
+    let client = younger.client().await;
+    until(&client, "select count(*) = 530 from postrider.message").await;
+    until(&client, "select postrider.is_foreign()").await;
+
+    let dispatcher = serve(&younger.url(), &[]).await;
+    let log = "the log was brought into this cluster's transaction ids";
+    let line = dispatcher.wait_for_log(log, TIMEOUT).await.unwrap();
+    println!("{line}");
+    until(&client, "select not exists (select from postrider.deferred)").await;
+    good.wait_for_accepted(undelivered.len(), TIMEOUT).await.unwrap();
+    // One more shows that it goes on, and that nothing else was to come.
+    let new = ids_of(&client, &send("good", 1)).await;
+    until_done(&client, &new).await;
+    let received = |receiver: &Receiver| {
+        let mut ids: Vec<MessageId> =
+            receiver.requests().iter().filter_map(|request| request.id).collect();
+        ids.sort_unstable();
+        ids
+    };
+    let as_ids = |ids: &[i64]| ids.iter().copied().map(MessageId).collect::<Vec<_>>();
+    assert_eq!(received(&good), as_ids(&[undelivered, new].concat()));
+    assert_eq!(received(&flaky), as_ids(&waiting));
+    assert_eq!(dead.len(), 10);
+    until(&client, "select count(*) = 10 from postrider.dead_letter").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dead_endpoint_holds_up_no_other() {
+    let good = Receiver::start(Behaviour::Status(200)).unwrap();
+    let hanging = Receiver::start(Behaviour::Hang).unwrap();
+    let shop = Shop::open_migrated().await;
+    let client = shop.client().await;
+    let sql = format!(
+        "select postrider.set_setting('allow_internal_destinations', 'on');
+        select postrider.create_endpoint('good', 'http', '{{\"url\": \"{}\"}}');
+        select postrider.create_endpoint('hanging', 'http',
+            '{{\"url\": \"{}\", \"concurrency\": 8}}');
+        select count(postrider.send(case when n % 26 = 0 then 'good' else 'hanging' end, '{{}}'))
+        from generate_series(1, 52000) n",
+        good.url(),
+        hanging.url()
+    );
+    batch(&client, &sql).await;
+    let _dispatcher = serve(&shop.url(), &["--max-buffered-messages", "512"]).await;
+    let began = Instant::now();
+    good.wait_for_accepted(2000, TIMEOUT).await.unwrap();
+    let took = began.elapsed();
+    println!("2,000 messages took {took:?}");
+    assert!(took < Duration::from_secs(20), "took {took:?}");
+    assert_eq!(good.request_count(), 2000);
+    assert_eq!(hanging.accepted_count(), 0);
+    until_count(&client, 2000).await;
+    // A new one is not behind those that wait.
+    let began = Instant::now();
+    batch(&client, "select postrider.send('good', '{}')").await;
+    good.wait_for_accepted(2001, TIMEOUT).await.unwrap();
+    let took = began.elapsed();
+    println!("one more message took {took:?}");
+    assert!(took < Duration::from_secs(2), "took {took:?}");
 }

@@ -91,3 +91,26 @@ async fn successes_are_recorded_when_the_setting_says_so() {
     )
     .await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_endpoint_that_is_gone_is_disabled_when_it_wants_that() {
+    let shop = Shop::open_migrated().await;
+    let receiver = Receiver::start(Behaviour::Status(410)).unwrap();
+    let config = json!({ "url": receiver.url(), "auto_disable_on_gone": true });
+    shop.execute(&format!("select postrider.create_endpoint('leaving', 'http', '{config}')")).await;
+    create(&shop, "staying", &receiver.url()).await;
+    let _dispatcher = serve(&shop).await;
+    shop.execute("select postrider.send(name, '{}') from postrider.endpoints").await;
+    until(&shop, "select count(*) = 2 and bool_and(cause = 'gone') from postrider.dead_letter")
+        .await;
+    until(
+        &shop,
+        "select bool_and(e.enabled = (e.name = 'staying'))
+            and count(*) filter (where l.event = 'endpoint.disabled') = 1
+        from postrider.endpoints e
+        left join postrider.event_log l
+        on l.endpoint_name = e.name
+        and l.event = 'endpoint.disabled'",
+    )
+    .await;
+}

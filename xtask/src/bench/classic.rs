@@ -47,8 +47,7 @@ impl Workers {
         let start = |_| {
             let (shared, url, delivery) = (Arc::clone(&shared), database.url(), delivery.clone());
             std::thread::spawn(move || {
-                let runtime =
-                    tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+                let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
                 runtime.block_on(work(&url, &delivery, &shared))
             })
         };

@@ -21,9 +21,12 @@ const TIMEOUT: Duration = Duration::from_secs(900);
 pub async fn measure(stand: &Stand) -> Result<Vec<Line>> {
     let mut lines = Vec::new();
     for endpoint_count in [1, ENDPOINT_COUNT] {
-        let compared =
-            alternate(ROUNDS, async || ours(stand, endpoint_count).await, async || theirs(stand).await)
-                .await?;
+        let compared = alternate(
+            ROUNDS,
+            async || ours(stand, endpoint_count).await,
+            async || theirs(stand).await,
+        )
+        .await?;
         let endpoints = if endpoint_count == 1 { "one endpoint" } else { "8 endpoints" };
         lines.push(Line {
             what: format!("engine alone, 1,000,000 waiting for {endpoints}"),

@@ -60,12 +60,9 @@ pub fn receiver() -> Result<Receiver> {
 /// 100,000 messages that were sent in batches, against as many bare requests.
 pub async fn measure(stand: &Stand) -> Result<Vec<Line>> {
     let receiver = receiver()?;
-    let compared = alternate(
-        ROUNDS,
-        async || ours(stand, &receiver).await,
-        async || theirs(&receiver).await,
-    )
-    .await?;
+    let compared =
+        alternate(ROUNDS, async || ours(stand, &receiver).await, async || theirs(&receiver).await)
+            .await?;
     Ok(vec![Line {
         what: "end to end over HTTP on loopback, 100,000 waiting".to_owned(),
         measured: per_second(compared.ours),
@@ -103,7 +100,9 @@ async fn theirs(receiver: &Receiver) -> Result<f64> {
                 let (poster, url) = (poster.clone(), url.clone());
                 tokio::spawn(async move {
                     for id in (number..MESSAGE_COUNT).step_by(IN_FLIGHT as usize) {
-                        poster.post(&url, id.into(), Bytes::from_static(PAYLOAD.as_bytes())).await?;
+                        poster
+                            .post(&url, id.into(), Bytes::from_static(PAYLOAD.as_bytes()))
+                            .await?;
                     }
                     Ok::<(), anyhow::Error>(())
                 })

@@ -29,7 +29,10 @@ pub async fn describe(stand: &Stand) -> Result<Vec<(String, String)>> {
     Ok([
         ("command", format!("cargo xtask {}", command.join(" "))),
         ("date", date),
-        ("machine", format!("{}, {cores} cores, {}", field("/proc/cpuinfo", "model name"), memory())),
+        (
+            "machine",
+            format!("{}, {cores} cores, {}", field("/proc/cpuinfo", "model name"), memory()),
+        ),
         ("kernel", read("/proc/sys/kernel/osrelease")),
         ("disk", format!("{sync_us:.0} µs to write 8 kB and wait for it")),
         ("load before", load),

@@ -41,7 +41,10 @@ pub async fn measure(stand: &Stand, time: Duration) -> Result<Vec<Line>> {
     let classic_seconds = classic_time.as_secs();
     Ok(vec![
         Line {
-            what: format!("old snapshot held, 5,000/s offered for {} s: last {slice} s against the first", time.as_secs()),
+            what: format!(
+                "old snapshot held, 5,000/s offered for {} s: last {slice} s against the first",
+                time.as_secs()
+            ),
             measured: own.last_rate(),
             comparison: own.first_rate(),
             value: own.ratio(),

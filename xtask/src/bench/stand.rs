@@ -71,7 +71,9 @@ impl Stand {
         let said = String::from_utf8_lossy(&output.stderr);
         ensure!(output.status.success(), "`postrider migrate` failed:\n{said}");
         let client = self.postgres.connect_to(name).await?;
-        client.batch_execute("select postrider.set_setting('allow_internal_destinations', 'on')").await?;
+        client
+            .batch_execute("select postrider.set_setting('allow_internal_destinations', 'on')")
+            .await?;
         Ok(Database { stand: self, name: name.to_owned(), client })
     }
 }
@@ -95,7 +97,8 @@ impl Database<'_> {
 
     /// Makes an endpoint for a receiver.
     pub async fn create_http(&self, name: &str, url: &str) -> Result<()> {
-        let sql = "select postrider.create_endpoint($1, 'http', jsonb_build_object('url', $2::text))";
+        let sql =
+            "select postrider.create_endpoint($1, 'http', jsonb_build_object('url', $2::text))";
         self.client.execute(sql, &[&name, &url]).await?;
         Ok(())
     }

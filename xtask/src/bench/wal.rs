@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::Result;
 use tokio_postgres::types::ToSql;
 
-use super::clients::{Commit, Clients, Json};
+use super::clients::{Clients, Commit, Json};
 use super::compare::alternate;
 use super::report::{Line, Target};
 use super::stand::{Database, Stand, stop};

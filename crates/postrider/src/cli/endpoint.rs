@@ -49,7 +49,7 @@ enum Action {
     },
     /// Change an endpoint's config or retry policy
     ///
-    /// --set and --unset change single options, --config replaces all of them. Secret options that
+    /// --set and --unset change single options, --config-json replaces all of them. Secret options that
     /// are not mentioned stay.
     Alter {
         name: String,

@@ -1,6 +1,6 @@
 //! The log of the process: standard error, text or JSON.
 
-use std::io;
+use std::io::{self, IsTerminal};
 
 use tracing_subscriber::EnvFilter;
 
@@ -11,7 +11,9 @@ pub fn start(format: LogFormat, level: &str) {
     let filter = EnvFilter::new(level);
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr);
     match format {
-        LogFormat::Text => builder.with_target(false).init(),
+        LogFormat::Text => {
+            builder.with_target(false).with_ansi(io::stderr().is_terminal()).init();
+        }
         LogFormat::Json => builder.json().flatten_event(true).init(),
     }
 }

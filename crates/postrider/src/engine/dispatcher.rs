@@ -74,6 +74,8 @@ const FETCHED_KIB: usize = 64 * 1024;
 const TICK_PAUSE: Duration = Duration::from_millis(5);
 const SHORT_TICK_PAUSE: Duration = Duration::from_millis(1);
 const MANY_ROWS: usize = 16;
+/// How long recording may take when the grace of a stop is over.
+const RECORDING_GRACE: Duration = Duration::from_secs(5);
 /// What an attempt may take at most, whatever its transport's timeouts are.
 const LONGEST_ATTEMPT: Duration = Duration::from_secs(900);
 
@@ -94,6 +96,7 @@ enum Event {
     Settings(Result<Vec<(String, String)>, StoreError>),
     Doorbell(Result<bool, StoreError>),
     Maintained(Result<(), StoreError>),
+    Retired(Result<(), StoreError>),
 }
 
 struct DueAnswer {
@@ -152,6 +155,11 @@ pub struct Dispatcher {
     is_ticking: bool,
     pages: usize,
     bell: Bell,
+    /// The doorbell is being locked or unlocked: the two must not overtake each other.
+    is_at_bell: bool,
+    /// The last tick found nothing, and no try to sleep followed it. Without a tick between two
+    /// tries, a transaction that stays open after it has sent would keep us from reading.
+    has_looked: bool,
 
     /// Taken and not yet written down as taken, with where each goes then.
     unclaimed: Vec<(Delivery, Place)>,
@@ -244,6 +252,8 @@ impl Dispatcher {
             is_ticking: false,
             pages: 0,
             bell: Bell::Open,
+            is_at_bell: false,
+            has_looked: false,
             unclaimed: Vec::new(),
             claiming: Vec::new(),
             is_claiming: false,
@@ -432,16 +442,18 @@ impl Dispatcher {
         if !self.is_ticking && self.bell != Bell::Trying && now >= self.tick_at {
             self.tick();
         }
+        // A page must fit into what may be in memory, however little that is.
+        let page_rows = PAGE_ROWS.min(self.options.max_buffered_messages / 4);
         while self.pages < PAGES_AT_ONCE {
             let room = self.options.max_buffered_messages.saturating_sub(
-                self.endpoints.buffered + self.unclaimed.len() + self.pages * PAGE_ROWS,
+                self.endpoints.buffered + self.unclaimed.len() + self.pages * page_rows,
             );
-            if room < PAGE_ROWS {
+            if room < page_rows {
                 break;
             }
             let endpoints = &self.endpoints;
             let wants = |lane: &OwnedLane| wanted_of_lag(endpoints, lane, now);
-            let Some(page) = self.lanes.start_page(PAGE_ROWS, wants) else { break };
+            let Some(page) = self.lanes.start_page(page_rows, wants) else { break };
             self.pages += 1;
             let log = Arc::clone(&self.log);
             self.send(async move {
@@ -510,6 +522,7 @@ impl Dispatcher {
     /// After a tick: soon again when there was something, sleeping when there was not.
     fn after_tick(&mut self, row_count: usize) {
         let now = Instant::now();
+        self.has_looked = row_count == 0;
         if row_count > 0 {
             self.tick_pause = if row_count >= MANY_ROWS { TICK_PAUSE } else { SHORT_TICK_PAUSE };
             self.ring_off();
@@ -959,6 +972,10 @@ impl Dispatcher {
             if !is_accepted || self.records_successes {
                 self.gathered.attempt(&delivery, self.clock.timestamp(started), &report);
             }
+            if report.outcome == Outcome::Gone && self.endpoints.retire(id) {
+                let lease = Arc::clone(&self.lease);
+                self.send(async move { Event::Retired(lease.disable_endpoint(id).await) });
+            }
             let error = || error_text(&report);
             match decide(&policy, delivery.retry_count, report.outcome, fastrand::f64()) {
                 Decision::Delivered => self.gathered.delivered(&delivery, now),
@@ -1071,13 +1088,12 @@ impl Dispatcher {
         if self.is_stopping {
             return;
         }
-        let fair = heartbeat.shard_count.div_ceil(heartbeat.live_count.max(1));
-        let held = heartbeat.owned.len();
-        if held < fair && heartbeat.takeable_count > 0 {
-            self.acquire((fair - held).min(heartbeat.takeable_count));
+        let (share, held) = (heartbeat.share, heartbeat.owned.len());
+        if held < share && heartbeat.takeable_count > 0 {
+            self.acquire((share - held).min(heartbeat.takeable_count));
         }
         let active = self.lanes.active_shards();
-        for shard in active.iter().rev().take(active.len().saturating_sub(fair)) {
+        for shard in active.iter().rev().take(active.len().saturating_sub(share)) {
             self.drain(*shard);
         }
     }
@@ -1297,7 +1313,8 @@ impl Dispatcher {
     /// When a tick found nothing and nothing else is to be read, senders shall ring from now on.
     fn arrange_sleep(&mut self) {
         let is_quiet = self.bell == Bell::Open
-            && self.tick_pause > SHORT_TICK_PAUSE
+            && self.has_looked
+            && !self.is_at_bell
             && self.doorbell.is_audible
             && !self.is_ticking
             && self.pages == 0
@@ -1308,14 +1325,20 @@ impl Dispatcher {
             return;
         }
         self.bell = Bell::Trying;
+        self.is_at_bell = true;
         // A try that fails is repeated after the next empty tick.
-        self.tick_pause = self.tick_pause.max(SHORT_TICK_PAUSE);
+        self.has_looked = false;
         let doorbell = Arc::clone(&self.doorbell);
         self.send(async move { Event::Doorbell(doorbell.lock(&shards).await) });
     }
 
     fn take_doorbell(&mut self, is_locked: bool) {
+        self.is_at_bell = false;
         if self.bell != Bell::Trying {
+            // Somebody rang meanwhile.
+            if is_locked {
+                self.unlock_doorbell();
+            }
             return;
         }
         let now = Instant::now();
@@ -1331,15 +1354,15 @@ impl Dispatcher {
     /// We are awake: senders need not ring.
     fn ring_off(&mut self) {
         if matches!(self.bell, Bell::Armed | Bell::Asleep) {
-            let doorbell = Arc::clone(&self.doorbell);
-            let report = self.report.clone();
-            self.tasks.spawn(async move {
-                if let Err(error) = doorbell.unlock().await {
-                    let _ = report.send(Event::Doorbell(Err(error)));
-                }
-            });
+            self.unlock_doorbell();
         }
         self.bell = Bell::Open;
+    }
+
+    fn unlock_doorbell(&mut self) {
+        self.is_at_bell = true;
+        let doorbell = Arc::clone(&self.doorbell);
+        self.send(async move { Event::Doorbell(doorbell.unlock().await.map(|()| false)) });
     }
 
     fn heed(&mut self, signal: Signal) {
@@ -1411,6 +1434,10 @@ impl Dispatcher {
                 self.is_loading_settings = false;
                 self.apply_settings(&rows?);
             }
+            Event::Retired(result) => {
+                result?;
+                self.endpoints_at = Instant::now();
+            }
             Event::Doorbell(is_locked) => self.take_doorbell(is_locked?),
             Event::Maintained(result) => {
                 self.is_maintaining = false;
@@ -1448,19 +1475,24 @@ impl Dispatcher {
 
     /// Whether a stop may end: everything has landed and is on record, or the grace is over.
     fn is_finished(&mut self) -> bool {
+        let now = Instant::now();
         let is_idle = self.endpoints.in_flight == 0 && self.pages == 0 && !self.is_ticking;
         let is_claimed = !self.is_claiming && !self.is_fetching_due && self.unclaimed.is_empty();
-        if is_idle && is_claimed {
+        if is_claimed {
             // What was being read when the stop began has come in since.
             for delivery in self.endpoints.take_queued(|_, _| true) {
                 self.return_unattempted(&delivery);
             }
-            let is_recorded = self.gathered.is_empty() && !self.is_flushing;
-            if is_recorded && self.in_hand.is_empty() && !self.is_acquiring && !self.is_releasing {
-                return true;
-            }
         }
-        self.grace_ends_at.is_some_and(|at| Instant::now() >= at + Duration::from_secs(5))
+        let is_recorded = is_claimed && self.gathered.is_empty() && !self.is_flushing;
+        let is_settled = self.in_hand.is_empty() && !self.is_acquiring && !self.is_releasing;
+        if is_idle && is_recorded && is_settled {
+            return true;
+        }
+        // What has landed is worth a little more time, what has not is left to a successor.
+        self.grace_ends_at.is_some_and(|at| {
+            now >= at && is_recorded || now >= at + RECORDING_GRACE
+        })
     }
 
     async fn say_goodbye(&mut self) -> End {

@@ -359,6 +359,19 @@ impl Endpoints {
         self.waiting.remove(&id);
     }
 
+    /// Takes an endpoint out of service, if it is one that wants that when it is gone. Whether it was
+    /// in service and is not any more.
+    pub fn retire(&mut self, id: EndpointId) -> bool {
+        let Some(endpoint) = self.by_id.get_mut(&id) else { return false };
+        let wants = endpoint.transport.as_ref().is_ok_and(|t| t.is_disabled_when_gone());
+        let is_retired = wants && endpoint.is_enabled;
+        if is_retired {
+            endpoint.is_enabled = false;
+            warn!(endpoint = %endpoint.name, "endpoint is gone and was disabled");
+        }
+        is_retired
+    }
+
     /// The policy in force for an endpoint now.
     pub fn policy(&self, id: EndpointId) -> Policy {
         let own = self.by_id.get(&id).map(|endpoint| &endpoint.own_policy);

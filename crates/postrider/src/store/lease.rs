@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use postrider_core::{
-    id::{Lane, MessageId, Shard, Target},
+    id::{EndpointId, Lane, MessageId, Shard, Target},
     reader::LaneState,
     snapshot::Xid,
 };
@@ -26,8 +26,8 @@ pub struct Heartbeat {
     /// `false`: the lease has run out, nothing is owned any more.
     pub is_alive: bool,
     pub lease: Duration,
-    pub live_count: usize,
-    pub shard_count: usize,
+    /// How many shards it should own, so that all dispatchers have equally many.
+    pub share: usize,
     /// Shards that nobody owns, or whose owner's lease has run out.
     pub takeable_count: usize,
     pub owned: Vec<Owned>,
@@ -130,8 +130,7 @@ impl Lease {
         Ok(Heartbeat {
             is_alive: row.get("is_alive"),
             lease: Duration::from_millis(row.get::<_, i64>("lease_ms").unsigned_abs()),
-            live_count: count("live_count"),
-            shard_count: count("shard_count"),
+            share: count("share"),
             takeable_count: count("takeable_count"),
             owned: shards
                 .into_iter()
@@ -268,7 +267,14 @@ impl Lease {
         self.answer(include_str!("../../../../sql/queries/rotate_slots.sql"), "rotate").await
     }
 
-    /// Gives up what waits for endpoints that are gone.
+    /// Disables an endpoint that says that it is gone.
+    pub async fn disable_endpoint(&self, id: EndpointId) -> Result<(), StoreError> {
+        let sql = include_str!("../../../../sql/queries/disable_gone_endpoint.sql");
+        self.client.execute(sql, &[&id.0]).await.map_err(StoreError::to("disable an endpoint"))?;
+        Ok(())
+    }
+
+    /// Gives up what waits for endpoints that were dropped.
     pub async fn bury_orphans(&self) -> Result<i32, StoreError> {
         let sql = include_str!("../../../../sql/queries/bury_orphans.sql");
         self.answer(sql, "give up deliveries to dropped endpoints").await

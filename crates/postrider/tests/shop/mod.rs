@@ -83,6 +83,18 @@ impl Shop {
         let is_stable = |line: &&str| !line.starts_with("\\");
         run.stdout.lines().filter(is_stable).collect::<Vec<_>>().join("\n")
     }
+
+    /// `pg_dump` with data, and before it the roles that the dump grants to.
+    pub fn dump_all(&self, database: &str) -> String {
+        let mut roles = Command::new(self.postgres.bin_dir().join("pg_dumpall"));
+        roles.args(["--roles-only", "-d", &self.postgres.url_for(database)]);
+        let roles = finish(roles, "").succeed().stdout;
+        let is_new = |line: &&str| !line.ends_with("ROLE postgres;");
+        let roles: Vec<&str> = roles.lines().filter(is_new).collect();
+        let mut dump = Command::new(self.postgres.bin_dir().join("pg_dump"));
+        dump.args(["-d", &self.postgres.url_for(database)]);
+        format!("{}\n{}", roles.join("\n"), finish(dump, "").succeed().stdout)
+    }
 }
 
 /// Runs the program on a database.
