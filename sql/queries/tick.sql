@@ -3,7 +3,8 @@
 --   $3 xid8[]: in progress at the last tick               $4 bigint: at most so many rows
 --   $5 integer: payloads up to so many stored bytes come along, larger ones are fetched later
 -- The first row is the tick itself: the snapshot of this very statement, and the reasons to refuse
--- it. All branches see the same snapshot. Index: message_xid_id.
+-- it. All branches see the same snapshot. The cast of the lane keeps a plan that was made while a
+-- partition was empty from using message_lane_id, which would read all of it. Index: message_xid_id.
 select
     pg_current_snapshot() as snapshot,
     pg_is_in_recovery() as is_standby,
@@ -30,14 +31,14 @@ union all
             m.payload
         from postrider.message m
         where m.xid >= $1
-        and m.lane = any ($2)
+        and m.lane::integer = any ($2::smallint[])
         union all
         select
             m.id, m.xid, m.created_at, m.expires_at, m.correlation_id, m.targets, m.headers,
             m.payload
         from postrider.message m
         where m.xid = any ($3)
-        and m.lane = any ($2)
+        and m.lane::integer = any ($2::smallint[])
     ) r
     limit $4
 );

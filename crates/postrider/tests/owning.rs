@@ -303,8 +303,7 @@ async fn serve_refuses_a_database_that_it_does_not_fit() {
     shop.run(&["migrate"]).succeed();
     shop.execute("update postrider.installation set fingerprint = 'another'").await;
     shop.run(&["serve"]).fail(3, "postrider migrate");
-    shop.execute("update postrider.migration set version = 9999")
-        .await;
+    shop.execute("update postrider.migration set version = 9999").await;
     shop.run(&["serve"]).fail(3, "9999");
     shop.run(&["serve", "--database-url", "postgres://127.0.0.1:1/shop"])
         .fail(3, "could not connect");
@@ -342,7 +341,7 @@ async fn a_message_that_kills_its_dispatcher_ends_alone() {
     shop.endpoint("hooks", json!({ "url": receiver.url() }), policy).await;
     shop.execute(
         "select postrider.send_batch('hooks', array_agg(jsonb_build_object('n', n)
-            || case when n = 30 then '{\"kind\": \"poison\"}' else '{}' end))
+            || case when n = 30 then '{\"kind\": \"poison\"}' else '{}' end::jsonb))
         from generate_series(1, 61) n",
     )
     .await;

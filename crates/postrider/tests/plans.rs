@@ -180,7 +180,7 @@ fn walk(plan: &Value, kinds: &mut BTreeSet<String>, reads: &mut Vec<(String, Str
     let text = |field: &str| plan[field].as_str().unwrap_or_default().to_owned();
     kinds.insert(text("Node Type"));
     let table = text("Relation Name");
-    if TABLES.iter().any(|name| table.starts_with(name)) {
+    if TABLES.iter().any(|name| table.starts_with(name)) && !table.ends_with("_sequence") {
         reads.push((text("Node Type"), table, text("Index Name")));
     }
     for child in plan["Plans"].as_array().into_iter().flatten() {
@@ -209,7 +209,11 @@ async fn check_plan(client: &Client, case: &Case) -> Vec<String> {
             wrong.push(format!("{}: {kind} on {table}", case.name));
             continue;
         }
-        used.insert(parents(client, index).await);
+        // In a partition without rows one index is as good as the other.
+        let has_rows = format!("select exists (select from postrider.{table})");
+        if client.query_one(&has_rows, &[]).await.unwrap().get(0) {
+            used.insert(parents(client, index).await);
+        }
     }
     let named: BTreeSet<String> = case.indexes.iter().map(|index| (*index).to_owned()).collect();
     if used != named {
@@ -233,22 +237,24 @@ async fn check_plan(client: &Client, case: &Case) -> Vec<String> {
 #[tokio::test(flavor = "multi_thread")]
 async fn queries_in_a_loop_use_their_index() {
     let shop = Shop::open_migrated().await;
-    // As a dispatcher that started on the empty log.
+    // As a dispatcher that started on the empty log, where a plan is made by chance.
     let client = shop.client().await;
     let session = include_str!("../../../sql/queries/dispatcher_session.sql");
     client.batch_execute(session).await.unwrap();
-    let mut wrong = Vec::new();
     for case in CASES {
-        wrong.extend(check_plan(&client, case).await.iter().map(|text| format!("empty: {text}")));
+        explain(&client, case, "").await;
     }
     shop.psql("shop", &[], FILL).succeed();
+    // As it does once a minute.
+    client.batch_execute(include_str!("../../../sql/queries/discard_plans.sql")).await.unwrap();
+    let mut wrong = Vec::new();
     for case in CASES {
         wrong.extend(check_plan(&client, case).await);
     }
-    assert!(wrong.is_empty(), "{wrong:#?}");
-
     let idle = explain(&client, &CASES[0], "analyze, buffers,").await;
-    let touched = ["Shared Hit Blocks", "Shared Read Blocks"].map(|name| idle[name].as_u64().unwrap());
+    let touched =
+        ["Shared Hit Blocks", "Shared Read Blocks"].map(|name| idle[name].as_u64().unwrap());
     println!("an idle tick touches {touched:?} buffers");
     assert!(touched.iter().sum::<u64>() < 100, "{touched:?}: {idle:#}");
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }

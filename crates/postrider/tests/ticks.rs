@@ -12,10 +12,7 @@ use std::{
 };
 
 use postrider::store::{StoreError, log::Log};
-use postrider_core::{
-    id::Lane,
-    snapshot::Snapshot,
-};
+use postrider_core::{id::Lane, snapshot::Snapshot};
 use shop::Shop;
 use tokio_postgres::Client;
 use xtask::{
@@ -287,10 +284,9 @@ async fn a_standby_is_refused() {
     let url = standby.url_for("shop");
     let options = DispatcherOptions::serve(env!("CARGO_BIN_EXE_postrider"), &url);
     let dispatcher = Dispatcher::start(&options).unwrap();
-    let status = dispatcher.wait(TIMEOUT).await.unwrap();
-    let lines = dispatcher.log_lines().join("\n");
-    assert_eq!(status.code(), Some(3), "{lines}");
-    assert!(lines.contains("the database is a standby; a dispatcher needs the primary"), "{lines}");
+    let text = "the database is a standby; a dispatcher needs the primary";
+    dispatcher.wait_for_log(text, TIMEOUT).await.unwrap();
+    assert_eq!(dispatcher.wait(TIMEOUT).await.unwrap().code(), Some(3));
 }
 
 /// All doorbell locks are taken: the dispatcher sleeps, or does so after one more look.

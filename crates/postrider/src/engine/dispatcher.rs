@@ -68,6 +68,8 @@ const LAG_PATIENCE: Duration = Duration::from_secs(60);
 const CHECKPOINT_INTERVAL: Duration = Duration::from_millis(500);
 /// From this many losses in a row on, deliveries are attempted one at a time.
 const SUSPECT_AFTER: u32 = 2;
+/// So many of them are kept at hand.
+const SUSPECTS_AT_HAND: usize = 1_000;
 /// Payloads that do not come along are in memory only while they are sent: up to so many KiB.
 const FETCHED_KIB: usize = 64 * 1024;
 /// A tick after many rows waits, so that the next has many, too; after few it comes at once.
@@ -76,6 +78,8 @@ const SHORT_TICK_PAUSE: Duration = Duration::from_millis(1);
 const MANY_ROWS: usize = 16;
 /// How long recording may take when the grace of a stop is over.
 const RECORDING_GRACE: Duration = Duration::from_secs(5);
+/// How often memory is looked at.
+const MAKE_ROOM_INTERVAL: Duration = Duration::from_millis(100);
 /// What an attempt may take at most, whatever its transport's timeouts are.
 const LONGEST_ATTEMPT: Duration = Duration::from_secs(900);
 
@@ -150,6 +154,7 @@ pub struct Dispatcher {
     gathered: Gathered,
     is_flushing: bool,
 
+    make_room_at: Instant,
     tick_at: Instant,
     tick_pause: Duration,
     is_ticking: bool,
@@ -176,6 +181,8 @@ pub struct Dispatcher {
     deferrals: u64,
     refresh_deferred_at: Instant,
     is_refreshing_deferred: bool,
+    /// Waiting deliveries whose dispatcher died more than once, and whether one is being attempted.
+    suspects: Vec<Delivery>,
     has_suspect: bool,
 
     /// For targets that are not known (yet), and those among them that were there when the endpoints
@@ -247,6 +254,7 @@ impl Dispatcher {
             endpoints,
             gathered: Gathered::default(),
             is_flushing: false,
+            make_room_at: now,
             tick_at: now,
             tick_pause: SHORT_TICK_PAUSE,
             is_ticking: false,
@@ -265,6 +273,7 @@ impl Dispatcher {
             deferrals: 0,
             refresh_deferred_at: now,
             is_refreshing_deferred: false,
+            suspects: Vec::new(),
             has_suspect: false,
             orphans: Vec::new(),
             orphans_asked: Vec::new(),
@@ -388,6 +397,7 @@ impl Dispatcher {
         let now = Instant::now();
         self.endpoints.end_pauses(now);
         if !self.is_stopping {
+            self.make_room(now);
             self.empty_held(now);
         }
         self.attempt(now);
@@ -397,6 +407,7 @@ impl Dispatcher {
         self.release_drained();
         if !self.is_stopping {
             self.read(now);
+            self.try_suspect(now);
             self.fetch_due(now);
             self.refresh(now);
             self.arrange_sleep();
@@ -439,16 +450,20 @@ impl Dispatcher {
     // Reading -----------------------------------------------------------------------------------
 
     fn read(&mut self, now: Instant) {
+        let endpoints = &self.endpoints;
+        if self.bell == Bell::Asleep && self.lanes.can_merge(|reader| has_room(endpoints, reader)) {
+            self.ring_off();
+            self.tick_at = now;
+        }
         if !self.is_ticking && self.bell != Bell::Trying && now >= self.tick_at {
             self.tick();
         }
         // A page must fit into what may be in memory, however little that is.
         let page_rows = PAGE_ROWS.min(self.options.max_buffered_messages / 4);
         while self.pages < PAGES_AT_ONCE {
-            let room = self.options.max_buffered_messages.saturating_sub(
-                self.endpoints.buffered + self.unclaimed.len() + self.pages * page_rows,
-            );
-            if room < page_rows {
+            // What has no room stays in the log or is set aside, so a page needs memory for a moment
+            // only: full queues of some never keep us from reading on for others.
+            if self.unclaimed.len() + self.pages * page_rows > 2 * page_rows {
                 break;
             }
             let endpoints = &self.endpoints;
@@ -465,9 +480,7 @@ impl Dispatcher {
 
     fn tick(&mut self) {
         let endpoints = &self.endpoints;
-        let is_free =
-            |reader: &LaneReader| reader.skipped().all(|target| endpoints.is_hungry(target));
-        let groups = self.lanes.start_tick(is_free);
+        let groups = self.lanes.start_tick(|reader| has_room(endpoints, reader));
         if groups.is_empty() {
             self.tick_at = Instant::now() + TICK_PAUSE;
             return;
@@ -654,6 +667,19 @@ impl Dispatcher {
         }
     }
 
+    /// Sets aside what is queued for endpoints that do not answer, when memory is short: others need
+    /// the places.
+    fn make_room(&mut self, now: Instant) {
+        if now < self.make_room_at {
+            return;
+        }
+        self.make_room_at = now + MAKE_ROOM_INTERVAL;
+        for delivery in self.endpoints.take_stalled(now) {
+            self.return_unattempted(&delivery);
+            self.endpoints.note_deferred(delivery.endpoint, self.clock.timestamp(now));
+        }
+    }
+
     /// The delivery waits in the database until its endpoint has room.
     fn set_aside(&mut self, delivery: &Delivery) {
         let now = Instant::now();
@@ -772,6 +798,7 @@ impl Dispatcher {
         let mut counts: HashMap<EndpointId, usize> = HashMap::new();
         let mut fresh = Vec::new();
         let mut suspects: Vec<DueDelivery> = Vec::new();
+        let mut is_complete = true;
         let put_down = std::mem::take(&mut self.put_down);
         for row in answer.rows {
             *counts.entry(row.endpoint).or_default() += 1;
@@ -785,15 +812,20 @@ impl Dispatcher {
                 fresh.push(row);
             }
         }
-        let has_more_suspects = suspects.len() > 1 || self.has_suspect && !suspects.is_empty();
-        if !self.has_suspect && let Some(row) = suspects.into_iter().min_by_key(|row| row.recovery_count) {
-            self.has_suspect = true;
-            fresh.push(row);
+        for row in suspects {
+            let Some(epoch) = self.lanes.epoch(row.id.lane().shard()) else { continue };
+            if self.suspects.len() < SUSPECTS_AT_HAND {
+                let suspect = Delivery::due(row, epoch);
+                self.hold(&suspect);
+                self.suspects.push(suspect);
+            } else {
+                is_complete = false;
+            }
         }
         let next: HashMap<EndpointId, Timestamp> = answer.next.into_iter().collect();
         for (endpoint, most) in wanted {
             let is_exhausted = counts.get(&endpoint).copied().unwrap_or(0) < most;
-            if is_exhausted && is_current && !has_more_suspects {
+            if is_exhausted && is_current && is_complete {
                 self.endpoints.forget_deferred(endpoint);
                 if let Some(at) = next.get(&endpoint) {
                     self.endpoints.note_deferred(endpoint, *at);
@@ -804,30 +836,64 @@ impl Dispatcher {
         for row in fresh {
             let Some(epoch) = self.lanes.epoch(row.id.lane().shard()) else { continue };
             let delivery = Delivery::due(row, epoch);
-            let key = (delivery.message.id, delivery.target);
-            let max_retries = self.endpoints.policy(delivery.endpoint).max_retries;
-            if delivery.retry_count > max_retries {
-                let error = "[PERMANENT] Recovered from stale processing state";
-                self.in_hand.insert(key);
-                self.clear_suspect(&delivery);
-                self.gathered.dead(&delivery, Cause::Stale, Some(error.to_owned()), now);
-            } else if self.endpoints.room(delivery.endpoint) > 0 {
-                self.in_hand.insert(key);
-                self.endpoints.reserve(delivery.endpoint);
-                if let Some(endpoint) = self.endpoints.get_mut(delivery.endpoint) {
-                    endpoint.deferred_in_hand += 1;
-                }
-                claimed.push(delivery);
-            } else {
-                self.clear_suspect(&delivery);
-                self.endpoints.note_deferred(delivery.endpoint, self.clock.timestamp(now));
-            }
+            self.hold(&delivery);
+            claimed.extend(self.take_in_hand(delivery, now));
         }
         if claimed.is_empty() {
             // All is in hand or waits for its turn: asking again at once would not help.
             self.due_at = self.due_at.max(now + IDLE_FETCH_PAUSE);
         }
         self.claim_due(claimed);
+    }
+
+    /// Decides about a waiting delivery that is in hand: returned when it is to be claimed.
+    fn take_in_hand(&mut self, delivery: Delivery, now: Instant) -> Option<Delivery> {
+        let max_retries = self.endpoints.policy(delivery.endpoint).max_retries;
+        if delivery.retry_count > max_retries {
+            let error = "[PERMANENT] Recovered from stale processing state";
+            self.gathered.dead(&delivery, Cause::Stale, Some(error.to_owned()), now);
+            return None;
+        }
+        if self.endpoints.room(delivery.endpoint) == 0 {
+            self.put_back(&delivery);
+            self.endpoints.note_deferred(delivery.endpoint, self.clock.timestamp(now));
+            return None;
+        }
+        self.endpoints.reserve(delivery.endpoint);
+        Some(delivery)
+    }
+
+    /// A waiting delivery is in hand from now on: it is not fetched again.
+    fn hold(&mut self, delivery: &Delivery) {
+        if self.in_hand.insert((delivery.message.id, delivery.target))
+            && let Some(endpoint) = self.endpoints.get_mut(delivery.endpoint)
+        {
+            endpoint.deferred_in_hand += 1;
+        }
+    }
+
+    /// Attempts deliveries that were in the hands of a dispatcher whenever it died one at a time, the
+    /// least suspicious first: if one of them is to blame, the others get away.
+    fn try_suspect(&mut self, now: Instant) {
+        while !self.has_suspect {
+            let least = (0..self.suspects.len()).min_by_key(|i| self.suspects[*i].recovery_count);
+            let Some(least) = least else { return };
+            let delivery = self.suspects.swap_remove(least);
+            if let Some(delivery) = self.take_in_hand(delivery, now) {
+                self.has_suspect = true;
+                self.claim_due(vec![delivery]);
+            }
+        }
+    }
+
+    /// Suspects that have not been claimed are not ours to attempt any more.
+    fn drop_suspects(&mut self, is_dropped: impl Fn(&Delivery) -> bool) {
+        let (dropped, kept): (Vec<Delivery>, Vec<Delivery>) =
+            std::mem::take(&mut self.suspects).into_iter().partition(is_dropped);
+        self.suspects = kept;
+        for delivery in &dropped {
+            self.put_back(delivery);
+        }
     }
 
     fn claim_due(&mut self, claimed: Vec<Delivery>) {
@@ -866,9 +932,13 @@ impl Dispatcher {
         }
     }
 
-    /// A waiting delivery is no longer in hand.
+    /// A waiting delivery is no longer in hand, and if it was a suspect, the next may be tried.
     fn let_go(&mut self, delivery: &Delivery) {
         self.clear_suspect(delivery);
+        self.put_back(delivery);
+    }
+
+    fn put_back(&mut self, delivery: &Delivery) {
         if self.in_hand.remove(&(delivery.message.id, delivery.target))
             && let Some(endpoint) = self.endpoints.get_mut(delivery.endpoint)
         {
@@ -1129,6 +1199,7 @@ impl Dispatcher {
     /// Stops reading a shard and gives back what is queued of it.
     fn drain(&mut self, shard: Shard) {
         self.lanes.drain(shard);
+        self.drop_suspects(|delivery| delivery.message.id.lane().shard() == shard);
         let queued = self
             .endpoints
             .take_queued(|_, delivery| delivery.message.id.lane().shard() == shard);
@@ -1190,6 +1261,7 @@ impl Dispatcher {
         warn!(shards = ?lost.iter().map(|shard| shard.0).collect::<Vec<_>>(), "shards lost");
         self.lanes.remove(lost);
         self.gathered.forget(lost);
+        self.drop_suspects(|delivery| lost.contains(&delivery.message.id.lane().shard()));
         let is_lost = |delivery: &Delivery| lost.contains(&delivery.message.id.lane().shard());
         let dropped = self.endpoints.take_queued(|_, delivery| is_lost(delivery));
         for delivery in &dropped {
@@ -1235,8 +1307,11 @@ impl Dispatcher {
             self.is_maintaining = true;
             self.maintenance_at = now + MAINTENANCE;
             let lease = Arc::clone(&self.lease);
+            let (log, ledger) = (Arc::clone(&self.log), Arc::clone(&self.ledger));
             self.send(async move {
                 let result = async {
+                    log.discard_plans().await?;
+                    ledger.discard_plans().await?;
                     lease.bury_orphans().await?;
                     lease.rotate_slots().await?;
                     lease.maintain_partitions().await
@@ -1317,9 +1392,7 @@ impl Dispatcher {
             && !self.is_at_bell
             && self.doorbell.is_audible
             && !self.is_ticking
-            && self.pages == 0
-            && !self.lanes.is_walking()
-            && !self.lanes.has_lag();
+            && !self.lanes.is_walking();
         let shards = self.lanes.shards();
         if !is_quiet || shards.is_empty() {
             return;
@@ -1458,6 +1531,7 @@ impl Dispatcher {
     fn stop(&mut self) {
         info!(in_flight = self.endpoints.in_flight, "stopping");
         self.is_stopping = true;
+        self.drop_suspects(|_| true);
         self.grace_ends_at = Some(Instant::now() + self.options.shutdown_grace);
         for delivery in self.endpoints.take_queued(|_, _| true) {
             self.return_unattempted(&delivery);
@@ -1523,6 +1597,11 @@ impl Dispatcher {
         }
         Tenure { id: self.lease.id(), spared: Arc::new(spared) }
     }
+}
+
+/// Whether all that a lane has skipped could be taken in now.
+fn has_room(endpoints: &Endpoints, reader: &LaneReader) -> bool {
+    reader.skipped().all(|target| endpoints.is_hungry(target))
 }
 
 /// How many messages that were skipped could be taken now; some, when they have waited too long.

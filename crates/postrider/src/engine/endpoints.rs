@@ -4,6 +4,7 @@
 use std::{
     collections::{HashMap, HashSet, VecDeque},
     sync::Arc,
+    time::Duration,
 };
 
 use postrider_core::{
@@ -23,6 +24,10 @@ use crate::{
 /// What waits in memory for an endpoint is at most so many times what may be in flight to it.
 const QUEUE_FACTOR: usize = 4;
 const SMALLEST_QUEUE: usize = 256;
+/// An endpoint with something in flight and no answer for so long is stalled: until it answers, it
+/// gets a small share of what is in flight, and hardly anything in memory.
+const STALLED_AFTER: Duration = Duration::from_millis(500);
+const STALLED_SHARE: usize = 16;
 /// So many failures in a row are worth a line in the log.
 const FAILING_AFTER: u32 = 10;
 
@@ -46,6 +51,8 @@ pub struct Endpoint {
     /// Asked to be left alone until then.
     paused_until: Option<Instant>,
     failures_in_a_row: u32,
+    /// When something was last answered, or first sent after a rest.
+    answered_at: Instant,
 }
 
 /// All of them, and what they share.
@@ -155,6 +162,7 @@ impl Endpoints {
             deferred_in_hand: 0,
             paused_until: None,
             failures_in_a_row: 0,
+            answered_at: Instant::now(),
         };
         self.by_target.insert(row.target, row.id);
         match self.by_id.get_mut(&row.id) {
@@ -178,7 +186,10 @@ impl Endpoints {
         if !endpoint.is_enabled || endpoint.is_paused() {
             return 0;
         }
-        let limit = (endpoint.concurrency() * QUEUE_FACTOR).max(SMALLEST_QUEUE);
+        let limit = match endpoint.is_stalled(Instant::now()) {
+            true => 1,
+            false => (endpoint.concurrency() * QUEUE_FACTOR).max(SMALLEST_QUEUE),
+        };
         free_places(self.max_buffered, self.buffered, endpoint.buffered(), limit)
     }
 
@@ -232,17 +243,21 @@ impl Endpoints {
                 continue;
             }
             let batch_limit = endpoint.transport.as_ref().map_or(64, |t| t.batch_limit());
-            let places = free_places(
-                self.max_in_flight,
-                self.in_flight,
-                endpoint.in_flight,
-                endpoint.concurrency(),
-            );
+            let now = Instant::now();
+            let limit = match endpoint.is_stalled(now) {
+                true => endpoint.concurrency().div_ceil(STALLED_SHARE),
+                false => endpoint.concurrency(),
+            };
+            let places =
+                free_places(self.max_in_flight, self.in_flight, endpoint.in_flight, limit);
             let count = places.min(batch_limit).min(endpoint.queue.len());
             if count == 0 {
                 continue;
             }
             let deliveries: Vec<Delivery> = endpoint.queue.drain(..count).collect();
+            if endpoint.in_flight == 0 {
+                endpoint.answered_at = now;
+            }
             endpoint.in_flight += count;
             let transport = endpoint.transport.clone();
             let has_more = !endpoint.queue.is_empty();
@@ -260,6 +275,7 @@ impl Endpoints {
     pub fn landed(&mut self, id: EndpointId, count: usize) {
         if let Some(endpoint) = self.by_id.get_mut(&id) {
             endpoint.in_flight -= count;
+            endpoint.answered_at = Instant::now();
             self.in_flight -= count;
             self.wake(id);
         }
@@ -306,6 +322,14 @@ impl Endpoints {
     /// How many endpoints have waiting deliveries.
     pub fn waiting_count(&self) -> usize {
         self.waiting.len()
+    }
+
+    /// When memory is more than half full: what stalled endpoints have queued.
+    pub fn take_stalled(&mut self, now: Instant) -> Vec<Delivery> {
+        if self.buffered * 2 < self.max_buffered {
+            return Vec::new();
+        }
+        self.take_queued(|endpoint, _| endpoint.is_stalled(now))
     }
 
     /// Endpoints whose waiting deliveries are due and that have room for some, with how many rows to
@@ -399,6 +423,10 @@ impl Endpoints {
 impl Endpoint {
     pub fn is_enabled(&self) -> bool {
         self.is_enabled
+    }
+
+    fn is_stalled(&self, now: Instant) -> bool {
+        self.in_flight > 0 && now >= self.answered_at + STALLED_AFTER
     }
 
     fn is_paused(&self) -> bool {

@@ -42,6 +42,13 @@ pub struct TickGroup {
     pub is_merging: bool,
 }
 
+impl OwnedLane {
+    /// Whether its lag has come so far that a tick can take in the rest.
+    fn wants_merge(&self) -> bool {
+        self.reader.has_lag() && self.held.is_empty() && !self.reader.is_walking(Which::Lag)
+    }
+}
+
 impl Lanes {
     pub fn add(&mut self, owned: Owned, states: BTreeMap<Lane, LaneState>, now: Instant) {
         self.owned.insert(owned.shard, owned.epoch);
@@ -122,10 +129,7 @@ impl Lanes {
             if owned.is_busy || draining.contains(&lane.shard()) {
                 continue;
             }
-            let is_merging = owned.reader.has_lag()
-                && owned.held.is_empty()
-                && !owned.reader.is_walking(Which::Lag)
-                && has_room(&owned.reader);
+            let is_merging = owned.wants_merge() && has_room(&owned.reader);
             let Some(base) = owned.reader.tick_base(is_merging) else { continue };
             let group =
                 groups.iter_mut().find(|g| g.base == *base && g.is_merging == is_merging);
@@ -202,8 +206,10 @@ impl Lanes {
         self.lanes.values().any(|owned| owned.reader.is_walking(Which::Tail))
     }
 
-    /// Whether something was skipped and waits in the log.
-    pub fn has_lag(&self) -> bool {
-        self.lanes.values().any(|owned| owned.reader.has_lag())
+    /// Whether a tick would bring back something that was skipped.
+    pub fn can_merge(&self, has_room: impl Fn(&LaneReader) -> bool) -> bool {
+        self.lanes.values().any(|owned| {
+            !owned.is_busy && owned.wants_merge() && has_room(&owned.reader)
+        })
     }
 }

@@ -318,9 +318,13 @@ pub async fn may_prepare(client: &Client) -> Result<bool, StoreError> {
 
 /// Brings such a log into this cluster's transaction ids; how many unfinished messages it holds.
 pub async fn rebase(client: &Client) -> Result<Option<i64>, StoreError> {
+    let begin = include_str!("../../../../sql/queries/begin_rebase.sql");
     let sql = include_str!("../../../../sql/queries/rebase_log.sql");
-    let action = "re-base the log";
-    let row = client.query_one(sql, &[]).await.map_err(StoreError::to(action))?;
+    let failed = StoreError::to("re-base the log");
+    client.batch_execute(begin).await.map_err(&failed)?;
+    // After an error the connection is given up, and the transaction with it.
+    let row = client.query_one(sql, &[]).await.map_err(&failed)?;
+    client.batch_execute(include_str!("../../../../sql/queries/commit.sql")).await.map_err(&failed)?;
     Ok(row.get("answer"))
 }
 

@@ -107,6 +107,11 @@ impl Ledger {
         Ok(Ledger { id, client, flush })
     }
 
+    /// Forgets the plans of the flush; the next one makes new ones.
+    pub async fn discard_plans(&self) -> Result<(), StoreError> {
+        super::log::discard_plans(&self.client).await
+    }
+
     /// Records everything in one transaction, or, when a shard is lost, nothing: the lost shards are
     /// returned.
     pub async fn flush(&self, owned: &[Owned], results: &Results) -> Result<Vec<Shard>, StoreError> {

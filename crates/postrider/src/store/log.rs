@@ -381,6 +381,11 @@ impl Log {
         Ok(ids.into_iter().filter(|id| !finished.contains(&id.sequence_number())).collect())
     }
 
+    /// Forgets the plans of all queries; the next run of each makes a new one.
+    pub async fn discard_plans(&self) -> Result<(), StoreError> {
+        discard_plans(&self.client).await
+    }
+
     /// Every endpoint's version.
     pub async fn endpoint_versions(&self) -> Result<Vec<(EndpointId, i64)>, StoreError> {
         let rows = self
@@ -421,6 +426,14 @@ impl Log {
             .map_err(StoreError::to("read the settings"))?;
         Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
     }
+}
+
+/// Forgets the plans of a connection, those inside of functions included.
+pub(super) async fn discard_plans(client: &Client) -> Result<(), StoreError> {
+    client
+        .batch_execute(include_str!("../../../../sql/queries/discard_plans.sql"))
+        .await
+        .map_err(StoreError::to("discard plans"))
 }
 
 /// Columns from `at` on: id, xid, created_at, expires_at, correlation_id, targets, headers, payload,

@@ -1,0 +1,49 @@
+//! Many endpoints that hang at once, and one that does not.
+
+mod shop;
+
+use std::{
+    collections::HashMap,
+    time::{Duration, Instant},
+};
+
+use serde_json::json;
+use shop::{Shop, serving::LONG};
+use xtask::receiver::{Behaviour, Receiver};
+
+const DEAD: usize = 60;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sixty_hanging_endpoints_delay_no_other() {
+    let shop = Shop::open_to_receivers().await;
+    let (good, bad) =
+        (Receiver::start(Behaviour::Status(200)).unwrap(), Receiver::start(Behaviour::Hang).unwrap());
+    shop.endpoint("good", json!({ "url": good.url() }), json!({})).await;
+    for number in 0..DEAD {
+        shop.endpoint(&format!("bad-{number}"), json!({ "url": bad.url() }), json!({})).await;
+    }
+    let dispatcher = shop.serve().await;
+    for number in 0..DEAD {
+        shop.send_many(&format!("bad-{number}"), 1000).await;
+    }
+    bad.wait_for(900, LONG).await.unwrap();
+    let client = shop.client().await;
+    let mut committed_at = HashMap::new();
+    let mut pace = tokio::time::interval(Duration::from_millis(100));
+    for _ in 0..300 {
+        pace.tick().await;
+        let id: i64 =
+            client.query_one("select postrider.send('good', '{}')", &[]).await.unwrap().get(0);
+        committed_at.insert(id, Instant::now());
+    }
+    let finished = good.wait_for_accepted(300, LONG).await;
+    let mut waits: Vec<Duration> = good
+        .requests()
+        .iter()
+        .map(|r| r.at.saturating_duration_since(committed_at[&r.id.unwrap().0]))
+        .collect();
+    waits.sort();
+    println!("{finished:?} of {}: median {:?} p90 {:?} max {:?}, bad peak {}", waits.len(), waits[waits.len()/2], waits[waits.len()*9/10], waits.last(), bad.in_flight_peak());
+    println!("{:#?}", dispatcher.log_lines().iter().take(10).collect::<Vec<_>>());
+    assert!(waits[waits.len() * 99 / 100] < Duration::from_secs(1), "{waits:?}");
+}
