@@ -782,8 +782,9 @@ impl Dispatcher {
         self.send(async move {
             let endpoints: Vec<EndpointId> = wanted.iter().map(|(id, _)| *id).collect();
             let answer = async {
-                let rows = log.deferred_due(&wanted, &shards).await?;
+                // In this order: what becomes due in between is in both answers, not in none.
                 let next = log.deferred_after(&endpoints, &shards).await?;
+                let rows = log.deferred_due(&wanted, &shards).await?;
                 Ok(DueAnswer { rows, next })
             };
             let answer = answer.await;
