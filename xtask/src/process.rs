@@ -355,7 +355,6 @@ pub fn cargo() -> Command {
     command
 }
 
-
 /// The folder of the workspace that this crate was built in.
 pub fn workspace() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crate lies in the workspace")

@@ -35,7 +35,9 @@ pub async fn write_or_check(check: bool) -> Result<()> {
     if golden == current {
         return Ok(());
     }
-    let version = |text: &str| text.strip_prefix(HEADING).and_then(|rest| rest.lines().next().map(str::to_owned));
+    let version = |text: &str| {
+        text.strip_prefix(HEADING).and_then(|rest| rest.lines().next().map(str::to_owned))
+    };
     if version(&golden) != version(&current) {
         eprintln!(
             "NOT COMPARED: {PATH} was dumped by PostgreSQL {}, here is {}, and versions dump differently",

@@ -26,9 +26,9 @@ pub fn encode(ids: &[MessageId]) -> Vec<(i64, Vec<u8>)> {
 
 /// The sequence numbers in one row of `postrider.done`.
 pub fn decode(bucket: i64, offsets: &[u8]) -> impl Iterator<Item = i64> + '_ {
-    offsets
-        .chunks_exact(2)
-        .map(move |pair| (bucket << BUCKET_BITS) | i64::from(u16::from_be_bytes([pair[0], pair[1]])))
+    offsets.chunks_exact(2).map(move |pair| {
+        (bucket << BUCKET_BITS) | i64::from(u16::from_be_bytes([pair[0], pair[1]]))
+    })
 }
 
 #[cfg(test)]

@@ -56,9 +56,6 @@ impl Position {
     /// Whether a committed message lies before this position.
     pub fn is_behind(&self, xid: Xid, id: MessageId) -> bool {
         self.base.sees(xid)
-            || self
-                .window
-                .as_ref()
-                .is_some_and(|window| id.0 <= window.id && window.top.sees(xid))
+            || self.window.as_ref().is_some_and(|window| id.0 <= window.id && window.top.sees(xid))
     }
 }

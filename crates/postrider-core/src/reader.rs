@@ -383,7 +383,8 @@ impl LaneReader {
     }
 
     fn advance(&mut self, which: Which, reached: i64, is_full: bool) {
-        let widened = |span: i64| if is_full { NARROWEST_SPAN } else { (span * 2).min(WIDEST_SPAN) };
+        let widened =
+            |span: i64| if is_full { NARROWEST_SPAN } else { (span * 2).min(WIDEST_SPAN) };
         match which {
             Which::Tail => {
                 self.tail_span = widened(self.tail_span);

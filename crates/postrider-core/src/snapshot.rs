@@ -60,8 +60,7 @@ impl Snapshot {
 
     /// Whether the snapshot sees what this transaction wrote, provided that it committed.
     pub fn sees(&self, xid: Xid) -> bool {
-        xid < self.0.xmin
-            || (xid < self.0.xmax && self.0.in_progress.binary_search(&xid).is_err())
+        xid < self.0.xmin || (xid < self.0.xmax && self.0.in_progress.binary_search(&xid).is_err())
     }
 }
 

@@ -264,9 +264,9 @@ fn read_file(path: &Path) -> Result<Written, ConfigError> {
     })?;
     let source = config::File::from_str(&text, config::FileFormat::Toml);
     let written = config::Config::builder().add_source(source).build()?;
-    written.try_deserialize().map_err(|error| {
-        ConfigError::Malformed(format!("{}: {error}", path.display()))
-    })
+    written
+        .try_deserialize()
+        .map_err(|error| ConfigError::Malformed(format!("{}: {error}", path.display())))
 }
 
 /// `DATABASE_URL` stands behind the variables of our own name.

@@ -54,8 +54,8 @@ async fn a_message_that_kills_its_dispatcher_ends_as_a_dead_letter_and_no_other(
     shop.send_many("other", 300).await;
 
     // A supervisor starts it again whenever it died.
-    let options = DispatcherOptions::serve(BINARY, &shop.url())
-        .variable("POSTRIDER_TEST_ABORT_ON", POISON);
+    let options =
+        DispatcherOptions::serve(BINARY, &shop.url()).variable("POSTRIDER_TEST_ABORT_ON", POISON);
     let began = Instant::now();
     let mut deaths = 0;
     let is_dead = "select exists (select from postrider.dead_letter)";

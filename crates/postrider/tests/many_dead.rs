@@ -16,8 +16,10 @@ const DEAD: usize = 60;
 #[tokio::test(flavor = "multi_thread")]
 async fn sixty_hanging_endpoints_delay_no_other() {
     let shop = Shop::open_to_receivers().await;
-    let (good, bad) =
-        (Receiver::start(Behaviour::Status(200)).unwrap(), Receiver::start(Behaviour::Hang).unwrap());
+    let (good, bad) = (
+        Receiver::start(Behaviour::Status(200)).unwrap(),
+        Receiver::start(Behaviour::Hang).unwrap(),
+    );
     shop.endpoint("good", json!({ "url": good.url() }), json!({})).await;
     for number in 0..DEAD {
         shop.endpoint(&format!("bad-{number}"), json!({ "url": bad.url() }), json!({})).await;
@@ -43,7 +45,14 @@ async fn sixty_hanging_endpoints_delay_no_other() {
         .map(|r| r.at.saturating_duration_since(committed_at[&r.id.unwrap().0]))
         .collect();
     waits.sort();
-    println!("{finished:?} of {}: median {:?} p90 {:?} max {:?}, bad peak {}", waits.len(), waits[waits.len()/2], waits[waits.len()*9/10], waits.last(), bad.in_flight_peak());
+    println!(
+        "{finished:?} of {}: median {:?} p90 {:?} max {:?}, bad peak {}",
+        waits.len(),
+        waits[waits.len() / 2],
+        waits[waits.len() * 9 / 10],
+        waits.last(),
+        bad.in_flight_peak()
+    );
     println!("{:#?}", dispatcher.log_lines().iter().take(10).collect::<Vec<_>>());
     assert!(waits[waits.len() * 99 / 100] < Duration::from_secs(1), "{waits:?}");
 }

@@ -73,7 +73,8 @@ pub async fn prove_memory(
 
     let dispatcher = Dispatcher::start(&DispatcherOptions::serve(binary, &url))?;
     let count = (messages / endpoints * endpoints) as i64;
-    let (url, is_done) = (&url, "select coalesce(sum(octet_length(offsets) / 2), 0)::bigint from postrider.done");
+    let (url, is_done) =
+        (&url, "select coalesce(sum(octet_length(offsets) / 2), 0)::bigint from postrider.done");
     until("all delivered", Duration::from_secs(900), || async move {
         let row = connect(url).await?.query_one(is_done, &[]).await?;
         Ok(row.get::<_, i64>(0) >= count)

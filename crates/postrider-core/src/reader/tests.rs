@@ -220,6 +220,13 @@ impl Owner {
         }
     }
 
+    /// The target's endpoint has no room any more, or has some again.
+    fn toggle(&mut self, target: Target) {
+        if !self.full.remove(&target) {
+            self.full.insert(target);
+        }
+    }
+
     fn record(&mut self, index: usize) {
         let (segment, id) = self.open.swap_remove(index);
         self.done.insert(id);
@@ -270,18 +277,9 @@ fn run(operations: &[(u8, u8, u8)]) -> Result<(), TestCaseError> {
             8 | 9 if has_transaction => database.end(index, b % 4 != 0),
             10 | 11 => owner.tick(&database, 1 + usize::from(b % 8), a % 2 == 0),
             12 => owner.page(&database, Which::Tail, 1 + usize::from(b % 4)),
-            13 => {
-                if owner.reader.next_page(Which::Lag, 1).is_some() {
-                    owner.page(&database, Which::Lag, 1 + usize::from(b % 4));
-                }
-            }
+            13 => owner.page(&database, Which::Lag, 1 + usize::from(b % 4)),
             14 if b % 4 == 0 => owner.crash(&database),
-            1 | 14 => {
-                let target = Target(i32::from(a % 3));
-                if !owner.full.remove(&target) {
-                    owner.full.insert(target);
-                }
-            }
+            1 | 14 => owner.toggle(Target(i32::from(a % 3))),
             _ if !owner.open.is_empty() => owner.record(usize::from(*b) % owner.open.len()),
             _ => {}
         }
@@ -318,8 +316,7 @@ fn judge(database: &Database, owner: &Owner) -> Result<(), TestCaseError> {
     for (index, later) in owner.taken.iter().enumerate() {
         for earlier in &owner.taken[index + 1..] {
             let commit = committed[&earlier.id].1;
-            let is_inverted =
-                earlier.targets == later.targets && commit <= later.commits_before_id;
+            let is_inverted = earlier.targets == later.targets && commit <= later.commits_before_id;
             prop_assert!(!is_inverted, "{:?} came after {:?}", earlier, later);
             let is_same_transaction = earlier.xid == later.xid && earlier.targets == later.targets;
             prop_assert!(!is_same_transaction || earlier.id > later.id, "order in a transaction");
@@ -429,7 +426,7 @@ fn a_flooded_target_is_left_to_the_lag_and_others_go_on() {
 fn a_checkpoint_remembers_what_a_merging_tick_took_from_behind_the_tail() {
     let mut database = Database::new();
     let mut owner = Owner::new();
-    let mut commit = |database: &mut Database, target| {
+    let commit = |database: &mut Database, target| {
         database.running.push(Transaction::default());
         database.insert(0, target);
         database.end(0, true);

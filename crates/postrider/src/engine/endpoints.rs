@@ -10,6 +10,7 @@ use std::{
 use postrider_core::{
     admit::free_places,
     id::{EndpointId, Target},
+    outcome::Report,
     policy::{Policy, PolicyOverride},
 };
 use tokio::time::Instant;
@@ -28,6 +29,10 @@ const SMALLEST_QUEUE: usize = 256;
 /// gets a small share of what is in flight, and hardly anything in memory.
 const STALLED_AFTER: Duration = Duration::from_millis(500);
 const STALLED_SHARE: usize = 16;
+/// Endpoints that have accepted nothing lately share this part of what may be in flight, so that any
+/// number of them leaves the rest to those that work. One place each they get besides, to show
+/// whether they do.
+const DOUBTFUL_PART: usize = 2;
 /// So many failures in a row are worth a line in the log.
 const FAILING_AFTER: u32 = 10;
 
@@ -53,6 +58,8 @@ pub struct Endpoint {
     failures_in_a_row: u32,
     /// When something was last answered, or first sent after a rest.
     answered_at: Instant,
+    /// It has accepted something, and has neither stalled nor kept failing since.
+    is_trusted: bool,
 }
 
 /// All of them, and what they share.
@@ -70,6 +77,8 @@ pub struct Endpoints {
     max_in_flight: usize,
     max_buffered: usize,
     pub in_flight: usize,
+    /// Of those, to endpoints that are not trusted.
+    doubtful_in_flight: usize,
     /// In queues or about to be.
     pub buffered: usize,
 }
@@ -95,6 +104,7 @@ impl Endpoints {
             max_in_flight,
             max_buffered,
             in_flight: 0,
+            doubtful_in_flight: 0,
             buffered: 0,
         }
     }
@@ -127,6 +137,9 @@ impl Endpoints {
                 self.by_target.remove(&endpoint.target);
                 self.buffered -= endpoint.queue.len() + endpoint.reserved;
                 self.in_flight -= endpoint.in_flight;
+                if !endpoint.is_trusted {
+                    self.doubtful_in_flight -= endpoint.in_flight;
+                }
                 orphans.extend(endpoint.queue);
             }
         }
@@ -163,6 +176,7 @@ impl Endpoints {
             paused_until: None,
             failures_in_a_row: 0,
             answered_at: Instant::now(),
+            is_trusted: false,
         };
         self.by_target.insert(row.target, row.id);
         match self.by_id.get_mut(&row.id) {
@@ -248,8 +262,14 @@ impl Endpoints {
                 true => endpoint.concurrency().div_ceil(STALLED_SHARE),
                 false => endpoint.concurrency(),
             };
-            let places =
-                free_places(self.max_in_flight, self.in_flight, endpoint.in_flight, limit);
+            let free = |total, taken| free_places(total, taken, endpoint.in_flight, limit);
+            let places = free(self.max_in_flight, self.in_flight);
+            let places = match endpoint.is_trusted {
+                true => places,
+                false => free(self.max_in_flight / DOUBTFUL_PART, self.doubtful_in_flight)
+                    .max(usize::from(endpoint.in_flight == 0))
+                    .min(places),
+            };
             let count = places.min(batch_limit).min(endpoint.queue.len());
             if count == 0 {
                 continue;
@@ -259,6 +279,9 @@ impl Endpoints {
                 endpoint.answered_at = now;
             }
             endpoint.in_flight += count;
+            if !endpoint.is_trusted {
+                self.doubtful_in_flight += count;
+            }
             let transport = endpoint.transport.clone();
             let has_more = !endpoint.queue.is_empty();
             self.in_flight += count;
@@ -275,8 +298,10 @@ impl Endpoints {
     pub fn landed(&mut self, id: EndpointId, count: usize) {
         if let Some(endpoint) = self.by_id.get_mut(&id) {
             endpoint.in_flight -= count;
-            endpoint.answered_at = Instant::now();
             self.in_flight -= count;
+            if !endpoint.is_trusted {
+                self.doubtful_in_flight -= count;
+            }
             self.wake(id);
         }
     }
@@ -304,14 +329,16 @@ impl Endpoints {
     }
 
     /// Takes deliveries out of the queues, for giving them back.
-    pub fn take_queued(&mut self, mut is_wanted: impl FnMut(&Endpoint, &Delivery) -> bool) -> Vec<Delivery> {
+    pub fn take_queued(
+        &mut self,
+        mut is_wanted: impl FnMut(&Endpoint, &Delivery) -> bool,
+    ) -> Vec<Delivery> {
         let mut taken = Vec::new();
         for endpoint in self.by_id.values_mut().filter(|endpoint| !endpoint.queue.is_empty()) {
-            let (out, kept): (VecDeque<Delivery>, VecDeque<Delivery>) = std::mem::take(
-                &mut endpoint.queue,
-            )
-            .into_iter()
-            .partition(|delivery| is_wanted(endpoint, delivery));
+            let (out, kept): (VecDeque<Delivery>, VecDeque<Delivery>) =
+                std::mem::take(&mut endpoint.queue)
+                    .into_iter()
+                    .partition(|delivery| is_wanted(endpoint, delivery));
             endpoint.queue = kept;
             taken.extend(out);
         }
@@ -322,6 +349,26 @@ impl Endpoints {
     /// How many endpoints have waiting deliveries.
     pub fn waiting_count(&self) -> usize {
         self.waiting.len()
+    }
+
+    fn set_trust(&mut self, id: EndpointId, is_trusted: bool) {
+        let Some(endpoint) = self.by_id.get_mut(&id) else { return };
+        match (endpoint.is_trusted, is_trusted) {
+            (false, true) => self.doubtful_in_flight -= endpoint.in_flight,
+            (true, false) => self.doubtful_in_flight += endpoint.in_flight,
+            _ => return,
+        }
+        endpoint.is_trusted = is_trusted;
+    }
+
+    /// Endpoints that have stalled are not trusted until they accept something again.
+    pub fn doubt_stalled(&mut self, now: Instant) {
+        let is_stalled = |endpoint: &Endpoint| endpoint.is_trusted && endpoint.is_stalled(now);
+        let stalled: Vec<EndpointId> =
+            self.by_id.iter().filter(|(_, e)| is_stalled(e)).map(|(id, _)| *id).collect();
+        for id in stalled {
+            self.set_trust(id, false);
+        }
     }
 
     /// When memory is more than half full: what stalled endpoints have queued.
@@ -402,20 +449,26 @@ impl Endpoints {
         own.map_or(self.defaults, |own| self.defaults.overridden(own))
     }
 
-    /// Says once when an endpoint fails all the time, and once when it delivers again.
-    pub fn note_outcome(&mut self, id: EndpointId, is_accepted: bool, error: Option<&str>) {
+    /// Learns from an attempt. Says once when an endpoint fails all the time, and once when it
+    /// delivers again.
+    pub fn note_outcome(&mut self, id: EndpointId, is_accepted: bool, report: &Report) {
         let Some(endpoint) = self.by_id.get_mut(&id) else { return };
+        if is_accepted || report.status.is_some() {
+            endpoint.answered_at = Instant::now();
+        }
         if is_accepted {
             if endpoint.failures_in_a_row >= FAILING_AFTER {
                 info!(endpoint = %endpoint.name, "endpoint delivers again");
             }
             endpoint.failures_in_a_row = 0;
+            self.set_trust(id, true);
             return;
         }
         endpoint.failures_in_a_row = endpoint.failures_in_a_row.saturating_add(1);
         if endpoint.failures_in_a_row == FAILING_AFTER {
-            let error = error.unwrap_or_default();
+            let error = report.error.as_deref().unwrap_or_default();
             warn!(endpoint = %endpoint.name, error, "endpoint keeps failing");
+            self.set_trust(id, false);
         }
     }
 }

@@ -131,8 +131,7 @@ impl Lanes {
             }
             let is_merging = owned.wants_merge() && has_room(&owned.reader);
             let Some(base) = owned.reader.tick_base(is_merging) else { continue };
-            let group =
-                groups.iter_mut().find(|g| g.base == *base && g.is_merging == is_merging);
+            let group = groups.iter_mut().find(|g| g.base == *base && g.is_merging == is_merging);
             match group {
                 Some(group) => group.lanes.push(*lane),
                 None => {
@@ -208,8 +207,8 @@ impl Lanes {
 
     /// Whether a tick would bring back something that was skipped.
     pub fn can_merge(&self, has_room: impl Fn(&LaneReader) -> bool) -> bool {
-        self.lanes.values().any(|owned| {
-            !owned.is_busy && owned.wants_merge() && has_room(&owned.reader)
-        })
+        self.lanes
+            .values()
+            .any(|owned| !owned.is_busy && owned.wants_merge() && has_room(&owned.reader))
     }
 }

@@ -324,7 +324,10 @@ pub async fn rebase(client: &Client) -> Result<Option<i64>, StoreError> {
     client.batch_execute(begin).await.map_err(&failed)?;
     // After an error the connection is given up, and the transaction with it.
     let row = client.query_one(sql, &[]).await.map_err(&failed)?;
-    client.batch_execute(include_str!("../../../../sql/queries/commit.sql")).await.map_err(&failed)?;
+    client
+        .batch_execute(include_str!("../../../../sql/queries/commit.sql"))
+        .await
+        .map_err(&failed)?;
     Ok(row.get("answer"))
 }
 

@@ -114,7 +114,11 @@ impl Ledger {
 
     /// Records everything in one transaction, or, when a shard is lost, nothing: the lost shards are
     /// returned.
-    pub async fn flush(&self, owned: &[Owned], results: &Results) -> Result<Vec<Shard>, StoreError> {
+    pub async fn flush(
+        &self,
+        owned: &[Owned],
+        results: &Results,
+    ) -> Result<Vec<Shard>, StoreError> {
         let (shards, epochs) = split(owned);
         let (buckets, offsets): (Vec<i64>, Vec<Vec<u8>>) =
             done::encode(&results.done).into_iter().unzip();

@@ -48,7 +48,9 @@ pub struct Content {
 pub enum Payload {
     Here(Bytes),
     /// To be fetched; so many bytes long.
-    Stored { bytes: u32 },
+    Stored {
+        bytes: u32,
+    },
     /// Neither the log nor a dead letter has the message any more.
     Gone,
 }
@@ -146,8 +148,10 @@ impl Log {
                 "../../../../sql/queries/endpoint_versions.sql"
             ))
             .await?,
-            endpoints: prepare(include_str!("../../../../sql/queries/dispatcher_endpoints.sql")).await?,
-            settings: prepare(include_str!("../../../../sql/queries/dispatcher_settings.sql")).await?,
+            endpoints: prepare(include_str!("../../../../sql/queries/dispatcher_endpoints.sql"))
+                .await?,
+            settings: prepare(include_str!("../../../../sql/queries/dispatcher_settings.sql"))
+                .await?,
             client,
         })
     }
@@ -167,10 +171,7 @@ impl Log {
         let most = limit as i64 + 1;
         let rows = self
             .client
-            .query(
-                &self.tick,
-                &[&Xid8(base.xmax()), &lanes, &running, &most, &INLINE_BYTES],
-            )
+            .query(&self.tick, &[&Xid8(base.xmax()), &lanes, &running, &most, &INLINE_BYTES])
             .await
             .map_err(StoreError::to("read the log"))?;
         let (first, messages) = rows.split_first().ok_or(StoreError::Nonsense("an empty tick"))?;

@@ -1,0 +1,163 @@
+//! Handing deliveries to transports, and what becomes of them.
+
+use super::*;
+
+impl Dispatcher {
+    pub(super) fn attempt(&mut self, now: Instant) {
+        if self.is_stopping {
+            return;
+        }
+        let timestamp = self.clock.timestamp(now);
+        while let Some(Batch { endpoint, transport, deliveries }) = self.endpoints.next_batch() {
+            let count = deliveries.len();
+            let (expired, deliveries): (Vec<_>, Vec<_>) =
+                deliveries.into_iter().partition(|delivery| delivery.is_expired(timestamp));
+            for delivery in &expired {
+                self.clear_suspect(delivery);
+                self.gathered.expired(delivery, now);
+            }
+            if deliveries.is_empty() {
+                self.endpoints.landed(endpoint, count);
+                continue;
+            }
+            self.endpoints.landed(endpoint, expired.len());
+            self.start_attempt(endpoint, transport, deliveries);
+        }
+    }
+
+    pub(super) fn start_attempt(
+        &mut self,
+        endpoint: EndpointId,
+        transport: Result<Arc<dyn crate::transport::Transport>, String>,
+        deliveries: Vec<Delivery>,
+    ) {
+        self.options.test_hooks.before_attempt(&deliveries);
+        let report = self.report.clone();
+        let log = Arc::clone(&self.log);
+        let fetched = Arc::clone(&self.fetched);
+        let fence = self.fence;
+        let attempt = async move {
+            let started = Instant::now();
+            if started >= fence {
+                // The process was stopped in between; the tenure is over.
+                return;
+            }
+            let deadline = started + LONGEST_ATTEMPT;
+            let reports = match &transport {
+                Ok(transport) => {
+                    let (envelopes, permits) = envelopes(&log, &fetched, &deliveries).await;
+                    let reports = match envelopes {
+                        Ok(envelopes) => Arc::clone(transport).attempt(envelopes, deadline).await,
+                        Err(text) => unavailable(deliveries.len(), &text),
+                    };
+                    drop(permits);
+                    reports
+                }
+                Err(error) => unavailable(deliveries.len(), error),
+            };
+            debug_assert_eq!(reports.len(), deliveries.len());
+            let landed = deliveries.into_iter().zip(reports).collect();
+            let _ = report.send(Event::Landed(endpoint, landed, started));
+        };
+        self.tasks.spawn(attempt);
+    }
+
+    pub(super) fn take_landed(
+        &mut self,
+        id: EndpointId,
+        landed: Vec<(Delivery, Report)>,
+        started: Instant,
+    ) {
+        let now = Instant::now();
+        self.endpoints.landed(id, landed.len());
+        let policy = self.endpoints.policy(id);
+        for (delivery, report) in landed {
+            let shard = delivery.message.id.lane().shard();
+            self.clear_suspect(&delivery);
+            if self.lanes.epoch(shard) != Some(delivery.epoch) {
+                self.let_go(&delivery);
+                continue;
+            }
+            self.statistics.messages_processed += 1;
+            let is_accepted = report.outcome == Outcome::Accepted;
+            self.endpoints.note_outcome(id, is_accepted, &report);
+            if !is_accepted {
+                self.statistics.error_count += 1;
+                self.statistics.last_error = report.error.clone();
+                debug!(
+                    message = delivery.message.id.0,
+                    attempt = delivery.retry_count + 1,
+                    error = report.error.as_deref(),
+                    "attempt failed"
+                );
+            }
+            if !is_accepted || self.records_successes {
+                self.gathered.attempt(&delivery, self.clock.timestamp(started), &report);
+            }
+            if report.outcome == Outcome::Gone && self.endpoints.retire(id) {
+                let lease = Arc::clone(&self.lease);
+                self.send(async move { Event::Retired(lease.disable_endpoint(id).await) });
+            }
+            let error = || error_text(&report);
+            match decide(&policy, delivery.retry_count, report.outcome, fastrand::f64()) {
+                Decision::Delivered => self.gathered.delivered(&delivery, now),
+                Decision::RetryAfter(wait) => {
+                    if let Outcome::Unavailable { retry_after: Some(asked) } = report.outcome {
+                        self.endpoints.pause(id, now + asked);
+                    }
+                    self.gathered.retry(&delivery, wait, error(), now);
+                    self.endpoints.note_deferred(id, self.clock.timestamp(now + wait));
+                    self.due_at = self.due_at.min(now + wait);
+                }
+                Decision::Dead(cause) => self.gathered.dead(&delivery, cause, Some(error()), now),
+            }
+        }
+    }
+}
+
+type Permits = Vec<tokio::sync::OwnedSemaphorePermit>;
+
+/// What is sent of the deliveries, payloads that did not come along fetched.
+async fn envelopes(
+    log: &Log,
+    fetched: &Arc<Semaphore>,
+    deliveries: &[Delivery],
+) -> (Result<Vec<Envelope>, String>, Permits) {
+    let mut permits = Vec::new();
+    let mut envelopes = Vec::with_capacity(deliveries.len());
+    for delivery in deliveries {
+        let mut content = delivery.message.content.clone();
+        if let Payload::Stored { bytes } = content.payload {
+            let kib = (bytes / 1024 + 1).min(FETCHED_KIB as u32);
+            if let Ok(permit) = Arc::clone(fetched).acquire_many_owned(kib).await {
+                permits.push(permit);
+            }
+            content = match log.content(delivery.message.id, delivery.target).await {
+                Ok(content) => content,
+                Err(error) => return (Err(error.to_string()), permits),
+            };
+        }
+        let Payload::Here(payload) = content.payload else {
+            error!(message = delivery.message.id.0, "the message is gone from the log");
+            return (Err("the message is gone from the log".to_owned()), permits);
+        };
+        envelopes.push(Envelope {
+            message_id: delivery.message.id.0,
+            attempt: delivery.retry_count + 1,
+            correlation_id: content.correlation_id,
+            headers: content.headers,
+            payload,
+        });
+    }
+    (Ok(envelopes), permits)
+}
+
+fn unavailable(count: usize, error: &str) -> Vec<Report> {
+    let report = Report {
+        outcome: Outcome::Unavailable { retry_after: None },
+        status: None,
+        error: Some(error.to_owned()),
+        duration: Duration::ZERO,
+    };
+    vec![report; count]
+}

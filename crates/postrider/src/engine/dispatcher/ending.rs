@@ -1,0 +1,77 @@
+//! How a tenure ends: in order, or not.
+
+use super::*;
+
+impl Dispatcher {
+    /// Begins a graceful stop: nothing new, what is in flight may land.
+    pub(super) fn stop(&mut self) {
+        info!(in_flight = self.endpoints.in_flight, "stopping");
+        self.is_stopping = true;
+        self.drop_suspects(|_| true);
+        self.grace_ends_at = Some(Instant::now() + self.options.shutdown_grace);
+        for delivery in self.endpoints.take_queued(|_, _| true) {
+            self.return_unattempted(&delivery);
+        }
+        let held: Vec<Delivery> = self
+            .lanes
+            .iter_mut()
+            .flat_map(|lane| lane.held.drain(..).collect::<Vec<_>>())
+            .collect();
+        for delivery in held {
+            self.return_unattempted(&delivery);
+        }
+        let orphans = std::mem::take(&mut self.orphans);
+        for delivery in orphans.into_iter().chain(std::mem::take(&mut self.orphans_asked)) {
+            self.return_unattempted(&delivery);
+        }
+    }
+
+    /// Whether a stop may end: everything has landed and is on record, or the grace is over.
+    pub(super) fn is_finished(&mut self) -> bool {
+        let now = Instant::now();
+        let is_idle = self.endpoints.in_flight == 0 && self.pages == 0 && !self.is_ticking;
+        let is_claimed = !self.is_claiming && !self.is_fetching_due && self.unclaimed.is_empty();
+        if is_claimed {
+            // What was being read when the stop began has come in since.
+            for delivery in self.endpoints.take_queued(|_, _| true) {
+                self.return_unattempted(&delivery);
+            }
+        }
+        let is_recorded = is_claimed && self.gathered.is_empty() && !self.is_flushing;
+        let is_settled = self.in_hand.is_empty() && !self.is_acquiring && !self.is_releasing;
+        if is_idle && is_recorded && is_settled {
+            return true;
+        }
+        // What has landed is worth a little more time, what has not is left to a successor.
+        self.grace_ends_at.is_some_and(|at| now >= at && is_recorded || now >= at + RECORDING_GRACE)
+    }
+
+    pub(super) async fn say_goodbye(&mut self) -> End {
+        let owned = self.lanes.owned();
+        let (states, done_xmin) = self.lanes.checkpoint();
+        let is_clean = self.endpoints.in_flight == 0 && self.gathered.is_empty();
+        let result = async {
+            if !owned.is_empty() && is_clean {
+                self.lease.save_checkpoint(&owned, done_xmin, &states).await?;
+                self.lease.release(&owned).await?;
+            }
+            self.lease.unregister(self.lease.id()).await
+        };
+        match result.await {
+            Ok(()) => End::Stopped,
+            Err(error) => End::Failed(error),
+        }
+    }
+
+    /// What the next tenure may know: which messages were certainly not attempted.
+    pub(super) fn leave(mut self) -> Tenure {
+        self.tasks.abort_all();
+        let mut spared: Vec<MessageId> =
+            self.endpoints.take_queued(|_, _| true).iter().map(|d| d.message.id).collect();
+        spared.extend(self.unclaimed.iter().chain(&self.claiming).map(|(d, _)| d.message.id));
+        for lane in self.lanes.iter_mut() {
+            spared.extend(lane.held.iter().map(|delivery| delivery.message.id));
+        }
+        Tenure { id: self.lease.id(), spared: Arc::new(spared) }
+    }
+}

@@ -1,0 +1,204 @@
+//! The lease, and the shards that come and go with it.
+
+use super::*;
+
+impl Dispatcher {
+    pub(super) fn beat_if_due(&mut self, now: Instant) {
+        if self.is_beating || now < self.beat_at {
+            return;
+        }
+        self.is_beating = true;
+        self.beat_at = now + self.lease_length / 3;
+        self.statistics.in_flight = self.endpoints.in_flight;
+        self.statistics.buffered = self.endpoints.buffered;
+        let lease = Arc::clone(&self.lease);
+        let statistics = self.statistics.clone();
+        self.send(async move {
+            let asked = Instant::now();
+            Event::Beat(asked, lease.heartbeat(&statistics).await)
+        });
+    }
+
+    pub(super) fn beat(&mut self, asked: Instant, heartbeat: Heartbeat) {
+        self.is_beating = false;
+        if !heartbeat.is_alive {
+            self.failure = Some(End::LeaseLost);
+            return;
+        }
+        self.clock = Clock::new(asked, heartbeat.now_us);
+        self.lease_length = heartbeat.lease;
+        // The lease counts from a moment after we asked, so this ends before it does.
+        self.fence = asked + heartbeat.lease - heartbeat.lease / 10;
+        self.beat_at = asked + heartbeat.lease / 3;
+        if self.is_stopping {
+            return;
+        }
+        let (share, held) = (heartbeat.share, heartbeat.owned.len());
+        if held < share && heartbeat.takeable_count > 0 {
+            self.acquire((share - held).min(heartbeat.takeable_count));
+        }
+        let active = self.lanes.active_shards();
+        for shard in active.iter().rev().take(active.len().saturating_sub(share)) {
+            self.drain(*shard);
+        }
+    }
+
+    pub(super) fn acquire(&mut self, limit: usize) {
+        if self.is_acquiring {
+            return;
+        }
+        self.is_acquiring = true;
+        let lease = Arc::clone(&self.lease);
+        let log = Arc::clone(&self.log);
+        let former = self.former.clone();
+        self.send(async move { Event::Acquired(acquire(&lease, &log, limit, former).await) });
+    }
+
+    pub(super) fn take_acquired(&mut self, acquired: Vec<Acquired>) {
+        self.is_acquiring = false;
+        let now = Instant::now();
+        if acquired.is_empty() {
+            return;
+        }
+        let shards: Vec<i16> = acquired.iter().map(|taken| taken.owned.shard.0).collect();
+        info!(?shards, "shards acquired");
+        for taken in acquired {
+            self.lanes.add(taken.owned, taken.lanes, now);
+        }
+        self.checkpoint_at = Some(now - CHECKPOINT_INTERVAL);
+        self.refresh_deferred_at = now;
+        self.tick_at = now;
+        self.ring_off();
+    }
+
+    /// Stops reading a shard and gives back what is queued of it.
+    pub(super) fn drain(&mut self, shard: Shard) {
+        self.lanes.drain(shard);
+        self.drop_suspects(|delivery| delivery.message.id.lane().shard() == shard);
+        let queued =
+            self.endpoints.take_queued(|_, delivery| delivery.message.id.lane().shard() == shard);
+        for delivery in queued {
+            self.return_unattempted(&delivery);
+        }
+    }
+
+    pub(super) fn return_unattempted(&mut self, delivery: &Delivery) {
+        self.clear_suspect(delivery);
+        self.gathered.give_back(delivery, Instant::now());
+    }
+
+    /// Releases shards of which nothing is in hand any more.
+    pub(super) fn release_drained(&mut self) {
+        if self.is_releasing || self.is_claiming || self.is_flushing || !self.gathered.is_empty() {
+            return;
+        }
+        let has_in_hand = |shard: &Shard| {
+            self.in_hand.iter().any(|(id, _)| id.lane().shard() == *shard)
+                || self.unclaimed.iter().any(|(d, _)| d.message.id.lane().shard() == *shard)
+                || self
+                    .orphans
+                    .iter()
+                    .chain(&self.orphans_asked)
+                    .any(|d| d.message.id.lane().shard() == *shard)
+        };
+        let drained: Vec<Shard> = self
+            .lanes
+            .draining()
+            .iter()
+            .filter(|shard| self.lanes.is_settled(**shard) && !has_in_hand(shard))
+            .copied()
+            .collect();
+        if drained.is_empty() {
+            return;
+        }
+        self.is_releasing = true;
+        let owned = self.lanes.owned();
+        let released: Vec<Owned> =
+            owned.iter().filter(|owned| drained.contains(&owned.shard)).copied().collect();
+        let (states, done_xmin) = self.lanes.checkpoint();
+        let lease = Arc::clone(&self.lease);
+        self.send(async move {
+            let result = async {
+                lease.save_checkpoint(&owned, done_xmin, &states).await?;
+                lease.release(&released).await
+            };
+            let result = result.await;
+            Event::Released(drained, result)
+        });
+    }
+
+    /// Shards that somebody else owns now: nothing of them is ours to say.
+    pub(super) fn lose(&mut self, lost: &[Shard]) {
+        if lost.is_empty() {
+            return;
+        }
+        warn!(shards = ?lost.iter().map(|shard| shard.0).collect::<Vec<_>>(), "shards lost");
+        self.lanes.remove(lost);
+        self.gathered.forget(lost);
+        self.drop_suspects(|delivery| lost.contains(&delivery.message.id.lane().shard()));
+        let is_lost = |delivery: &Delivery| lost.contains(&delivery.message.id.lane().shard());
+        let dropped = self.endpoints.take_queued(|_, delivery| is_lost(delivery));
+        for delivery in &dropped {
+            self.let_go(delivery);
+        }
+        let unclaimed = std::mem::take(&mut self.unclaimed);
+        for (delivery, place) in unclaimed {
+            if !is_lost(&delivery) {
+                self.unclaimed.push((delivery, place));
+            } else if place == Place::Queue {
+                self.endpoints.cancel_reservation(delivery.endpoint);
+            }
+        }
+        self.orphans.retain(|delivery| !is_lost(delivery));
+        self.orphans_asked.retain(|delivery| !is_lost(delivery));
+    }
+}
+
+/// Takes shards and makes what their last owner left behind wait for us.
+async fn acquire(
+    lease: &Lease,
+    log: &Log,
+    limit: usize,
+    former: Option<Tenure>,
+) -> Result<Vec<Acquired>, StoreError> {
+    let acquired = match lease.acquire(limit).await {
+        Err(error) if error.is_lock_timeout() => {
+            let ended = lease.end_stale_flushes().await?;
+            warn!(ended, "a takeover was held up by connections of a dead dispatcher");
+            return Ok(Vec::new());
+        }
+        other => other?,
+    };
+    let spared = |owner: Uuid| {
+        former
+            .as_ref()
+            .filter(|former| former.id == owner)
+            .map(|former| former.spared.to_vec())
+            .unwrap_or_default()
+    };
+    for taken in &acquired {
+        let owned = [taken.owned];
+        let known: HashSet<MessageId> =
+            taken.last_owner.map(spared).unwrap_or_default().into_iter().collect();
+        let mut count = 0;
+        for (lane, state) in &taken.lanes {
+            let left: Vec<MessageId> = log.unfinished(*lane, state).await?;
+            let (unattempted, attempted): (Vec<MessageId>, Vec<MessageId>) =
+                left.into_iter().partition(|id| known.contains(id));
+            if !attempted.is_empty() {
+                count += lease.recover_messages(&owned, &attempted, true).await?;
+            }
+            if !unattempted.is_empty() {
+                count += lease.recover_messages(&owned, &unattempted, false).await?;
+            }
+        }
+        if let Some(owner) = taken.last_owner {
+            let known: Vec<MessageId> = known.into_iter().collect();
+            count += lease.recover_claims(&owned, owner, &known).await?;
+        }
+        if count > 0 {
+            warn!(shard = taken.owned.shard.0, count, "recovered deliveries of a lost dispatcher");
+        }
+    }
+    Ok(acquired)
+}

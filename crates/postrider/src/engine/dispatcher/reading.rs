@@ -1,0 +1,277 @@
+//! Reading the log: ticks, pages, and a place for everything that was taken.
+
+use super::*;
+
+impl Dispatcher {
+    pub(super) fn read(&mut self, now: Instant) {
+        let endpoints = &self.endpoints;
+        if self.bell == Bell::Asleep && self.lanes.can_merge(|reader| has_room(endpoints, reader)) {
+            self.ring_off();
+            self.tick_at = now;
+        }
+        if !self.is_ticking && self.bell != Bell::Trying && now >= self.tick_at {
+            self.tick();
+        }
+        // A page must fit into what may be in memory, however little that is.
+        let page_rows = PAGE_ROWS.min(self.options.max_buffered_messages / 4);
+        while self.pages < PAGES_AT_ONCE {
+            // What has no room stays in the log or is set aside, so a page needs memory for a moment
+            // only: full queues of some never keep us from reading on for others.
+            if self.unclaimed.len() + self.pages * page_rows > 2 * page_rows {
+                break;
+            }
+            let endpoints = &self.endpoints;
+            let wants = |lane: &OwnedLane| wanted_of_lag(endpoints, lane, now);
+            let Some(page) = self.lanes.start_page(page_rows, wants) else { break };
+            self.pages += 1;
+            let log = Arc::clone(&self.log);
+            self.send(async move {
+                let rows = log.page(&page).await;
+                Event::Paged(page, rows)
+            });
+        }
+    }
+
+    pub(super) fn tick(&mut self) {
+        let endpoints = &self.endpoints;
+        let groups = self.lanes.start_tick(|reader| has_room(endpoints, reader));
+        if groups.is_empty() {
+            self.tick_at = Instant::now() + TICK_PAUSE;
+            return;
+        }
+        self.is_ticking = true;
+        let log = Arc::clone(&self.log);
+        self.send(async move { Event::Ticked(tick_groups(&log, groups).await) });
+    }
+
+    pub(super) fn take_tick(&mut self, answers: Vec<GroupTick>) {
+        self.is_ticking = false;
+        let mut row_count = 0;
+        let mut common: Option<Snapshot> = None;
+        for (group, answer, bounds) in answers {
+            for lane in &group.lanes {
+                self.lanes.free(*lane);
+            }
+            match (answer, bounds) {
+                (Tick::Rows { top, rows }, _) => {
+                    let top = common.get_or_insert(top).clone();
+                    row_count += rows.len();
+                    self.take_tick_rows(&group, &top, rows);
+                }
+                (Tick::TooMany { top }, Some(bounds)) => {
+                    let top = common.get_or_insert(top).clone();
+                    row_count += TICK_ROWS;
+                    self.lanes.open_windows(&group, &top, bounds);
+                }
+                (Tick::TooMany { .. }, None) => {}
+            }
+        }
+        self.after_tick(row_count);
+    }
+
+    pub(super) fn take_tick_rows(
+        &mut self,
+        group: &TickGroup,
+        top: &Snapshot,
+        rows: Vec<LogMessage>,
+    ) {
+        let mut by_lane: HashMap<Lane, Vec<LogMessage>> = HashMap::new();
+        for row in rows {
+            by_lane.entry(row.id.lane()).or_default().push(row);
+        }
+        for lane in &group.lanes {
+            let rows = by_lane.remove(lane).unwrap_or_default();
+            let Some(owned) = self.lanes.get_mut(*lane) else { continue };
+            let Some(taken) = owned.reader.take_tick(group.is_merging, top, rows) else { continue };
+            self.distribute(*lane, taken, Which::Tail);
+        }
+    }
+
+    /// After a tick: soon again when there was something, sleeping when there was not.
+    pub(super) fn after_tick(&mut self, row_count: usize) {
+        let now = Instant::now();
+        self.has_looked = row_count == 0;
+        if row_count > 0 {
+            self.tick_pause = if row_count >= MANY_ROWS { TICK_PAUSE } else { SHORT_TICK_PAUSE };
+            self.ring_off();
+        } else if self.bell == Bell::Armed {
+            self.bell = Bell::Asleep;
+        } else if self.bell == Bell::Open {
+            self.tick_pause = (self.tick_pause * 3 / 2).min(self.options.poll_interval);
+        }
+        self.tick_at = match self.bell {
+            // A ring wakes us; this is for rings that the network swallowed.
+            Bell::Asleep => now + Duration::from_secs(1),
+            _ => now + self.tick_pause,
+        };
+    }
+
+    pub(super) fn take_page(&mut self, page: Page, rows: Vec<LogMessage>) {
+        self.pages -= 1;
+        self.lanes.free(page.lane);
+        let Some(owned) = self.lanes.get_mut(page.lane) else { return };
+        if page.which == Which::Lag && !rows.is_empty() {
+            owned.lag_moved_at = Instant::now();
+        }
+        let taken = owned.reader.take_page(&page, rows);
+        self.distribute(page.lane, taken, page.which);
+    }
+
+    /// Finds a place for every message that was taken: in its endpoint's queue, or behind in the log.
+    pub(super) fn distribute(&mut self, lane: Lane, taken: Taken<LogMessage>, which: Which) {
+        let Taken { segment, base, top, rows } = taken;
+        let Some(epoch) = self.lanes.epoch(lane.shard()) else { return };
+        let mut skipped: HashSet<Target> = HashSet::new();
+        for row in rows {
+            if let Some(target) = row.only_target()
+                && which == Which::Tail
+            {
+                let endpoint = self.endpoints.by_target(target);
+                let is_full = endpoint.is_some_and(|id| self.endpoints.room(id) == 0);
+                let is_left = skipped.contains(&target)
+                    || is_full && self.skip(lane, target, &base, &top, row.id);
+                if is_left {
+                    skipped.insert(target);
+                    if let Some(owned) = self.lanes.get_mut(lane) {
+                        owned.reader.finish(segment, 1);
+                    }
+                    continue;
+                }
+            }
+            self.accept(row, Source::Log { lane, segment }, epoch, which);
+        }
+    }
+
+    pub(super) fn skip(
+        &mut self,
+        lane: Lane,
+        target: Target,
+        base: &Snapshot,
+        top: &Snapshot,
+        id: MessageId,
+    ) -> bool {
+        let Some(owned) = self.lanes.get_mut(lane) else { return false };
+        if !owned.reader.has_lag() {
+            owned.lag_moved_at = Instant::now();
+        }
+        owned.reader.skip(target, base, top, id)
+    }
+
+    /// Takes a message in: one delivery for each of its targets.
+    pub(super) fn accept(&mut self, row: LogMessage, source: Source, epoch: i64, which: Which) {
+        let targets = row.targets.clone();
+        let expires_at = row.expires_at;
+        let message = Message::new(row);
+        if targets.as_slice().is_empty() {
+            self.gathered.nobody(&message, source, Instant::now());
+        }
+        for target in targets.as_slice() {
+            let endpoint = self.endpoints.by_target(*target);
+            let delivery = Delivery {
+                message: Arc::clone(&message),
+                target: *target,
+                endpoint: endpoint.unwrap_or(EndpointId(0)),
+                retry_count: 0,
+                recovery_count: 0,
+                expires_at,
+                source,
+                epoch,
+            };
+            let place = match endpoint {
+                None => Place::Orphan,
+                Some(endpoint) if self.endpoints.room(endpoint) > 0 => {
+                    self.endpoints.reserve(endpoint);
+                    Place::Queue
+                }
+                Some(_) if which == Which::Lag => Place::Held,
+                Some(_) => Place::Aside,
+            };
+            self.unclaimed.push((delivery, place));
+        }
+    }
+
+    /// Lets what the lag holds into queues that have room again. What blocks a hungry endpoint behind
+    /// it, or has waited too long, is set aside.
+    pub(super) fn empty_held(&mut self, now: Instant) {
+        let mut aside = Vec::new();
+        for lane in self.lanes.iter_mut() {
+            while let Some(front) = lane.held.front() {
+                if self.endpoints.room(front.endpoint) > 0 {
+                    self.endpoints.reserve(front.endpoint);
+                    lane.lag_moved_at = now;
+                    if let Some(delivery) = lane.held.pop_front()
+                        && let Some(lost) = self.endpoints.enqueue(delivery)
+                    {
+                        aside.push(lost);
+                    }
+                    continue;
+                }
+                let blocked = front.target;
+                let is_in_the_way = lane
+                    .reader
+                    .skipped()
+                    .any(|target| target != blocked && self.endpoints.is_hungry(target));
+                if !is_in_the_way && now < lane.lag_moved_at + LAG_PATIENCE {
+                    break;
+                }
+                aside.extend(lane.held.pop_front());
+            }
+        }
+        for delivery in aside {
+            self.set_aside(&delivery);
+        }
+    }
+
+    /// Sets aside what is queued for endpoints that do not answer, when memory is short: others need
+    /// the places.
+    pub(super) fn make_room(&mut self, now: Instant) {
+        if now < self.make_room_at {
+            return;
+        }
+        self.make_room_at = now + MAKE_ROOM_INTERVAL;
+        self.endpoints.doubt_stalled(now);
+        for delivery in self.endpoints.take_stalled(now) {
+            self.return_unattempted(&delivery);
+            self.endpoints.note_deferred(delivery.endpoint, self.clock.timestamp(now));
+        }
+    }
+
+    /// The delivery waits in the database until its endpoint has room.
+    pub(super) fn set_aside(&mut self, delivery: &Delivery) {
+        let now = Instant::now();
+        self.gathered.give_back(delivery, now);
+        self.endpoints.note_deferred(delivery.endpoint, self.clock.timestamp(now));
+    }
+}
+
+/// Whether all that a lane has skipped could be taken in now.
+fn has_room(endpoints: &Endpoints, reader: &LaneReader) -> bool {
+    reader.skipped().all(|target| endpoints.is_hungry(target))
+}
+
+/// How many messages that were skipped could be taken now; some, when they have waited too long.
+fn wanted_of_lag(endpoints: &Endpoints, lane: &OwnedLane, now: Instant) -> usize {
+    let is_impatient = now >= lane.lag_moved_at + LAG_PATIENCE;
+    let room: usize = lane
+        .reader
+        .skipped()
+        .filter(|target| endpoints.is_hungry(*target))
+        .map(|target| endpoints.by_target(target).map_or(PAGE_ROWS, |id| endpoints.room(id)))
+        .sum();
+    if is_impatient { PAGE_ROWS } else { room }
+}
+
+/// Ticks all groups so that they end at one snapshot: the first one's. The others see at least that
+/// much, and what is beyond it is left to the next tick.
+async fn tick_groups(log: &Log, groups: Vec<TickGroup>) -> Result<Vec<GroupTick>, StoreError> {
+    let mut answers = Vec::new();
+    for group in groups {
+        let tick = log.tick(&group.base, &group.lanes, TICK_ROWS).await?;
+        let bounds = match &tick {
+            Tick::TooMany { .. } => Some(log.window(&group.base, &group.lanes).await?),
+            Tick::Rows { .. } => None,
+        };
+        answers.push((group, tick, bounds));
+    }
+    Ok(answers)
+}

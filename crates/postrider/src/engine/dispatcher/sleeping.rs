@@ -1,0 +1,73 @@
+//! When to sleep, and who wakes us.
+
+use super::*;
+
+impl Dispatcher {
+    /// When a tick found nothing and nothing else is to be read, senders shall ring from now on.
+    pub(super) fn arrange_sleep(&mut self) {
+        let is_quiet = self.bell == Bell::Open
+            && self.has_looked
+            && !self.is_at_bell
+            && self.doorbell.is_audible
+            && !self.is_ticking
+            && !self.lanes.is_walking();
+        let shards = self.lanes.shards();
+        if !is_quiet || shards.is_empty() {
+            return;
+        }
+        self.bell = Bell::Trying;
+        self.is_at_bell = true;
+        // A try that fails is repeated after the next empty tick.
+        self.has_looked = false;
+        let doorbell = Arc::clone(&self.doorbell);
+        self.send(async move { Event::Doorbell(doorbell.lock(&shards).await) });
+    }
+
+    pub(super) fn take_doorbell(&mut self, is_locked: bool) {
+        self.is_at_bell = false;
+        if self.bell != Bell::Trying {
+            // Somebody rang meanwhile.
+            if is_locked {
+                self.unlock_doorbell();
+            }
+            return;
+        }
+        let now = Instant::now();
+        if is_locked {
+            self.bell = Bell::Armed;
+            self.tick_at = now;
+        } else {
+            self.bell = Bell::Open;
+            self.tick_at = now + self.tick_pause;
+        }
+    }
+
+    /// We are awake: senders need not ring.
+    pub(super) fn ring_off(&mut self) {
+        if matches!(self.bell, Bell::Armed | Bell::Asleep) {
+            self.unlock_doorbell();
+        }
+        self.bell = Bell::Open;
+    }
+
+    pub(super) fn unlock_doorbell(&mut self) {
+        self.is_at_bell = true;
+        let doorbell = Arc::clone(&self.doorbell);
+        self.send(async move { Event::Doorbell(doorbell.unlock().await.map(|()| false)) });
+    }
+
+    pub(super) fn heed(&mut self, signal: Signal) {
+        let now = Instant::now();
+        match signal {
+            Signal::Ring => {
+                self.tick_pause = SHORT_TICK_PAUSE;
+                self.tick_at = now;
+                self.ring_off();
+            }
+            Signal::Shards => self.beat_at = now,
+            Signal::Endpoints => self.endpoints_at = now,
+            Signal::Settings => self.settings_at = now,
+            Signal::Deferred => self.refresh_deferred_at = now,
+        }
+    }
+}
