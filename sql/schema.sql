@@ -750,7 +750,7 @@ $$;
 
 -- Name: heartbeat(uuid, jsonb); Type: FUNCTION; Schema: postrider; Owner: -
 
-CREATE FUNCTION postrider.heartbeat(p_dispatcher uuid, p_statistics jsonb) RETURNS TABLE(is_alive boolean, lease_ms bigint, live_count integer, shard_count integer, takeable_count integer, shards smallint[], epochs bigint[], now_us bigint, floor_xid xid8, sequence_floor bigint)
+CREATE FUNCTION postrider.heartbeat(p_dispatcher uuid, p_statistics jsonb) RETURNS TABLE(is_alive boolean, lease_ms bigint, takeable_count integer, share integer, shards smallint[], epochs bigint[], now_us bigint, floor_xid xid8, sequence_floor bigint)
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
     AS $$
@@ -758,6 +758,8 @@ declare
     lease interval;
     newest timestamptz;
     live uuid[];
+    live_count integer;
+    shard_count integer;
 begin
     perform pg_advisory_xact_lock_shared(1886352244, 1000);
     select make_interval(secs => s.value::double precision)
@@ -777,7 +779,10 @@ begin
 
     if is_alive then
         -- Read before this transaction has an id: whoever gets a higher one numbers above it.
-        select s.last_value into sequence_floor from postrider.message_sequence s;
+        -- A sequence that nobody has used yet says 1 although 1 is still to come.
+        select s.last_value - (not s.is_called)::integer
+        into sequence_floor
+        from postrider.message_sequence s;
         floor_xid := pg_current_xact_id();
         insert into postrider.heartbeat (
             slot, dispatcher, at, lease_until, xid, sequence_floor, statistics)
@@ -792,7 +797,7 @@ begin
 
     select coalesce(array_agg(l.id), '{}') into live from postrider.live_dispatchers() l (id);
     lease_ms := (extract(epoch from lease) * 1000)::bigint;
-    live_count := cardinality(live);
+    live_count := greatest(cardinality(live), 1);
     select
         count(*),
         count(*) filter (where s.owner is null or s.owner <> all (live)),
@@ -800,6 +805,12 @@ begin
         coalesce(array_agg(s.epoch order by s.shard) filter (where s.owner = p_dispatcher), '{}')
     into shard_count, takeable_count, shards, epochs
     from postrider.shard s;
+    -- What does not divide evenly goes to the first of the living, so that nobody stays without.
+    select shard_count / greatest(live_count, 1)
+        + (count(*) < shard_count % greatest(live_count, 1))::integer
+    into share
+    from unnest(live) l (id)
+    where l.id < p_dispatcher;
     now_us := (extract(epoch from clock_timestamp()) * 1000000)::bigint;
     return next;
 end;
@@ -1030,6 +1041,11 @@ $$;
 CREATE FUNCTION postrider.rebase_log() RETURNS bigint
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET plan_cache_mode TO 'auto'
+    SET enable_seqscan TO 'on'
+    SET enable_bitmapscan TO 'on'
+    SET enable_hashjoin TO 'on'
+    SET enable_mergejoin TO 'on'
     AS $$
 declare
     unfinished bigint;

@@ -3,6 +3,7 @@
 
 mod faults;
 mod memory;
+mod poison;
 mod writers;
 
 use std::{
@@ -14,6 +15,7 @@ use anyhow::{Result, ensure};
 
 pub use faults::prove_faults;
 pub use memory::{MemoryFigures, prove_memory};
+pub use poison::{PoisonFigures, prove_poison};
 
 use crate::process::{Profile, postrider_binary};
 
@@ -88,6 +90,9 @@ async fn run_all(binary: &Path, is_short: bool, seed: u64) -> Result<()> {
     println!("{report}");
     println!("took {:.0} s", began.elapsed().as_secs_f64());
     ensure!(report.is_balanced(), "the ledger does not add up (seed {seed})");
+
+    println!("Poison: a message that kills its dispatcher");
+    println!("{}", prove_poison(binary).await?);
 
     let began = Instant::now();
     let (messages, endpoints) = if is_short { (20_000, 200) } else { (2_000_000, 10_000) };

@@ -24,7 +24,7 @@ async fn sixty_hanging_endpoints_delay_no_other() {
     for number in 0..DEAD {
         shop.endpoint(&format!("bad-{number}"), json!({ "url": bad.url() }), json!({})).await;
     }
-    let dispatcher = shop.serve().await;
+    let _dispatcher = shop.serve().await;
     for number in 0..DEAD {
         shop.send_many(&format!("bad-{number}"), 1000).await;
     }
@@ -38,7 +38,7 @@ async fn sixty_hanging_endpoints_delay_no_other() {
             client.query_one("select postrider.send('good', '{}')", &[]).await.unwrap().get(0);
         committed_at.insert(id, Instant::now());
     }
-    let finished = good.wait_for_accepted(300, LONG).await;
+    good.wait_for_accepted(300, LONG).await.unwrap();
     let mut waits: Vec<Duration> = good
         .requests()
         .iter()
@@ -46,13 +46,11 @@ async fn sixty_hanging_endpoints_delay_no_other() {
         .collect();
     waits.sort();
     println!(
-        "{finished:?} of {}: median {:?} p90 {:?} max {:?}, bad peak {}",
-        waits.len(),
+        "commit to arrival: median {:?}, p90 {:?}, maximum {:?}; {} in flight to those that hang",
         waits[waits.len() / 2],
         waits[waits.len() * 9 / 10],
         waits.last(),
         bad.in_flight_peak()
     );
-    println!("{:#?}", dispatcher.log_lines().iter().take(10).collect::<Vec<_>>());
     assert!(waits[waits.len() * 99 / 100] < Duration::from_secs(1), "{waits:?}");
 }

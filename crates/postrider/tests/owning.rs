@@ -189,6 +189,33 @@ async fn who_dies_is_replaced_when_its_lease_is_over() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_backlog_does_not_slow_a_takeover_down() {
+    let shop = open().await;
+    let (bad, good) = (
+        Receiver::start(Behaviour::Hang).unwrap(),
+        Receiver::start(Behaviour::Status(200)).unwrap(),
+    );
+    shop.endpoint("bad", json!({ "url": bad.url(), "timeout_seconds": 120 }), json!({})).await;
+    shop.endpoint("good", json!({ "url": good.url() }), json!({})).await;
+    let dying = shop.serve().await;
+    shop.send_many("bad", 300_000).await;
+    bad.wait_for(64, LONG).await.unwrap();
+    let lag = "select exists (select from postrider.checkpoint c where c.state::text like '%lag%')";
+    shop.until(lag).await;
+    dying.sigkill();
+    let killed_at = Instant::now();
+    let successor = shop.serve().await;
+    until_it_owns_all(&shop, &successor).await;
+    let took = killed_at.elapsed();
+    shop.send("good", json!({})).await;
+    let sent_at = Instant::now();
+    good.wait_for_accepted(1, LONG).await.unwrap();
+    let waited = sent_at.elapsed();
+    println!("takeover {took:?} after the kill, then a message arrives after {waited:?}");
+    assert!(took < LEASE + 2 * SLACK && waited < SLACK, "{took:?}, {waited:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_zombie_dispatcher_writes_nothing() {
     let shop = open().await;
     // To the first attempt the answer is a refusal for good, which comes when the dispatcher that

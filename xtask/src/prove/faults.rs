@@ -23,7 +23,7 @@ use crate::{
 };
 
 /// The shortest lease there is.
-const LEASE: Duration = Duration::from_secs(5);
+pub const LEASE: Duration = Duration::from_secs(5);
 /// How long everything may take to arrive after the last fault.
 const DRAIN: Duration = Duration::from_secs(120);
 /// Retries come quickly and do not end before the run does.
@@ -53,7 +53,7 @@ pub async fn prove_faults(binary: &Path, scale: Scale, seed: u64) -> Result<Repo
         Receiver::start(Behaviour::Fraction { status: 503, share: 0.33, seed })?,
         Receiver::start(Behaviour::Status(200))?,
     ];
-    install(binary, &url, &receivers)?;
+    install(binary, &url)?;
     let client = connect(&url).await?;
     client.batch_execute(&setup(&receivers)).await?;
     receivers[2].down()?;
@@ -130,8 +130,8 @@ fn schedule(scale: Scale, dice: &mut fastrand::Rng) -> Vec<Disturbance> {
     all
 }
 
-fn install(binary: &Path, url: &str, receivers: &[Receiver]) -> Result<()> {
-    ensure!(receivers.len() == DESTINATIONS.len(), "a receiver for each destination");
+/// Installs the schema with the binary that is to be proven.
+pub fn install(binary: &Path, url: &str) -> Result<()> {
     let output =
         std::process::Command::new(binary).arg("migrate").env("DATABASE_URL", url).output()?;
     ensure!(output.status.success(), "migrate: {}", String::from_utf8_lossy(&output.stderr));

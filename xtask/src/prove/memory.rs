@@ -4,7 +4,7 @@ use std::{fmt, path::Path, time::Duration};
 
 use anyhow::{Result, ensure};
 
-use super::{until, writers::connect};
+use super::{faults::install, until, writers::connect};
 use crate::{
     postgres::{Options, PrivatePostgres},
     process::{Dispatcher, DispatcherOptions},
@@ -50,9 +50,7 @@ pub async fn prove_memory(
     let postgres = PrivatePostgres::start(Options::default().set("max_wal_size", "4GB"))?;
     postgres.create_database("proof").await?;
     let url = postgres.url_for("proof");
-    let output =
-        std::process::Command::new(binary).arg("migrate").env("DATABASE_URL", &url).output()?;
-    ensure!(output.status.success(), "migrate: {}", String::from_utf8_lossy(&output.stderr));
+    install(binary, &url)?;
     let receiver = Receiver::start(Behaviour::Status(200))?;
     let client = connect(&url).await?;
     let config = serde_json::json!({ "url": receiver.url() });

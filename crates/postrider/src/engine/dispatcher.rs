@@ -197,9 +197,11 @@ pub struct Dispatcher {
     deferrals: u64,
     refresh_deferred_at: Instant,
     is_refreshing_deferred: bool,
-    /// Waiting deliveries whose dispatcher died more than once, and whether one is being attempted.
+    /// Waiting deliveries whose dispatcher died more than once, and the one that is being
+    /// attempted: until its end is on record, because whatever is not when the next one kills us, is
+    /// suspected again.
     suspects: Vec<Delivery>,
-    has_suspect: bool,
+    suspect: Option<(MessageId, Target)>,
 
     /// For targets that are not known (yet), and those among them that were there when the endpoints
     /// that are being loaded were asked for.
@@ -290,7 +292,7 @@ impl Dispatcher {
             refresh_deferred_at: now,
             is_refreshing_deferred: false,
             suspects: Vec::new(),
-            has_suspect: false,
+            suspect: None,
             orphans: Vec::new(),
             orphans_asked: Vec::new(),
             endpoints_at: now,

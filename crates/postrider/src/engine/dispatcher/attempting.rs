@@ -13,7 +13,6 @@ impl Dispatcher {
             let (expired, deliveries): (Vec<_>, Vec<_>) =
                 deliveries.into_iter().partition(|delivery| delivery.is_expired(timestamp));
             for delivery in &expired {
-                self.clear_suspect(delivery);
                 self.gathered.expired(delivery, now);
             }
             if deliveries.is_empty() {
@@ -73,7 +72,6 @@ impl Dispatcher {
         let policy = self.endpoints.policy(id);
         for (delivery, report) in landed {
             let shard = delivery.message.id.lane().shard();
-            self.clear_suspect(&delivery);
             if self.lanes.epoch(shard) != Some(delivery.epoch) {
                 self.let_go(&delivery);
                 continue;

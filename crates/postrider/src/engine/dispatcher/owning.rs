@@ -83,7 +83,6 @@ impl Dispatcher {
     }
 
     pub(super) fn return_unattempted(&mut self, delivery: &Delivery) {
-        self.clear_suspect(delivery);
         self.gathered.give_back(delivery, Instant::now());
     }
 

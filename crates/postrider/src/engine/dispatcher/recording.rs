@@ -4,7 +4,10 @@ use super::*;
 
 impl Dispatcher {
     pub(super) fn flush(&mut self, now: Instant) {
+        let waits_for_suspect =
+            self.suspect.is_some_and(|suspect| self.gathered.put_down.contains(&suspect));
         let is_due = self.gathered.is_due(now, self.options.flush_interval)
+            || waits_for_suspect
             || self.is_stopping && self.endpoints.in_flight == 0;
         if self.is_flushing || self.gathered.is_empty() || !is_due {
             return;
@@ -53,12 +56,7 @@ impl Dispatcher {
             if self.is_fetching_due {
                 self.put_down.insert((*id, *target));
             }
-            if self.in_hand.remove(&(*id, *target))
-                && let Some(endpoint) = self.endpoints.by_target(*target)
-                && let Some(endpoint) = self.endpoints.get_mut(endpoint)
-            {
-                endpoint.deferred_in_hand = endpoint.deferred_in_hand.saturating_sub(1);
-            }
+            self.forget_in_hand(*id, *target);
         }
         if !gathered.finished.is_empty() && self.checkpoint_at.is_none() {
             self.checkpoint_at = Some(Instant::now());

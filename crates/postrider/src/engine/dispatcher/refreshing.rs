@@ -55,7 +55,6 @@ impl Dispatcher {
         let (changed, dropped) = self.endpoints.compare(versions);
         let now = Instant::now();
         for delivery in dropped {
-            self.clear_suspect(&delivery);
             self.gathered.dead(&delivery, Cause::EndpointDropped, None, now);
         }
         if !changed.is_empty() {

@@ -107,7 +107,7 @@ impl Dispatcher {
             return None;
         }
         if self.endpoints.room(delivery.endpoint) == 0 {
-            self.put_back(&delivery);
+            self.let_go(&delivery);
             self.endpoints.note_deferred(delivery.endpoint, self.clock.timestamp(now));
             return None;
         }
@@ -127,12 +127,12 @@ impl Dispatcher {
     /// Attempts deliveries that were in the hands of a dispatcher whenever it died one at a time, the
     /// least suspicious first: if one of them is to blame, the others get away.
     pub(super) fn try_suspect(&mut self, now: Instant) {
-        while !self.has_suspect {
+        while self.suspect.is_none() {
             let least = (0..self.suspects.len()).min_by_key(|i| self.suspects[*i].recovery_count);
             let Some(least) = least else { return };
             let delivery = self.suspects.swap_remove(least);
             if let Some(delivery) = self.take_in_hand(delivery, now) {
-                self.has_suspect = true;
+                self.suspect = Some((delivery.message.id, delivery.target));
                 self.claim_due(vec![delivery]);
             }
         }
@@ -144,7 +144,7 @@ impl Dispatcher {
             std::mem::take(&mut self.suspects).into_iter().partition(is_dropped);
         self.suspects = kept;
         for delivery in &dropped {
-            self.put_back(delivery);
+            self.let_go(delivery);
         }
     }
 
@@ -184,23 +184,20 @@ impl Dispatcher {
         }
     }
 
-    /// A waiting delivery is no longer in hand, and if it was a suspect, the next may be tried.
     pub(super) fn let_go(&mut self, delivery: &Delivery) {
-        self.clear_suspect(delivery);
-        self.put_back(delivery);
+        self.forget_in_hand(delivery.message.id, delivery.target);
     }
 
-    pub(super) fn put_back(&mut self, delivery: &Delivery) {
-        if self.in_hand.remove(&(delivery.message.id, delivery.target))
-            && let Some(endpoint) = self.endpoints.get_mut(delivery.endpoint)
+    /// A waiting delivery is no longer in hand; if it was the suspect, the next one may be tried.
+    pub(super) fn forget_in_hand(&mut self, id: MessageId, target: Target) {
+        if self.suspect == Some((id, target)) {
+            self.suspect = None;
+        }
+        if self.in_hand.remove(&(id, target))
+            && let Some(endpoint) = self.endpoints.by_target(target)
+            && let Some(endpoint) = self.endpoints.get_mut(endpoint)
         {
             endpoint.deferred_in_hand = endpoint.deferred_in_hand.saturating_sub(1);
-        }
-    }
-
-    pub(super) fn clear_suspect(&mut self, delivery: &Delivery) {
-        if delivery.source == Source::Deferred && delivery.recovery_count >= SUSPECT_AFTER {
-            self.has_suspect = false;
         }
     }
 }
