@@ -20,7 +20,8 @@ select
             select m.id
             from postrider.message m
             where m.xid = x.xid
-            and m.lane = any ($3)
+            -- The cast keeps message_lane_id out: it would walk the whole lane.
+            and m.lane::integer = any ($3::smallint[])
             order by m.id
             limit 1
         ) first

@@ -86,6 +86,9 @@ const FETCHED_KIB: usize = 64 * 1024;
 const TICK_PAUSE: Duration = Duration::from_millis(5);
 const SHORT_TICK_PAUSE: Duration = Duration::from_millis(1);
 const MANY_ROWS: usize = 16;
+/// So long after the last message we keep looking before senders have to ring: a commit that
+/// notifies waits for every other one that does, the disk included.
+const WAKEFUL: Duration = Duration::from_millis(20);
 /// How long recording may take when the grace of a stop is over.
 const RECORDING_GRACE: Duration = Duration::from_secs(5);
 /// How often memory is looked at.
@@ -173,6 +176,8 @@ pub struct Dispatcher {
     make_room_at: Instant,
     tick_at: Instant,
     tick_pause: Duration,
+    /// When a tick last found something, or somebody rang.
+    active_at: Instant,
     is_ticking: bool,
     pages: usize,
     bell: Bell,
@@ -275,6 +280,7 @@ impl Dispatcher {
             make_room_at: now,
             tick_at: now,
             tick_pause: SHORT_TICK_PAUSE,
+            active_at: now,
             is_ticking: false,
             pages: 0,
             bell: Bell::Open,

@@ -24,7 +24,7 @@ use crate::{
 
 /// What waits in memory for an endpoint is at most so many times what may be in flight to it.
 const QUEUE_FACTOR: usize = 4;
-const SMALLEST_QUEUE: usize = 256;
+const SMALLEST_QUEUE: usize = 1024;
 /// An endpoint with something in flight and no answer for so long is stalled: until it answers, it
 /// gets a small share of what is in flight, and hardly anything in memory.
 const STALLED_AFTER: Duration = Duration::from_millis(500);

@@ -92,12 +92,15 @@ impl Dispatcher {
         let now = Instant::now();
         self.has_looked = row_count == 0;
         if row_count > 0 {
+            self.active_at = now;
             self.tick_pause = if row_count >= MANY_ROWS { TICK_PAUSE } else { SHORT_TICK_PAUSE };
             self.ring_off();
         } else if self.bell == Bell::Armed {
             self.bell = Bell::Asleep;
         } else if self.bell == Bell::Open {
-            self.tick_pause = (self.tick_pause * 3 / 2).min(self.options.poll_interval);
+            let is_active = self.active_at.elapsed() < WAKEFUL;
+            let longest = if is_active { TICK_PAUSE } else { self.options.poll_interval };
+            self.tick_pause = (self.tick_pause * 3 / 2).min(longest);
         }
         self.tick_at = match self.bell {
             // A ring wakes us; this is for rings that the network swallowed.

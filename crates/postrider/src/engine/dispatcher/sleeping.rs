@@ -7,6 +7,7 @@ impl Dispatcher {
     pub(super) fn arrange_sleep(&mut self) {
         let is_quiet = self.bell == Bell::Open
             && self.has_looked
+            && self.active_at.elapsed() >= WAKEFUL
             && !self.is_at_bell
             && self.doorbell.is_audible
             && !self.is_ticking
@@ -60,6 +61,7 @@ impl Dispatcher {
         let now = Instant::now();
         match signal {
             Signal::Ring => {
+                self.active_at = now;
                 self.tick_pause = SHORT_TICK_PAUSE;
                 self.tick_at = now;
                 self.ring_off();
