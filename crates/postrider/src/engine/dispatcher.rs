@@ -44,7 +44,7 @@ use super::{
     delivery::{Delivery, Message, Source},
     endpoints::{Batch, Endpoints},
     flush::{Gathered, error_text},
-    lanes::{Lanes, OwnedLane, TickGroup},
+    lanes::{Lanes, OwnedLane, Room, TickGroup},
     settings::Settings,
     wake::Doorbell,
 };

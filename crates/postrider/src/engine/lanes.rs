@@ -1,6 +1,9 @@
 //! The lanes of the shards that this process owns, and what is read of them next.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::{
+    collections::{BTreeMap, VecDeque},
+    time::Duration,
+};
 
 use postrider_core::{
     id::{Lane, Shard},
@@ -12,6 +15,9 @@ use tokio::time::Instant;
 use super::delivery::Delivery;
 use crate::store::{lease::Owned, log::WindowBounds};
 
+/// The pause between two ticks that take in only a part of what a lane has skipped.
+const MERGE_PAUSE: Duration = Duration::from_millis(100);
+
 /// A lane as its owner reads it.
 pub struct OwnedLane {
     pub reader: LaneReader,
@@ -21,6 +27,16 @@ pub struct OwnedLane {
     pub held: VecDeque<Delivery>,
     /// When the lag last took something, or began.
     pub lag_moved_at: Instant,
+    /// When a tick may next take in a part of what was skipped and leave the rest again.
+    merge_at: Instant,
+}
+
+/// How much of what a lane has skipped could be taken in now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Room {
+    None,
+    ForSome,
+    ForAll,
 }
 
 /// All owned lanes.
@@ -43,9 +59,17 @@ pub struct TickGroup {
 }
 
 impl OwnedLane {
-    /// Whether its lag has come so far that a tick can take in the rest.
-    fn wants_merge(&self) -> bool {
-        self.reader.has_lag() && self.held.is_empty() && !self.reader.is_walking(Which::Lag)
+    /// Whether its lag has come so far that a tick can take in the rest, and there is room. One that
+    /// will leave a part again reads all of it again next time, so it is not done at every tick.
+    fn can_merge(&self, room: impl Fn(&LaneReader) -> Room, now: Instant) -> bool {
+        let has_lag = self.reader.has_lag() && self.held.is_empty();
+        has_lag
+            && !self.reader.is_walking(Which::Lag)
+            && match room(&self.reader) {
+                Room::None => false,
+                Room::ForSome => now >= self.merge_at,
+                Room::ForAll => true,
+            }
     }
 }
 
@@ -58,6 +82,7 @@ impl Lanes {
                 is_busy: false,
                 held: VecDeque::new(),
                 lag_moved_at: now,
+                merge_at: now,
             };
             self.lanes.insert(lane, lane_state);
         }
@@ -120,16 +145,23 @@ impl Lanes {
         (states, done_xmin)
     }
 
-    /// The lanes to read by the next tick, in groups. `has_room` says for a lane whether all that was
+    /// The lanes to read by the next tick, in groups. `room` says for a lane how much of what was
     /// skipped of it could be taken now.
-    pub fn start_tick(&mut self, has_room: impl Fn(&LaneReader) -> bool) -> Vec<TickGroup> {
+    pub fn start_tick(
+        &mut self,
+        room: impl Fn(&LaneReader) -> Room,
+        now: Instant,
+    ) -> Vec<TickGroup> {
         let mut groups: Vec<TickGroup> = Vec::new();
         let draining = self.draining.clone();
         for (lane, owned) in &mut self.lanes {
             if owned.is_busy || draining.contains(&lane.shard()) {
                 continue;
             }
-            let is_merging = owned.wants_merge() && has_room(&owned.reader);
+            let is_merging = owned.can_merge(&room, now);
+            if is_merging {
+                owned.merge_at = now + MERGE_PAUSE;
+            }
             let Some(base) = owned.reader.tick_base(is_merging) else { continue };
             let group = groups.iter_mut().find(|g| g.base == *base && g.is_merging == is_merging);
             match group {
@@ -206,9 +238,7 @@ impl Lanes {
     }
 
     /// Whether a tick would bring back something that was skipped.
-    pub fn can_merge(&self, has_room: impl Fn(&LaneReader) -> bool) -> bool {
-        self.lanes
-            .values()
-            .any(|owned| !owned.is_busy && owned.wants_merge() && has_room(&owned.reader))
+    pub fn can_merge(&self, room: impl Fn(&LaneReader) -> Room, now: Instant) -> bool {
+        self.lanes.values().any(|owned| !owned.is_busy && owned.can_merge(&room, now))
     }
 }

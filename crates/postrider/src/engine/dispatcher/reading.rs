@@ -5,7 +5,9 @@ use super::*;
 impl Dispatcher {
     pub(super) fn read(&mut self, now: Instant) {
         let endpoints = &self.endpoints;
-        if self.bell == Bell::Asleep && self.lanes.can_merge(|reader| has_room(endpoints, reader)) {
+        if self.bell == Bell::Asleep
+            && self.lanes.can_merge(|reader| room_of(endpoints, reader), now)
+        {
             self.ring_off();
             self.tick_at = now;
         }
@@ -34,7 +36,7 @@ impl Dispatcher {
 
     pub(super) fn tick(&mut self) {
         let endpoints = &self.endpoints;
-        let groups = self.lanes.start_tick(|reader| has_room(endpoints, reader));
+        let groups = self.lanes.start_tick(|reader| room_of(endpoints, reader), Instant::now());
         if groups.is_empty() {
             self.tick_at = Instant::now() + TICK_PAUSE;
             return;
@@ -247,9 +249,16 @@ impl Dispatcher {
     }
 }
 
-/// Whether all that a lane has skipped could be taken in now.
-fn has_room(endpoints: &Endpoints, reader: &LaneReader) -> bool {
-    reader.skipped().all(|target| endpoints.is_hungry(target))
+/// How much of what a lane has skipped could be taken in now.
+fn room_of(endpoints: &Endpoints, reader: &LaneReader) -> Room {
+    let hungry = |target: Target| endpoints.is_hungry(target);
+    if reader.skipped().all(hungry) {
+        Room::ForAll
+    } else if reader.skipped().any(hungry) {
+        Room::ForSome
+    } else {
+        Room::None
+    }
 }
 
 /// How many messages that were skipped could be taken now; some, when they have waited too long.
