@@ -393,13 +393,16 @@ impl Endpoints {
             let Some(at) = endpoint.deferred_at else { continue };
             if at > now {
                 next = Some(next.map_or(at, |known| known.min(at)));
-            } else if wanted.len() < most {
+            } else {
                 let room = self.room(*id);
                 if room > endpoint.buffered() {
                     wanted.push((*id, room + endpoint.deferred_in_hand));
                 }
             }
         }
+        // Chance gives every endpoint its turn, however many are due all the time.
+        fastrand::shuffle(&mut wanted);
+        wanted.truncate(most);
         (wanted, next)
     }
 

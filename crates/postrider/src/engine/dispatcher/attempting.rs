@@ -38,7 +38,9 @@ impl Dispatcher {
         let attempt = async move {
             let started = Instant::now();
             if started >= fence {
-                // The process was stopped in between; the tenure is over.
+                // The process was stopped in between, and a heartbeat may have got through since.
+                let late = StoreError::Nonsense("an attempt that began after its lease");
+                let _ = report.send(Event::Retired(Err(late)));
                 return;
             }
             let deadline = started + LONGEST_ATTEMPT;
@@ -121,15 +123,25 @@ async fn envelopes(
     fetched: &Arc<Semaphore>,
     deliveries: &[Delivery],
 ) -> (Result<Vec<Envelope>, String>, Permits) {
+    // All at once: batches that wait for each other with a part in hand would wait for ever.
+    let kib: u64 = deliveries
+        .iter()
+        .map(|delivery| match delivery.message.content.payload {
+            Payload::Stored { bytes } => u64::from(bytes / 1024 + 1),
+            _ => 0,
+        })
+        .sum();
     let mut permits = Vec::new();
+    if kib > 0
+        && let Ok(permit) =
+            Arc::clone(fetched).acquire_many_owned(kib.min(FETCHED_KIB as u64) as u32).await
+    {
+        permits.push(permit);
+    }
     let mut envelopes = Vec::with_capacity(deliveries.len());
     for delivery in deliveries {
         let mut content = delivery.message.content.clone();
-        if let Payload::Stored { bytes } = content.payload {
-            let kib = (bytes / 1024 + 1).min(FETCHED_KIB as u32);
-            if let Ok(permit) = Arc::clone(fetched).acquire_many_owned(kib).await {
-                permits.push(permit);
-            }
+        if let Payload::Stored { .. } = content.payload {
             content = match log.content(delivery.message.id, delivery.target).await {
                 Ok(content) => content,
                 Err(error) => return (Err(error.to_string()), permits),

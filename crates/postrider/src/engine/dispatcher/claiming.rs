@@ -41,7 +41,8 @@ impl Dispatcher {
 
     pub(super) fn put(&mut self, delivery: Delivery, place: Place) {
         let is_ours = self.lanes.epoch(delivery.message.id.lane().shard()) == Some(delivery.epoch);
-        if !is_ours || self.is_stopping {
+        // A shard that is being given up gets nothing into its queues any more.
+        if !is_ours || self.is_stopping || self.is_leaving(&delivery) {
             if place == Place::Queue {
                 self.endpoints.cancel_reservation(delivery.endpoint);
             }

@@ -80,6 +80,15 @@ impl Dispatcher {
         for delivery in queued {
             self.return_unattempted(&delivery);
         }
+        let held: Vec<Delivery> = self
+            .lanes
+            .iter_mut()
+            .filter(|lane| lane.reader.lane().shard() == shard)
+            .flat_map(|lane| lane.held.drain(..).collect::<Vec<_>>())
+            .collect();
+        for delivery in held {
+            self.return_unattempted(&delivery);
+        }
     }
 
     pub(super) fn return_unattempted(&mut self, delivery: &Delivery) {

@@ -173,7 +173,7 @@ impl Dispatcher {
         self.lose(&lost);
         for delivery in claimed {
             let is_ours = self.lanes.epoch(delivery.message.id.lane().shard()).is_some();
-            if is_refused || !is_ours {
+            if is_refused || !is_ours || self.is_leaving(&delivery) {
                 self.endpoints.cancel_reservation(delivery.endpoint);
                 self.let_go(&delivery);
                 self.endpoints
@@ -182,6 +182,11 @@ impl Dispatcher {
                 self.let_go(&orphan);
             }
         }
+    }
+
+    /// Whether the delivery's shard is being given up.
+    pub(super) fn is_leaving(&self, delivery: &Delivery) -> bool {
+        self.lanes.draining().contains(&delivery.message.id.lane().shard())
     }
 
     pub(super) fn let_go(&mut self, delivery: &Delivery) {
