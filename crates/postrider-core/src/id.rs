@@ -4,7 +4,7 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MessageId(pub i64);
 
-/// `shard × 16 + priority`, 0 to 1023.
+/// `shard × 16 + priority`, or `shard × 16 + 15` for messages with an ordering key: 0 to 1023.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Lane(pub i16);
 
@@ -23,6 +23,10 @@ pub struct EndpointId(pub i32);
 
 /// Priorities are 0 to 10, higher first.
 pub const PRIORITY_COUNT: i16 = 11;
+
+/// The lane of messages with an ordering key, whatever their priority: one reader sees all messages
+/// of a key in their order.
+const KEYED: i16 = 15;
 
 impl MessageId {
     pub fn lane(self) -> Lane {
@@ -43,14 +47,52 @@ impl Lane {
         Shard(self.0 >> 4)
     }
 
-    pub fn priority(self) -> i16 {
-        self.0 & 15
+    /// The lane of a shard's messages with ordering keys.
+    pub fn keyed(shard: Shard) -> Lane {
+        Lane::new(shard, KEYED)
+    }
+
+    pub fn is_keyed(self) -> bool {
+        self.0 & 15 == KEYED
+    }
+
+    /// The priority of its messages; without one, their own decide.
+    pub fn priority(self) -> Option<Priority> {
+        (!self.is_keyed()).then(|| Priority::new(self.0 & 15))
+    }
+
+    /// Lanes with a higher rank are read first: by priority, those with ordering keys before the
+    /// lowest.
+    pub fn rank(self) -> i16 {
+        match self.0 & 15 {
+            KEYED => 1,
+            priority => priority * 2,
+        }
+    }
+}
+
+/// 0 to 10, higher first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Priority(u8);
+
+impl Priority {
+    pub const LOWEST: Priority = Priority(0);
+
+    /// What is out of range counts as the nearest priority there is.
+    pub fn new(number: i16) -> Priority {
+        Priority(number.clamp(0, PRIORITY_COUNT - 1) as u8)
+    }
+
+    /// For tables with a place per priority.
+    pub fn index(self) -> usize {
+        usize::from(self.0)
     }
 }
 
 impl Shard {
-    /// The shard's lanes, highest priority first.
+    /// The shard's lanes.
     pub fn lanes(self) -> impl Iterator<Item = Lane> {
-        (0..PRIORITY_COUNT).rev().map(move |priority| Lane::new(self, priority))
+        let plain = (0..PRIORITY_COUNT).rev().map(move |priority| Lane::new(self, priority));
+        plain.chain(std::iter::once(Lane::keyed(self)))
     }
 }

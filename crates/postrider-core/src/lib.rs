@@ -4,6 +4,7 @@
 //! in as values. Nothing in this crate does I/O, reads a clock or draws a random number.
 
 pub mod admit;
+pub mod chains;
 pub mod classify;
 pub mod decide;
 pub mod done;
@@ -12,6 +13,7 @@ pub mod networks;
 pub mod outcome;
 pub mod policy;
 pub mod position;
+pub mod ranks;
 pub mod reader;
 pub mod render;
 pub mod snapshot;

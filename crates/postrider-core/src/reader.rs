@@ -61,6 +61,9 @@ pub struct Lag {
     pub position: Position,
     /// From where on each target is left to the lag.
     pub skipped: BTreeMap<Target, Position>,
+    /// How many messages are left to it.
+    #[serde(default)]
+    pub left: u64,
 }
 
 impl LaneState {
@@ -121,6 +124,14 @@ pub struct Page {
     /// The tail wants all but these, the lag only these (messages with one target).
     pub targets: Vec<Target>,
     pub limit: usize,
+}
+
+impl Page {
+    /// Up to which id these rows are all there is.
+    pub fn reached<R: Row>(&self, rows: &[R]) -> i64 {
+        let is_full = rows.len() >= self.limit;
+        rows.last().filter(|_| is_full).map_or(self.upto, |row| row.id().0)
+    }
 }
 
 /// Rows that were taken together.
@@ -206,13 +217,12 @@ impl LaneReader {
         let base = self.tick_base(is_merging)?.clone();
         let is_merging = is_merging && self.lag_without_window();
         let state = self.bare_state();
-        let wanted = |row: &R| {
-            top.sees(row.xid())
-                && !base.sees(row.xid())
-                && !state.is_taken(row)
-                && (is_merging || !state.is_skipped(row))
-        };
-        let mut rows: Vec<R> = rows.into_iter().filter(wanted).collect();
+        let is_new = |row: &R| top.sees(row.xid()) && !base.sees(row.xid()) && !state.is_taken(row);
+        let (mut rows, left): (Vec<R>, Vec<R>) =
+            rows.into_iter().filter(is_new).partition(|row| is_merging || !state.is_skipped(row));
+        if let Some(lag) = &mut self.lag {
+            lag.left += left.len() as u64;
+        }
         rows.sort_unstable_by_key(Row::id);
         let start = Position::at(base.clone());
         self.tail = Position::at(top.clone());
@@ -273,15 +283,23 @@ impl LaneReader {
     }
 
     /// Takes the rows of a page that [`Self::next_page`] asked for.
-    pub fn take_page<R: Row>(&mut self, page: &Page, rows: Vec<R>) -> Taken<R> {
+    /// `left` of a tail's page: how many messages of its targets lie between `page.after` and
+    /// [`Page::reached`].
+    pub fn take_page<R: Row>(&mut self, page: &Page, rows: Vec<R>, left: u64) -> Taken<R> {
         let is_full = rows.len() >= page.limit;
-        let reached = rows.last().filter(|_| is_full).map_or(page.upto, |row| row.id().0);
+        let reached = page.reached(&rows);
         let state = self.bare_state();
         let is_wanted = |row: &R| match page.which {
             Which::Tail => !state.is_skipped(row),
             Which::Lag => state.is_skipped(row),
         };
         let rows: Vec<R> = rows.into_iter().filter(is_wanted).collect();
+        if let Some(lag) = &mut self.lag {
+            lag.left = match page.which {
+                Which::Tail => lag.left + left,
+                Which::Lag => lag.left.saturating_sub(rows.len() as u64),
+            };
+        }
         let start = Position::within(page.base.clone(), page.top.clone(), page.after, reached);
         let segment = self.open_segment(page.which, start, rows.len());
         self.advance(page.which, reached, is_full);
@@ -298,6 +316,7 @@ impl LaneReader {
                     lag.skipped.len() < SKIPPED_LIMIT || lag.skipped.contains_key(&target);
                 if has_room {
                     lag.skipped.entry(target).or_insert(position);
+                    lag.left += 1;
                 }
                 has_room
             }
@@ -314,9 +333,17 @@ impl LaneReader {
                     None => Position::at(base.clone()),
                 };
                 self.lag_span = NARROWEST_SPAN;
-                self.lag = Some(Lag { position: start, skipped: [(target, position)].into() });
+                self.lag =
+                    Some(Lag { position: start, skipped: [(target, position)].into(), left: 1 });
                 true
             }
+        }
+    }
+
+    /// One more message of a skipped target is left to the lag.
+    pub fn count_left(&mut self) {
+        if let Some(lag) = &mut self.lag {
+            lag.left += 1;
         }
     }
 
@@ -330,6 +357,16 @@ impl LaneReader {
             Which::Tail => self.tail.window.is_some(),
             Which::Lag => self.lag.as_ref().is_some_and(|lag| lag.position.window.is_some()),
         }
+    }
+
+    /// How many messages were skipped and not taken since, as far as it is known.
+    pub fn left(&self) -> u64 {
+        self.lag.as_ref().map_or(0, |lag| lag.left)
+    }
+
+    /// Up to which id the tail walked in its window; `None` when it walks through none.
+    pub fn walked_up_to(&self) -> Option<MessageId> {
+        self.tail.window.as_ref().map(|window| MessageId(window.id))
     }
 
     pub fn has_lag(&self) -> bool {

@@ -24,6 +24,9 @@ pub const ATTEMPT: HeaderName = HeaderName::from_static("postrider-attempt");
 /// The message's correlation id, if it has one.
 pub const CORRELATION_ID: HeaderName = HeaderName::from_static("postrider-correlation-id");
 
+/// The event type, if the message was published.
+pub const EVENT_TYPE: HeaderName = HeaderName::from_static("postrider-event-type");
+
 /// The most headers that a request may have, ours included.
 pub const HEADERS_MAX: usize = 100;
 /// The longest text of a message's headers, in bytes.
@@ -118,8 +121,12 @@ pub struct Attempt<'a> {
     pub timestamp: i64,
     /// The message's correlation id in its usual text form.
     pub correlation_id: Option<&'a str>,
+    /// The event type of a published message.
+    pub event_type: Option<&'a str>,
     /// The message's own headers: a JSON object of texts.
     pub headers: Option<&'a str>,
+    /// What the body is, where it is no JSON: stands above every other Content-Type.
+    pub content_type: Option<&'a str>,
 }
 
 /// The headers that all requests to one endpoint have in common.
@@ -168,6 +175,14 @@ impl HeaderTemplate {
         headers.insert(ATTEMPT, attempt.number.into());
         if let Some(id) = attempt.correlation_id {
             let (name, value) = check_header(CORRELATION_ID.as_str(), id)?;
+            headers.insert(name, value);
+        }
+        if let Some(event_type) = attempt.event_type {
+            let (name, value) = check_header(EVENT_TYPE.as_str(), event_type)?;
+            headers.insert(name, value);
+        }
+        if let Some(content_type) = attempt.content_type {
+            let (name, value) = check_header(CONTENT_TYPE.as_str(), content_type)?;
             headers.insert(name, value);
         }
         Ok(headers)

@@ -148,6 +148,22 @@ impl Database {
         rows.truncate(page.limit);
         rows
     }
+
+    /// What a page of the tail leaves to the lag.
+    fn left_by(&self, page: &Page, reached: i64) -> u64 {
+        self.visible()
+            .filter(|row| (page.after + 1..=reached).contains(&row.id.0))
+            .filter(|row| page.top.sees(row.xid) && !page.base.sees(row.xid))
+            .filter(|row| page.targets.contains(&row.targets[0]))
+            .count() as u64
+    }
+
+    /// What the tail has passed and nobody has taken.
+    fn left_behind(&self, state: &LaneState) -> u64 {
+        self.visible()
+            .filter(|row| state.tail.is_behind(row.xid, row.id) && !state.is_taken(*row))
+            .count() as u64
+    }
 }
 
 /// The reader's owner: takes rows, records them as done some time later, crashes.
@@ -198,8 +214,13 @@ impl Owner {
     fn page(&mut self, database: &Database, which: Which, limit: usize) {
         let Some(page) = self.reader.next_page(which, limit) else { return };
         let rows = database.page_rows(&page);
-        let taken = self.reader.take_page(&page, rows);
+        let left = match which {
+            Which::Tail => database.left_by(&page, page.reached(&rows)),
+            Which::Lag => 0,
+        };
+        let taken = self.reader.take_page(&page, rows, left);
         self.distribute(taken, which == Which::Tail);
+        assert_eq!(self.reader.left(), database.left_behind(&self.reader.state()));
     }
 
     fn distribute(&mut self, taken: Taken<ModelRow>, may_skip: bool) {
@@ -211,7 +232,9 @@ impl Owner {
                     && self.full.contains(&target)
                     && self.reader.skip(target, &taken.base, &taken.top, row.id);
             if is_left {
-                skipped.insert(target);
+                if !skipped.insert(target) {
+                    self.reader.count_left();
+                }
                 self.reader.finish(taken.segment, 1);
             } else {
                 self.open.push((taken.segment, row.id));

@@ -6,6 +6,8 @@ const ATTEMPT_1: Attempt<'_> = Attempt {
     timestamp: 1_700_000_000,
     correlation_id: None,
     headers: None,
+    event_type: None,
+    content_type: None,
 };
 
 fn template(headers: &[(&str, &str)]) -> Result<HeaderTemplate, HeaderError> {
@@ -167,4 +169,22 @@ fn headers_are_bounded() {
 
     let long = format!(r#"{{"x-a": "{}"}}"#, "a".repeat(HEADERS_TEXT_MAX));
     assert_eq!(rendered(&[], Some(&long)).unwrap_err(), HeaderError::TooLong);
+}
+
+#[test]
+fn the_event_type_and_the_type_of_the_body_stand_above_everything() {
+    let template =
+        HeaderTemplate::new("application/json", "test", [("content-type", "text/plain")]).unwrap();
+    let attempt = Attempt {
+        headers: Some(r#"{"content-type": "text/html", "postrider-event-type": "forged"}"#),
+        ..ATTEMPT_1
+    };
+    let headers = template.render(&attempt).unwrap();
+    assert_eq!(headers["content-type"], "text/html");
+    assert!(!headers.contains_key("postrider-event-type"));
+    let attempt =
+        Attempt { event_type: Some("order.created"), content_type: Some("image/png"), ..attempt };
+    let headers = template.render(&attempt).unwrap();
+    assert_eq!(headers["content-type"], "image/png");
+    assert_eq!(headers["postrider-event-type"], "order.created");
 }
