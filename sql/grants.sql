@@ -45,17 +45,27 @@ revoke all on all functions in schema postrider from public;
 do $do$
 declare
     everybody constant text[] := array['postrider_admin', 'postrider_application', 'postrider_monitor'];
-    producing constant text[] := array['send', 'send_with_options', 'send_batch'];
+    producing constant text[] := array[
+        'send', 'send_with_options', 'send_batch', 'send_batch_with_priority', 'send_bytes',
+        'publish', 'publish_batch', 'cancel_message', 'enable_fast_mode'];
     watching constant text[] := array['get_setting', 'shard_count'];
+    -- What the views and message_status call, which run with the rights of who reads them.
+    viewing constant text[] := array[
+        'message_status', 'describe_end', 'done_before', 'done_map', 'done_map_start',
+        'ended_ceiling', 'has_ended', 'is_claimed', 'is_deferred', 'is_taken', 'pending_floor'];
     managing constant text[] := array[
         'create_endpoint', 'alter_endpoint', 'drop_endpoint', 'enable_endpoint', 'disable_endpoint',
+        'create_event_type', 'drop_event_type', 'subscribe', 'unsubscribe',
         'validate_endpoint_config', 'validate_retry_policy', 'set_setting', 'reset_setting',
         'redrive_message', 'redrive_endpoint', 'redrive_all', 'maintain_archive_partitions'];
+    readable constant text[] := array['queue', 'archive', 'dlq', 'blocked_keys'];
     -- Neither payloads nor what else an application wrote.
     visible constant text[] := array[
         'attempt', 'checkpoint', 'deferred', 'dispatcher', 'done', 'ended', 'endpoints', 'event_log',
-        'heartbeat', 'installation', 'migration', 'setting', 'shard', 'subscriptions',
-        'transport_option'];
+        'event_types', 'heartbeat', 'installation', 'migration', 'setting', 'shard', 'subscriptions',
+        'transport_option', 'blocked_keys'];
+    -- Columns of those views with what an application wrote.
+    written constant text[] := array['payload', 'body', 'headers', 'metadata'];
     wanted text;
     granted record;
 begin
@@ -72,9 +82,9 @@ begin
             where p.pronamespace = 'postrider'::regnamespace
             and p.proname = any (
                 case wanted
-                    when 'postrider_admin' then producing || watching || managing
-                    when 'postrider_application' then producing
-                    else watching
+                    when 'postrider_admin' then producing || watching || viewing || managing
+                    when 'postrider_application' then producing || viewing
+                    else watching || viewing
                 end)
         loop
             execute format('grant execute on function %s to %I', granted.signature, wanted);
@@ -89,6 +99,7 @@ begin
             and case wanted
                 when 'postrider_admin' then c.relname <> 'endpoint_secret'
                 when 'postrider_monitor' then c.relname = any (visible)
+                when 'postrider_application' then c.relname = any (readable)
                 else false
             end
         loop
@@ -98,11 +109,28 @@ begin
 
     if exists (select from pg_roles r where r.rolname = 'postrider_admin') then
         grant update (config, retry_policy, enabled) on postrider.endpoints to postrider_admin;
+        grant update (filter, enabled) on postrider.subscriptions to postrider_admin;
     end if;
     if exists (select from pg_roles r where r.rolname = 'postrider_monitor') then
+        for granted in
+            select
+                c.relname as name,
+                string_agg(quote_ident(a.attname), ', ' order by a.attnum) as columns
+            from pg_class c
+            join pg_attribute a on a.attrelid = c.oid
+            where c.relnamespace = 'postrider'::regnamespace
+            and c.relname in ('queue', 'archive', 'dlq')
+            and a.attnum > 0
+            and a.attname <> all (written)
+            group by c.relname
+        loop
+            execute format(
+                'grant select (%s) on postrider.%I to postrider_monitor', granted.columns, granted.name);
+        end loop;
         grant select (
             id, message_id, target, endpoint_id, endpoint_name, status, cause, retry_count,
-            last_error, failed_at, redriven_at, message_created_at, correlation_id)
+            last_error, failed_at, redriven_at, message_created_at, correlation_id, priority,
+            event_type)
         on postrider.dead_letter to postrider_monitor;
     end if;
 end;

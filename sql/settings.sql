@@ -12,6 +12,18 @@ from (
         'How long a dispatcher keeps its shards without a sign of life; others take over after it.'
     ),
     (
+        'max_queue_size', '1000000', 'integer', 0, 2147483647, null, 'deliveries',
+        'How many deliveries may wait or be under way; sending more is refused. 0: as many as you like.'
+    ),
+    (
+        'ordering_scope', 'endpoint', 'choice', null, null, array['endpoint', 'global'], null,
+        'Where messages with one ordering key wait for each other: at each endpoint, or across all.'
+    ),
+    (
+        'idempotency_window', '0', 'integer', 0, 2592000, null, 's',
+        'How long an idempotency key is held at least; 0: until its message has ended.'
+    ),
+    (
         'max_payload_size', '1048576', 'integer', 1024, 67108864, null, 'bytes',
         'The largest payload that a message may have.'
     ),

@@ -1,12 +1,14 @@
 -- postrider.acquire_shards(dispatcher, limit) → the shards taken, each with its new epoch, its newest
--- checkpoint (null when it has none) and its last owner (null after an orderly release)
+-- checkpoint and its backlog there (null when it has none), and its last owner (null after an orderly
+-- release)
 --
 -- Internal. Takes shards that nobody owns or whose owner's lease has run out. The exclusive lock
 -- waits for every flush and heartbeat under way, so all that the last owner recorded is visible to
 -- the next statement, and anything that it tries to record later is refused by its epoch.
 -- Raises 55P03 when a flush hangs: see end_stale_flushes.
 create or replace function postrider.acquire_shards(p_dispatcher uuid, p_limit integer)
-returns table (shard smallint, epoch bigint, state jsonb, last_owner uuid)
+returns table (
+    shard smallint, epoch bigint, state jsonb, backlog bigint, last_owner uuid)
 language plpgsql
 set search_path = pg_catalog, postrider, pg_temp
 set lock_timeout = '2s'
@@ -43,10 +45,10 @@ begin
         where t.owner is not null
         group by t.owner
     )
-    select t.shard, t.epoch, newest.state, t.owner
+    select t.shard, t.epoch, newest.state, newest.backlog, t.owner
     from taken t
     left join lateral (
-        select c.state
+        select c.state, c.backlogs[array_position(c.shards, t.shard)] as backlog
         from postrider.checkpoint c
         where c.shards @> array[t.shard]
         order by c.seq desc

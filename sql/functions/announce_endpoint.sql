@@ -1,7 +1,8 @@
 -- postrider.announce_endpoint()
 --
 -- Internal: the trigger after every change of an endpoint, whoever writes. Logs the change in
--- event_log and wakes the dispatchers, which read again what has a new version.
+-- event_log, tells its subscriptions whether it is enabled, and wakes the dispatchers, which read
+-- again what has a new version.
 create or replace function postrider.announce_endpoint()
 returns trigger
 language plpgsql
@@ -21,8 +22,11 @@ begin
             details || jsonb_build_object('id', new.id, 'protocol', new.protocol));
     elsif new.version = old.version then
         return null;
-    else
+    elsif new.updated_at <> old.updated_at then
         if new.enabled <> old.enabled then
+            update postrider.subscriptions s
+            set is_endpoint_enabled = new.enabled
+            where s.endpoint_id = new.id;
             insert into postrider.event_log (event, endpoint_name, details)
             values (
                 case when new.enabled then 'endpoint.enabled' else 'endpoint.disabled' end,

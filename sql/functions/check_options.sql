@@ -1,49 +1,54 @@
--- postrider.check_options(endpoint, payloads, options…)
+-- postrider.check_options(largest_payload, options…)
 --
--- Internal. The rules of everything that a producer may pass, in one place; raises 22004, 22023 or
--- 0A000 with the name of the parameter, the rule and the bound.
+-- Internal. The rules of everything that a producer may pass besides a destination, in one place;
+-- `largest_payload` in bytes, null when a payload is null. Raises 22004 and 22023 with the name of the
+-- parameter, the rule and the bound.
 create or replace function postrider.check_options(
-    p_endpoint_name text,
-    p_payloads jsonb[],
-    p_priority smallint default 0,
+    p_largest_payload bigint,
+    p_priority integer default 0,
     p_scheduled_at timestamptz default null,
     p_idempotency_key text default null,
     p_expires_at timestamptz default null,
     p_ordering_key text default null,
-    p_headers jsonb default null)
+    p_headers jsonb default null,
+    p_metadata jsonb default null)
 returns void
 language plpgsql
 set search_path = pg_catalog, postrider, pg_temp
 as $$
 declare
     size_limit bigint;
-    largest bigint;
     header record;
 begin
-    if p_endpoint_name is null then
-        raise exception 'Endpoint name must not be null' using errcode = '22004';
-    end if;
-    if p_payloads is null or array_position(p_payloads, null) is not null then
+    if p_largest_payload is null then
         raise exception 'Payload must not be null' using errcode = '22004';
     end if;
     if p_priority is null or p_priority not between 0 and 10 then
         raise exception 'Priority must be between 0 and 10, got %', coalesce(p_priority::text, 'null')
             using errcode = '22023';
     end if;
-    if p_priority <> 0 then
-        raise exception 'Option p_priority is not supported yet' using errcode = '0A000';
-    end if;
-    if p_scheduled_at is not null then
-        raise exception 'Option p_scheduled_at is not supported yet' using errcode = '0A000';
-    end if;
-    if p_idempotency_key is not null then
-        raise exception 'Option p_idempotency_key is not supported yet' using errcode = '0A000';
-    end if;
-    if p_ordering_key is not null then
-        raise exception 'Option p_ordering_key is not supported yet' using errcode = '0A000';
+    if not isfinite(p_scheduled_at) then
+        raise exception 'p_scheduled_at must be a finite time, got %', p_scheduled_at
+            using errcode = '22023';
     end if;
     if p_expires_at <= clock_timestamp() then
         raise exception 'p_expires_at must be in the future, got %', p_expires_at
+            using errcode = '22023';
+    end if;
+    if p_expires_at <= p_scheduled_at then
+        raise exception 'p_expires_at must be after p_scheduled_at, got % and %',
+            p_expires_at, p_scheduled_at using errcode = '22023';
+    end if;
+    if length(p_idempotency_key) not between 1 and 255 then
+        raise exception 'p_idempotency_key must have 1 to 255 characters, got %',
+            length(p_idempotency_key) using errcode = '22023';
+    end if;
+    if length(p_ordering_key) not between 1 and 255 then
+        raise exception 'p_ordering_key must have 1 to 255 characters, got %',
+            length(p_ordering_key) using errcode = '22023';
+    end if;
+    if jsonb_typeof(p_metadata) <> 'object' then
+        raise exception 'p_metadata must be an object, got %', jsonb_typeof(p_metadata)
             using errcode = '22023';
     end if;
 
@@ -51,6 +56,11 @@ begin
         if jsonb_typeof(p_headers) <> 'object' then
             raise exception 'p_headers must be an object of text values, got %',
                 jsonb_typeof(p_headers) using errcode = '22023';
+        end if;
+        -- Longer ones would never be sent.
+        if octet_length(p_headers::text) > 32768 then
+            raise exception 'p_headers must not be longer than 32768 bytes, got %',
+                octet_length(p_headers::text) using errcode = '22023';
         end if;
         for header in select h.key, h.value from jsonb_each(p_headers) h loop
             if header.key !~ '^[A-Za-z0-9!#$%&''*+.^_`|~-]{1,200}$' then
@@ -66,18 +76,15 @@ begin
         end loop;
     end if;
 
-    select max(octet_length(p.payload::text))
-    into largest
-    from unnest(p_payloads) p (payload);
     -- The setting's lowest value is 1 KiB: smaller payloads need no look-up.
-    if largest > 1024 then
+    if p_largest_payload > 1024 then
         select s.value::bigint
         into size_limit
         from postrider.setting s
         where s.name = 'max_payload_size';
-        if largest > size_limit then
+        if p_largest_payload > size_limit then
             raise exception 'Payload of % bytes exceeds max_payload_size of % bytes',
-                largest, size_limit using errcode = '22023';
+                p_largest_payload, size_limit using errcode = '22023';
         end if;
     end if;
 end;

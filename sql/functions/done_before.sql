@@ -1,10 +1,12 @@
 -- postrider.done_before() → the transaction id below which every message of every shard is finished
 --
--- Internal. The oldest of the shards' newest checkpoints. Uses checkpoint_seq, from its end.
+-- Admin, application, monitor: views call it. The oldest of the shards' newest checkpoints. Uses
+-- checkpoint_seq, from its end.
 create or replace function postrider.done_before()
 returns xid8
 language sql
 stable
+security definer
 set search_path = pg_catalog, postrider, pg_temp
 as $$
     select (min(coalesce(newest.done_xmin, '3')::text::numeric))::text::xid8

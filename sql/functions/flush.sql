@@ -5,26 +5,35 @@
 -- lost: the caller drops that shard's results and calls again.
 --
 --   done      ids of messages by bucket (see postrider.done)
---   deferred  deliveries that wait from now on: written, or changed where they waited before
+--   partly    deliveries of messages of which other deliveries are not finished
+--   deferred  deliveries that wait from now on: written, or changed where they waited before; until
+--             run_at, or so many milliseconds from now on, or, blocked, for what is before them
 --   settled   deliveries that waited and need not any more
 --   attempts  failed attempts
 --   dead      deliveries that are over without success: the whole message moves to dead_letter
 --   ended     expired deliveries
+--   read      cancelled deliveries that were read now
+--   keyed     messages with an idempotency key of which a delivery ended
 create or replace function postrider.flush(
     p_dispatcher uuid,
     p_shards smallint[],
     p_epochs bigint[],
     p_done_buckets bigint[],
     p_done_offsets bytea[],
+    p_partly_ids bigint[],
+    p_partly_targets integer[],
     p_deferred_ids bigint[],
     p_deferred_targets integer[],
     p_deferred_endpoints integer[],
+    p_deferred_run_at timestamptz[],
     p_deferred_wait_ms bigint[],
     p_deferred_retry_counts integer[],
     p_deferred_recovery_counts integer[],
     p_deferred_created_at timestamptz[],
     p_deferred_expires_at timestamptz[],
     p_deferred_errors text[],
+    p_deferred_keys text[],
+    p_deferred_blocked boolean[],
     p_settled_ids bigint[],
     p_settled_targets integer[],
     p_attempt_ids bigint[],
@@ -45,7 +54,10 @@ create or replace function postrider.flush(
     p_ended_ids bigint[],
     p_ended_targets integer[],
     p_ended_endpoints integer[],
-    p_ended_reasons text[])
+    p_ended_reasons text[],
+    p_read_ids bigint[],
+    p_read_targets integer[],
+    p_keyed_ids bigint[])
 returns smallint[]
 language plpgsql
 set search_path = pg_catalog, postrider, pg_temp
@@ -65,6 +77,13 @@ begin
         from unnest(p_done_buckets, p_done_offsets) d (bucket, offsets);
     end if;
 
+    if cardinality(p_partly_ids) > 0 then
+        insert into postrider.partly_done (message_id, at, targets)
+        select p.message_id, clock_timestamp(), array_agg(p.target)
+        from unnest(p_partly_ids, p_partly_targets) p (message_id, target)
+        group by p.message_id;
+    end if;
+
     if cardinality(p_attempt_ids) > 0 then
         insert into postrider.attempt (
             message_id, target, endpoint_id, number, started_at, duration_ms, outcome, status,
@@ -81,31 +100,9 @@ begin
     end if;
 
     if cardinality(p_dead_ids) > 0 then
-        insert into postrider.dead_letter (
-            message_id, target, endpoint_id, endpoint_name, cause, retry_count, last_error,
-            error_history, message_created_at, correlation_id, ordering_key, headers, metadata,
-            payload)
-        select
-            d.message_id, d.target, d.endpoint_id, coalesce(e.name, '(dropped)'), d.cause,
-            d.retry_count, d.last_error, coalesce(h.history, '[]'), m.created_at, m.correlation_id,
-            m.ordering_key, m.headers, m.metadata, m.payload
-        from unnest(
+        perform postrider.bury(
             p_dead_ids, p_dead_targets, p_dead_endpoints, p_dead_causes, p_dead_retry_counts,
-            p_dead_errors)
-            d (message_id, target, endpoint_id, cause, retry_count, last_error)
-        cross join lateral postrider.kept_message(d.message_id, d.target) m
-        left join postrider.endpoints e on e.id = d.endpoint_id
-        left join lateral (
-            select jsonb_agg(
-                jsonb_build_object(
-                    'attempt', a.number, 'at', a.started_at, 'duration_ms', a.duration_ms,
-                    'outcome', a.outcome, 'status', a.status, 'error', a.error)
-                order by a.started_at, a.number) as history
-            from postrider.attempt a
-            where a.message_id = d.message_id
-            and a.target = d.target
-        ) h on true
-        on conflict (message_id, target) where status = 'failed' do nothing;
+            p_dead_errors);
     end if;
 
     if cardinality(p_ended_ids) > 0 then
@@ -125,7 +122,7 @@ begin
     if cardinality(p_deferred_ids) > 0 then
         insert into postrider.deferred (
             message_id, target, endpoint_id, shard, run_at, retry_count, recovery_count,
-            message_created_at, expires_at, last_error)
+            message_created_at, expires_at, last_error, ordering_key, is_blocked)
         select
             d.message_id, d.target,
             -- 0: the dispatcher had not heard of the endpoint yet.
@@ -135,19 +132,39 @@ begin
                     (select s.endpoint_id from postrider.subscriptions s where s.id = d.target), 0)
             end,
             (d.message_id & 1023) >> 4,
-            clock_timestamp() + d.wait_ms * interval '1 millisecond', d.retry_count,
-            d.recovery_count, d.created_at, d.expires_at, d.last_error
+            case
+                when d.is_blocked then coalesce(d.expires_at, 'infinity')
+                else least(
+                    coalesce(
+                        d.run_at, clock_timestamp() + d.wait_ms * interval '1 millisecond'),
+                    d.expires_at)
+            end,
+            d.retry_count, d.recovery_count, d.created_at, d.expires_at, d.last_error,
+            d.ordering_key, d.is_blocked
         from unnest(
-            p_deferred_ids, p_deferred_targets, p_deferred_endpoints, p_deferred_wait_ms,
-            p_deferred_retry_counts, p_deferred_recovery_counts, p_deferred_created_at,
-            p_deferred_expires_at, p_deferred_errors)
-            d (message_id, target, endpoint_id, wait_ms, retry_count, recovery_count, created_at,
-            expires_at, last_error)
+            p_deferred_ids, p_deferred_targets, p_deferred_endpoints, p_deferred_run_at,
+            p_deferred_wait_ms, p_deferred_retry_counts, p_deferred_recovery_counts,
+            p_deferred_created_at, p_deferred_expires_at, p_deferred_errors, p_deferred_keys,
+            p_deferred_blocked)
+            d (message_id, target, endpoint_id, run_at, wait_ms, retry_count, recovery_count,
+            created_at, expires_at, last_error, ordering_key, is_blocked)
         on conflict (message_id, target) do update
         set run_at = excluded.run_at,
             retry_count = excluded.retry_count,
             recovery_count = excluded.recovery_count,
-            last_error = coalesce(excluded.last_error, deferred.last_error);
+            last_error = coalesce(excluded.last_error, deferred.last_error),
+            is_blocked = excluded.is_blocked;
+    end if;
+
+    if cardinality(p_read_ids) > 0 then
+        delete from postrider.cancellation c
+        using unnest(p_read_ids, p_read_targets) r (message_id, target)
+        where c.message_id = r.message_id
+        and c.target = r.target;
+    end if;
+
+    if cardinality(p_keyed_ids) > 0 then
+        perform postrider.free_idempotency_keys(p_keyed_ids);
     end if;
     return '{}';
 end;

@@ -16,19 +16,7 @@ begin
         from postrider.message m
         where m.xid >= since
         and p_target = any (m.targets)
-        and not postrider.is_done(m.id)
-        and not exists (
-            select
-            from postrider.dead_letter l
-            where l.message_id = m.id
-            and l.target = p_target
-        )
-        and not exists (
-            select
-            from postrider.ended e
-            where e.message_id = m.id
-            and e.target = p_target
-        )
+        and not exists (select from postrider.delivery_end(m.id, p_target))
         and not exists (
             select
             from postrider.deferred d

@@ -10,9 +10,7 @@ as $$
     select exists (
         select
         from postrider.done d
-        cross join lateral generate_series(0, octet_length(d.offsets) - 2, 2) i
         where d.bucket = p_message_id >> 22
-        and get_byte(d.offsets, i) * 256 + get_byte(d.offsets, i + 1)
-            = (p_message_id >> 10) & 4095
+        and postrider.has_offset(d.offsets, ((p_message_id >> 10) & 4095)::integer)
     );
 $$;

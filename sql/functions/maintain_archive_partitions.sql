@@ -21,7 +21,7 @@ begin
             coalesce(p_months_ahead::text, 'null') using errcode = '22023';
     end if;
     perform pg_advisory_xact_lock(1886352244, 1002);
-    foreach parent in array array['message', 'done', 'ended', 'attempt'] loop
+    foreach parent in array array['message', 'done', 'partly_done', 'ended', 'attempt'] loop
         for month in
             select generate_series(
                 date_trunc('month', now()),

@@ -29,7 +29,7 @@ begin
         end if;
         select s.config into secrets from postrider.endpoint_secret s where s.endpoint_id = old.id;
         new.version := old.version + 1;
-        new.updated_at := now();
+        new.updated_at := clock_timestamp();
     end if;
 
     if new.retry_policy is not null then

@@ -34,6 +34,23 @@ begin
     cross join lateral generate_series(0, octet_length(d.offsets) - 2, 2) i;
     analyze finished;
 
+    -- What is open of messages with several targets waits from now on: read again, they would go to all.
+    insert into postrider.deferred (
+        message_id, target, endpoint_id, shard, run_at, message_created_at, expires_at, ordering_key,
+        is_blocked)
+    select
+        o.id, t.target, coalesce(s.endpoint_id, 0), o.lane >> 4,
+        least(greatest(clock_timestamp(), o.scheduled_at), o.expires_at), o.created_at, o.expires_at,
+        o.ordering_key, o.ordering_key is not null
+    from postrider.message o
+    cross join lateral unnest(o.targets) t (target)
+    left join postrider.subscriptions s on s.id = t.target
+    left join finished f on f.sequence_number = o.id >> 10
+    where cardinality(o.targets) > 1
+    and f.sequence_number is null
+    and not exists (select from postrider.delivery_end(o.id, t.target))
+    on conflict (message_id, target) do nothing;
+
     with marked as (
         update postrider.message m
         set xid = case when settled.is_finished then '3'::xid8 else pg_current_xact_id() end
@@ -62,6 +79,12 @@ begin
                         where e.message_id = o.id
                         and e.target = t.target
                     )
+                    and not exists (
+                        select
+                        from postrider.partly_done p
+                        where p.message_id = o.id
+                        and p.targets @> array[t.target]
+                    )
                 ) as is_finished
             from postrider.message o
             left join finished f on f.sequence_number = o.id >> 10
@@ -77,6 +100,14 @@ begin
     delete from postrider.heartbeat;
     delete from postrider.claim;
     delete from postrider.checkpoint;
+    -- Everyone begins at the start of the log, and only what is not finished counts as waiting.
+    insert into postrider.checkpoint (slot, owner, shards, done_xmin, backlogs, state)
+    select
+        postrider.current_slot(), '00000000-0000-0000-0000-000000000000',
+        array_agg(s.shard order by s.shard), '3', array_agg(n.last_value - unfinished), '[]'
+    from postrider.shard s
+    cross join postrider.message_sequence n;
+    perform postrider.update_gate();
     insert into postrider.event_log (event, details)
     values ('log.rebased', jsonb_build_object('unfinished_messages', unfinished));
     return unfinished;

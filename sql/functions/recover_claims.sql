@@ -1,7 +1,8 @@
 -- postrider.recover_claims(dispatcher, shards, epochs, last_owner, spared) → how many were recovered
 --
 -- Internal. Waiting deliveries that the last owner had in hand when it went away: due now, one retry
--- used up. Those whose message id is among the spared are known not to have been attempted.
+-- used up. Those whose message id is among the spared are known not to have been attempted, and so are
+-- those behind another one of their ordering key.
 create or replace function postrider.recover_claims(
     p_dispatcher uuid,
     p_shards smallint[],
@@ -31,12 +32,20 @@ begin
     set run_at = clock_timestamp(),
         retry_count = d.retry_count + 1,
         recovery_count = d.recovery_count + 1,
+        is_blocked = false,
         last_error = '[RETRYABLE] Recovered from stale processing state'
     from claimed c
     where d.message_id = c.message_id
     and d.target = c.target
     and d.retry_count = c.retry_count
-    and d.shard = any (p_shards);
+    and d.shard = any (p_shards)
+    and not exists (
+        select
+        from postrider.deferred b
+        where b.ordering_key = d.ordering_key
+        and b.endpoint_id = d.endpoint_id
+        and b.message_id < d.message_id
+    );
     get diagnostics recovered = row_count;
     return recovered;
 end;

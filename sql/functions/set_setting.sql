@@ -11,6 +11,7 @@ as $$
 declare
     known postrider.setting;
     checked text;
+    gate bigint;
 begin
     if set_setting.name is null or set_setting.value is null then
         raise exception 'Setting name and value must not be null' using errcode = '22004';
@@ -32,6 +33,14 @@ begin
         'setting.changed',
         jsonb_build_object(
             'name', known.name, 'from', known.value, 'to', checked, 'by', session_user));
+    if known.name = 'max_queue_size' then
+        -- Down at once, and up when a send finds the log full: until this is committed others see
+        -- the old limit, and a gate that a rollback left too low is set right by who comes to it.
+        gate := pg_sequence_last_value('postrider.message_gate');
+        if postrider.update_gate() > gate then
+            perform setval('postrider.message_gate', gate);
+        end if;
+    end if;
     perform pg_notify('postrider', 'settings');
     return checked;
 end;

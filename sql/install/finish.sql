@@ -9,6 +9,7 @@ begin
             current_database(), postrider.shard_count(), requested using errcode = '55000';
     end if;
     perform postrider.maintain_archive_partitions();
+    perform postrider.update_gate();
 end;
 $do$;
 

@@ -76,21 +76,56 @@ create table postrider.endpoint_secret (
     config jsonb not null
 );
 
+create table postrider.event_types (
+    id integer generated always as identity primary key,
+    name text not null unique check (
+        length(name) <= 200 and name ~ '^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$'),
+    -- What a subscription to it may be for: its name, `*`, and each of its beginnings with `.*`.
+    patterns text[] not null,
+    description text,
+    schema jsonb check (jsonb_typeof(schema) in ('object', 'boolean')),
+    metadata jsonb check (jsonb_typeof(metadata) = 'object'),
+    created_at timestamptz not null default now()
+);
+
+-- A subscription's id is the target that stands for it in messages. One that was ended stays, because
+-- messages may still be on their way to it.
 create table postrider.subscriptions (
     id integer generated always as identity primary key,
     endpoint_id integer not null references postrider.endpoints on delete cascade
         deferrable initially deferred,
-    created_at timestamptz not null default now()
+    -- A name or a pattern; null: the endpoint's direct subscription.
+    event_type text,
+    filter jsonb check (jsonb_typeof(filter) = 'object'),
+    enabled boolean not null default true,
+    -- The endpoint's own `enabled`, kept by its trigger: a publish to a hundred then looks at this table
+    -- only.
+    is_endpoint_enabled boolean not null default true,
+    created_at timestamptz not null default now(),
+    ended_at timestamptz,
+    check (event_type is not null or filter is null and enabled and ended_at is null)
 );
 create index subscriptions_endpoint_id on postrider.subscriptions (endpoint_id);
+create index subscriptions_event_type on postrider.subscriptions (event_type)
+where event_type is not null and ended_at is null;
 
 -- The log ---------------------------------------------------------------------------------------
 
 -- CACHE 1 (the default) is part of the ordering guarantee: see "Order" in ARCHITECTURE.md.
 create sequence postrider.message_sequence;
 
--- id = sequence number × 1024 + lane, so that the id alone leads into the index by lane.
--- lane = shard × 16 + priority.
+-- Set by dispatchers: the sequence number behind which the log is full (postrider.update_gate).
+-- Sequences, because a check by every send must neither read a row that changes all the time nor
+-- wait for anybody.
+create sequence postrider.message_gate minvalue 0 start 0;
+
+-- Drawn by every cancel_message before it looks where the message is: see "Cancelling" in
+-- ARCHITECTURE.md.
+create sequence postrider.cancel_sequence;
+
+-- id = sequence number × 1024 + lane. lane = shard × 16 + priority, or shard × 16 + 15 for messages
+-- with an ordering key, whatever their priority. Without a key, 64 sequence numbers in a row belong to
+-- one shard, so that a reader of a shard finds them side by side.
 create table postrider.message (
     id bigint not null,
     xid xid8 not null,
@@ -99,14 +134,33 @@ create table postrider.message (
     expires_at timestamptz,
     correlation_id uuid,
     lane smallint not null,
+    priority smallint not null,
     targets integer[] not null,
+    -- Of a message for one endpoint; null when it was published.
+    endpoint_name text,
+    -- Of a published message.
+    event_type text,
     ordering_key text,
+    idempotency_key text,
     headers jsonb,
     metadata jsonb,
-    payload jsonb not null
+    payload jsonb,
+    -- Instead of a payload: bytes, and what they are.
+    body bytea,
+    content_type text,
+    check ((payload is null) = (body is not null) and (body is null) = (content_type is null))
 ) partition by range (created_at);
-create index message_lane_id on postrider.message (lane, id);
+create index message_id on postrider.message (id);
 create index message_xid_id on postrider.message (xid, id);
+create index message_endpoint_id on postrider.message (endpoint_name, id)
+where endpoint_name is not null;
+-- With more than ids: to find the deliveries of one endpoint, views walk over what was published.
+create index message_published_id on postrider.message (id) include (targets, event_type)
+where event_type is not null;
+-- Priority 0 without a key, the bulk of most logs, is read by id in runs of 64. `id + 0`, so that a
+-- reader of a lane can ask for this index and no other: between it and message_id a plan for unknown
+-- parameters chooses by chance.
+create index message_lane_id on postrider.message (lane, (id + 0)) where (lane & 15) <> 0;
 create table postrider.message_default partition of postrider.message default;
 
 -- One row per flush and bucket of 4,096 sequence numbers: the low 12 bits of each sequence number
@@ -118,6 +172,15 @@ create table postrider.done (
 ) partition by range (at);
 create index done_bucket on postrider.done (bucket);
 create table postrider.done_default partition of postrider.done default;
+
+-- Deliveries of messages with several targets, while other targets of them are not finished.
+create table postrider.partly_done (
+    message_id bigint not null,
+    at timestamptz not null,
+    targets integer[] not null
+) partition by range (at);
+create index partly_done_message_id on postrider.partly_done (message_id);
+create table postrider.partly_done_default partition of postrider.partly_done default;
 
 -- Deliveries that ended neither delivered nor dead.
 create table postrider.ended (
@@ -158,9 +221,36 @@ create table postrider.deferred (
     message_created_at timestamptz not null,
     expires_at timestamptz,
     last_error text,
+    ordering_key text,
+    -- Waits for the delivery before it of its ordering key; run_at is then when it expires.
+    is_blocked boolean not null default false check (not is_blocked or ordering_key is not null),
     primary key (message_id, target)
 );
 create index deferred_due on postrider.deferred (endpoint_id, shard, run_at, message_id);
+create index deferred_key on postrider.deferred (ordering_key, endpoint_id, message_id)
+where ordering_key is not null;
+
+-- Deliveries that were cancelled before a dispatcher had read them; gone when it has.
+create table postrider.cancellation (
+    message_id bigint not null,
+    target integer not null,
+    primary key (message_id, target)
+);
+
+-- Of messages that have not ended, and of ended ones while idempotency_window lasts.
+create table postrider.idempotency_key (
+    -- The direct subscription's id, or the negative id of the event type.
+    destination integer not null,
+    key text not null,
+    message_id bigint not null,
+    payload_hash bytea not null,
+    created_at timestamptz not null default now(),
+    ended_at timestamptz,
+    primary key (destination, key)
+);
+create index idempotency_key_message_id on postrider.idempotency_key (message_id);
+create index idempotency_key_ended_at on postrider.idempotency_key (ended_at)
+where ended_at is not null;
 
 create table postrider.dead_letter (
     id bigint generated always as identity primary key,
@@ -177,16 +267,22 @@ create table postrider.dead_letter (
     redriven_at timestamptz,
     message_created_at timestamptz not null,
     correlation_id uuid,
+    priority smallint not null,
+    event_type text,
     ordering_key text,
     headers jsonb,
     metadata jsonb,
-    payload jsonb not null,
+    payload jsonb,
+    body bytea,
+    content_type text,
+    check ((payload is null) = (body is not null) and (body is null) = (content_type is null)),
     check ((status = 'redriven') = (redriven_at is not null))
 );
 create unique index dead_letter_failed on postrider.dead_letter (message_id, target)
 where status = 'failed';
 create index dead_letter_message on postrider.dead_letter (message_id, target, id);
 create index dead_letter_endpoint on postrider.dead_letter (endpoint_id, id);
+create index dead_letter_endpoint_name on postrider.dead_letter (endpoint_name, id);
 
 -- Who reads it ----------------------------------------------------------------------------------
 
@@ -215,6 +311,9 @@ create table postrider.checkpoint (
     shards smallint[] not null,
     -- Everything older than this transaction id is finished in these shards.
     done_xmin xid8 not null,
+    -- For each of these shards: the sequence number up to which it is read, minus the number of
+    -- deliveries that are read and not finished times the number of shards (postrider.update_gate).
+    backlogs bigint[] not null,
     state jsonb not null
 ) partition by list (slot);
 create index checkpoint_seq on postrider.checkpoint (seq);

@@ -1,13 +1,23 @@
 -- Waiting deliveries that are due, of some endpoints, oldest first.
 --   $1 integer[]: endpoints   $2 bigint[]: at most so many of each   $3 smallint[]: shards
 --   $4 integer: payloads up to so many stored bytes come along, larger ones are fetched later
--- Indexes: deferred_due, message_lane_id.
+--   $5 boolean: ordering keys hold across endpoints
+-- Of an ordering key only the first that waits, and whatever has expired. Indexes: deferred_due,
+-- deferred_key, message_id.
 select
-    d.message_id, d.target, d.endpoint_id, d.retry_count, d.recovery_count, d.run_at,
-    d.message_created_at, d.expires_at, m.correlation_id, m.headers,
+    d.message_id, d.target, d.endpoint_id, d.retry_count, d.recovery_count, d.run_at, d.is_blocked,
+    coalesce(cardinality(m.targets) > 1, false) as has_many_targets, d.message_created_at,
+    m.scheduled_at, d.expires_at, coalesce(m.priority, 0::smallint) as priority,
+    d.ordering_key, m.idempotency_key is not null as has_idempotency_key, m.correlation_id,
+    m.event_type, m.headers,
     case when pg_column_size(m.payload) <= $4 then m.payload end as payload,
-    case when pg_column_size(m.payload) > $4 then octet_length(m.payload::text) end as payload_bytes,
-    m.id is null as is_gone
+    case when pg_column_size(m.body) <= $4 then m.body end as body,
+    m.content_type,
+    case
+        when m.id is null then 0
+        when pg_column_size(m.payload) > $4 then octet_length(m.payload::text)
+        when pg_column_size(m.body) > $4 then octet_length(m.body)
+    end as payload_bytes
 from unnest($1::integer[], $2::bigint[]) e (endpoint_id, most)
 cross join lateral (
     select due.*
@@ -15,11 +25,22 @@ cross join lateral (
     cross join lateral (
         select
             w.message_id, w.target, w.endpoint_id, w.retry_count, w.recovery_count, w.run_at,
-            w.message_created_at, w.expires_at
+            w.is_blocked, w.message_created_at, w.expires_at, w.ordering_key
         from postrider.deferred w
         where w.endpoint_id = e.endpoint_id
         and w.shard = s.shard
         and w.run_at <= clock_timestamp()
+        and (
+            w.ordering_key is null
+            or w.expires_at <= clock_timestamp()
+            or not exists (
+                select
+                from postrider.deferred b
+                where b.ordering_key = w.ordering_key
+                and b.message_id < w.message_id
+                and (b.endpoint_id = w.endpoint_id or $5)
+            )
+        )
         order by w.run_at, w.message_id
         limit e.most
     ) due
@@ -27,8 +48,9 @@ cross join lateral (
     limit e.most
 ) d
 left join lateral (
-    select k.id, k.correlation_id, k.headers, k.payload
+    select
+        k.id, k.targets, k.scheduled_at, k.priority, k.idempotency_key, k.correlation_id, k.event_type,
+        k.headers, k.payload, k.body, k.content_type
     from postrider.message k
-    where k.lane = (d.message_id & 1023)::smallint
-    and k.id = d.message_id
+    where k.id = d.message_id
 ) m on true;

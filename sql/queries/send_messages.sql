@@ -1,1 +1,1 @@
-select postrider.send_batch($1::text, $2::text[]::jsonb[]);
+select postrider.send_batch_with_priority($1::text, $2::text[]::jsonb[], $3::smallint);

@@ -2,40 +2,57 @@
 --   $1 xid8: the end (xmax) of the last tick's snapshot   $2 smallint[]: lanes
 --   $3 xid8[]: in progress at the last tick               $4 bigint: at most so many rows
 --   $5 integer: payloads up to so many stored bytes come along, larger ones are fetched later
--- The first row is the tick itself: the snapshot of this very statement, and the reasons to refuse
--- it. All branches see the same snapshot. The cast of the lane keeps a plan that was made while a
--- partition was empty from using message_lane_id, which would read all of it. Index: message_xid_id.
+-- The first row is the tick itself: the snapshot of this very statement, the reasons to refuse it,
+-- and the newest sequence number. All branches see the same snapshot. The cast of the lane keeps a
+-- plan that was made while a partition was empty from using message_lane_id, which would read all of
+-- it. Index: message_xid_id.
 select
     pg_current_snapshot() as snapshot,
     pg_is_in_recovery() as is_standby,
     pg_current_xact_id_if_assigned() is not null as has_own_transaction,
+    (select s.last_value from postrider.message_sequence s) as last_number,
     null::bigint as id,
     null::xid8 as xid,
     null::timestamptz as created_at,
+    null::timestamptz as scheduled_at,
     null::timestamptz as expires_at,
-    null::uuid as correlation_id,
+    null::smallint as priority,
     null::integer[] as targets,
+    null::text as ordering_key,
+    null::boolean as has_idempotency_key,
+    null::uuid as correlation_id,
+    null::text as event_type,
     null::jsonb as headers,
     null::jsonb as payload,
+    null::bytea as body,
+    null::text as content_type,
     null::integer as payload_bytes
 union all
 (
     select
-        null, null, null, r.id, r.xid, r.created_at, r.expires_at, r.correlation_id, r.targets,
+        null, null, null, null, r.id, r.xid, r.created_at, r.scheduled_at, r.expires_at, r.priority,
+        r.targets, r.ordering_key, r.idempotency_key is not null, r.correlation_id, r.event_type,
         r.headers,
         case when pg_column_size(r.payload) <= $5 then r.payload end,
-        case when pg_column_size(r.payload) > $5 then octet_length(r.payload::text) end
+        case when pg_column_size(r.body) <= $5 then r.body end,
+        r.content_type,
+        case
+            when pg_column_size(r.payload) > $5 then octet_length(r.payload::text)
+            when pg_column_size(r.body) > $5 then octet_length(r.body)
+        end
     from (
         select
-            m.id, m.xid, m.created_at, m.expires_at, m.correlation_id, m.targets, m.headers,
-            m.payload
+            m.id, m.xid, m.created_at, m.scheduled_at, m.expires_at, m.priority, m.targets,
+            m.ordering_key, m.idempotency_key, m.correlation_id, m.event_type, m.headers, m.payload,
+            m.body, m.content_type
         from postrider.message m
         where m.xid >= $1
         and m.lane::integer = any ($2::smallint[])
         union all
         select
-            m.id, m.xid, m.created_at, m.expires_at, m.correlation_id, m.targets, m.headers,
-            m.payload
+            m.id, m.xid, m.created_at, m.scheduled_at, m.expires_at, m.priority, m.targets,
+            m.ordering_key, m.idempotency_key, m.correlation_id, m.event_type, m.headers, m.payload,
+            m.body, m.content_type
         from postrider.message m
         where m.xid = any ($3)
         and m.lane::integer = any ($2::smallint[])

@@ -17,9 +17,11 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// `unix_us` is what the database said for an instant between `asked` and now.
-    pub fn new(asked: Instant, unix_us: i64) -> Clock {
-        Clock { at: asked + asked.elapsed() / 2, database_us: unix_us - EPOCH_US }
+    /// `unix_us` is what the database said; `answered` is when we heard it. What it says first has
+    /// to wait for its turn there, so only this side is sure: we are behind its time by the way back,
+    /// and never ahead of it, and nothing goes before it is due.
+    pub fn new(answered: Instant, unix_us: i64) -> Clock {
+        Clock { at: answered, database_us: unix_us - EPOCH_US }
     }
 
     /// The database's time at a local instant.

@@ -5,10 +5,15 @@ use std::sync::{
     atomic::{AtomicU32, Ordering},
 };
 
-use postrider_core::id::{EndpointId, Lane, MessageId, Target};
+use postrider_core::{
+    chains::Link,
+    id::{EndpointId, Lane, MessageId, Priority, Target},
+};
+
+use tokio::time::Instant;
 
 use crate::store::{
-    log::{Content, DueDelivery, LogMessage},
+    log::{Content, DueDelivery, LogMessage, Terms},
     wire::Timestamp,
 };
 
@@ -16,9 +21,9 @@ use crate::store::{
 #[derive(Debug)]
 pub struct Message {
     pub id: MessageId,
-    pub created_at: Timestamp,
+    pub terms: Terms,
     pub content: Content,
-    target_count: u32,
+    pub has_many_targets: bool,
     open: AtomicU32,
 }
 
@@ -38,8 +43,9 @@ pub struct Delivery {
     pub endpoint: EndpointId,
     pub retry_count: u32,
     pub recovery_count: u32,
-    pub expires_at: Option<Timestamp>,
     pub source: Source,
+    /// When a waiting delivery was claimed: others go by that for a while only.
+    pub claimed_at: Option<Instant>,
     /// The epoch of its shard when it was read: results of another epoch are nobody's.
     pub epoch: i64,
 }
@@ -49,20 +55,16 @@ impl Message {
         let target_count = row.targets.as_slice().len() as u32;
         Arc::new(Message {
             id: row.id,
-            created_at: row.created_at,
+            terms: row.terms,
             content: row.content,
-            target_count,
+            has_many_targets: target_count > 1,
             open: AtomicU32::new(target_count),
         })
     }
 
-    /// Notes that one delivery is over; whether it was the last.
+    /// Notes that one delivery is over; whether it was the last of those that were read with it.
     pub fn close_one(&self) -> bool {
         self.open.fetch_sub(1, Ordering::Relaxed) == 1
-    }
-
-    pub fn has_many_targets(&self) -> bool {
-        self.target_count > 1
     }
 }
 
@@ -70,9 +72,9 @@ impl Delivery {
     pub fn due(row: DueDelivery, epoch: i64) -> Delivery {
         let message = Message {
             id: row.id,
-            created_at: row.created_at,
+            terms: row.terms,
             content: row.content,
-            target_count: 1,
+            has_many_targets: row.has_many_targets,
             open: AtomicU32::new(1),
         };
         Delivery {
@@ -81,13 +83,28 @@ impl Delivery {
             endpoint: row.endpoint,
             retry_count: row.retry_count,
             recovery_count: row.recovery_count,
-            expires_at: row.expires_at,
             source: Source::Deferred,
+            claimed_at: None,
             epoch,
         }
     }
 
+    pub fn priority(&self) -> Priority {
+        self.message.terms.priority
+    }
+
+    /// Its place in the chain of its ordering key.
+    pub fn link(&self) -> Option<Link> {
+        let key = Arc::clone(self.message.terms.ordering_key.as_ref()?);
+        Some(Link { key, id: self.message.id, endpoint: self.endpoint })
+    }
+
     pub fn is_expired(&self, now: Timestamp) -> bool {
-        self.expires_at.is_some_and(|expires_at| expires_at <= now)
+        self.message.terms.expires_at.is_some_and(|expires_at| expires_at <= now)
+    }
+
+    /// Until when it must not be attempted, if that is not over.
+    pub fn scheduled_after(&self, now: Timestamp) -> Option<Timestamp> {
+        self.message.terms.scheduled_at.filter(|at| *at > now)
     }
 }

@@ -10,6 +10,7 @@
 mod attempting;
 mod claiming;
 mod ending;
+mod keys;
 mod owning;
 mod reading;
 mod recording;
@@ -24,8 +25,9 @@ use std::{
 };
 
 use postrider_core::{
+    chains::{Chains, LINKS_IN_HAND, Left, Link, Turn},
     decide::{Cause, Decision, decide},
-    id::{EndpointId, Lane, MessageId, Shard, Target},
+    id::{EndpointId, Lane, MessageId, Priority, Shard, Target},
     outcome::{Outcome, Report},
     reader::{LaneReader, Page, Row, Taken, Which},
     snapshot::Snapshot,
@@ -42,7 +44,7 @@ use super::{
     Options, Tenure,
     clock::Clock,
     delivery::{Delivery, Message, Source},
-    endpoints::{Batch, Endpoints},
+    endpoints::{Batch, Endpoints, Wanting},
     flush::{Gathered, error_text},
     lanes::{Lanes, OwnedLane, Room, TickGroup},
     settings::Settings,
@@ -51,9 +53,9 @@ use super::{
 use crate::{
     store::{
         StoreError,
-        lease::{Acquired, Claim, Heartbeat, Lease, Owned, Statistics},
+        lease::{Acquired, Cancels, Checkpoint, Claim, Heartbeat, Lease, Owned, Statistics},
         ledger::Ledger,
-        log::{DueDelivery, EndpointRow, Log, LogMessage, Payload, Tick, WindowBounds},
+        log::{DueDelivery, EndpointRow, Log, LogMessage, Payload, Stored, Tick, WindowBounds},
         wire::Timestamp,
     },
     transport::Envelope,
@@ -68,6 +70,8 @@ const PAGES_AT_ONCE: usize = 2;
 const DUE_ENDPOINTS: usize = 64;
 /// A fetch of waiting deliveries that brought nothing new is not repeated before.
 const IDLE_FETCH_PAUSE: Duration = Duration::from_millis(10);
+/// While something is due and its endpoint has no room for it, we look so often whether it has.
+const ROOM_PAUSE: Duration = Duration::from_millis(20);
 const ENDPOINT_REFRESH: Duration = Duration::from_secs(2);
 const DEFERRED_REFRESH: Duration = Duration::from_secs(5);
 const MAINTENANCE: Duration = Duration::from_secs(60);
@@ -93,26 +97,39 @@ const WAKEFUL: Duration = Duration::from_millis(20);
 const RECORDING_GRACE: Duration = Duration::from_secs(5);
 /// How often memory is looked at.
 const MAKE_ROOM_INTERVAL: Duration = Duration::from_millis(100);
+/// So often senders are told how full the log is.
+const GATE_INTERVAL: Duration = Duration::from_millis(200);
+/// A delivery whose cancellation is under way is looked at again after so long.
+const CANCEL_PAUSE: Duration = Duration::from_millis(200);
+/// A claim is only good for so long: what is still queued then is claimed again. Claims are kept for
+/// ten minutes at least.
+const CLAIM_AGE: Duration = Duration::from_secs(240);
+/// Ordering keys whose waiting deliveries are fetched by one query.
+const KEYS_AT_ONCE: usize = 64;
+/// When so many results wait to be recorded, nothing more is read.
+const UNRECORDED: usize = 8 * 1024;
 /// What an attempt may take at most, whatever its transport's timeouts are.
 const LONGEST_ATTEMPT: Duration = Duration::from_secs(900);
 
 /// What a task reports.
 enum Event {
     Ticked(Result<Vec<GroupTick>, StoreError>),
-    Paged(Page, Result<Vec<LogMessage>, StoreError>),
+    Paged(Page, Result<(Vec<LogMessage>, u64), StoreError>),
     Due(Vec<(EndpointId, usize)>, u64, Result<DueAnswer, StoreError>),
     Waiting(Result<Vec<(EndpointId, Timestamp)>, StoreError>),
-    Claimed(Result<Vec<Shard>, StoreError>),
-    DueClaimed(Vec<Delivery>, Result<Vec<Shard>, StoreError>),
+    Followers(Vec<Asked>, Result<Vec<DueDelivery>, StoreError>),
+    Claimed(Result<ClaimAnswer, StoreError>),
+    DueClaimed(Vec<Delivery>, Result<DueClaimAnswer, StoreError>),
     Landed(EndpointId, Vec<(Delivery, Report)>, Instant),
     Flushed(Box<Gathered>, Result<Vec<Shard>, StoreError>),
-    Beat(Instant, Result<Heartbeat, StoreError>),
-    Acquired(Result<Vec<Acquired>, StoreError>),
+    /// When it was asked for, when it was answered, and the answer.
+    Beat(Instant, Instant, Result<Heartbeat, StoreError>),
+    Acquired(Result<(Vec<Acquired>, Stored), StoreError>),
     Released(Vec<Shard>, Result<(), StoreError>),
     Endpoints(Result<KnownEndpoints, StoreError>),
     Settings(Result<Vec<(String, String)>, StoreError>),
     Doorbell(Result<bool, StoreError>),
-    Maintained(Result<(), StoreError>),
+    Maintained(Result<Vec<(Shard, i64)>, StoreError>),
     Retired(Result<(), StoreError>),
 }
 
@@ -121,6 +138,15 @@ type KnownEndpoints = (Vec<(EndpointId, i64)>, Vec<EndpointRow>);
 
 /// What a tick found for one group of lanes; with bounds when that is to be walked through.
 type GroupTick = (TickGroup, Tick, Option<WindowBounds>);
+
+/// The shards that are lost, and what was cancelled of what was claimed.
+type ClaimAnswer = (Vec<Shard>, Arc<Cancels>);
+
+/// The same, and what of it still waits.
+type DueClaimAnswer = (Vec<Shard>, Arc<Cancels>, HashSet<(MessageId, Target)>);
+
+/// An ordering key that was asked for, at which endpoint, and the version of its chain then.
+type Asked = (Arc<str>, EndpointId, u64);
 
 struct DueAnswer {
     rows: Vec<DueDelivery>,
@@ -138,13 +164,15 @@ pub enum End {
 }
 
 /// Wakes the loop for something else than an event.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Signal {
     Ring,
     Shards,
     Endpoints,
     Settings,
     Deferred,
+    /// Something waits no more of this ordering key.
+    Key(Arc<str>),
 }
 
 pub struct Dispatcher {
@@ -192,10 +220,21 @@ pub struct Dispatcher {
     claiming: Vec<(Delivery, Place)>,
     is_claiming: bool,
     checkpoint_at: Option<Instant>,
+    gate_at: Instant,
+    backlogs: HashMap<Shard, Backlog>,
 
     in_hand: HashSet<(MessageId, Target)>,
     /// What was recorded while a fetch was under way: its answer may show it as it was before.
     put_down: HashSet<(MessageId, Target)>,
+    /// The same for fetches of what waits for ordering keys.
+    put_down_followers: HashSet<(MessageId, Target)>,
+    chains: Chains<Delivery>,
+    /// Ordering keys of which the next waiting delivery has to be fetched.
+    keys_to_fetch: HashSet<(Arc<str>, EndpointId)>,
+    is_fetching_followers: bool,
+    followers_at: Instant,
+    /// Waiting deliveries in hand whose cancellation was under way, and when to look again.
+    postponed: Vec<(Instant, Delivery)>,
     due_at: Instant,
     is_fetching_due: bool,
     /// Flushes that wrote waiting deliveries and are under way or over.
@@ -226,6 +265,17 @@ pub struct Dispatcher {
     failure: Option<End>,
 }
 
+/// How many deliveries of a shard are not finished.
+#[derive(Debug, Clone, Copy, Default)]
+struct Backlog {
+    /// Read from the log and in hand.
+    in_hand: i64,
+    /// In the table of waiting deliveries.
+    waiting: i64,
+    /// The measure that senders go by, as a former owner has left it: until ours is known.
+    inherited: i64,
+}
+
 /// Where a delivery goes once it is written down as taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
@@ -233,7 +283,7 @@ enum Place {
     Queue,
     /// The lag's own hands.
     Held,
-    /// The table of waiting deliveries.
+    /// The table of waiting deliveries, until it is due, or has room, or its turn.
     Aside,
     /// Nowhere before all endpoints are known.
     Orphan,
@@ -290,8 +340,16 @@ impl Dispatcher {
             claiming: Vec::new(),
             is_claiming: false,
             checkpoint_at: None,
+            gate_at: now,
+            backlogs: HashMap::new(),
             in_hand: HashSet::new(),
             put_down: HashSet::new(),
+            put_down_followers: HashSet::new(),
+            chains: Chains::default(),
+            keys_to_fetch: HashSet::new(),
+            is_fetching_followers: false,
+            followers_at: now,
+            postponed: Vec::new(),
             due_at: now,
             is_fetching_due: false,
             deferrals: 0,
@@ -402,12 +460,12 @@ impl Dispatcher {
         self.load_endpoints(versions).await?;
         let asked = Instant::now();
         let heartbeat = self.lease.heartbeat(&self.statistics).await?;
-        self.beat(asked, heartbeat);
+        self.beat(asked, Instant::now(), heartbeat);
         Ok(())
     }
 
     async fn load_endpoints(&mut self, versions: Vec<(EndpointId, i64)>) -> Result<(), StoreError> {
-        let (changed, _) = self.endpoints.compare(&versions);
+        let changed = self.endpoints.compare(&versions).changed;
         for ids in changed.chunks(1000) {
             for row in self.log.endpoints(ids).await? {
                 self.endpoints.apply(row);
@@ -435,6 +493,8 @@ impl Dispatcher {
             self.read(now);
             self.try_suspect(now);
             self.fetch_due(now);
+            self.fetch_followers(now);
+            self.retry_postponed(now);
             self.refresh(now);
             self.arrange_sleep();
         }
@@ -454,6 +514,10 @@ impl Dispatcher {
             at = at.min(self.due_at).min(self.endpoints_at).min(self.settings_at);
             at = at.min(self.refresh_deferred_at).min(self.maintenance_at);
             at = at.min(self.endpoints.end_pauses(now).unwrap_or(at));
+            at = at.min(self.postponed.first().map_or(at, |(later, _)| *later));
+            if !self.keys_to_fetch.is_empty() && !self.is_fetching_followers {
+                at = at.min(self.followers_at);
+            }
         }
         if let Some(last) = self.checkpoint_at {
             at = at.min(last + CHECKPOINT_INTERVAL);
@@ -488,8 +552,8 @@ impl Dispatcher {
                 self.take_tick(answers);
             }
             Event::Paged(page, rows) => {
-                let rows = rows?;
-                self.take_page(page, rows);
+                let (rows, left) = rows?;
+                self.take_page(page, rows, left);
             }
             Event::Due(wanted, deferrals, answer) => {
                 let answer = answer?;
@@ -504,17 +568,26 @@ impl Dispatcher {
                 }
                 self.due_at = Instant::now();
             }
-            Event::Claimed(lost) => self.take_claim(lost?),
-            Event::DueClaimed(claimed, lost) => self.take_due_claim(claimed, lost?),
+            Event::Followers(asked, rows) => {
+                let rows = rows?;
+                self.take_followers(asked, rows);
+            }
+            Event::Claimed(answer) => self.take_claim(answer?),
+            Event::DueClaimed(claimed, answer) => self.take_due_claim(claimed, answer?),
             Event::Landed(id, landed, started) => self.take_landed(id, landed, started),
             Event::Flushed(gathered, lost) => self.take_flush(&gathered, &lost?),
-            Event::Beat(asked, heartbeat) => self.beat(asked, heartbeat?),
-            Event::Acquired(acquired) => self.take_acquired(acquired?),
+            Event::Beat(asked, answered, heartbeat) => self.beat(asked, answered, heartbeat?),
+            Event::Acquired(answer) => {
+                let (acquired, stored) = answer?;
+                self.take_acquired(acquired, stored);
+            }
             Event::Released(shards, result) => {
                 self.is_releasing = false;
                 result?;
                 info!(shards = ?shards.iter().map(|s| s.0).collect::<Vec<_>>(), "shards released");
                 self.lanes.remove(&shards);
+                self.chains.forget_shards(&shards);
+                self.backlogs.retain(|shard, _| !shards.contains(shard));
                 self.ring_off();
             }
             Event::Endpoints(answer) => {
@@ -536,7 +609,7 @@ impl Dispatcher {
                     Err(error) if error.is_lock_timeout() => {
                         debug!("maintenance waits for a quiet moment");
                     }
-                    other => other?,
+                    other => self.note_waiting_counts(other?),
                 }
             }
         }

@@ -9,14 +9,14 @@ use std::{
 
 use postrider_core::{
     admit::free_places,
-    id::{EndpointId, Target},
+    id::{EndpointId, PRIORITY_COUNT, Priority, Target},
     outcome::Report,
     policy::{Policy, PolicyOverride},
 };
 use tokio::time::Instant;
 use tracing::{info, warn};
 
-use super::delivery::Delivery;
+use super::{delivery::Delivery, queue::RankedQueue};
 use crate::{
     store::{log::EndpointRow, wire::Timestamp},
     transport::{self, Shared, Transport},
@@ -25,6 +25,11 @@ use crate::{
 /// What waits in memory for an endpoint is at most so many times what may be in flight to it.
 const QUEUE_FACTOR: usize = 4;
 const SMALLEST_QUEUE: usize = 1024;
+/// This part of it belongs to each priority alone, so that none is kept out by higher ones.
+const OWN_SHARE: usize = 16;
+/// This part of it belongs to what waits in the database, so that a flood in the log does not keep out
+/// what is due.
+const WAITING_SHARE: usize = 4;
 /// An endpoint with something in flight and no answer for so long is stalled: until it answers, it
 /// gets a small share of what is in flight, and hardly anything in memory.
 const STALLED_AFTER: Duration = Duration::from_millis(500);
@@ -40,14 +45,14 @@ const FAILING_AFTER: u32 = 10;
 pub struct Endpoint {
     pub name: Arc<str>,
     version: i64,
-    target: Target,
+    targets: Vec<Target>,
     is_enabled: bool,
     /// Why it cannot be sent to, when its config is not understood.
     transport: Result<Arc<dyn Transport>, String>,
     own_policy: PolicyOverride,
-    pub queue: VecDeque<Delivery>,
-    /// Deliveries that are being claimed and then come into the queue.
-    reserved: usize,
+    pub queue: RankedQueue,
+    /// Deliveries, by priority, that come into the queue when they are claimed and it is their turn.
+    reserved: [usize; PRIORITY_COUNT as usize],
     in_flight: usize,
     /// When its first waiting delivery is due; `None`: it has none, as far as is known.
     pub deferred_at: Option<Timestamp>,
@@ -81,6 +86,25 @@ pub struct Endpoints {
     doubtful_in_flight: usize,
     /// In queues or about to be.
     pub buffered: usize,
+}
+
+/// How the endpoints differ from what is known of them.
+pub struct Comparison {
+    /// To be read (again).
+    pub changed: Vec<EndpointId>,
+    pub gone: Vec<EndpointId>,
+    /// What was queued for those that are gone.
+    pub orphans: Vec<Delivery>,
+}
+
+/// Which waiting deliveries to fetch now, and when to look again.
+pub struct Wanting {
+    /// Endpoints that have something due and room for it, with how many rows to ask for.
+    pub endpoints: Vec<(EndpointId, usize)>,
+    /// Something is due, here or where there is no room for it yet.
+    pub is_any_due: bool,
+    /// When the next one is due of those that are not due yet.
+    pub next: Option<Timestamp>,
 }
 
 /// A batch that is to be attempted now.
@@ -121,32 +145,39 @@ impl Endpoints {
         self.by_id.get_mut(&id)
     }
 
+    pub fn is_known(&self, id: EndpointId) -> bool {
+        self.by_id.contains_key(&id)
+    }
+
     pub fn by_target(&self, target: Target) -> Option<EndpointId> {
         self.by_target.get(&target).copied()
     }
 
     /// The endpoints of these versions that are not known or known in another version. Endpoints
     /// that are not among them are gone; what waited for those is returned.
-    pub fn compare(&mut self, versions: &[(EndpointId, i64)]) -> (Vec<EndpointId>, Vec<Delivery>) {
+    pub fn compare(&mut self, versions: &[(EndpointId, i64)]) -> Comparison {
         let current: HashMap<EndpointId, i64> = versions.iter().copied().collect();
         let gone: Vec<EndpointId> =
             self.by_id.keys().filter(|id| !current.contains_key(id)).copied().collect();
         let mut orphans = Vec::new();
-        for id in gone {
-            if let Some(endpoint) = self.by_id.remove(&id) {
-                self.by_target.remove(&endpoint.target);
-                self.buffered -= endpoint.queue.len() + endpoint.reserved;
+        for id in &gone {
+            if let Some(mut endpoint) = self.by_id.remove(id) {
+                for target in &endpoint.targets {
+                    self.by_target.remove(target);
+                }
+                self.buffered -= endpoint.buffered();
                 self.in_flight -= endpoint.in_flight;
                 if !endpoint.is_trusted {
                     self.doubtful_in_flight -= endpoint.in_flight;
                 }
-                orphans.extend(endpoint.queue);
+                orphans.extend(endpoint.queue.take(|_| true));
             }
         }
         let is_changed = |(id, version): &&(EndpointId, i64)| {
             self.by_id.get(id).is_none_or(|known| known.version != *version)
         };
-        (versions.iter().filter(is_changed).map(|(id, _)| *id).collect(), orphans)
+        let changed = versions.iter().filter(is_changed).map(|(id, _)| *id).collect();
+        Comparison { changed, gone, orphans }
     }
 
     /// Takes over an endpoint's configuration.
@@ -164,12 +195,12 @@ impl Endpoints {
         let fresh = Endpoint {
             name: row.name.into(),
             version: row.version,
-            target: row.target,
+            targets: row.targets,
             is_enabled: row.is_enabled,
             transport,
             own_policy: own_policy.unwrap_or_default(),
-            queue: VecDeque::new(),
-            reserved: 0,
+            queue: RankedQueue::default(),
+            reserved: [0; PRIORITY_COUNT as usize],
             in_flight: 0,
             deferred_at: None,
             deferred_in_hand: 0,
@@ -178,11 +209,12 @@ impl Endpoints {
             answered_at: Instant::now(),
             is_trusted: false,
         };
-        self.by_target.insert(row.target, row.id);
+        self.by_target.extend(fresh.targets.iter().map(|target| (*target, row.id)));
         match self.by_id.get_mut(&row.id) {
             Some(known) => {
                 known.name = fresh.name;
                 known.version = fresh.version;
+                known.targets = fresh.targets;
                 known.is_enabled = fresh.is_enabled;
                 known.transport = fresh.transport;
                 known.own_policy = fresh.own_policy;
@@ -194,30 +226,47 @@ impl Endpoints {
         self.wake(row.id);
     }
 
-    /// How many more deliveries the endpoint may have in memory.
-    pub fn room(&self, id: EndpointId) -> usize {
+    /// How many more deliveries of a priority the endpoint may have in memory. What waits with a
+    /// lower priority takes no room away, and a part belongs to each priority alone.
+    pub fn room(&self, id: EndpointId, priority: Priority) -> usize {
         let Some(endpoint) = self.by_id.get(&id) else { return 0 };
         if !endpoint.is_enabled || endpoint.is_paused() {
             return 0;
         }
-        let limit = match endpoint.is_stalled(Instant::now()) {
-            true => 1,
-            false => (endpoint.concurrency() * QUEUE_FACTOR).max(SMALLEST_QUEUE),
-        };
-        free_places(self.max_buffered, self.buffered, endpoint.buffered(), limit)
+        let limit = endpoint.queue_limit();
+        let held = endpoint.buffered_from(priority);
+        let room = free_places(self.max_buffered, self.buffered, held, limit);
+        let own = (limit / OWN_SHARE).max(1).saturating_sub(endpoint.buffered_of(priority));
+        room.max(own.min(self.max_buffered.saturating_sub(self.buffered)))
+    }
+
+    /// How many more deliveries that wait in the database may come into memory, besides what is read
+    /// from the log.
+    pub fn room_for_waiting(&self, id: EndpointId, priority: Priority) -> usize {
+        let Some(endpoint) = self.by_id.get(&id) else { return 0 };
+        if !endpoint.is_enabled || endpoint.is_paused() {
+            return 0;
+        }
+        let own = (endpoint.queue_limit() / WAITING_SHARE).max(1);
+        let own = own.saturating_sub(endpoint.deferred_in_hand);
+        let own = own.min(self.max_buffered.saturating_sub(self.buffered));
+        let room = self.room(id, priority);
+        // Half of it is left to what is read from the log.
+        let room = if room > endpoint.buffered_from(priority) { room } else { 0 };
+        room.max(own)
     }
 
     /// Whether an endpoint has used up less than half of what it may have in memory.
-    pub fn is_hungry(&self, target: Target) -> bool {
+    pub fn is_hungry(&self, target: Target, priority: Priority) -> bool {
         let Some(id) = self.by_target(target) else { return true };
-        let held = self.by_id.get(&id).map_or(0, Endpoint::buffered);
-        self.room(id) > held
+        let held = self.by_id.get(&id).map_or(0, |endpoint| endpoint.buffered_from(priority));
+        self.room(id, priority) > held
     }
 
-    /// A delivery will be queued once it is claimed.
-    pub fn reserve(&mut self, id: EndpointId) {
+    /// A delivery will be queued once it is claimed and has its turn.
+    pub fn reserve(&mut self, id: EndpointId, priority: Priority) {
         if let Some(endpoint) = self.by_id.get_mut(&id) {
-            endpoint.reserved += 1;
+            endpoint.reserved[priority.index()] += 1;
             self.buffered += 1;
         }
     }
@@ -226,16 +275,16 @@ impl Endpoints {
     pub fn enqueue(&mut self, delivery: Delivery) -> Option<Delivery> {
         let id = delivery.endpoint;
         let Some(endpoint) = self.by_id.get_mut(&id) else { return Some(delivery) };
-        endpoint.reserved -= 1;
-        endpoint.queue.push_back(delivery);
+        endpoint.reserved[delivery.priority().index()] -= 1;
+        endpoint.queue.push(delivery);
         self.wake(id);
         None
     }
 
     /// Undoes a reservation.
-    pub fn cancel_reservation(&mut self, id: EndpointId) {
+    pub fn cancel_reservation(&mut self, id: EndpointId, priority: Priority) {
         if let Some(endpoint) = self.by_id.get_mut(&id) {
-            endpoint.reserved -= 1;
+            endpoint.reserved[priority.index()] -= 1;
             self.buffered -= 1;
         }
     }
@@ -274,7 +323,8 @@ impl Endpoints {
             if count == 0 {
                 continue;
             }
-            let deliveries: Vec<Delivery> = endpoint.queue.drain(..count).collect();
+            let deliveries: Vec<Delivery> =
+                std::iter::from_fn(|| endpoint.queue.pop()).take(count).collect();
             if endpoint.in_flight == 0 {
                 endpoint.answered_at = now;
             }
@@ -329,18 +379,10 @@ impl Endpoints {
     }
 
     /// Takes deliveries out of the queues, for giving them back.
-    pub fn take_queued(
-        &mut self,
-        mut is_wanted: impl FnMut(&Endpoint, &Delivery) -> bool,
-    ) -> Vec<Delivery> {
+    pub fn take_queued(&mut self, mut is_wanted: impl FnMut(&Delivery) -> bool) -> Vec<Delivery> {
         let mut taken = Vec::new();
         for endpoint in self.by_id.values_mut().filter(|endpoint| !endpoint.queue.is_empty()) {
-            let (out, kept): (VecDeque<Delivery>, VecDeque<Delivery>) =
-                std::mem::take(&mut endpoint.queue)
-                    .into_iter()
-                    .partition(|delivery| is_wanted(endpoint, delivery));
-            endpoint.queue = kept;
-            taken.extend(out);
+            taken.extend(endpoint.queue.take(&mut is_wanted));
         }
         self.buffered -= taken.len();
         taken
@@ -371,31 +413,34 @@ impl Endpoints {
         }
     }
 
-    /// When memory is more than half full: what stalled endpoints have queued.
-    pub fn take_stalled(&mut self, now: Instant) -> Vec<Delivery> {
-        if self.buffered * 2 < self.max_buffered {
-            return Vec::new();
-        }
-        self.take_queued(|endpoint, _| endpoint.is_stalled(now))
+    /// Whether memory is so full that stalled endpoints should have nothing in it.
+    pub fn is_crowded(&self) -> bool {
+        self.buffered * 2 >= self.max_buffered
     }
 
-    /// Endpoints whose waiting deliveries are due and that have room for some, with how many rows to
-    /// ask for; and when the next one is due.
-    pub fn wanting_deferred(
-        &self,
-        now: Timestamp,
-        most: usize,
-    ) -> (Vec<(EndpointId, usize)>, Option<Timestamp>) {
+    /// Endpoints that have not answered for a while.
+    pub fn stalled(&self, now: Instant) -> HashSet<EndpointId> {
+        self.by_id.iter().filter(|(_, e)| e.is_stalled(now)).map(|(id, _)| *id).collect()
+    }
+
+    pub fn disabled(&self) -> HashSet<EndpointId> {
+        self.by_id.iter().filter(|(_, e)| !e.is_enabled).map(|(id, _)| *id).collect()
+    }
+
+    /// What there is to fetch of waiting deliveries, from `most` endpoints at most.
+    pub fn wanting_deferred(&self, now: Timestamp, most: usize) -> Wanting {
         let mut wanted = Vec::new();
         let mut next: Option<Timestamp> = None;
+        let mut is_any_due = false;
         for id in &self.waiting {
             let Some(endpoint) = self.by_id.get(id) else { continue };
             let Some(at) = endpoint.deferred_at else { continue };
             if at > now {
                 next = Some(next.map_or(at, |known| known.min(at)));
             } else {
-                let room = self.room(*id);
-                if room > endpoint.buffered() {
+                is_any_due = true;
+                let room = self.room_for_waiting(*id, Priority::LOWEST);
+                if room > 0 {
                     wanted.push((*id, room + endpoint.deferred_in_hand));
                 }
             }
@@ -403,7 +448,7 @@ impl Endpoints {
         // Chance gives every endpoint its turn, however many are due all the time.
         fastrand::shuffle(&mut wanted);
         wanted.truncate(most);
-        (wanted, next)
+        Wanting { endpoints: wanted, is_any_due, next }
     }
 
     /// Waiting deliveries that the database knows of. Returns the endpoints that are not known here.
@@ -477,10 +522,6 @@ impl Endpoints {
 }
 
 impl Endpoint {
-    pub fn is_enabled(&self) -> bool {
-        self.is_enabled
-    }
-
     fn is_stalled(&self, now: Instant) -> bool {
         self.in_flight > 0 && now >= self.answered_at + STALLED_AFTER
     }
@@ -494,6 +535,24 @@ impl Endpoint {
     }
 
     fn buffered(&self) -> usize {
-        self.queue.len() + self.reserved
+        self.buffered_from(Priority::LOWEST)
+    }
+
+    /// What is in memory of one priority and higher ones.
+    fn buffered_from(&self, priority: Priority) -> usize {
+        let reserved: usize = self.reserved[priority.index()..].iter().sum();
+        self.queue.len_from(priority) + reserved
+    }
+
+    fn buffered_of(&self, priority: Priority) -> usize {
+        self.queue.len_of(priority) + self.reserved[priority.index()]
+    }
+
+    /// What it may have in memory.
+    fn queue_limit(&self) -> usize {
+        match self.is_stalled(Instant::now()) {
+            true => 1,
+            false => (self.concurrency() * QUEUE_FACTOR).max(SMALLEST_QUEUE),
+        }
     }
 }

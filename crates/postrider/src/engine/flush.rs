@@ -3,8 +3,9 @@
 use std::{collections::HashMap, time::Duration};
 
 use postrider_core::{
+    chains::Link,
     decide::Cause,
-    id::{Lane, MessageId, Shard},
+    id::{Lane, MessageId, Shard, Target},
     outcome::{Outcome, Report},
 };
 use tokio::time::Instant;
@@ -27,7 +28,15 @@ pub struct Gathered {
     /// Rows finished per segment.
     pub finished: HashMap<(Lane, u64), usize>,
     /// Waiting deliveries that are no longer in hand.
-    pub put_down: Vec<(MessageId, postrider_core::id::Target)>,
+    pub put_down: Vec<(MessageId, Target)>,
+    /// Deliveries with ordering keys that ended, and those that wait in the table from now on.
+    pub left: Vec<Link>,
+    pub stored: Vec<Link>,
+    /// How the backlog of each shard changes: deliveries read from the log, and waiting ones.
+    pub closed: HashMap<Shard, i64>,
+    pub waiting: HashMap<Shard, i64>,
+    /// Something waits for what is gathered here.
+    pub is_urgent: bool,
     since: Option<Instant>,
 }
 
@@ -35,7 +44,9 @@ impl Gathered {
     /// Whether it is time to record: enough has come together, or the first result has waited long
     /// enough.
     pub fn is_due(&self, now: Instant, interval: Duration) -> bool {
-        self.results.len() >= FULL || self.due_at(interval).is_some_and(|at| at <= now)
+        self.is_urgent
+            || self.results.len() >= FULL
+            || self.due_at(interval).is_some_and(|at| at <= now)
     }
 
     pub fn due_at(&self, interval: Duration) -> Option<Instant> {
@@ -50,46 +61,78 @@ impl Gathered {
     pub fn forget(&mut self, lost: &[Shard]) {
         self.results.forget(lost);
         self.finished.retain(|(lane, _), _| !lost.contains(&lane.shard()));
+        self.closed.retain(|shard, _| !lost.contains(shard));
+        self.waiting.retain(|shard, _| !lost.contains(shard));
+        let is_kept = |link: &Link| !lost.contains(&link.id.lane().shard());
+        self.left.retain(is_kept);
+        self.stored.retain(is_kept);
     }
 
     /// A message without targets is done as it is.
     pub fn nobody(&mut self, message: &Message, source: Source, now: Instant) {
         self.since.get_or_insert(now);
         self.results.done.push(message.id);
+        if message.terms.has_idempotency_key {
+            self.results.keyed.push(message.id);
+        }
         if let Source::Log { lane, segment } = source {
             *self.finished.entry((lane, segment)).or_default() += 1;
         }
     }
 
     pub fn delivered(&mut self, delivery: &Delivery, now: Instant) {
-        let is_last = self.close(delivery, now);
-        if delivery.source == Source::Deferred {
-            self.results.settled.push((delivery.message.id, delivery.target));
-            self.results.done.push(delivery.message.id);
-        } else if is_last {
-            self.results.done.push(delivery.message.id);
+        let id = delivery.message.id;
+        let is_last = self.end(delivery, now);
+        match delivery.source {
+            // Other deliveries of it may be in the log still, so it is not for this one to say that
+            // the message is done.
+            Source::Deferred if delivery.message.has_many_targets => {
+                self.results.partly.entry(id).or_default().push(delivery.target);
+            }
+            Source::Deferred => self.results.done.push(id),
+            Source::Log { .. } if is_last => self.done(id),
+            Source::Log { .. } => {
+                self.results.partly.entry(id).or_default().push(delivery.target);
+            }
         }
     }
 
     /// The delivery waits and is tried again, with another retry used up.
     pub fn retry(&mut self, delivery: &Delivery, wait: Duration, error: String, now: Instant) {
         self.close_undelivered(delivery, now);
-        let retry_count = delivery.retry_count + 1;
-        self.defer(delivery, wait, retry_count, 0, Some(error));
+        let deferred = Deferred {
+            wait_ms: wait.as_millis() as i64,
+            retry_count: delivery.retry_count + 1,
+            recovery_count: 0,
+            error: Some(error),
+            ..waiting(delivery)
+        };
+        self.defer(delivery, deferred);
     }
 
-    /// The delivery was not attempted and waits; no retry is used up.
-    pub fn give_back(&mut self, delivery: &Delivery, now: Instant) {
+    /// The delivery was not attempted and waits until `run_at`, or for what is before it; no retry is
+    /// used up. One that waited before is left as it was.
+    pub fn give_back(
+        &mut self,
+        delivery: &Delivery,
+        run_at: Option<Timestamp>,
+        is_blocked: bool,
+        now: Instant,
+    ) {
         self.close_undelivered(delivery, now);
         if delivery.source != Source::Deferred {
-            let Delivery { retry_count, recovery_count, .. } = *delivery;
-            self.defer(delivery, Duration::ZERO, retry_count, recovery_count, None);
+            self.defer(delivery, Deferred { run_at, is_blocked, ..waiting(delivery) });
         }
     }
 
-    pub fn dead(&mut self, delivery: &Delivery, cause: Cause, error: Option<String>, now: Instant) {
+    /// A waiting delivery was not attempted and waits on, until `run_at`: it is its turn then.
+    pub fn postpone(&mut self, delivery: &Delivery, run_at: Timestamp, now: Instant) {
         self.close_undelivered(delivery, now);
-        self.settle(delivery);
+        self.defer(delivery, Deferred { run_at: Some(run_at), ..waiting(delivery) });
+    }
+
+    pub fn dead(&mut self, delivery: &Delivery, cause: Cause, error: Option<String>, now: Instant) {
+        self.end_undelivered(delivery, now);
         self.results.dead.push(Dead {
             id: delivery.message.id,
             target: delivery.target,
@@ -101,9 +144,14 @@ impl Gathered {
     }
 
     pub fn expired(&mut self, delivery: &Delivery, now: Instant) {
-        self.close_undelivered(delivery, now);
-        self.settle(delivery);
+        self.end_undelivered(delivery, now);
         self.results.expired.push((delivery.message.id, delivery.target, delivery.endpoint));
+    }
+
+    /// The delivery was cancelled, which is on record.
+    pub fn cancelled(&mut self, delivery: &Delivery, now: Instant) {
+        self.end_undelivered(delivery, now);
+        self.results.read.push((delivery.message.id, delivery.target));
     }
 
     /// A failed attempt, for the history.
@@ -121,52 +169,86 @@ impl Gathered {
         });
     }
 
-    fn defer(
-        &mut self,
-        delivery: &Delivery,
-        wait: Duration,
-        retry_count: u32,
-        recovery_count: u32,
-        error: Option<String>,
-    ) {
-        self.results.deferred.push(Deferred {
-            id: delivery.message.id,
-            target: delivery.target,
-            endpoint: delivery.endpoint,
-            wait_ms: wait.as_millis() as i64,
-            retry_count,
-            recovery_count,
-            created_at: delivery.message.created_at,
-            expires_at: delivery.expires_at,
-            error,
-        });
+    fn defer(&mut self, delivery: &Delivery, deferred: Deferred) {
+        if delivery.source != Source::Deferred {
+            *self.waiting.entry(shard(delivery)).or_default() += 1;
+        }
+        self.stored.extend(delivery.link());
+        self.results.deferred.push(deferred);
     }
 
-    fn settle(&mut self, delivery: &Delivery) {
+    fn end(&mut self, delivery: &Delivery, now: Instant) -> bool {
+        let is_last = self.close(delivery, now);
         if delivery.source == Source::Deferred {
             self.results.settled.push((delivery.message.id, delivery.target));
+            *self.waiting.entry(shard(delivery)).or_default() -= 1;
         }
+        if delivery.message.terms.has_idempotency_key {
+            self.results.keyed.push(delivery.message.id);
+        }
+        self.left.extend(delivery.link());
+        is_last
+    }
+
+    fn end_undelivered(&mut self, delivery: &Delivery, now: Instant) {
+        let is_last = self.end(delivery, now);
+        self.done_elsewhere(delivery, is_last);
+    }
+
+    fn close_undelivered(&mut self, delivery: &Delivery, now: Instant) {
+        let is_last = self.close(delivery, now);
+        self.done_elsewhere(delivery, is_last);
     }
 
     /// A message with several targets is done when the last of them is delivered or on record
     /// elsewhere; a message with one only when it is delivered.
-    fn close_undelivered(&mut self, delivery: &Delivery, now: Instant) {
-        if self.close(delivery, now) && delivery.message.has_many_targets() {
-            self.results.done.push(delivery.message.id);
+    fn done_elsewhere(&mut self, delivery: &Delivery, is_last: bool) {
+        let is_read = matches!(delivery.source, Source::Log { .. });
+        if is_last && is_read && delivery.message.has_many_targets {
+            self.done(delivery.message.id);
         }
+    }
+
+    fn done(&mut self, id: MessageId) {
+        self.results.done.push(id);
+        self.results.partly.remove(&id);
     }
 
     fn close(&mut self, delivery: &Delivery, now: Instant) -> bool {
         self.since.get_or_insert(now);
         let is_last = delivery.message.close_one();
         match delivery.source {
-            Source::Log { lane, segment } if is_last => {
-                *self.finished.entry((lane, segment)).or_default() += 1;
+            Source::Log { lane, segment } => {
+                *self.closed.entry(shard(delivery)).or_default() += 1;
+                if is_last {
+                    *self.finished.entry((lane, segment)).or_default() += 1;
+                }
             }
-            Source::Log { .. } => {}
             Source::Deferred => self.put_down.push((delivery.message.id, delivery.target)),
         }
         is_last
+    }
+}
+
+fn shard(delivery: &Delivery) -> Shard {
+    delivery.message.id.lane().shard()
+}
+
+/// The delivery as it waits, due now.
+fn waiting(delivery: &Delivery) -> Deferred {
+    Deferred {
+        id: delivery.message.id,
+        target: delivery.target,
+        endpoint: delivery.endpoint,
+        run_at: None,
+        wait_ms: 0,
+        retry_count: delivery.retry_count,
+        recovery_count: delivery.recovery_count,
+        created_at: delivery.message.terms.created_at,
+        expires_at: delivery.message.terms.expires_at,
+        error: None,
+        ordering_key: delivery.message.terms.ordering_key.clone(),
+        is_blocked: false,
     }
 }
 

@@ -7,6 +7,7 @@ use std::{
 
 use postrider_core::{
     id::{Lane, Shard},
+    ranks::SHARED_TURN,
     reader::{LaneReader, LaneState, Page, Which},
     snapshot::{Snapshot, Xid},
 };
@@ -29,6 +30,10 @@ pub struct OwnedLane {
     pub lag_moved_at: Instant,
     /// When a tick may next take in a part of what was skipped and leave the rest again.
     merge_at: Instant,
+    /// The newest sequence number at its last tick: nothing below it is to be read any more.
+    read_number: Option<i64>,
+    /// The newest sequence number when the tail's window was opened.
+    window_number: Option<i64>,
 }
 
 /// How much of what a lane has skipped could be taken in now.
@@ -48,6 +53,7 @@ pub struct Lanes {
     draining: Vec<Shard>,
     /// The lane of the last page, so that lanes of one priority take turns.
     turn: Option<Lane>,
+    page_count: u32,
 }
 
 /// Lanes that are read by one query, because they stand at the same snapshot.
@@ -83,6 +89,8 @@ impl Lanes {
                 held: VecDeque::new(),
                 lag_moved_at: now,
                 merge_at: now,
+                read_number: None,
+                window_number: None,
             };
             self.lanes.insert(lane, lane_state);
         }
@@ -135,6 +143,36 @@ impl Lanes {
             .values()
             .filter(|lane| lane.reader.lane().shard() == shard)
             .all(|lane| !lane.is_busy && lane.reader.is_settled())
+    }
+
+    /// A tick has brought all of a lane up to this sequence number; whether that is news.
+    pub fn note_read(&mut self, lane: Lane, last_number: i64) -> bool {
+        let Some(owned) = self.lanes.get_mut(&lane) else { return false };
+        owned.window_number = None;
+        owned.read_number.replace(last_number) != Some(last_number)
+    }
+
+    /// A window was opened that ends at this sequence number.
+    pub fn note_window(&mut self, lane: Lane, last_number: i64) {
+        if let Some(owned) = self.lanes.get_mut(&lane) {
+            owned.window_number = Some(last_number);
+        }
+    }
+
+    /// Up to which sequence number all of a shard was read, and how much of that is left to the lag;
+    /// `None` while that is not known.
+    pub fn progress(&self, shard: Shard) -> Option<(i64, u64)> {
+        let lanes = self.lanes.values().filter(|owned| owned.reader.lane().shard() == shard);
+        let progress = lanes.map(|owned| {
+            // A window may begin far back, with a transaction that took its time.
+            let walked = owned.reader.walked_up_to().map(|id| id.sequence_number());
+            let number = owned.read_number.max(walked.or(owned.window_number));
+            number.map(|number| (number, owned.reader.left()))
+        });
+        progress.reduce(|one, other| {
+            let ((number, left), (other_number, other_left)) = (one?, other?);
+            Some((number.min(other_number), left + other_left))
+        })?
     }
 
     /// Where every lane stands, and the oldest transaction that may have left something unfinished.
@@ -197,7 +235,8 @@ impl Lanes {
     }
 
     /// The next page to read: the highest priority first, lanes of one priority in turn, a lane's
-    /// tail before its lag. `wants_lag` says how many skipped messages of a lane could be taken now.
+    /// tail before its lag; but every eighth page is that of the reader that is farthest behind, so
+    /// that none stands still for ever. `wants_lag` says how many skipped messages of a lane could be taken now.
     pub fn start_page(
         &mut self,
         limit: usize,
@@ -205,9 +244,11 @@ impl Lanes {
     ) -> Option<Page> {
         let draining = &self.draining;
         let turn = self.turn;
-        let order = |lane: &Lane| {
-            let is_later_this_round = turn.is_some_and(|last| *lane <= last);
-            (-lane.priority(), is_later_this_round, *lane)
+        let is_shared = self.page_count % SHARED_TURN == SHARED_TURN - 1;
+        let order = |lane: Lane, reader: &LaneReader| {
+            let is_later_this_round = turn.is_some_and(|last| lane <= last);
+            let behind = if is_shared { reader.walked_up_to() } else { None };
+            (behind.is_none() && is_shared, behind, -lane.rank(), is_later_this_round, lane)
         };
         let next = self
             .lanes
@@ -224,9 +265,10 @@ impl Lanes {
                 };
                 (most > 0).then_some((*lane, Which::Lag, most))
             })
-            .min_by_key(|(lane, ..)| order(lane));
+            .min_by_key(|(lane, ..)| order(*lane, &self.lanes[lane].reader));
         let (lane, which, limit) = next?;
         self.turn = Some(lane);
+        self.page_count = self.page_count.wrapping_add(1);
         let owned = self.lanes.get_mut(&lane)?;
         owned.is_busy = true;
         owned.reader.next_page(which, limit)

@@ -9,6 +9,7 @@ mod dispatcher;
 mod endpoints;
 mod flush;
 mod lanes;
+mod queue;
 mod settings;
 mod test_hooks;
 mod wake;

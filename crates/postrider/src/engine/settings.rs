@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use postrider_core::{networks::InternalDestinations, policy::Policy};
+use postrider_core::{chains::Scope, networks::InternalDestinations, policy::Policy};
 use tracing::warn;
 
 use crate::transport;
@@ -13,6 +13,7 @@ pub struct Settings {
     pub transport: transport::Settings,
     /// `record_attempts = all`: successful attempts are recorded, too.
     pub records_successes: bool,
+    pub ordering_scope: Scope,
 }
 
 impl Settings {
@@ -20,6 +21,7 @@ impl Settings {
         let mut policy = Policy::default();
         let mut transport = transport::Settings::default();
         let mut records_successes = false;
+        let mut ordering_scope = Scope::default();
         for (name, value) in rows {
             let seconds = || value.parse().map(Duration::from_secs).ok();
             let target = match name.as_str() {
@@ -35,6 +37,11 @@ impl Settings {
                     records_successes = value == "all";
                     continue;
                 }
+                "ordering_scope" => {
+                    ordering_scope =
+                        if value == "global" { Scope::Global } else { Scope::Endpoint };
+                    continue;
+                }
                 "retry_base_delay" => &mut policy.base_delay,
                 "retry_max_delay" => &mut policy.max_delay,
                 "retry_increment" => &mut policy.increment,
@@ -44,7 +51,7 @@ impl Settings {
             };
             *target = seconds().unwrap_or(*target);
         }
-        Settings { policy, transport, records_successes }
+        Settings { policy, transport, records_successes, ordering_scope }
     }
 }
 

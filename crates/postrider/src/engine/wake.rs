@@ -57,6 +57,9 @@ impl Doorbell {
 
 /// What a notification on the channel says.
 pub fn signal(payload: &str) -> Signal {
+    if let Some(key) = payload.strip_prefix("key ") {
+        return Signal::Key(key.into());
+    }
     match payload {
         "shards" => Signal::Shards,
         "endpoints" => Signal::Endpoints,

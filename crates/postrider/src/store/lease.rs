@@ -1,6 +1,10 @@
 //! Owning: heartbeats, shards, checkpoints and what a former owner left behind.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, HashSet},
+    sync::Arc,
+    time::Duration,
+};
 
 use postrider_core::{
     id::{EndpointId, Lane, MessageId, Shard, Target},
@@ -8,6 +12,7 @@ use postrider_core::{
     snapshot::Xid,
 };
 use serde::{Deserialize, Serialize};
+use tokio::sync::Mutex;
 use tokio_postgres::{Client, Statement};
 use uuid::Uuid;
 
@@ -40,6 +45,8 @@ pub struct Heartbeat {
 pub struct Acquired {
     pub owned: Owned,
     pub lanes: BTreeMap<Lane, LaneState>,
+    /// Its backlog by its newest checkpoint (postrider.update_gate).
+    pub backlog: i64,
     /// Whoever let it go without releasing it.
     pub last_owner: Option<Uuid>,
 }
@@ -52,6 +59,37 @@ struct Group {
     lanes: Vec<i16>,
     // Not flattened: serde cannot read maps with numbers for keys through `flatten`.
     state: LaneState,
+}
+
+/// Where all owned lanes stand.
+#[derive(Debug)]
+pub struct Checkpoint {
+    pub lanes: Vec<(Lane, LaneState)>,
+    /// The oldest transaction that may have left something unfinished.
+    pub done_xmin: Xid,
+    /// One per owned shard, in their order.
+    pub backlogs: Vec<i64>,
+}
+
+/// Deliveries that are cancelled before they were attempted.
+#[derive(Debug, Default)]
+pub struct Cancels {
+    pub committed: HashSet<(MessageId, Target)>,
+    /// `postrider.cancel_lock` of messages whose cancellation is under way.
+    pub under_way: HashSet<i64>,
+}
+
+/// The cancellations as they were when so many had begun.
+struct KnownCancels {
+    number: i64,
+    cancels: Arc<Cancels>,
+}
+
+impl Cancels {
+    /// Whether a cancellation of the message may be under way.
+    pub fn is_under_way(&self, id: MessageId) -> bool {
+        self.under_way.contains(&(id.sequence_number() & 0x7fff_ffff))
+    }
 }
 
 /// A waiting delivery that is about to be attempted.
@@ -80,6 +118,9 @@ pub struct Lease {
     heartbeat: Statement,
     save_checkpoint: Statement,
     save_claim: Statement,
+    cancel_number: Statement,
+    still_waiting: Statement,
+    known_cancels: Mutex<KnownCancels>,
 }
 
 impl Lease {
@@ -92,6 +133,11 @@ impl Lease {
             save_checkpoint: prepare(include_str!("../../../../sql/queries/save_checkpoint.sql"))
                 .await?,
             save_claim: prepare(include_str!("../../../../sql/queries/save_claim.sql")).await?,
+            cancel_number: prepare(include_str!("../../../../sql/queries/cancel_number.sql"))
+                .await?,
+            still_waiting: prepare(include_str!("../../../../sql/queries/still_waiting.sql"))
+                .await?,
+            known_cancels: Mutex::new(KnownCancels { number: -1, cancels: Arc::default() }),
             client,
         })
     }
@@ -156,6 +202,7 @@ impl Lease {
                 Ok(Acquired {
                     owned: Owned { shard, epoch: row.get("epoch") },
                     lanes: lanes_of(shard, state)?,
+                    backlog: row.get::<_, Option<i64>>("backlog").unwrap_or(0),
                     last_owner: row.get("last_owner"),
                 })
             })
@@ -183,22 +230,30 @@ impl Lease {
         Ok(())
     }
 
-    /// Writes down where all owned lanes stand. Returns the shards that are lost; then nothing was
-    /// written.
+    /// Writes down where all owned lanes stand, and how much is not finished in each shard. Returns
+    /// the shards that are lost; then nothing was written. `updates_gate`: senders shall know.
     pub async fn save_checkpoint(
         &self,
         owned: &[Owned],
-        done_xmin: Xid,
-        lanes: &[(Lane, LaneState)],
+        checkpoint: &Checkpoint,
+        updates_gate: bool,
     ) -> Result<Vec<Shard>, StoreError> {
         let (shards, epochs) = split(owned);
-        let state = serde_json::to_value(groups_of(lanes))
+        let state = serde_json::to_value(groups_of(&checkpoint.lanes))
             .map_err(|_| StoreError::Nonsense("a checkpoint that is no JSON"))?;
         let row = self
             .client
             .query_one(
                 &self.save_checkpoint,
-                &[&self.id, &shards, &epochs, &Xid8(done_xmin), &state],
+                &[
+                    &self.id,
+                    &shards,
+                    &epochs,
+                    &Xid8(checkpoint.done_xmin),
+                    &checkpoint.backlogs,
+                    &state,
+                    &updates_gate,
+                ],
             )
             .await
             .map_err(StoreError::to("write a checkpoint"))?;
@@ -224,6 +279,50 @@ impl Lease {
             .await
             .map_err(StoreError::to("claim waiting deliveries"))?;
         Ok(shards_of(&row))
+    }
+
+    /// What was cancelled of what has just been claimed. To be asked after the claim is written and
+    /// before anything of it is attempted. While nobody cancels, it is a look at a sequence.
+    pub async fn cancels(&self) -> Result<Arc<Cancels>, StoreError> {
+        let failed = StoreError::to("look for cancellations");
+        let mut known = self.known_cancels.lock().await;
+        let row = self.client.query_one(&self.cancel_number, &[]).await.map_err(&failed)?;
+        let number: i64 = row.get("number");
+        if number == known.number && known.cancels.under_way.is_empty() {
+            return Ok(Arc::clone(&known.cancels));
+        }
+        // In this order: what is not under way any more is committed and seen, or rolled back.
+        let sql = include_str!("../../../../sql/queries/cancels_under_way.sql");
+        let rows = self.client.query(sql, &[]).await.map_err(&failed)?;
+        let under_way: HashSet<i64> = rows.iter().map(|row| row.get("number")).collect();
+        let sql = include_str!("../../../../sql/queries/cancellations.sql");
+        let rows = self.client.query(sql, &[]).await.map_err(&failed)?;
+        let committed =
+            rows.iter().map(|row| (MessageId(row.get(0)), Target(row.get(1)))).collect();
+        *known = KnownCancels { number, cancels: Arc::new(Cancels { committed, under_way }) };
+        Ok(Arc::clone(&known.cancels))
+    }
+
+    /// Which of these deliveries still wait: one that was fetched, and cancelled before it was
+    /// claimed, does not. To be asked after [`Self::cancels`].
+    pub async fn still_waiting(
+        &self,
+        claims: &[Claim],
+    ) -> Result<HashSet<(MessageId, Target)>, StoreError> {
+        let ids: Vec<i64> = claims.iter().map(|claim| claim.id.0).collect();
+        let targets: Vec<i32> = claims.iter().map(|claim| claim.target.0).collect();
+        let rows = self
+            .client
+            .query(&self.still_waiting, &[&ids, &targets])
+            .await
+            .map_err(StoreError::to("look for waiting deliveries"))?;
+        Ok(rows.iter().map(|row| (MessageId(row.get(0)), Target(row.get(1)))).collect())
+    }
+
+    /// Forgets idempotency keys whose window is over.
+    pub async fn forget_idempotency_keys(&self) -> Result<i32, StoreError> {
+        let sql = include_str!("../../../../sql/queries/forget_idempotency_keys.sql");
+        self.answer(sql, "forget idempotency keys").await
     }
 
     /// Makes messages that a former owner had in hand waiting deliveries again.

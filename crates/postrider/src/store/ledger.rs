@@ -1,6 +1,6 @@
 //! Recording: the only place that writes what became of a delivery.
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 use postrider_core::{
     done,
@@ -19,12 +19,18 @@ use super::{
 #[derive(Debug, Default)]
 pub struct Results {
     pub done: Vec<MessageId>,
+    /// Deliveries of messages that are not done yet.
+    pub partly: HashMap<MessageId, Vec<Target>>,
     pub deferred: Vec<Deferred>,
     /// Deliveries that waited and need not any more.
     pub settled: Vec<(MessageId, Target)>,
     pub attempts: Vec<FailedAttempt>,
     pub dead: Vec<Dead>,
     pub expired: Vec<(MessageId, Target, EndpointId)>,
+    /// Deliveries that were cancelled, which is on record, and are read now.
+    pub read: Vec<(MessageId, Target)>,
+    /// Messages with an idempotency key of which a delivery ended.
+    pub keyed: Vec<MessageId>,
 }
 
 /// A delivery that waits from now on.
@@ -33,12 +39,17 @@ pub struct Deferred {
     pub id: MessageId,
     pub target: Target,
     pub endpoint: EndpointId,
+    /// Until when it waits; `None`: `wait_ms` from when it is recorded.
+    pub run_at: Option<Timestamp>,
     pub wait_ms: i64,
     pub retry_count: u32,
     pub recovery_count: u32,
     pub created_at: Timestamp,
     pub expires_at: Option<Timestamp>,
     pub error: Option<String>,
+    pub ordering_key: Option<Arc<str>>,
+    /// It waits for another one of its ordering key, not for a time.
+    pub is_blocked: bool,
 }
 
 #[derive(Debug)]
@@ -74,6 +85,9 @@ impl Results {
     /// How many rows it is about.
     pub fn len(&self) -> usize {
         self.done.len()
+            + self.partly.len()
+            + self.read.len()
+            + self.keyed.len()
             + self.deferred.len()
             + self.settled.len()
             + self.attempts.len()
@@ -85,6 +99,9 @@ impl Results {
     pub fn forget(&mut self, lost: &[Shard]) {
         let is_kept = |id: MessageId| !lost.contains(&id.lane().shard());
         self.done.retain(|id| is_kept(*id));
+        self.partly.retain(|id, _| is_kept(*id));
+        self.read.retain(|(id, _)| is_kept(*id));
+        self.keyed.retain(|id| is_kept(*id));
         self.deferred.retain(|deferred| is_kept(deferred.id));
         self.settled.retain(|(id, _)| is_kept(*id));
         self.attempts.retain(|attempt| is_kept(attempt.id));
@@ -127,21 +144,31 @@ impl Ledger {
         let dead = &results.dead;
         let expired = &results.expired;
         let reasons = vec!["expired"; expired.len()];
-        let parameters: [Box<dyn ToSql + Sync + Send>; 35] = [
+        let partly: Vec<(MessageId, Target)> = results
+            .partly
+            .iter()
+            .flat_map(|(id, targets)| targets.iter().map(|target| (*id, *target)))
+            .collect();
+        let parameters: [Box<dyn ToSql + Sync + Send>; 43] = [
             Box::new(self.id),
             Box::new(shards),
             Box::new(epochs),
             Box::new(buckets),
             Box::new(offsets),
+            column(&partly, |(id, _)| id.0),
+            column(&partly, |(_, target)| target.0),
             column(deferred, |row| row.id.0),
             column(deferred, |row| row.target.0),
             column(deferred, |row| row.endpoint.0),
+            column(deferred, |row| row.run_at),
             column(deferred, |row| row.wait_ms),
             column(deferred, |row| row.retry_count as i32),
             column(deferred, |row| row.recovery_count as i32),
             column(deferred, |row| row.created_at),
             column(deferred, |row| row.expires_at),
             column(deferred, |row| row.error.clone()),
+            column(deferred, |row| row.ordering_key.as_deref().map(str::to_owned)),
+            column(deferred, |row| row.is_blocked),
             column(&results.settled, |(id, _)| id.0),
             column(&results.settled, |(_, target)| target.0),
             column(attempts, |row| row.id.0),
@@ -163,6 +190,9 @@ impl Ledger {
             column(expired, |(_, target, _)| target.0),
             column(expired, |(.., endpoint)| endpoint.0),
             Box::new(reasons),
+            column(&results.read, |(id, _)| id.0),
+            column(&results.read, |(_, target)| target.0),
+            column(&results.keyed, |id| id.0),
         ];
         let parameters: Vec<&(dyn ToSql + Sync)> =
             parameters.iter().map(|value| value.as_ref() as &(dyn ToSql + Sync)).collect();

@@ -3,16 +3,20 @@
 //! Reads only. All queries run on one connection of the dispatcher, whose plans are pinned
 //! (`dispatcher_session.sql`).
 
-use std::{collections::HashSet, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use bytes::Bytes;
 use postrider_core::{
+    chains::{Link, Scope},
     done,
-    id::{EndpointId, Lane, MessageId, Shard, Target},
-    reader::{LaneState, Page, Row, Which},
+    id::{EndpointId, Lane, MessageId, Priority, Shard, Target},
+    reader::{self, LaneState, Page, Which},
     snapshot::{Snapshot, Xid},
 };
-use tokio_postgres::{Client, Statement};
+use tokio_postgres::{Client, Row, Statement};
 use uuid::Uuid;
 
 use super::{
@@ -30,18 +34,31 @@ const RECOVERY_PAGE: i64 = 20_000;
 pub struct LogMessage {
     pub id: MessageId,
     pub xid: Xid,
-    pub created_at: Timestamp,
-    pub expires_at: Option<Timestamp>,
     pub targets: Targets,
+    pub terms: Terms,
     pub content: Content,
+}
+
+/// When and in which order a message goes.
+#[derive(Debug, Clone)]
+pub struct Terms {
+    pub created_at: Timestamp,
+    pub scheduled_at: Option<Timestamp>,
+    pub expires_at: Option<Timestamp>,
+    pub priority: Priority,
+    pub ordering_key: Option<Arc<str>>,
+    pub has_idempotency_key: bool,
 }
 
 /// What is sent of a message.
 #[derive(Debug, Clone)]
 pub struct Content {
     pub correlation_id: Option<Uuid>,
+    pub event_type: Option<Arc<str>>,
     pub headers: Option<Arc<str>>,
     pub payload: Payload,
+    /// Of a payload that is no JSON.
+    pub content_type: Option<Arc<str>>,
 }
 
 #[derive(Debug, Clone)]
@@ -55,7 +72,39 @@ pub enum Payload {
     Gone,
 }
 
-impl Row for LogMessage {
+impl Content {
+    /// Of a message that nobody has any more.
+    fn gone() -> Content {
+        Content {
+            correlation_id: None,
+            event_type: None,
+            headers: None,
+            payload: Payload::Gone,
+            content_type: None,
+        }
+    }
+}
+
+/// A message that a former owner may have attempted.
+struct Candidate {
+    id: MessageId,
+    xid: Xid,
+    targets: Targets,
+}
+
+impl reader::Row for Candidate {
+    fn id(&self) -> MessageId {
+        self.id
+    }
+    fn xid(&self) -> Xid {
+        self.xid
+    }
+    fn targets(&self) -> &[Target] {
+        self.targets.as_slice()
+    }
+}
+
+impl reader::Row for LogMessage {
     fn id(&self) -> MessageId {
         self.id
     }
@@ -75,8 +124,13 @@ pub struct DueDelivery {
     pub endpoint: EndpointId,
     pub retry_count: u32,
     pub recovery_count: u32,
-    pub created_at: Timestamp,
-    pub expires_at: Option<Timestamp>,
+    pub run_at: Timestamp,
+    /// Behind another one of its ordering key, as far as the table knows.
+    pub is_blocked: bool,
+    /// Whether the message has other targets, too.
+    pub has_many_targets: bool,
+    /// `expires_at` is the delivery's own: a redriven one does not expire.
+    pub terms: Terms,
     pub content: Content,
 }
 
@@ -89,7 +143,7 @@ pub struct EndpointRow {
     pub config: serde_json::Value,
     pub retry_policy: Option<serde_json::Value>,
     pub is_enabled: bool,
-    pub target: Target,
+    pub targets: Vec<Target>,
     pub version: i64,
 }
 
@@ -97,7 +151,12 @@ pub struct EndpointRow {
 #[derive(Debug)]
 pub enum Tick {
     /// All that came since the base, unordered.
-    Rows { top: Snapshot, rows: Vec<LogMessage> },
+    Rows {
+        top: Snapshot,
+        rows: Vec<LogMessage>,
+        /// The newest sequence number at that moment.
+        last_number: i64,
+    },
     /// Too many to be taken in at once.
     TooMany { top: Snapshot },
 }
@@ -116,31 +175,50 @@ pub struct Log {
     client: Arc<Client>,
     tick: Statement,
     page: Statement,
+    page_left: Statement,
     window: Statement,
     deferred_due: Statement,
     deferred_after: Statement,
     deferred_next: Statement,
+    followers: Statement,
     payload: Statement,
     candidates: Statement,
     done_between: Statement,
     endpoint_versions: Statement,
     endpoints: Statement,
     settings: Statement,
+    shard_count: i32,
+}
+
+/// What a former owner's waiting deliveries amount to, in the shards that were taken over.
+#[derive(Debug, Default)]
+pub struct Stored {
+    /// The ordering keys among them, and the first delivery of each at each endpoint.
+    pub links: Vec<Link>,
+    /// How many there are.
+    pub counts: Vec<(Shard, i64)>,
 }
 
 impl Log {
     /// Prepares all queries on a connection with a dispatcher's session settings.
     pub async fn open(client: Arc<Client>) -> Result<Log, StoreError> {
         let prepare = async |sql| client.prepare(sql).await.map_err(StoreError::to("prepare"));
+        let shard_count = client
+            .query_one(include_str!("../../../../sql/queries/shard_count.sql"), &[])
+            .await
+            .map_err(StoreError::to("ask for the number of shards"))?;
         Ok(Log {
+            shard_count: shard_count.get(0),
             tick: prepare(include_str!("../../../../sql/queries/tick.sql")).await?,
             page: prepare(include_str!("../../../../sql/queries/page.sql")).await?,
+            page_left: prepare(include_str!("../../../../sql/queries/page_left.sql")).await?,
             window: prepare(include_str!("../../../../sql/queries/window.sql")).await?,
             deferred_due: prepare(include_str!("../../../../sql/queries/deferred_due.sql")).await?,
             deferred_after: prepare(include_str!("../../../../sql/queries/deferred_after.sql"))
                 .await?,
             deferred_next: prepare(include_str!("../../../../sql/queries/deferred_next.sql"))
                 .await?,
+            followers: prepare(include_str!("../../../../sql/queries/followers.sql")).await?,
             payload: prepare(include_str!("../../../../sql/queries/payload.sql")).await?,
             candidates: prepare(include_str!("../../../../sql/queries/candidates.sql")).await?,
             done_between: prepare(include_str!("../../../../sql/queries/done_between.sql")).await?,
@@ -188,12 +266,17 @@ impl Log {
         if messages.len() > limit {
             return Ok(Tick::TooMany { top });
         }
-        let rows = messages.iter().map(|row| message(row, 3)).collect::<Result<_, _>>()?;
-        Ok(Tick::Rows { top, rows })
+        let rows = messages.iter().map(|row| message(row, 4)).collect::<Result<_, _>>()?;
+        Ok(Tick::Rows { top, rows, last_number: first.get("last_number") })
     }
 
-    /// One page of a window, in order of id.
-    pub async fn page(&self, page: &Page) -> Result<Vec<LogMessage>, StoreError> {
+    /// How many shards there are.
+    pub fn shard_count(&self) -> i64 {
+        i64::from(self.shard_count)
+    }
+
+    /// One page of a window, in order of id, and how many messages it leaves to the lag.
+    pub async fn page(&self, page: &Page) -> Result<(Vec<LogMessage>, u64), StoreError> {
         let targets: Vec<i32> = page.targets.iter().map(|target| target.0).collect();
         let rows = self
             .client
@@ -209,11 +292,36 @@ impl Log {
                     &targets,
                     &(page.which == Which::Lag),
                     &INLINE_BYTES,
+                    &self.shard_count,
                 ],
             )
             .await
             .map_err(StoreError::to("read a page of the log"))?;
-        rows.iter().map(|row| message(row, 0)).collect()
+        let rows: Vec<LogMessage> =
+            rows.iter().map(|row| message(row, 0)).collect::<Result<_, _>>()?;
+        if !rows.is_sorted_by_key(|row| row.id) {
+            return Err(StoreError::Nonsense("a page out of order"));
+        }
+        if page.which == Which::Lag || targets.is_empty() {
+            return Ok((rows, 0));
+        }
+        let left = self
+            .client
+            .query_one(
+                &self.page_left,
+                &[
+                    &page.lane.0,
+                    &page.after,
+                    &page.reached(&rows),
+                    &PgSnapshot(page.top.clone()),
+                    &PgSnapshot(page.base.clone()),
+                    &targets,
+                    &self.shard_count,
+                ],
+            )
+            .await
+            .map_err(StoreError::to("count what a page leaves"))?;
+        Ok((rows, left.get::<_, i64>("left_count").unsigned_abs()))
     }
 
     /// Where walks through the windows of these lanes that start at `base` begin and end. Called
@@ -239,41 +347,83 @@ impl Log {
         })
     }
 
-    /// Waiting deliveries that are due, at most so many of each endpoint.
+    /// Waiting deliveries that are due, at most so many of each endpoint; of an ordering key in its
+    /// scope only the first.
     pub async fn deferred_due(
         &self,
         wanted: &[(EndpointId, usize)],
         shards: &[Shard],
+        scope: Scope,
     ) -> Result<Vec<DueDelivery>, StoreError> {
         let endpoints: Vec<i32> = wanted.iter().map(|(endpoint, _)| endpoint.0).collect();
         let limits: Vec<i64> = wanted.iter().map(|(_, most)| *most as i64).collect();
         let shards: Vec<i16> = shards.iter().map(|shard| shard.0).collect();
+        let is_global = scope == Scope::Global;
         let rows = self
             .client
-            .query(&self.deferred_due, &[&endpoints, &limits, &shards, &INLINE_BYTES])
+            .query(&self.deferred_due, &[&endpoints, &limits, &shards, &INLINE_BYTES, &is_global])
             .await
             .map_err(StoreError::to("read waiting deliveries"))?;
-        rows.iter()
-            .map(|row| {
-                let is_gone: bool = row.get("is_gone");
-                let content = content(row, 8)?;
-                Ok(DueDelivery {
-                    id: MessageId(row.get(0)),
-                    target: Target(row.get(1)),
-                    endpoint: EndpointId(row.get(2)),
-                    retry_count: row.get::<_, i32>(3) as u32,
-                    recovery_count: row.get::<_, i32>(4) as u32,
-                    created_at: row.get(6),
-                    expires_at: row.get(7),
-                    // The log's row is gone; the dead letter that was redriven has a copy.
-                    content: if is_gone {
-                        Content { payload: Payload::Stored { bytes: 0 }, ..content }
-                    } else {
-                        content
-                    },
-                })
+        rows.iter().map(due_delivery).collect()
+    }
+
+    /// The next waiting deliveries of ordering keys at endpoints, or anywhere in a global scope: at
+    /// most so many of each, in order.
+    pub async fn followers(
+        &self,
+        keys: &[(Arc<str>, EndpointId)],
+        most: usize,
+        scope: Scope,
+    ) -> Result<Vec<DueDelivery>, StoreError> {
+        let texts: Vec<&str> = keys.iter().map(|(key, _)| &**key).collect();
+        let endpoints: Vec<i32> = keys.iter().map(|(_, endpoint)| endpoint.0).collect();
+        let is_global = scope == Scope::Global;
+        let rows = self
+            .client
+            .query(
+                &self.followers,
+                &[&texts, &endpoints, &(most as i64), &INLINE_BYTES, &is_global],
+            )
+            .await
+            .map_err(StoreError::to("read what waits for an ordering key"))?;
+        rows.iter().map(due_delivery).collect()
+    }
+
+    /// Sees to it that of every ordering key in these shards the first waiting delivery may go.
+    pub async fn release_stored_keys(&self, shards: &[Shard]) -> Result<i32, StoreError> {
+        let sql = include_str!("../../../../sql/queries/release_stored_keys.sql");
+        let shards: Vec<i16> = shards.iter().map(|shard| shard.0).collect();
+        let failed = StoreError::to("release ordering keys");
+        let row = self.client.query_one(sql, &[&shards]).await.map_err(failed)?;
+        Ok(row.get("answer"))
+    }
+
+    /// What waits in shards that were taken over.
+    pub async fn stored(&self, shards: &[Shard]) -> Result<Stored, StoreError> {
+        let sql = include_str!("../../../../sql/queries/stored_keys.sql");
+        let failed = StoreError::to("look for waiting deliveries");
+        let numbers: Vec<i16> = shards.iter().map(|shard| shard.0).collect();
+        let rows = self.client.query(sql, &[&numbers]).await.map_err(&failed)?;
+        let links = rows
+            .iter()
+            .map(|row| Link {
+                key: row.get::<_, &str>(0).into(),
+                endpoint: EndpointId(row.get(1)),
+                id: MessageId(row.get(2)),
             })
-            .collect()
+            .collect();
+        Ok(Stored { links, counts: self.deferred_count(shards).await? })
+    }
+
+    /// How many deliveries wait in each of these shards.
+    pub async fn deferred_count(&self, shards: &[Shard]) -> Result<Vec<(Shard, i64)>, StoreError> {
+        let sql = include_str!("../../../../sql/queries/deferred_count.sql");
+        let numbers: Vec<i16> = shards.iter().map(|shard| shard.0).collect();
+        let failed = StoreError::to("count waiting deliveries");
+        let rows = self.client.query(sql, &[&numbers]).await.map_err(&failed)?;
+        let found: HashMap<Shard, i64> =
+            rows.iter().map(|row| (Shard(row.get(0)), row.get(1))).collect();
+        Ok(shards.iter().map(|shard| (*shard, found.get(shard).copied().unwrap_or(0))).collect())
     }
 
     /// When the next waiting delivery of these endpoints is due that is not due yet.
@@ -313,14 +463,20 @@ impl Log {
             .query_opt(&self.payload, &[&id.0, &target.0])
             .await
             .map_err(StoreError::to("fetch a payload"))?;
-        let Some(row) = row else {
-            return Ok(Content { correlation_id: None, headers: None, payload: Payload::Gone });
+        let Some(row) = row else { return Ok(Content::gone()) };
+        let json: Option<JsonText> = row.get("payload");
+        let body: Option<Vec<u8>> = row.get("body");
+        let payload = match (json, body) {
+            (Some(JsonText(text)), _) => Payload::Here(text),
+            (None, Some(body)) => Payload::Here(body.into()),
+            (None, None) => Payload::Gone,
         };
-        let JsonText(payload) = row.get("payload");
         Ok(Content {
             correlation_id: row.get("correlation_id"),
+            event_type: text(row.get("event_type")),
             headers: headers(row.get("headers"))?,
-            payload: Payload::Here(payload),
+            payload,
+            content_type: text(row.get("content_type")),
         })
     }
 
@@ -351,11 +507,18 @@ impl Log {
                 .client
                 .query(
                     &self.candidates,
-                    &[&lane.0, &after, &end, &PgSnapshot(base.clone()), &RECOVERY_PAGE],
+                    &[
+                        &lane.0,
+                        &after,
+                        &end,
+                        &PgSnapshot(base.clone()),
+                        &RECOVERY_PAGE,
+                        &self.shard_count,
+                    ],
                 )
                 .await
                 .map_err(StoreError::to("look for unfinished messages"))?;
-            let candidates: Vec<LogMessage> = rows.iter().map(candidate).collect();
+            let candidates: Vec<Candidate> = rows.iter().map(candidate).collect();
             let suspects = candidates
                 .iter()
                 .filter(|row| state.is_taken(*row) && !state.is_finished(*row))
@@ -413,7 +576,7 @@ impl Log {
                 config: row.get("config"),
                 retry_policy: row.get("retry_policy"),
                 is_enabled: row.get("enabled"),
-                target: Target(row.get("direct_subscription_id")),
+                targets: row.get::<_, Vec<i32>>("targets").into_iter().map(Target).collect(),
                 version: row.get("version"),
             })
             .collect())
@@ -437,51 +600,78 @@ pub(super) async fn discard_plans(client: &Client) -> Result<(), StoreError> {
         .map_err(StoreError::to("discard plans"))
 }
 
-/// Columns from `at` on: id, xid, created_at, expires_at, correlation_id, targets, headers, payload,
-/// payload_bytes.
-fn message(row: &tokio_postgres::Row, at: usize) -> Result<LogMessage, StoreError> {
+/// Columns from `at` on: id, xid, created_at, scheduled_at, expires_at, priority, targets,
+/// ordering_key, has_idempotency_key, and the content's.
+fn message(row: &Row, at: usize) -> Result<LogMessage, StoreError> {
     let Xid8(xid) = row.get(at + 1);
-    let payload: Option<JsonText> = row.get(at + 7);
     Ok(LogMessage {
         id: MessageId(row.get(at)),
         xid,
-        created_at: row.get(at + 2),
-        expires_at: row.get(at + 3),
-        targets: row.get(at + 5),
-        content: Content {
-            correlation_id: row.get(at + 4),
-            headers: headers(row.get(at + 6))?,
-            payload: payload_of(payload, row.get(at + 8)),
+        targets: row.get(at + 6),
+        terms: Terms {
+            created_at: row.get(at + 2),
+            scheduled_at: row.get(at + 3),
+            expires_at: row.get(at + 4),
+            priority: Priority::new(row.get(at + 5)),
+            ordering_key: text(row.get(at + 7)),
+            has_idempotency_key: row.get(at + 8),
         },
+        content: content(row, at + 9)?,
     })
 }
 
-/// Columns from `at` on: correlation_id, headers, payload, payload_bytes.
-fn content(row: &tokio_postgres::Row, at: usize) -> Result<Content, StoreError> {
+/// The columns of `deferred_due.sql` and `followers.sql`.
+fn due_delivery(row: &Row) -> Result<DueDelivery, StoreError> {
+    Ok(DueDelivery {
+        id: MessageId(row.get(0)),
+        target: Target(row.get(1)),
+        endpoint: EndpointId(row.get(2)),
+        retry_count: row.get::<_, i32>(3) as u32,
+        recovery_count: row.get::<_, i32>(4) as u32,
+        run_at: row.get(5),
+        is_blocked: row.get(6),
+        has_many_targets: row.get(7),
+        terms: Terms {
+            created_at: row.get(8),
+            scheduled_at: row.get(9),
+            expires_at: row.get(10),
+            priority: Priority::new(row.get(11)),
+            ordering_key: text(row.get(12)),
+            has_idempotency_key: row.get(13),
+        },
+        content: content(row, 14)?,
+    })
+}
+
+/// Columns from `at` on: correlation_id, event_type, headers, payload, body, content_type,
+/// payload_bytes.
+fn content(row: &Row, at: usize) -> Result<Content, StoreError> {
+    let json: Option<JsonText> = row.get(at + 3);
+    let body: Option<&[u8]> = row.get(at + 4);
+    let payload = match (json, body) {
+        (Some(JsonText(text)), _) => Payload::Here(text),
+        (None, Some(body)) => Payload::Here(Bytes::copy_from_slice(body)),
+        (None, None) => {
+            let bytes: Option<i32> = row.get(at + 6);
+            Payload::Stored { bytes: bytes.unwrap_or(0).unsigned_abs() }
+        }
+    };
     Ok(Content {
         correlation_id: row.get(at),
-        headers: headers(row.get(at + 1))?,
-        payload: payload_of(row.get(at + 2), row.get(at + 3)),
+        event_type: text(row.get(at + 1)),
+        headers: headers(row.get(at + 2))?,
+        payload,
+        content_type: text(row.get(at + 5)),
     })
 }
 
-fn candidate(row: &tokio_postgres::Row) -> LogMessage {
+fn candidate(row: &Row) -> Candidate {
     let Xid8(xid) = row.get(1);
-    LogMessage {
-        id: MessageId(row.get(0)),
-        xid,
-        created_at: Timestamp(0),
-        expires_at: None,
-        targets: row.get(2),
-        content: Content { correlation_id: None, headers: None, payload: Payload::Gone },
-    }
+    Candidate { id: MessageId(row.get(0)), xid, targets: row.get(2) }
 }
 
-fn payload_of(payload: Option<JsonText>, bytes: Option<i32>) -> Payload {
-    match payload {
-        Some(JsonText(text)) => Payload::Here(text),
-        None => Payload::Stored { bytes: bytes.unwrap_or(0).unsigned_abs() },
-    }
+fn text(text: Option<&str>) -> Option<Arc<str>> {
+    text.map(Arc::from)
 }
 
 fn headers(json: Option<JsonText>) -> Result<Option<Arc<str>>, StoreError> {

@@ -239,8 +239,15 @@ impl Http {
             number: envelope.attempt,
             timestamp: since_1970.map_or(0, |time| time.as_secs() as i64),
             correlation_id,
+            event_type: envelope.event_type.as_deref(),
             headers: envelope.headers.as_deref(),
+            content_type: envelope.content_type.as_deref(),
         })?;
+        let mut headers = headers;
+        if envelope.payload.is_empty() {
+            // Without a body nothing else says so, and some servers insist (411).
+            headers.insert(http::header::CONTENT_LENGTH, http::HeaderValue::from_static("0"));
+        }
         let mut request = Request::new(Payload::new(envelope.payload, Arc::clone(sent_at)));
         *request.method_mut() = self.method.clone();
         *request.uri_mut() = self.url.clone();

@@ -27,10 +27,14 @@ pub struct Envelope {
     /// 1 for the first attempt.
     pub attempt: u32,
     pub correlation_id: Option<uuid::Uuid>,
+    /// Of a published message.
+    pub event_type: Option<Arc<str>>,
     /// The message's own headers: a JSON object of strings, as text.
     pub headers: Option<Arc<str>>,
     /// The body exactly as it is to be sent.
     pub payload: Bytes,
+    /// What the body is, where it is no JSON.
+    pub content_type: Option<Arc<str>>,
 }
 
 /// A batch on its way: resolves to one report per envelope, in their order.

@@ -87,8 +87,10 @@ async fn discard_accepts_every_message() {
         message_id: 1,
         attempt: 1,
         correlation_id: None,
+        event_type: None,
         headers: None,
         payload: Bytes::from_static(b"{}"),
+        content_type: None,
     };
     let batch = vec![envelope; discard.batch_limit()];
     let reports = discard.attempt(batch, Instant::now() + Duration::from_secs(1)).await;

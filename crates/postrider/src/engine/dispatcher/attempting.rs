@@ -15,11 +15,16 @@ impl Dispatcher {
             for delivery in &expired {
                 self.gathered.expired(delivery, now);
             }
+            let is_stale =
+                |delivery: &Delivery| delivery.claimed_at.is_some_and(|at| now >= at + CLAIM_AGE);
+            let (stale, deliveries): (Vec<_>, Vec<_>) = deliveries.into_iter().partition(is_stale);
+            self.endpoints.landed(endpoint, count - deliveries.len());
+            for delivery in stale {
+                self.put_back(delivery);
+            }
             if deliveries.is_empty() {
-                self.endpoints.landed(endpoint, count);
                 continue;
             }
-            self.endpoints.landed(endpoint, expired.len());
             self.start_attempt(endpoint, transport, deliveries);
         }
     }
@@ -99,6 +104,12 @@ impl Dispatcher {
                 self.send(async move { Event::Retired(lease.disable_endpoint(id).await) });
             }
             let error = || error_text(&report);
+            if !is_accepted && !self.endpoints.is_known(id) {
+                // Whatever waited for the endpoint is a dead letter by now, and this would wait, too.
+                self.gathered.dead(&delivery, Cause::EndpointDropped, Some(error()), now);
+                self.hurry_for_followers(&delivery);
+                continue;
+            }
             match decide(&policy, delivery.retry_count, report.outcome, fastrand::f64()) {
                 Decision::Delivered => self.gathered.delivered(&delivery, now),
                 Decision::RetryAfter(wait) => {
@@ -106,11 +117,12 @@ impl Dispatcher {
                         self.endpoints.pause(id, now + asked);
                     }
                     self.gathered.retry(&delivery, wait, error(), now);
-                    self.endpoints.note_deferred(id, self.clock.timestamp(now + wait));
-                    self.due_at = self.due_at.min(now + wait);
+                    self.store_followers(&delivery);
+                    self.note_deferred(id, self.clock.timestamp(now + wait));
                 }
                 Decision::Dead(cause) => self.gathered.dead(&delivery, cause, Some(error()), now),
             }
+            self.hurry_for_followers(&delivery);
         }
     }
 }
@@ -155,7 +167,9 @@ async fn envelopes(
             message_id: delivery.message.id.0,
             attempt: delivery.retry_count + 1,
             correlation_id: content.correlation_id,
+            event_type: content.event_type,
             headers: content.headers,
+            content_type: content.content_type,
             payload,
         });
     }

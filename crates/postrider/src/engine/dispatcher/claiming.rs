@@ -1,6 +1,6 @@
 //! Writing down what was taken before it is attempted, and what is finished.
 
-use super::*;
+use super::{keys::CancelState, *};
 
 impl Dispatcher {
     /// Writes down what was taken, and what is finished; one checkpoint at a time.
@@ -18,14 +18,47 @@ impl Dispatcher {
         self.is_claiming = true;
         self.checkpoint_at = (!self.unclaimed.is_empty()).then_some(now);
         self.claiming = std::mem::take(&mut self.unclaimed);
-        let (states, done_xmin) = self.lanes.checkpoint();
+        let checkpoint = self.checkpoint(&owned);
+        let is_known = |owned: &Owned| self.lanes.progress(owned.shard).is_some();
+        let updates_gate = now >= self.gate_at && owned.iter().all(is_known);
+        if updates_gate {
+            self.gate_at = now + GATE_INTERVAL;
+        }
+        let has_claims = !self.claiming.is_empty();
         let lease = Arc::clone(&self.lease);
         self.send(async move {
-            Event::Claimed(lease.save_checkpoint(&owned, done_xmin, &states).await)
+            let answer = async {
+                let lost = lease.save_checkpoint(&owned, &checkpoint, updates_gate).await?;
+                // After what we took is written down, and before it is attempted.
+                let cancels = if has_claims { lease.cancels().await? } else { Arc::default() };
+                Ok((lost, cancels))
+            };
+            Event::Claimed(answer.await)
         });
     }
 
-    pub(super) fn take_claim(&mut self, lost: Vec<Shard>) {
+    /// There is something new to write down, which may wait for more of it.
+    pub(super) fn checkpoint_soon(&mut self) {
+        self.checkpoint_at.get_or_insert_with(Instant::now);
+    }
+
+    /// Where everything stands now.
+    pub(super) fn checkpoint(&self, owned: &[Owned]) -> Checkpoint {
+        let (lanes, done_xmin) = self.lanes.checkpoint();
+        let shard_count = self.log.shard_count();
+        let backlog = |owned: &Owned| {
+            let known = self.backlogs.get(&owned.shard).copied().unwrap_or_default();
+            match self.lanes.progress(owned.shard) {
+                Some((number, left)) => {
+                    number - shard_count * (known.in_hand + known.waiting + left as i64)
+                }
+                None => known.inherited,
+            }
+        };
+        Checkpoint { lanes, done_xmin, backlogs: owned.iter().map(backlog).collect() }
+    }
+
+    pub(super) fn take_claim(&mut self, (lost, cancels): ClaimAnswer) {
         self.is_claiming = false;
         let claimed = std::mem::take(&mut self.claiming);
         if !lost.is_empty() {
@@ -35,7 +68,19 @@ impl Dispatcher {
             return;
         }
         for (delivery, place) in claimed {
-            self.put(delivery, place);
+            // One without an endpoint goes into the table first, and is looked at when it comes back.
+            let state = match place {
+                Place::Orphan => CancelState::None,
+                _ => self.cancel_state(&delivery, &cancels),
+            };
+            if state != CancelState::None && place == Place::Queue {
+                self.endpoints.cancel_reservation(delivery.endpoint, delivery.priority());
+            }
+            match state {
+                CancelState::None => self.put(delivery, place),
+                CancelState::Cancelled => self.gathered.cancelled(&delivery, Instant::now()),
+                CancelState::UnderWay => self.give_back_until(delivery, Some(CANCEL_PAUSE)),
+            }
         }
     }
 
@@ -44,29 +89,28 @@ impl Dispatcher {
         // A shard that is being given up gets nothing into its queues any more.
         if !is_ours || self.is_stopping || self.is_leaving(&delivery) {
             if place == Place::Queue {
-                self.endpoints.cancel_reservation(delivery.endpoint);
+                self.endpoints.cancel_reservation(delivery.endpoint, delivery.priority());
             }
             if is_ours {
-                self.gathered.give_back(&delivery, Instant::now());
+                self.give_back(delivery);
             }
             return;
         }
         match (place, delivery.source) {
-            (Place::Queue, _) => {
-                if let Some(refused) = self.endpoints.enqueue(delivery) {
-                    self.set_aside(&refused);
-                }
-            }
+            (Place::Queue, _) => self.admit(delivery),
             (Place::Held, Source::Log { lane, .. }) => {
                 if let Some(owned) = self.lanes.get_mut(lane) {
                     owned.held.push_back(delivery);
                 }
             }
-            (Place::Orphan, _) => {
-                self.endpoints_at = Instant::now();
-                self.orphans.push(delivery);
-            }
-            (Place::Held | Place::Aside, _) => self.set_aside(&delivery),
+            (Place::Orphan, _) => match self.endpoints.by_target(delivery.target) {
+                Some(endpoint) => self.give_back(Delivery { endpoint, ..delivery }),
+                None => {
+                    self.endpoints_at = Instant::now();
+                    self.orphans.push(delivery);
+                }
+            },
+            (Place::Held | Place::Aside, _) => self.give_back(delivery),
         }
     }
 }

@@ -9,20 +9,17 @@ impl Dispatcher {
         self.is_stopping = true;
         self.drop_suspects(|_| true);
         self.grace_ends_at = Some(Instant::now() + self.options.shutdown_grace);
-        for delivery in self.endpoints.take_queued(|_, _| true) {
-            self.return_unattempted(&delivery);
-        }
+        self.return_queued(|_| true);
         let held: Vec<Delivery> = self
             .lanes
             .iter_mut()
             .flat_map(|lane| lane.held.drain(..).collect::<Vec<_>>())
             .collect();
-        for delivery in held {
-            self.return_unattempted(&delivery);
-        }
         let orphans = std::mem::take(&mut self.orphans);
-        for delivery in orphans.into_iter().chain(std::mem::take(&mut self.orphans_asked)) {
-            self.return_unattempted(&delivery);
+        for delivery in
+            held.into_iter().chain(orphans).chain(std::mem::take(&mut self.orphans_asked))
+        {
+            self.give_back(delivery);
         }
     }
 
@@ -30,12 +27,13 @@ impl Dispatcher {
     pub(super) fn is_finished(&mut self) -> bool {
         let now = Instant::now();
         let is_idle = self.endpoints.in_flight == 0 && self.pages == 0 && !self.is_ticking;
-        let is_claimed = !self.is_claiming && !self.is_fetching_due && self.unclaimed.is_empty();
+        let is_claimed = !self.is_claiming
+            && !self.is_fetching_due
+            && !self.is_fetching_followers
+            && self.unclaimed.is_empty();
         if is_claimed {
             // What was being read when the stop began has come in since.
-            for delivery in self.endpoints.take_queued(|_, _| true) {
-                self.return_unattempted(&delivery);
-            }
+            self.return_queued(|_| true);
         }
         let is_recorded = is_claimed && self.gathered.is_empty() && !self.is_flushing;
         let is_settled = self.in_hand.is_empty() && !self.is_acquiring && !self.is_releasing;
@@ -48,11 +46,11 @@ impl Dispatcher {
 
     pub(super) async fn say_goodbye(&mut self) -> End {
         let owned = self.lanes.owned();
-        let (states, done_xmin) = self.lanes.checkpoint();
+        let checkpoint = self.checkpoint(&owned);
         let is_clean = self.endpoints.in_flight == 0 && self.gathered.is_empty();
         let result = async {
             if !owned.is_empty() && is_clean {
-                self.lease.save_checkpoint(&owned, done_xmin, &states).await?;
+                self.lease.save_checkpoint(&owned, &checkpoint, true).await?;
                 self.lease.release(&owned).await?;
             }
             self.lease.unregister(self.lease.id()).await
@@ -67,7 +65,8 @@ impl Dispatcher {
     pub(super) fn leave(mut self) -> Tenure {
         self.tasks.abort_all();
         let mut spared: Vec<MessageId> =
-            self.endpoints.take_queued(|_, _| true).iter().map(|d| d.message.id).collect();
+            self.endpoints.take_queued(|_| true).iter().map(|d| d.message.id).collect();
+        spared.extend(self.chains.take_ready(|_| true).iter().map(|d| d.message.id));
         spared.extend(self.unclaimed.iter().chain(&self.claiming).map(|(d, _)| d.message.id));
         for lane in self.lanes.iter_mut() {
             spared.extend(lane.held.iter().map(|delivery| delivery.message.id));

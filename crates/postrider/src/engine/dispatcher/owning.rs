@@ -15,17 +15,18 @@ impl Dispatcher {
         let statistics = self.statistics.clone();
         self.send(async move {
             let asked = Instant::now();
-            Event::Beat(asked, lease.heartbeat(&statistics).await)
+            let heartbeat = lease.heartbeat(&statistics).await;
+            Event::Beat(asked, Instant::now(), heartbeat)
         });
     }
 
-    pub(super) fn beat(&mut self, asked: Instant, heartbeat: Heartbeat) {
+    pub(super) fn beat(&mut self, asked: Instant, answered: Instant, heartbeat: Heartbeat) {
         self.is_beating = false;
         if !heartbeat.is_alive {
             self.failure = Some(End::LeaseLost);
             return;
         }
-        self.clock = Clock::new(asked, heartbeat.now_us);
+        self.clock = Clock::new(answered, heartbeat.now_us);
         self.lease_length = heartbeat.lease;
         // The lease counts from a moment after we asked, so this ends before it does.
         self.fence = asked + heartbeat.lease - heartbeat.lease / 10;
@@ -54,7 +55,7 @@ impl Dispatcher {
         self.send(async move { Event::Acquired(acquire(&lease, &log, limit, former).await) });
     }
 
-    pub(super) fn take_acquired(&mut self, acquired: Vec<Acquired>) {
+    pub(super) fn take_acquired(&mut self, acquired: Vec<Acquired>, stored: Stored) {
         self.is_acquiring = false;
         let now = Instant::now();
         if acquired.is_empty() {
@@ -63,8 +64,14 @@ impl Dispatcher {
         let shards: Vec<i16> = acquired.iter().map(|taken| taken.owned.shard.0).collect();
         info!(?shards, "shards acquired");
         for taken in acquired {
+            let backlog = Backlog { inherited: taken.backlog, ..Backlog::default() };
+            self.backlogs.insert(taken.owned.shard, backlog);
             self.lanes.add(taken.owned, taken.lanes, now);
         }
+        for link in &stored.links {
+            self.chains.inherit(link);
+        }
+        self.note_waiting_counts(stored.counts);
         self.checkpoint_at = Some(now - CHECKPOINT_INTERVAL);
         self.refresh_deferred_at = now;
         self.tick_at = now;
@@ -75,11 +82,7 @@ impl Dispatcher {
     pub(super) fn drain(&mut self, shard: Shard) {
         self.lanes.drain(shard);
         self.drop_suspects(|delivery| delivery.message.id.lane().shard() == shard);
-        let queued =
-            self.endpoints.take_queued(|_, delivery| delivery.message.id.lane().shard() == shard);
-        for delivery in queued {
-            self.return_unattempted(&delivery);
-        }
+        self.return_queued(|delivery| delivery.message.id.lane().shard() == shard);
         let held: Vec<Delivery> = self
             .lanes
             .iter_mut()
@@ -87,12 +90,8 @@ impl Dispatcher {
             .flat_map(|lane| lane.held.drain(..).collect::<Vec<_>>())
             .collect();
         for delivery in held {
-            self.return_unattempted(&delivery);
+            self.give_back(delivery);
         }
-    }
-
-    pub(super) fn return_unattempted(&mut self, delivery: &Delivery) {
-        self.gathered.give_back(delivery, Instant::now());
     }
 
     /// Releases shards of which nothing is in hand any more.
@@ -123,11 +122,11 @@ impl Dispatcher {
         let owned = self.lanes.owned();
         let released: Vec<Owned> =
             owned.iter().filter(|owned| drained.contains(&owned.shard)).copied().collect();
-        let (states, done_xmin) = self.lanes.checkpoint();
+        let checkpoint = self.checkpoint(&owned);
         let lease = Arc::clone(&self.lease);
         self.send(async move {
             let result = async {
-                lease.save_checkpoint(&owned, done_xmin, &states).await?;
+                lease.save_checkpoint(&owned, &checkpoint, true).await?;
                 lease.release(&released).await
             };
             let result = result.await;
@@ -145,16 +144,21 @@ impl Dispatcher {
         self.gathered.forget(lost);
         self.drop_suspects(|delivery| lost.contains(&delivery.message.id.lane().shard()));
         let is_lost = |delivery: &Delivery| lost.contains(&delivery.message.id.lane().shard());
-        let dropped = self.endpoints.take_queued(|_, delivery| is_lost(delivery));
-        for delivery in &dropped {
+        let ready = self.chains.take_ready(is_lost);
+        for delivery in &ready {
+            self.endpoints.cancel_reservation(delivery.endpoint, delivery.priority());
+        }
+        self.chains.forget_shards(lost);
+        for delivery in self.endpoints.take_queued(is_lost).iter().chain(&ready) {
             self.let_go(delivery);
         }
+        self.backlogs.retain(|shard, _| !lost.contains(shard));
         let unclaimed = std::mem::take(&mut self.unclaimed);
         for (delivery, place) in unclaimed {
             if !is_lost(&delivery) {
                 self.unclaimed.push((delivery, place));
             } else if place == Place::Queue {
-                self.endpoints.cancel_reservation(delivery.endpoint);
+                self.endpoints.cancel_reservation(delivery.endpoint, delivery.priority());
             }
         }
         self.orphans.retain(|delivery| !is_lost(delivery));
@@ -168,12 +172,12 @@ async fn acquire(
     log: &Log,
     limit: usize,
     former: Option<Tenure>,
-) -> Result<Vec<Acquired>, StoreError> {
+) -> Result<(Vec<Acquired>, Stored), StoreError> {
     let acquired = match lease.acquire(limit).await {
         Err(error) if error.is_lock_timeout() => {
             let ended = lease.end_stale_flushes().await?;
             warn!(ended, "a takeover was held up by connections of a dead dispatcher");
-            return Ok(Vec::new());
+            return Ok((Vec::new(), Stored::default()));
         }
         other => other?,
     };
@@ -208,5 +212,11 @@ async fn acquire(
             warn!(shard = taken.owned.shard.0, count, "recovered deliveries of a lost dispatcher");
         }
     }
-    Ok(acquired)
+    let shards: Vec<Shard> = acquired.iter().map(|taken| taken.owned.shard).collect();
+    if shards.is_empty() {
+        return Ok((acquired, Stored::default()));
+    }
+    log.release_stored_keys(&shards).await?;
+    let stored = log.stored(&shards).await?;
+    Ok((acquired, stored))
 }

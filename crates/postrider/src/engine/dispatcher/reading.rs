@@ -19,7 +19,9 @@ impl Dispatcher {
         while self.pages < PAGES_AT_ONCE {
             // What has no room stays in the log or is set aside, so a page needs memory for a moment
             // only: full queues of some never keep us from reading on for others.
-            if self.unclaimed.len() + self.pages * page_rows > 2 * page_rows {
+            if self.unclaimed.len() + self.pages * page_rows > 2 * page_rows
+                || self.gathered.results.len() > UNRECORDED
+            {
                 break;
             }
             let endpoints = &self.endpoints;
@@ -50,23 +52,34 @@ impl Dispatcher {
         self.is_ticking = false;
         let mut row_count = 0;
         let mut common: Option<Snapshot> = None;
+        let mut is_news = false;
         for (group, answer, bounds) in answers {
             for lane in &group.lanes {
                 self.lanes.free(*lane);
             }
             match (answer, bounds) {
-                (Tick::Rows { top, rows }, _) => {
+                (Tick::Rows { top, rows, last_number }, _) => {
                     let top = common.get_or_insert(top).clone();
                     row_count += rows.len();
                     self.take_tick_rows(&group, &top, rows);
+                    for lane in &group.lanes {
+                        is_news |= self.lanes.note_read(*lane, last_number);
+                    }
                 }
                 (Tick::TooMany { top }, Some(bounds)) => {
                     let top = common.get_or_insert(top).clone();
                     row_count += TICK_ROWS;
                     self.lanes.open_windows(&group, &top, bounds);
+                    for lane in &group.lanes {
+                        self.lanes.note_window(*lane, bounds.end >> 10);
+                    }
                 }
                 (Tick::TooMany { .. }, None) => {}
             }
+        }
+        // Numbers that were used up and rolled back are not to count as messages that wait.
+        if is_news {
+            self.checkpoint_soon();
         }
         self.after_tick(row_count);
     }
@@ -111,14 +124,14 @@ impl Dispatcher {
         };
     }
 
-    pub(super) fn take_page(&mut self, page: Page, rows: Vec<LogMessage>) {
+    pub(super) fn take_page(&mut self, page: Page, rows: Vec<LogMessage>, left: u64) {
         self.pages -= 1;
         self.lanes.free(page.lane);
         let Some(owned) = self.lanes.get_mut(page.lane) else { return };
         if page.which == Which::Lag && !rows.is_empty() {
             owned.lag_moved_at = Instant::now();
         }
-        let taken = owned.reader.take_page(&page, rows);
+        let taken = owned.reader.take_page(&page, rows, left);
         self.distribute(page.lane, taken, page.which);
     }
 
@@ -126,18 +139,27 @@ impl Dispatcher {
     pub(super) fn distribute(&mut self, lane: Lane, taken: Taken<LogMessage>, which: Which) {
         let Taken { segment, base, top, rows } = taken;
         let Some(epoch) = self.lanes.epoch(lane.shard()) else { return };
+        let now = self.clock.timestamp(Instant::now());
         let mut skipped: HashSet<Target> = HashSet::new();
         for row in rows {
+            // What is not due yet needs no room. With ordering keys nothing is left to the lag: it
+            // would be passed by what comes later for another target of the same endpoint.
+            let is_due = row.terms.scheduled_at.is_none_or(|at| at <= now);
+            let may_lag = is_due && !lane.is_keyed();
             if let Some(target) = row.only_target()
                 && which == Which::Tail
             {
                 let endpoint = self.endpoints.by_target(target);
-                let is_full = endpoint.is_some_and(|id| self.endpoints.room(id) == 0);
-                let is_left = skipped.contains(&target)
-                    || is_full && self.skip(lane, target, &base, &top, row.id);
-                if is_left {
+                let priority = row.terms.priority;
+                let is_full =
+                    may_lag && endpoint.is_some_and(|id| self.endpoints.room(id, priority) == 0);
+                let is_skipped = skipped.contains(&target);
+                if is_skipped || is_full && self.skip(lane, target, &base, &top, row.id) {
                     skipped.insert(target);
                     if let Some(owned) = self.lanes.get_mut(lane) {
+                        if is_skipped {
+                            owned.reader.count_left();
+                        }
                         owned.reader.finish(segment, 1);
                     }
                     continue;
@@ -164,12 +186,14 @@ impl Dispatcher {
 
     /// Takes a message in: one delivery for each of its targets.
     pub(super) fn accept(&mut self, row: LogMessage, source: Source, epoch: i64, which: Which) {
+        let now = Instant::now();
         let targets = row.targets.clone();
-        let expires_at = row.expires_at;
         let message = Message::new(row);
         if targets.as_slice().is_empty() {
-            self.gathered.nobody(&message, source, Instant::now());
+            self.gathered.nobody(&message, source, now);
         }
+        let backlog = self.backlogs.entry(message.id.lane().shard()).or_default();
+        backlog.in_hand += targets.as_slice().len() as i64;
         for target in targets.as_slice() {
             let endpoint = self.endpoints.by_target(*target);
             let delivery = Delivery {
@@ -178,52 +202,65 @@ impl Dispatcher {
                 endpoint: endpoint.unwrap_or(EndpointId(0)),
                 retry_count: 0,
                 recovery_count: 0,
-                expires_at,
                 source,
+                claimed_at: None,
                 epoch,
             };
             let place = match endpoint {
                 None => Place::Orphan,
-                Some(endpoint) if self.endpoints.room(endpoint) > 0 => {
-                    self.endpoints.reserve(endpoint);
-                    Place::Queue
-                }
-                Some(_) if which == Which::Lag => Place::Held,
-                Some(_) => Place::Aside,
+                Some(_) => self.place(&delivery, which, now),
             };
             self.unclaimed.push((delivery, place));
+        }
+    }
+
+    /// Where a delivery to a known endpoint goes, with a place reserved if that is the queue.
+    fn place(&mut self, delivery: &Delivery, which: Which, now: Instant) -> Place {
+        let is_later = delivery.scheduled_after(self.clock.timestamp(now)).is_some();
+        let is_chained = delivery.link().is_none_or(|link| self.chains.read(&link));
+        if is_later || !is_chained {
+            return Place::Aside;
+        }
+        if self.endpoints.room(delivery.endpoint, delivery.priority()) > 0 {
+            self.endpoints.reserve(delivery.endpoint, delivery.priority());
+            return Place::Queue;
+        }
+        match which {
+            Which::Lag => Place::Held,
+            Which::Tail => Place::Aside,
         }
     }
 
     /// Lets what the lag holds into queues that have room again. What blocks a hungry endpoint behind
     /// it, or has waited too long, is set aside.
     pub(super) fn empty_held(&mut self, now: Instant) {
+        let mut admitted = Vec::new();
         let mut aside = Vec::new();
         for lane in self.lanes.iter_mut() {
+            let priority = lane_priority(lane);
             while let Some(front) = lane.held.front() {
-                if self.endpoints.room(front.endpoint) > 0 {
-                    self.endpoints.reserve(front.endpoint);
+                if self.endpoints.room(front.endpoint, front.priority()) > 0 {
+                    self.endpoints.reserve(front.endpoint, front.priority());
                     lane.lag_moved_at = now;
-                    if let Some(delivery) = lane.held.pop_front()
-                        && let Some(lost) = self.endpoints.enqueue(delivery)
-                    {
-                        aside.push(lost);
-                    }
+                    admitted.extend(lane.held.pop_front());
                     continue;
                 }
                 let blocked = front.target;
                 let is_in_the_way = lane
                     .reader
                     .skipped()
-                    .any(|target| target != blocked && self.endpoints.is_hungry(target));
+                    .any(|target| target != blocked && self.endpoints.is_hungry(target, priority));
                 if !is_in_the_way && now < lane.lag_moved_at + LAG_PATIENCE {
                     break;
                 }
                 aside.extend(lane.held.pop_front());
             }
         }
+        for delivery in admitted {
+            self.admit(delivery);
+        }
         for delivery in aside {
-            self.set_aside(&delivery);
+            self.give_back(delivery);
         }
     }
 
@@ -235,23 +272,23 @@ impl Dispatcher {
         }
         self.make_room_at = now + MAKE_ROOM_INTERVAL;
         self.endpoints.doubt_stalled(now);
-        for delivery in self.endpoints.take_stalled(now) {
-            self.return_unattempted(&delivery);
-            self.endpoints.note_deferred(delivery.endpoint, self.clock.timestamp(now));
+        if self.endpoints.is_crowded() {
+            let stalled = self.endpoints.stalled(now);
+            self.return_queued(|delivery| stalled.contains(&delivery.endpoint));
         }
     }
+}
 
-    /// The delivery waits in the database until its endpoint has room.
-    pub(super) fn set_aside(&mut self, delivery: &Delivery) {
-        let now = Instant::now();
-        self.gathered.give_back(delivery, now);
-        self.endpoints.note_deferred(delivery.endpoint, self.clock.timestamp(now));
-    }
+/// The priority for which room is asked: with ordering keys every message has its own, and there is
+/// room for all when there is for the lowest.
+fn lane_priority(lane: &OwnedLane) -> Priority {
+    lane.reader.lane().priority().unwrap_or(Priority::LOWEST)
 }
 
 /// How much of what a lane has skipped could be taken in now.
 fn room_of(endpoints: &Endpoints, reader: &LaneReader) -> Room {
-    let hungry = |target: Target| endpoints.is_hungry(target);
+    let priority = reader.lane().priority().unwrap_or(Priority::LOWEST);
+    let hungry = |target: Target| endpoints.is_hungry(target, priority);
     if reader.skipped().all(hungry) {
         Room::ForAll
     } else if reader.skipped().any(hungry) {
@@ -264,11 +301,15 @@ fn room_of(endpoints: &Endpoints, reader: &LaneReader) -> Room {
 /// How many messages that were skipped could be taken now; some, when they have waited too long.
 fn wanted_of_lag(endpoints: &Endpoints, lane: &OwnedLane, now: Instant) -> usize {
     let is_impatient = now >= lane.lag_moved_at + LAG_PATIENCE;
+    let priority = lane_priority(lane);
+    let room_of = |target: Target| {
+        endpoints.by_target(target).map_or(PAGE_ROWS, |id| endpoints.room(id, priority))
+    };
     let room: usize = lane
         .reader
         .skipped()
-        .filter(|target| endpoints.is_hungry(*target))
-        .map(|target| endpoints.by_target(target).map_or(PAGE_ROWS, |id| endpoints.room(id)))
+        .filter(|target| endpoints.is_hungry(*target, priority))
+        .map(room_of)
         .sum();
     if is_impatient { PAGE_ROWS } else { room }
 }

@@ -38,15 +38,7 @@ impl Dispatcher {
     pub(super) fn take_flush(&mut self, gathered: &Gathered, lost: &[Shard]) {
         self.is_flushing = false;
         self.lose(lost);
-        if !gathered.results.deferred.is_empty() {
-            self.deferrals += 1;
-            let now = Instant::now();
-            for deferred in &gathered.results.deferred {
-                let wait = Duration::from_millis(deferred.wait_ms.unsigned_abs());
-                let at = self.clock.timestamp(now + wait);
-                self.endpoints.note_deferred(deferred.endpoint, at);
-            }
-        }
+        self.note_waiting_from_now(gathered);
         for ((lane, segment), count) in &gathered.finished {
             if let Some(owned) = self.lanes.get_mut(*lane) {
                 owned.reader.finish(*segment, *count);
@@ -56,10 +48,64 @@ impl Dispatcher {
             if self.is_fetching_due {
                 self.put_down.insert((*id, *target));
             }
+            if self.is_fetching_followers {
+                self.put_down_followers.insert((*id, *target));
+            }
             self.forget_in_hand(*id, *target);
         }
-        if !gathered.finished.is_empty() && self.checkpoint_at.is_none() {
-            self.checkpoint_at = Some(Instant::now());
+        for (shard, count) in &gathered.closed {
+            self.backlogs.entry(*shard).or_default().in_hand -= count;
+        }
+        for (shard, change) in &gathered.waiting {
+            self.backlogs.entry(*shard).or_default().waiting += change;
+        }
+        for link in &gathered.stored {
+            self.chains.note_recorded(link);
+            // What it was put behind may be gone by now.
+            self.want_stored(link);
+        }
+        for link in &gathered.left {
+            self.leave_chain(link);
+        }
+        // What waited and ended makes room for senders, too, who learn of it from a checkpoint.
+        if !gathered.finished.is_empty() || !gathered.waiting.is_empty() {
+            self.checkpoint_soon();
+        }
+    }
+
+    /// What waits from now on is looked for when its time comes, and not before: it may be the only
+    /// one, and until now there was nothing to look for.
+    fn note_waiting_from_now(&mut self, gathered: &Gathered) {
+        let now = Instant::now();
+        let results = &gathered.results;
+        self.deferrals += u64::from(!results.deferred.is_empty());
+        for deferred in &results.deferred {
+            let wait = Duration::from_millis(deferred.wait_ms.unsigned_abs());
+            let run_at = deferred.run_at.unwrap_or_else(|| self.clock.timestamp(now + wait));
+            // The same rule as in postrider.flush.
+            let at = match (deferred.is_blocked, deferred.expires_at) {
+                (true, expires_at) => expires_at,
+                (false, Some(expires_at)) => Some(run_at.min(expires_at)),
+                (false, None) => Some(run_at),
+            };
+            if let Some(at) = at {
+                self.note_deferred(deferred.endpoint, at);
+            }
+        }
+        if gathered.put_down.len() > results.settled.len() {
+            let is_recorded: HashSet<(MessageId, Target)> = results
+                .settled
+                .iter()
+                .copied()
+                .chain(results.deferred.iter().map(|deferred| (deferred.id, deferred.target)))
+                .collect();
+            let timestamp = self.clock.timestamp(now);
+            for place in gathered.put_down.iter().filter(|place| !is_recorded.contains(place)) {
+                // It was due when it was taken in hand, and a look meanwhile has passed it over.
+                if let Some(endpoint) = self.endpoints.by_target(place.1) {
+                    self.note_deferred(endpoint, timestamp);
+                }
+            }
         }
     }
 }

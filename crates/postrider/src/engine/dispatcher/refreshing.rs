@@ -1,6 +1,8 @@
 //! Keeping up with endpoints, settings and the tables themselves.
 
-use super::*;
+use postrider_core::chains::Scope;
+
+use super::{super::endpoints::Comparison, *};
 
 impl Dispatcher {
     pub(super) fn refresh(&mut self, now: Instant) {
@@ -22,7 +24,7 @@ impl Dispatcher {
         let shards = self.lanes.active_shards();
         if !self.is_refreshing_deferred && now >= self.refresh_deferred_at && !shards.is_empty() {
             self.is_refreshing_deferred = true;
-            let log = Arc::clone(&self.log);
+            let (log, shards) = (Arc::clone(&self.log), shards.clone());
             self.send(async move { Event::Waiting(log.deferred_next(&shards).await) });
         }
         if !self.is_maintaining && now >= self.maintenance_at {
@@ -35,11 +37,17 @@ impl Dispatcher {
                     log.discard_plans().await?;
                     ledger.discard_plans().await?;
                     lease.bury_orphans().await?;
-                    lease.rotate_slots().await?;
-                    lease.maintain_partitions().await
+                    lease.forget_idempotency_keys().await?;
+                    lease.maintain_partitions().await?;
+                    match lease.rotate_slots().await {
+                        Err(error) if !error.is_lock_timeout() => return Err(error),
+                        _ => {}
+                    }
+                    // For rows whose release nobody has told us of.
+                    log.release_stored_keys(&shards).await?;
+                    log.deferred_count(&shards).await
                 };
-                let result = result.await;
-                Event::Maintained(result.map(|_| ()))
+                Event::Maintained(result.await)
             });
         }
     }
@@ -52,10 +60,26 @@ impl Dispatcher {
         for row in rows {
             self.endpoints.apply(row);
         }
-        let (changed, dropped) = self.endpoints.compare(versions);
+        let Comparison { changed, gone, orphans } = self.endpoints.compare(versions);
         let now = Instant::now();
-        for delivery in dropped {
+        let ready = match gone.is_empty() {
+            true => Vec::new(),
+            false => self.chains.take_ready(|delivery| gone.contains(&delivery.endpoint)),
+        };
+        for delivery in orphans.into_iter().chain(ready) {
             self.gathered.dead(&delivery, Cause::EndpointDropped, None, now);
+        }
+        if !gone.is_empty() {
+            // What was on its way into the table is buried when it is there.
+            self.maintenance_at = self.maintenance_at.min(now + Duration::from_secs(1));
+        }
+        for endpoint in gone {
+            for delivery in self.chains.forget_endpoint(endpoint) {
+                self.enqueue(delivery);
+            }
+            if self.chains.scope() == Scope::Global {
+                self.want_all_stored(|_| true);
+            }
         }
         if !changed.is_empty() {
             let log = Arc::clone(&self.log);
@@ -83,18 +107,31 @@ impl Dispatcher {
         }
         self.is_loading_endpoints = false;
         // Every endpoint that existed when they were read is known now: what has none is for one that
-        // was dropped.
+        // was dropped. What came in since and has one by now must not be overtaken.
+        let orphans: Vec<Delivery> = std::mem::take(&mut self.orphans);
         for delivery in std::mem::take(&mut self.orphans_asked) {
             match self.endpoints.by_target(delivery.target) {
-                Some(endpoint) => self.set_aside(&Delivery { endpoint, ..delivery }),
+                Some(endpoint) => self.give_back(Delivery { endpoint, ..delivery }),
                 None => self.gathered.dead(&delivery, Cause::EndpointDropped, None, now),
             }
         }
+        for delivery in orphans {
+            match self.endpoints.by_target(delivery.target) {
+                Some(endpoint) => self.give_back(Delivery { endpoint, ..delivery }),
+                None => self.orphans.push(delivery),
+            }
+        }
         // Disabled endpoints keep nothing in memory.
-        let queued = self.endpoints.take_queued(|endpoint, _| !endpoint.is_enabled());
-        for delivery in queued {
-            self.return_unattempted(&delivery);
-            self.endpoints.note_deferred(delivery.endpoint, self.clock.timestamp(now));
+        let disabled = self.endpoints.disabled();
+        if !disabled.is_empty() {
+            self.return_queued(|delivery| disabled.contains(&delivery.endpoint));
+        }
+    }
+
+    /// What was counted in the table of waiting deliveries.
+    pub(super) fn note_waiting_counts(&mut self, counts: Vec<(Shard, i64)>) {
+        for (shard, count) in counts {
+            self.backlogs.entry(shard).or_default().waiting = count;
         }
     }
 
@@ -102,6 +139,7 @@ impl Dispatcher {
         let settings = Settings::new(rows);
         self.endpoints.set_defaults(settings.policy);
         self.records_successes = settings.records_successes;
+        self.set_ordering_scope(settings.ordering_scope);
         let shared = self.endpoints.shared();
         if *shared.settings() != settings.transport {
             shared.apply(settings.transport);

@@ -69,6 +69,7 @@ impl Dispatcher {
             Signal::Shards => self.beat_at = now,
             Signal::Endpoints => self.endpoints_at = now,
             Signal::Settings => self.settings_at = now,
+            Signal::Key(key) => self.want_all_stored(|stored| *stored == *key),
             Signal::Deferred => self.refresh_deferred_at = now,
         }
     }

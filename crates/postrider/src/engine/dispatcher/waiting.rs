@@ -1,6 +1,6 @@
 //! Deliveries that wait: fetched when they are due, claimed, and tried.
 
-use super::*;
+use super::{keys::CancelState, *};
 
 impl Dispatcher {
     pub(super) fn fetch_due(&mut self, now: Instant) {
@@ -8,33 +8,39 @@ impl Dispatcher {
             return;
         }
         let timestamp = self.clock.timestamp(now);
-        let (wanted, next) = self.endpoints.wanting_deferred(timestamp, DUE_ENDPOINTS);
+        let Wanting { endpoints: wanted, is_any_due, next } =
+            self.endpoints.wanting_deferred(timestamp, DUE_ENDPOINTS);
         // Looking costs a step per endpoint that has something waiting.
         let pause = Duration::from_micros(500 + self.endpoints.waiting_count() as u64);
         let next = next.map_or(now + DEFERRED_REFRESH, |at| self.clock.instant(at));
-        self.due_at = if self.endpoints.waiting_count() > 0 {
-            next.clamp(now + pause, now + pause.max(Duration::from_millis(20)))
-        } else {
-            next
-        };
+        // What is due and has no room yet is waited for by looking.
+        let latest = if is_any_due { now + pause.max(ROOM_PAUSE) } else { next };
+        self.due_at = next.min(latest).max(now + pause);
         let shards = self.lanes.active_shards();
         if wanted.is_empty() || shards.is_empty() {
             return;
         }
         self.is_fetching_due = true;
-        let deferrals = self.deferrals;
+        let (deferrals, scope) = (self.deferrals, self.chains.scope());
         let log = Arc::clone(&self.log);
         self.send(async move {
             let endpoints: Vec<EndpointId> = wanted.iter().map(|(id, _)| *id).collect();
             let answer = async {
                 // In this order: what becomes due in between is in both answers, not in none.
                 let next = log.deferred_after(&endpoints, &shards).await?;
-                let rows = log.deferred_due(&wanted, &shards).await?;
+                let rows = log.deferred_due(&wanted, &shards, scope).await?;
                 Ok(DueAnswer { rows, next })
             };
             let answer = answer.await;
             Event::Due(wanted, deferrals, answer)
         });
+    }
+
+    /// A delivery of the endpoint waits in the database until then.
+    pub(super) fn note_deferred(&mut self, id: EndpointId, at: Timestamp) {
+        self.endpoints.note_deferred(id, at);
+        let soonest = Instant::now() + IDLE_FETCH_PAUSE;
+        self.due_at = self.due_at.min(self.clock.instant(at).max(soonest));
     }
 
     /// `is_current`: nothing that the answer may have missed was recorded meanwhile.
@@ -65,8 +71,8 @@ impl Dispatcher {
         }
         for row in suspects {
             let Some(epoch) = self.lanes.epoch(row.id.lane().shard()) else { continue };
-            if self.suspects.len() < SUSPECTS_AT_HAND {
-                let suspect = Delivery::due(row, epoch);
+            let suspect = Delivery::due(row, epoch);
+            if self.suspects.len() < SUSPECTS_AT_HAND && self.fetch_link(&suspect, is_current) {
                 self.hold(&suspect);
                 self.suspects.push(suspect);
             } else {
@@ -79,7 +85,7 @@ impl Dispatcher {
             if is_exhausted && is_current && is_complete {
                 self.endpoints.forget_deferred(endpoint);
                 if let Some(at) = next.get(&endpoint) {
-                    self.endpoints.note_deferred(endpoint, *at);
+                    self.note_deferred(endpoint, *at);
                 }
             }
         }
@@ -87,8 +93,17 @@ impl Dispatcher {
         for row in fresh {
             let Some(epoch) = self.lanes.epoch(row.id.lane().shard()) else { continue };
             let delivery = Delivery::due(row, epoch);
-            self.hold(&delivery);
-            claimed.extend(self.take_in_hand(delivery, now));
+            if delivery.is_expired(self.clock.timestamp(now)) {
+                // It ends wherever it is in its chain, once nobody can cancel it any more.
+                self.hold(&delivery);
+                self.endpoints.reserve(delivery.endpoint, delivery.priority());
+                claimed.push(delivery);
+            } else if self.fetch_link(&delivery, is_current) {
+                self.hold(&delivery);
+                claimed.extend(self.take_in_hand(delivery, now));
+            } else {
+                self.note_deferred(delivery.endpoint, self.clock.timestamp(now));
+            }
         }
         if claimed.is_empty() {
             // All is in hand or waits for its turn: asking again at once would not help.
@@ -106,13 +121,32 @@ impl Dispatcher {
             self.gathered.dead(&delivery, Cause::Stale, Some(error.to_owned()), now);
             return None;
         }
-        if self.endpoints.room(delivery.endpoint) == 0 {
-            self.let_go(&delivery);
-            self.endpoints.note_deferred(delivery.endpoint, self.clock.timestamp(now));
+        if self.endpoints.room_for_waiting(delivery.endpoint, delivery.priority()) == 0 {
+            self.put_back(delivery);
             return None;
         }
-        self.endpoints.reserve(delivery.endpoint);
+        self.endpoints.reserve(delivery.endpoint, delivery.priority());
         Some(delivery)
+    }
+
+    /// Takes a waiting delivery's place in the chain of its ordering key, if it has one. `false`:
+    /// something is before it.
+    fn fetch_link(&mut self, delivery: &Delivery, is_current: bool) -> bool {
+        delivery.link().is_none_or(|link| self.chains.fetch(&link, is_current))
+    }
+
+    /// A waiting delivery is not in hand any more and lies where it was.
+    pub(super) fn put_back(&mut self, delivery: Delivery) {
+        self.let_go(&delivery);
+        let now = self.clock.timestamp(Instant::now());
+        self.note_deferred(delivery.endpoint, now);
+        if let Some(link) = delivery.link() {
+            let behind = self.chains.put_back(&link);
+            self.give_back_reserved(behind);
+            self.go_on(&link);
+            // Its row may be blocked, and never due.
+            self.want_stored(&link);
+        }
     }
 
     /// A waiting delivery is in hand from now on: it is not fetched again.
@@ -138,13 +172,17 @@ impl Dispatcher {
         }
     }
 
-    /// Suspects that have not been claimed are not ours to attempt any more.
+    /// Suspects and postponed ones that have not been claimed are not ours to attempt any more.
     pub(super) fn drop_suspects(&mut self, is_dropped: impl Fn(&Delivery) -> bool) {
         let (dropped, kept): (Vec<Delivery>, Vec<Delivery>) =
-            std::mem::take(&mut self.suspects).into_iter().partition(is_dropped);
+            std::mem::take(&mut self.suspects).into_iter().partition(&is_dropped);
         self.suspects = kept;
-        for delivery in &dropped {
-            self.let_go(delivery);
+        let postponed = std::mem::take(&mut self.postponed);
+        let (late, kept): (Vec<_>, Vec<_>) =
+            postponed.into_iter().partition(|(_, delivery)| is_dropped(delivery));
+        self.postponed = kept;
+        for delivery in dropped.into_iter().chain(late.into_iter().map(|(_, delivery)| delivery)) {
+            self.put_back(delivery);
         }
     }
 
@@ -163,24 +201,65 @@ impl Dispatcher {
         let owned = self.lanes.owned();
         let lease = Arc::clone(&self.lease);
         self.send(async move {
-            let answer = lease.save_claim(&owned, &claims).await;
-            Event::DueClaimed(claimed, answer)
+            let answer = async {
+                let lost = lease.save_claim(&owned, &claims).await?;
+                let cancels = lease.cancels().await?;
+                Ok((lost, cancels, lease.still_waiting(&claims).await?))
+            };
+            Event::DueClaimed(claimed, answer.await)
         });
     }
 
-    pub(super) fn take_due_claim(&mut self, claimed: Vec<Delivery>, lost: Vec<Shard>) {
+    pub(super) fn take_due_claim(
+        &mut self,
+        claimed: Vec<Delivery>,
+        (lost, cancels, still_waiting): DueClaimAnswer,
+    ) {
+        let now = Instant::now();
         let is_refused = !lost.is_empty();
         self.lose(&lost);
         for delivery in claimed {
-            let is_ours = self.lanes.epoch(delivery.message.id.lane().shard()).is_some();
-            if is_refused || !is_ours || self.is_leaving(&delivery) {
-                self.endpoints.cancel_reservation(delivery.endpoint);
-                self.let_go(&delivery);
-                self.endpoints
-                    .note_deferred(delivery.endpoint, self.clock.timestamp(Instant::now()));
-            } else if let Some(orphan) = self.endpoints.enqueue(delivery) {
-                self.let_go(&orphan);
+            let shard = delivery.message.id.lane().shard();
+            let is_ours = self.lanes.epoch(shard) == Some(delivery.epoch);
+            let is_kept =
+                is_ours && !is_refused && !self.is_leaving(&delivery) && !self.is_stopping;
+            let state = self.cancel_state(&delivery, &cancels);
+            let is_gone = !still_waiting.contains(&(delivery.message.id, delivery.target));
+            if is_kept && state == CancelState::None && !is_gone {
+                self.take_claimed(Delivery { claimed_at: Some(now), ..delivery }, now);
+                continue;
             }
+            self.endpoints.cancel_reservation(delivery.endpoint, delivery.priority());
+            match state {
+                CancelState::UnderWay if is_kept => {
+                    self.postponed.push((now + CANCEL_PAUSE, delivery));
+                }
+                CancelState::Cancelled if is_kept => self.gathered.cancelled(&delivery, now),
+                // It was cancelled after it was fetched; that is on record.
+                CancelState::None if is_kept => {
+                    self.let_go(&delivery);
+                    if let Some(link) = delivery.link() {
+                        self.leave_chain(&link);
+                    }
+                }
+                _ => self.put_back(delivery),
+            }
+        }
+    }
+
+    /// A delivery is claimed: nobody cancels it any more.
+    fn take_claimed(&mut self, delivery: Delivery, now: Instant) {
+        let timestamp = self.clock.timestamp(now);
+        if delivery.is_expired(timestamp) {
+            self.endpoints.cancel_reservation(delivery.endpoint, delivery.priority());
+            self.gathered.expired(&delivery, now);
+        } else if let Some(run_at) = delivery.scheduled_after(timestamp) {
+            self.endpoints.cancel_reservation(delivery.endpoint, delivery.priority());
+            self.gathered.postpone(&delivery, run_at, now);
+            self.store_followers(&delivery);
+            self.note_deferred(delivery.endpoint, run_at);
+        } else {
+            self.admit(delivery);
         }
     }
 

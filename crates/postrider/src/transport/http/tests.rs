@@ -37,7 +37,15 @@ fn endpoint(config: Value, settings: Settings) -> Arc<dyn Transport> {
 
 fn envelope(message_id: i64) -> Envelope {
     let payload = Bytes::from_static(b"{ \"n\" :1.50 }");
-    Envelope { message_id, attempt: 1, correlation_id: None, headers: None, payload }
+    Envelope {
+        message_id,
+        attempt: 1,
+        correlation_id: None,
+        event_type: None,
+        headers: None,
+        payload,
+        content_type: None,
+    }
 }
 
 async fn send(endpoint: &Arc<dyn Transport>, envelope: Envelope) -> Report {

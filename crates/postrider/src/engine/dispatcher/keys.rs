@@ -1,0 +1,347 @@
+//! Ordering keys, and every other reason for which a delivery that is claimed does not go yet.
+
+use postrider_core::chains::Scope;
+
+use super::*;
+
+/// Whether a delivery that was claimed may be attempted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum CancelState {
+    None,
+    /// It was cancelled, which is on record.
+    Cancelled,
+    /// Somebody is about to cancel it and has not committed yet.
+    UnderWay,
+}
+
+impl Dispatcher {
+    /// Queues a delivery that is claimed and has a reserved place, when it is its turn.
+    pub(super) fn admit(&mut self, delivery: Delivery) {
+        let Some(link) = delivery.link() else {
+            self.enqueue(delivery);
+            return;
+        };
+        match self.chains.offer(&link, delivery) {
+            Turn::Go(delivery) => self.enqueue(delivery),
+            Turn::Wait => {}
+            Turn::Behind(delivery) => {
+                self.endpoints.cancel_reservation(delivery.endpoint, delivery.priority());
+                self.give_back(delivery);
+            }
+        }
+    }
+
+    pub(super) fn enqueue(&mut self, delivery: Delivery) {
+        if let Some(refused) = self.endpoints.enqueue(delivery) {
+            self.give_back(refused);
+        }
+    }
+
+    /// A delivery that was not attempted waits in the database, until it is due, has room, or has its
+    /// turn. So does everything ready behind it of its ordering key.
+    pub(super) fn give_back(&mut self, delivery: Delivery) {
+        self.give_back_until(delivery, None);
+    }
+
+    /// The same, for at least so long.
+    pub(super) fn give_back_until(&mut self, delivery: Delivery, pause: Option<Duration>) {
+        let now = Instant::now();
+        let timestamp = self.clock.timestamp(now);
+        let link = delivery.link();
+        let is_blocked = link.as_ref().is_some_and(|link| self.chains.is_blocked(link));
+        let run_at = match pause {
+            Some(pause) => Some(self.clock.timestamp(now + pause)),
+            None => delivery.scheduled_after(timestamp),
+        };
+        self.gathered.give_back(&delivery, run_at, is_blocked, now);
+        self.note_deferred(delivery.endpoint, run_at.unwrap_or(timestamp));
+        if let Some(link) = link {
+            let behind = match delivery.source {
+                Source::Deferred => self.chains.put_back(&link),
+                Source::Log { .. } => self.chains.store(&link),
+            };
+            self.give_back_reserved(behind);
+            self.go_on(&link);
+            if delivery.source == Source::Deferred {
+                // Its row may be blocked, and never due.
+                self.want_stored(&link);
+            }
+        }
+    }
+
+    /// Fetches what is stored of a key, when nothing of it is in hand any more.
+    pub(super) fn want_stored(&mut self, link: &Link) {
+        if self.chains.wants_stored(link) {
+            let place = self.place_of(Arc::clone(&link.key), link.endpoint);
+            self.keys_to_fetch.insert(place);
+        }
+    }
+
+    /// Where what is stored of a key is asked for: at the endpoint, or everywhere at once.
+    fn place_of(&self, key: Arc<str>, endpoint: EndpointId) -> (Arc<str>, EndpointId) {
+        match self.chains.scope() {
+            Scope::Endpoint => (key, endpoint),
+            Scope::Global => (key, EndpointId(0)),
+        }
+    }
+
+    /// Something may have changed in the table that we did not do.
+    pub(super) fn want_all_stored(&mut self, is_wanted: impl Fn(&str) -> bool) {
+        let stored: Vec<(Arc<str>, EndpointId)> =
+            self.chains.stored().filter(|(key, _)| is_wanted(key)).collect();
+        for (key, endpoint) in stored {
+            let link = Link { key, id: MessageId(0), endpoint };
+            self.want_stored(&link);
+        }
+    }
+
+    /// Lets go what only waited for a delivery that was put down without an end.
+    pub(super) fn go_on(&mut self, link: &Link) {
+        for delivery in self.chains.go_on(&link.key) {
+            self.enqueue(delivery);
+        }
+    }
+
+    pub(super) fn give_back_reserved(&mut self, deliveries: Vec<Delivery>) {
+        for delivery in deliveries {
+            self.endpoints.cancel_reservation(delivery.endpoint, delivery.priority());
+            self.give_back(delivery);
+        }
+    }
+
+    /// Gives back what is queued, or ready and waits for its turn.
+    pub(super) fn return_queued(&mut self, is_wanted: impl Fn(&Delivery) -> bool) {
+        let ready = self.chains.take_ready(&is_wanted);
+        for delivery in &ready {
+            self.endpoints.cancel_reservation(delivery.endpoint, delivery.priority());
+        }
+        let mut returned = self.endpoints.take_queued(&is_wanted);
+        returned.extend(ready);
+        // In order, so that of each ordering key the first is not blocked.
+        returned.sort_unstable_by_key(|delivery| delivery.message.id);
+        for delivery in returned {
+            self.give_back(delivery);
+        }
+    }
+
+    /// A delivery with an ordering key is tried again later: so are those behind it.
+    pub(super) fn store_followers(&mut self, delivery: &Delivery) {
+        if let Some(link) = delivery.link() {
+            let behind = self.chains.store(&link);
+            self.give_back_reserved(behind);
+            self.go_on(&link);
+        }
+    }
+
+    /// The next of an ordering key goes when this one's end is on record: soon, then.
+    pub(super) fn hurry_for_followers(&mut self, delivery: &Delivery) {
+        if let Some(link) = delivery.link()
+            && self.chains.has_follower(&link)
+        {
+            self.gathered.is_urgent = true;
+        }
+    }
+
+    /// The end of a delivery with an ordering key is on record.
+    pub(super) fn leave_chain(&mut self, link: &Link) {
+        let Left { going, wants_stored } = self.chains.leave(link);
+        for delivery in going {
+            self.enqueue(delivery);
+        }
+        if wants_stored {
+            let place = self.place_of(Arc::clone(&link.key), link.endpoint);
+            self.keys_to_fetch.insert(place);
+        }
+    }
+
+    pub(super) fn set_ordering_scope(&mut self, scope: Scope) {
+        if self.chains.scope() == scope {
+            return;
+        }
+        info!(?scope, "ordering scope changed");
+        self.deferrals += 1;
+        for delivery in self.chains.set_scope(scope) {
+            self.enqueue(delivery);
+        }
+        self.keys_to_fetch.clear();
+        self.want_all_stored(|_| true);
+    }
+
+    // What waits in the table for its turn ---------------------------------------------------------
+
+    /// Fetches what comes next of ordering keys of which nothing is in hand any more.
+    pub(super) fn fetch_followers(&mut self, now: Instant) {
+        if self.is_fetching_followers || self.keys_to_fetch.is_empty() || now < self.followers_at {
+            return;
+        }
+        let mut asked: Vec<Asked> = Vec::new();
+        let mut gone = Vec::new();
+        let mut looked_at = 0;
+        for (key, endpoint) in &self.keys_to_fetch {
+            looked_at += 1;
+            if !self.chains.is_known(key) {
+                gone.push((Arc::clone(key), *endpoint));
+            } else if let Some(version) = self.chains.version(key)
+                && (self.chains.scope() == Scope::Global
+                    || self.endpoints.room_for_waiting(*endpoint, Priority::LOWEST) > 0)
+            {
+                asked.push((Arc::clone(key), *endpoint, version));
+                if asked.len() == KEYS_AT_ONCE {
+                    break;
+                }
+            }
+        }
+        for key in gone {
+            self.keys_to_fetch.remove(&key);
+        }
+        // Looking costs a step per key, and what they wait for (room, or a record) may come any time.
+        let pause = if asked.is_empty() { 1_000 } else { 0 };
+        self.followers_at = now + Duration::from_micros(pause + looked_at);
+        if asked.is_empty() {
+            return;
+        }
+        self.is_fetching_followers = true;
+        self.put_down_followers.clear();
+        let keys: Vec<(Arc<str>, EndpointId)> =
+            asked.iter().map(|(key, endpoint, _)| (Arc::clone(key), *endpoint)).collect();
+        let scope = self.chains.scope();
+        let log = Arc::clone(&self.log);
+        self.send(async move {
+            let rows = log.followers(&keys, LINKS_IN_HAND, scope).await;
+            Event::Followers(asked, rows)
+        });
+    }
+
+    pub(super) fn take_followers(&mut self, asked: Vec<Asked>, rows: Vec<DueDelivery>) {
+        self.is_fetching_followers = false;
+        let mut by_key: HashMap<(Arc<str>, EndpointId), Vec<DueDelivery>> = HashMap::new();
+        let is_global = self.chains.scope() == Scope::Global;
+        for row in rows {
+            let Some(key) = row.terms.ordering_key.clone() else { continue };
+            let asked_of =
+                |(asked, at, _): &&Asked| *asked == key && (is_global || *at == row.endpoint);
+            let Some((_, at, _)) = asked.iter().find(asked_of) else { continue };
+            by_key.entry((key, *at)).or_default().push(row);
+        }
+        let mut claimed = Vec::new();
+        for (key, endpoint, version) in asked {
+            // Something was stored since: the answer may lack it.
+            if self.chains.version(&key) != Some(version) {
+                continue;
+            }
+            let rows = by_key.remove(&(Arc::clone(&key), endpoint)).unwrap_or_default();
+            claimed.extend(self.take_followers_of(&key, endpoint, rows));
+        }
+        if claimed.is_empty() {
+            self.followers_at = Instant::now() + IDLE_FETCH_PAUSE;
+        }
+        self.claim_due(claimed);
+    }
+
+    /// Takes in hand what may go of one ordering key: from the front up to the first that has to wait
+    /// for something else than its turn.
+    fn take_followers_of(
+        &mut self,
+        key: &Arc<str>,
+        endpoint: EndpointId,
+        rows: Vec<DueDelivery>,
+    ) -> Vec<Delivery> {
+        let now = Instant::now();
+        let timestamp = self.clock.timestamp(now);
+        let is_all = rows.len() < LINKS_IN_HAND;
+        let mut claimed: Vec<Delivery> = Vec::new();
+        let mut ending: Vec<Delivery> = Vec::new();
+        let mut stopped_at = None;
+        let mut last = None;
+        for row in rows {
+            let place = (row.id, row.target);
+            if self.put_down_followers.contains(&place) {
+                last = Some(row.id);
+                continue;
+            }
+            let is_waiting = !row.is_blocked && row.run_at > timestamp;
+            let shard = row.id.lane().shard();
+            let epoch = self.lanes.epoch(shard).filter(|_| !self.in_hand.contains(&place));
+            let (Some(epoch), false) = (epoch, is_waiting || row.recovery_count >= SUSPECT_AFTER)
+            else {
+                // It is fetched when it is due, or as a suspect.
+                self.note_deferred(row.endpoint, row.run_at);
+                stopped_at = Some(row.id);
+                break;
+            };
+            let delivery = Delivery::due(row, epoch);
+            last = Some(delivery.message.id);
+            if delivery.is_expired(timestamp) {
+                // It ends where it is, once nobody can cancel it any more.
+                self.hold(&delivery);
+                self.endpoints.reserve(delivery.endpoint, delivery.priority());
+                ending.push(delivery);
+                continue;
+            }
+            if delivery.scheduled_after(timestamp).is_some() {
+                stopped_at = last;
+                if claimed.is_empty() {
+                    // It is its turn, and not yet its time, which its row has to say.
+                    self.hold(&delivery);
+                    self.endpoints.reserve(delivery.endpoint, delivery.priority());
+                    claimed.push(delivery);
+                }
+                break;
+            }
+            if self.endpoints.room_for_waiting(delivery.endpoint, delivery.priority()) == 0 {
+                if claimed.is_empty() {
+                    return ending;
+                }
+                stopped_at = last;
+                break;
+            }
+            self.hold(&delivery);
+            self.endpoints.reserve(delivery.endpoint, delivery.priority());
+            claimed.push(delivery);
+        }
+        let bound = match (stopped_at, last) {
+            (Some(at), _) => Some(at),
+            (None, Some(last)) if !is_all => Some(MessageId(last.0 + 1)),
+            _ => None,
+        };
+        // What was asked for is all over by now: there may be more behind it.
+        let wants_more = claimed.is_empty() && stopped_at.is_none() && bound.is_some();
+        if !wants_more {
+            self.keys_to_fetch.remove(&(Arc::clone(key), endpoint));
+        }
+        for delivery in &claimed {
+            if let Some(link) = delivery.link() {
+                self.chains.fetch(&link, true);
+            }
+        }
+        for delivery in self.chains.note_stored(key, endpoint, bound) {
+            self.enqueue(delivery);
+        }
+        claimed.extend(ending);
+        claimed
+    }
+
+    // Cancellations ----------------------------------------------------------------------------------
+
+    pub(super) fn cancel_state(&self, delivery: &Delivery, cancels: &Cancels) -> CancelState {
+        if cancels.committed.contains(&(delivery.message.id, delivery.target)) {
+            CancelState::Cancelled
+        } else if cancels.is_under_way(delivery.message.id) {
+            CancelState::UnderWay
+        } else {
+            CancelState::None
+        }
+    }
+
+    /// Claims again what could not be decided when it was claimed.
+    pub(super) fn retry_postponed(&mut self, now: Instant) {
+        if self.postponed.first().is_none_or(|(at, _)| *at > now) {
+            return;
+        }
+        let later = self.postponed.partition_point(|(at, _)| *at <= now);
+        let due: Vec<(Instant, Delivery)> = self.postponed.drain(..later).collect();
+        let claimed =
+            due.into_iter().filter_map(|(_, delivery)| self.take_in_hand(delivery, now)).collect();
+        self.claim_due(claimed);
+    }
+}

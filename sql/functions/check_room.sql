@@ -1,0 +1,30 @@
+-- postrider.check_room(count)
+--
+-- Internal. Raises 53400 when so many more deliveries would exceed max_queue_size. Compares two
+-- sequences, so its cost does not depend on how much waits; see "Backpressure" in ARCHITECTURE.md.
+create or replace function postrider.check_room(p_count bigint)
+returns void
+language plpgsql
+set search_path = pg_catalog, postrider, pg_temp
+as $$
+declare
+    used bigint := coalesce(pg_sequence_last_value('postrider.message_sequence'), 0);
+    backlog bigint;
+    size_limit bigint;
+begin
+    if used + p_count <= pg_sequence_last_value('postrider.message_gate') then
+        return;
+    end if;
+    -- The gate may be older than the last checkpoint, or a change of the setting.
+    if used + p_count <= postrider.update_gate() then
+        return;
+    end if;
+    select s.value::bigint into size_limit from postrider.setting s where s.name = 'max_queue_size';
+    backlog := size_limit - (pg_sequence_last_value('postrider.message_gate') - used);
+    raise exception
+        '[postrider] Queue backpressure: % more on top of about % waiting messages would exceed limit %',
+        p_count, greatest(backlog, 0), size_limit
+        using errcode = '53400',
+            hint = 'Send again when messages have been delivered, or raise the setting max_queue_size.';
+end;
+$$;

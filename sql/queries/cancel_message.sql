@@ -1,0 +1,1 @@
+select postrider.cancel_message($1::bigint);

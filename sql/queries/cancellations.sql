@@ -1,0 +1,3 @@
+-- Deliveries that were cancelled before they were read.
+-- Index: none, all rows are wanted; each goes when its message is read.
+select c.message_id, c.target from postrider.cancellation c;

@@ -1,0 +1,1 @@
+select postrider.drop_event_type($1::text);

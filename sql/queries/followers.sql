@@ -1,0 +1,53 @@
+-- The next waiting deliveries of some ordering keys, in order.
+--   $1 text[]: keys   $2 integer[]: at this endpoint, or at any where ordering keys hold across them
+--   $3 bigint: at most so many of each
+--   $4 integer: payloads up to so many stored bytes come along, larger ones are fetched later
+--   $5 boolean: ordering keys hold across endpoints
+-- The columns are those of deferred_due.sql. Indexes: deferred_key, message_id.
+select
+    d.message_id, d.target, d.endpoint_id, d.retry_count, d.recovery_count, d.run_at, d.is_blocked,
+    coalesce(cardinality(m.targets) > 1, false) as has_many_targets, d.message_created_at,
+    m.scheduled_at, d.expires_at, coalesce(m.priority, 0::smallint) as priority,
+    d.ordering_key, m.idempotency_key is not null as has_idempotency_key, m.correlation_id,
+    m.event_type, m.headers,
+    case when pg_column_size(m.payload) <= $4 then m.payload end as payload,
+    case when pg_column_size(m.body) <= $4 then m.body end as body,
+    m.content_type,
+    case
+        when m.id is null then 0
+        when pg_column_size(m.payload) > $4 then octet_length(m.payload::text)
+        when pg_column_size(m.body) > $4 then octet_length(m.body)
+    end as payload_bytes
+from unnest($1::text[], $2::integer[]) c (ordering_key, endpoint_id)
+cross join lateral (
+    (
+        select
+            w.message_id, w.target, w.endpoint_id, w.retry_count, w.recovery_count, w.run_at,
+            w.is_blocked, w.message_created_at, w.expires_at, w.ordering_key
+        from postrider.deferred w
+        where not $5
+        and w.ordering_key = c.ordering_key
+        and w.endpoint_id = c.endpoint_id
+        order by w.message_id
+        limit $3
+    )
+    union all
+    (
+        select
+            w.message_id, w.target, w.endpoint_id, w.retry_count, w.recovery_count, w.run_at,
+            w.is_blocked, w.message_created_at, w.expires_at, w.ordering_key
+        from postrider.deferred w
+        where $5
+        and w.ordering_key = c.ordering_key
+        order by w.message_id
+        limit $3
+    )
+) d
+left join lateral (
+    select
+        k.id, k.targets, k.scheduled_at, k.priority, k.idempotency_key, k.correlation_id, k.event_type,
+        k.headers, k.payload, k.body, k.content_type
+    from postrider.message k
+    where k.id = d.message_id
+) m on true
+order by c.ordering_key, d.message_id;

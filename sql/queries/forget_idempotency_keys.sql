@@ -1,0 +1,2 @@
+-- See postrider.forget_idempotency_keys.
+select postrider.forget_idempotency_keys() as answer;

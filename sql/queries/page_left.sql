@@ -1,0 +1,36 @@
+-- How many messages a page of page.sql has left to the lag.
+--   $1 smallint: lane        $2 bigint: after this id     $3 bigint: up to this id
+--   $4 pg_snapshot: top      $5 pg_snapshot: base
+--   $6 integer[]: targets    $7 integer: shards
+-- Indexes: message_id, message_lane_id.
+select (
+    select count(*)
+    from generate_series(
+        ($2::bigint >> 16)
+        + ((($1::smallint >> 4) - ($2::bigint >> 16) % $7::integer) + $7) % $7,
+        $3::bigint >> 16, $7) g (run)
+    join lateral (
+        select
+        from postrider.message m
+        where m.id > greatest($2, (g.run << 16) - 1)
+        and m.id <= least($3, (g.run << 16) | 65535)
+        and m.lane = $1
+        and pg_visible_in_snapshot(m.xid, $4)
+        and not pg_visible_in_snapshot(m.xid, $5)
+        and cardinality(m.targets) = 1
+        and m.targets[1] = any ($6)
+    ) r on true
+    where ($1 & 15) = 0
+) + (
+    select count(*)
+    from postrider.message m
+    where ($1 & 15) <> 0
+    and m.lane = $1
+    and (m.lane & 15) <> 0
+    and m.id + 0 > $2
+    and m.id + 0 <= $3
+    and pg_visible_in_snapshot(m.xid, $4)
+    and not pg_visible_in_snapshot(m.xid, $5)
+    and cardinality(m.targets) = 1
+    and m.targets[1] = any ($6)
+) as left_count;

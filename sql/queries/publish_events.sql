@@ -1,0 +1,1 @@
+select postrider.publish_batch($1::text::jsonb);

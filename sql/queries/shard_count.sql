@@ -1,0 +1,2 @@
+-- How many shards the log has.
+select postrider.shard_count();

@@ -1,0 +1,5 @@
+select postrider.subscribe(
+    p_event_type => $1::text,
+    p_endpoint_name => $2::text,
+    p_filter => $3::text::jsonb,
+    p_options => jsonb_build_object('enabled', $4::boolean));

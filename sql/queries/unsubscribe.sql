@@ -1,0 +1,1 @@
+select postrider.unsubscribe($1::bigint);
