@@ -38,7 +38,7 @@ enum Action {
         #[arg(long, value_name = "COUNT", default_value_t = 50, value_parser = clap::value_parser!(i64).range(1..=10_000))]
         limit: i64,
     },
-    /// Show a dead letter with its payload and all its attempts
+    /// Show a dead letter with its payload, or the length and type of its bytes, and all its attempts
     Show { id: i64 },
     /// Put dead letters back: they are delivered again, with the same message id
     #[command(group = clap::ArgGroup::new("which").required(true))]
@@ -65,6 +65,7 @@ impl DeadLetter {
                 let columns = [
                     "id",
                     "endpoint_name",
+                    "event_type",
                     "message_id",
                     "status",
                     "cause",

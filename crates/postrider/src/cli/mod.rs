@@ -4,16 +4,25 @@
 //! notices and logs go to standard error. Exit codes: 0 it worked, 1 it did not, 2 the arguments or
 //! the configuration are wrong, 3 the database cannot be reached or has not the right schema.
 
+mod batch;
+mod cancel;
 mod dead_letter;
 mod endpoint;
+mod event_type;
 mod failure;
+mod input;
 mod logging;
+mod message;
+mod message_options;
 mod migrate;
 mod output;
+mod publish;
+mod queue;
 mod send;
 mod serve;
 mod setting;
 mod status;
+mod subscription;
 
 use std::process::ExitCode;
 
@@ -62,9 +71,15 @@ enum Command {
     Migrate(migrate::Migrate),
     Serve(serve::Serve),
     Send(send::Send),
+    Publish(publish::Publish),
+    Cancel(cancel::Cancel),
     Endpoint(endpoint::Endpoint),
+    EventType(event_type::EventType),
+    Subscription(subscription::Subscription),
     Setting(setting::Setting),
     Status(status::Status),
+    Queue(queue::Queue),
+    Message(message::Message),
     #[command(alias = "dead-letter")]
     Dlq(dead_letter::DeadLetter),
 }
@@ -120,9 +135,15 @@ fn execute(flags: Flags, output: Output, command: Command) -> Result<(), Failure
             Command::Migrate(migrate) => migrate.run(&context).await,
             Command::Serve(serve) => serve.run(&context).await,
             Command::Send(send) => send.run(&context).await,
+            Command::Publish(publish) => publish.run(&context).await,
+            Command::Cancel(cancel) => cancel.run(&context).await,
             Command::Endpoint(endpoint) => endpoint.run(&context).await,
+            Command::EventType(event_type) => event_type.run(&context).await,
+            Command::Subscription(subscription) => subscription.run(&context).await,
             Command::Setting(setting) => setting.run(&context).await,
             Command::Status(status) => status.run(&context).await,
+            Command::Queue(queue) => queue.run(&context).await,
+            Command::Message(message) => message.run(&context).await,
             Command::Dlq(dead_letter) => dead_letter.run(&context).await,
         }
     })

@@ -1,0 +1,75 @@
+//! `postrider event-type`
+
+use clap::Subcommand;
+use serde_json::json;
+
+use super::{
+    Context, Failure,
+    input::{parse_json, parse_object},
+    json_rows,
+};
+
+const EVENT_TYPES: &str = include_str!("../../../../sql/queries/event_types.sql");
+const CREATE_EVENT_TYPE: &str = include_str!("../../../../sql/queries/create_event_type.sql");
+const DROP_EVENT_TYPE: &str = include_str!("../../../../sql/queries/drop_event_type.sql");
+
+/// Show, create and drop the names under which events are published
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  postrider event-type create order.paid --description 'the money has arrived'
+  postrider event-type list
+  postrider event-type drop order.paid")]
+pub struct EventType {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Show all event types
+    List,
+    /// Make an event type
+    Create {
+        /// Parts of letters, digits, _ or -, with dots between them
+        name: String,
+        /// What it means, for people
+        #[arg(long, value_name = "TEXT")]
+        description: Option<String>,
+        /// A JSON Schema of its payloads, for people and tools; nothing is checked against it
+        #[arg(long, value_name = "JSON", value_parser = parse_json)]
+        schema: Option<String>,
+        /// A JSON object of yours
+        #[arg(long, value_name = "JSON", value_parser = parse_object)]
+        metadata: Option<String>,
+    },
+    /// Remove an event type; what was published before is still delivered
+    Drop { name: String },
+}
+
+impl EventType {
+    pub async fn run(&self, context: &Context) -> Result<(), Failure> {
+        let client = context.connect().await?.client;
+        let output = context.output;
+        match &self.action {
+            Action::List => {
+                let rows = json_rows(&client, EVENT_TYPES, &[]).await?;
+                let columns = ["name", "description", "created_at"];
+                output.list(&rows, &columns, "There are no event types.");
+            }
+            Action::Create { name, description, schema, metadata } => {
+                let row = client
+                    .query_one(CREATE_EVENT_TYPE, &[name, description, schema, metadata])
+                    .await?;
+                let object = json!({ "id": row.get::<_, i64>(0), "name": name });
+                output.done(&object, &format!("Event type {name} is created."));
+            }
+            Action::Drop { name } => {
+                client.query_one(DROP_EVENT_TYPE, &[name]).await?;
+                let object = json!({ "name": name, "dropped": true });
+                output.done(&object, &format!("Event type {name} is dropped."));
+            }
+        }
+        Ok(())
+    }
+}
