@@ -5,6 +5,7 @@
 //! a ratio hardly does. The servers are private, on the disk, with `fsync`; sessions wait for their
 //! commits unless a line says otherwise. What it is compared with stands in `bench/*.sql`.
 
+mod backpressure;
 mod classic;
 mod clients;
 mod compare;
@@ -13,6 +14,7 @@ mod http;
 mod latency;
 mod machine;
 mod pinned;
+mod publishing;
 mod report;
 mod senders;
 mod sending;
@@ -50,6 +52,10 @@ enum Measurement {
     Single,
     /// `send_batch` against a multi-row insert.
     Batch,
+    /// `publish` to 100 subscribers against a message for each.
+    Publish,
+    /// Single `send` while a million messages wait.
+    Backpressure,
     /// WAL per message from send to finish.
     Wal,
     /// A full log and a transport that accepts at once.
@@ -114,6 +120,8 @@ impl Measurement {
         match self {
             Self::Single => sending::single(stand, time).await,
             Self::Batch => sending::batch(stand, time).await,
+            Self::Publish => publishing::measure(stand, time).await,
+            Self::Backpressure => backpressure::measure(stand, time).await,
             Self::Wal => wal::measure(stand).await,
             Self::Engine => engine::measure(stand).await,
             Self::Http => http::measure(stand).await,

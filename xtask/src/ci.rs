@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use xtask::postgres;
+use xtask::packages;
 use xtask::process::{self, Profile, postrider_binary, workspace};
 
 use crate::demo;
@@ -44,19 +44,21 @@ pub fn run() -> Result<()> {
     result
 }
 
-/// Makes sure that there are servers, builds the binary, runs the tests whose name contains one of
+/// Makes sure that there are servers and what the examples need, builds the binary, runs the tests whose name contains one of
 /// the filters (all without one).
 ///
-/// The servers are installed here and not by a test: tests run in parallel, apt does not.
+/// Programs of others are installed here and not by a test: tests run in parallel, apt does not.
 pub fn test(filters: &[String]) -> Result<()> {
-    let installation = postgres::ensure_installed()?;
-    let folder = installation.bin_dir().display();
-    eprintln!("PostgreSQL {} in {folder}", installation.version());
+    packages::ensure_all()?;
     postrider_binary(Profile::Debug, &[])?;
     if is_installed("cargo-nextest") {
         let fixed = ["nextest", "run", "--workspace", "--no-fail-fast", "--status-level=slow"];
         let fixed = fixed.into_iter().chain(["--final-status-level=fail"]);
-        return cargo(&fixed.chain(filters.iter().map(String::as_str)).collect::<Vec<_>>());
+        cargo(&fixed.chain(filters.iter().map(String::as_str)).collect::<Vec<_>>())?;
+        // What nextest leaves out; the applications' crate is the one whose examples are read.
+        let examples = ["test", "--doc", "--package", "postrider-client", "--all-features"];
+        let examples = examples.into_iter().chain(["--quiet", "--"]);
+        return cargo(&examples.chain(filters.iter().map(String::as_str)).collect::<Vec<_>>());
     }
     let fixed = ["test", "--workspace", "--no-fail-fast", "--quiet", "--"];
     cargo(&fixed.into_iter().chain(filters.iter().map(String::as_str)).collect::<Vec<_>>())

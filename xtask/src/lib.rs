@@ -17,7 +17,10 @@
 //! ```
 
 pub mod child;
+pub mod examples;
 pub mod ledger;
+pub mod packages;
+pub mod pgbouncer;
 pub mod port;
 pub mod postgres;
 pub mod process;

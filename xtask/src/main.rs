@@ -29,7 +29,7 @@ enum Command {
     Demo(demo::Options),
     /// Prove the guarantees: long runs under faults, judged by the ledger.
     Prove(prove::Options),
-    /// Run the tests; PostgreSQL is installed first when there is none.
+    /// Run the tests; what they need, such as PostgreSQL, is installed first where it is missing.
     Test {
         /// Only tests whose name contains one of these.
         filters: Vec<String>,

@@ -12,7 +12,7 @@
 //!
 //! Starting, stopping and killing block the calling thread; what talks SQL is `async`.
 
-mod folder;
+pub(crate) mod folder;
 mod installation;
 
 use std::io::{Read, Write};
@@ -40,7 +40,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 /// The pause between two connection attempts while we wait for the start.
 const RETRY_PAUSE: Duration = Duration::from_millis(10);
 /// How many ports are tried when others take them between our look and the start.
-const PORT_TRIES: usize = 5;
+pub(crate) const PORT_TRIES: usize = 5;
 /// How many of the last bytes of the server's log an error shows.
 const LOG_TAIL_BYTES: usize = 3_000;
 
@@ -421,7 +421,7 @@ fn run(command: &mut Command) -> Result<()> {
 
 /// Whether the server lets a session in: it answers a start-up message with an authentication
 /// request and not with an error such as "the database system is starting up".
-fn accepts_sessions(port: u16) -> bool {
+pub(crate) fn accepts_sessions(port: u16) -> bool {
     let ask = || -> std::io::Result<u8> {
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         let mut stream = TcpStream::connect_timeout(&address, CONNECT_TIMEOUT)?;

@@ -360,6 +360,13 @@ pub fn workspace() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crate lies in the workspace")
 }
 
+/// The folder that cargo builds into: we lie in a profile's folder in it, tests in `deps` below.
+pub fn target() -> PathBuf {
+    let own = std::env::current_exe().unwrap_or_default();
+    let mut folders = own.ancestors().skip(1).skip_while(|folder| folder.ends_with("deps"));
+    folders.nth(1).map_or_else(|| workspace().join("target"), Path::to_owned)
+}
+
 /// Finds the path of a binary in cargo's messages, one JSON object per line.
 fn find_executable(messages: &str, name: &str) -> Option<PathBuf> {
     messages.lines().find_map(|line| {

@@ -54,6 +54,8 @@ pub struct Request {
     /// The status of the answer; `None` when it is never answered. Noted at the arrival, so the
     /// answer itself may still be on its way, or delayed.
     pub status: Option<u16>,
+    /// How long after the arrival the answer goes out, at the earliest.
+    pub delay: Duration,
     /// The body, when the receiver keeps it.
     pub body: Bytes,
     /// The headers, when the receiver keeps them.
@@ -473,6 +475,7 @@ impl Shared {
             at,
             wall_clock_at,
             status: answer.status,
+            delay: answer.delay,
             body: if self.keep.body { body } else { Bytes::new() },
             headers: if self.keep.headers { headers.clone() } else { HeaderMap::new() },
         };

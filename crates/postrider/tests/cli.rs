@@ -157,9 +157,9 @@ async fn status_and_dead_letters_are_shown_and_put_back() {
         from postrider.message m;
         insert into postrider.dead_letter (
             message_id, target, endpoint_id, endpoint_name, cause, retry_count, last_error,
-            message_created_at, payload)
+            message_created_at, priority, payload)
         select d.message_id, d.target, 1, 'orders', 'rejected', 0, E'[PERMANENT] \\x1b[2J 400', now(),
-            '{\"n\": 1}'
+            0, '{\"n\": 1}'
         from postrider.deferred d
         where d.message_id > (select min(message_id) from postrider.deferred);
         delete from postrider.deferred d

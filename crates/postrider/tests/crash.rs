@@ -1,9 +1,9 @@
-//! Faults while messages flow, judged by the ledger, and a message that kills its dispatcher: the
-//! short form of what `cargo xtask prove` runs in full.
+//! Faults while messages flow, ordering keys, and a message that kills its dispatcher, judged by the
+//! ledger: the short form of what `cargo xtask prove` runs in full.
 
 use std::path::Path;
 
-use xtask::prove::{self, Scale};
+use xtask::prove::{self, OrderingScale, Scale};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_postrider");
 
@@ -14,6 +14,16 @@ async fn nothing_is_lost_invented_or_doubled_without_a_cause() {
     let report = prove::prove_faults(Path::new(BINARY), Scale::SHORT, seed).await.unwrap();
     println!("{report}");
     assert!(report.is_balanced(), "seed {seed}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn messages_of_a_key_come_one_after_the_other_whoever_dies() {
+    let seed = fastrand::u64(..1_000_000);
+    println!("seed {seed}");
+    let scale = OrderingScale::SHORT;
+    let figures = prove::prove_ordering(Path::new(BINARY), scale, seed).await.unwrap();
+    println!("{figures}");
+    assert!(figures.is_in_order(), "seed {seed}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

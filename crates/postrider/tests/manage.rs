@@ -1,4 +1,4 @@
-//! Endpoints, settings and roles, through SQL: what the functions do and what they raise.
+//! Endpoints and settings, through SQL: what the functions do and what they raise.
 
 mod shop;
 
@@ -358,65 +358,8 @@ async fn changes_wake_who_listens() {
     let pid: i32 = session.client.query_one("select pg_backend_pid()", &[]).await.unwrap().get(0);
     client.execute("select pg_terminate_backend($1)", &[&pid]).await.unwrap();
     let reason = session.lost.wait().await;
-    assert!(reason.contains("terminating connection"), "{reason}");
+    // The server says why, and closes: which of both comes in first is up to the network.
+    let is_told = ["terminating connection", "Connection reset"].iter().any(|t| reason.contains(t));
+    assert!(is_told, "{reason}");
     assert_eq!(session.lost.reason(), Some(reason));
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn each_role_may_do_its_part_and_nobody_reads_secrets() {
-    let shop = Shop::open_migrated().await;
-    let client = shop.client().await;
-    client.batch_execute(CREATE).await.unwrap();
-    let secret = "select config from postrider.endpoint_secret";
-    let send = "select postrider.send('a', '{}')";
-    let send_batch = "select postrider.send_batch('a', array['{}'::jsonb])";
-    let set = "select postrider.set_setting('http_timeout', '10')";
-    let get = "select postrider.get_setting('http_timeout')";
-    let policy = "update postrider.endpoints set retry_policy = null";
-    let endpoints = "select * from postrider.endpoints";
-    let payloads = "select payload from postrider.message";
-    let letters = "select id, endpoint_name, last_error from postrider.dead_letter";
-    let dead_payloads = "select payload from postrider.dead_letter";
-    let change = "update postrider.message set payload = '{}'";
-    let flush = "select postrider.bury_deferred(1, 'x')";
-    let redrive = "select postrider.redrive_all()";
-    let all = [
-        send,
-        send_batch,
-        set,
-        get,
-        policy,
-        endpoints,
-        payloads,
-        letters,
-        dead_payloads,
-        redrive,
-        secret,
-        change,
-        flush,
-    ];
-    let nobody: &[&str] = &[];
-    for (role, allowed) in [
-        ("postrider_admin", &all[..10]),
-        ("postrider_application", &[send, send_batch][..]),
-        ("postrider_monitor", &[get, endpoints, letters][..]),
-        ("passer_by", nobody),
-    ] {
-        if role == "passer_by" {
-            client.batch_execute("create role passer_by").await.unwrap();
-        }
-        for sql in all {
-            client.batch_execute(&format!("begin; set local role {role}")).await.unwrap();
-            let result = client.batch_execute(sql).await;
-            client.batch_execute("rollback").await.unwrap();
-            match result {
-                Ok(()) => assert!(allowed.contains(&sql), "{role} may: {sql}"),
-                Err(error) => {
-                    let code = error.code().map(|code| code.code().to_owned());
-                    assert_eq!(code.as_deref(), Some("42501"), "{role}: {sql}: {error:?}");
-                    assert!(!allowed.contains(&sql), "{role} may not: {sql}");
-                }
-            }
-        }
-    }
 }

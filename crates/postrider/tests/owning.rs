@@ -10,7 +10,7 @@ use std::{
 };
 
 use postrider::store::{
-    lease::{Claim, Lease, Owned, Statistics},
+    lease::{Checkpoint, Claim, Lease, Owned, Statistics},
     ledger::{Ledger, Results},
 };
 use postrider_core::id::{MessageId, Target};
@@ -278,7 +278,8 @@ async fn every_write_of_a_passed_epoch_is_refused() {
         ..Results::default()
     };
     assert_eq!(former_ledger.flush(&owned, &results).await.unwrap().len(), 16);
-    assert_eq!(former.save_checkpoint(&owned, 3, &[]).await.unwrap().len(), 16);
+    let checkpoint = Checkpoint { lanes: Vec::new(), done_xmin: 3, backlogs: vec![0; 16] };
+    assert_eq!(former.save_checkpoint(&owned, &checkpoint, false).await.unwrap().len(), 16);
     assert_eq!(former.save_claim(&owned, &[claim]).await.unwrap().len(), 16);
     assert_eq!(former.recover_messages(&owned, &[id], true).await.unwrap(), 0);
     assert_eq!(former.recover_claims(&owned, former.id(), &[]).await.unwrap(), 0);

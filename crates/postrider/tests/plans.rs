@@ -12,18 +12,22 @@ use tokio_postgres::Client;
 const FILL: &str = "
     select postrider.create_endpoint('sink', 'discard', '{}');
     select postrider.create_endpoint('slow', 'discard', '{}');
+    select postrider.set_setting('max_queue_size', '0');
     do $$
     begin
         for batch in 1..200 loop
             perform postrider.send_batch('sink', array_agg(jsonb_build_object('n', n)))
             from generate_series(1, 1000) n;
+            perform postrider.send_batch_with_priority(
+                'sink', array['1', '2', '3']::jsonb[], 5::smallint);
             insert into postrider.heartbeat (
                 slot, dispatcher, at, lease_until, xid, sequence_floor, statistics)
             select
                 batch % 3, gen_random_uuid(), now(), now(), pg_current_xact_id(), batch * 1000, '{}'
             from generate_series(1, 20);
-            insert into postrider.checkpoint (slot, owner, shards, done_xmin, state)
-            select batch % 3, gen_random_uuid(), '{0,1,2}', '700', '{}'
+            insert into postrider.checkpoint (
+                slot, owner, shards, done_xmin, backlogs, state)
+            select batch % 3, gen_random_uuid(), '{0,1,2}', '700', '{0,0,0}', '{}'
             from generate_series(1, 20);
             commit;
         end loop;
@@ -33,10 +37,11 @@ const FILL: &str = "
     select b, now(), decode(repeat('0001', 20), 'hex')
     from generate_series(0, 49) b, generate_series(1, 200);
     insert into postrider.deferred (
-        message_id, target, endpoint_id, shard, run_at, message_created_at)
+        message_id, target, endpoint_id, shard, run_at, message_created_at, ordering_key)
     select
         m.id, 1, (m.id >> 10) % 50, (m.id & 1023) >> 4,
-        now() + ((m.id >> 10) % 7 - 3) * interval '1 minute', m.created_at
+        now() + ((m.id >> 10) % 7 - 3) * interval '1 minute', m.created_at,
+        case when (m.id >> 10) % 3 = 0 then 'key-' || (m.id >> 10) % 500 end
     from postrider.message m
     order by m.id
     limit 20000;
@@ -70,10 +75,25 @@ const CASES: &[Case] = &[
     Case {
         name: "page",
         sql: include_str!("../../../sql/queries/page.sql"),
-        types: "smallint, bigint, bigint, pg_snapshot, pg_snapshot, bigint, integer[], boolean, integer",
+        types: "smallint, bigint, bigint, pg_snapshot, pg_snapshot, bigint, integer[], boolean, integer,
+            integer",
         values: "16::smallint, 100000 * 1024, 200000 * 1024, pg_current_snapshot(), '4:4:', 1000,
-            '{}', false, 2000",
-        indexes: &["message_lane_id"],
+            '{}', false, 2000, 16",
+        indexes: &["message_id", "message_lane_id"],
+    },
+    Case {
+        name: "page_left",
+        sql: include_str!("../../../sql/queries/page_left.sql"),
+        types: "smallint, bigint, bigint, pg_snapshot, pg_snapshot, integer[], integer",
+        values: "16::smallint, 100000 * 1024, 200000 * 1024, pg_current_snapshot(), '4:4:', '{1}', 16",
+        indexes: &["message_id", "message_lane_id"],
+    },
+    Case {
+        name: "still_waiting",
+        sql: include_str!("../../../sql/queries/still_waiting.sql"),
+        types: "bigint[], integer[]",
+        values: "'{1,2,3}', '{1,1,1}'",
+        indexes: &["deferred_pkey"],
     },
     Case {
         name: "window",
@@ -85,9 +105,16 @@ const CASES: &[Case] = &[
     Case {
         name: "deferred_due",
         sql: include_str!("../../../sql/queries/deferred_due.sql"),
-        types: "integer[], bigint[], smallint[], integer",
-        values: "'{1,2,3}', '{100,100,100}', {shards}, 2000",
-        indexes: &["deferred_due", "message_lane_id"],
+        types: "integer[], bigint[], smallint[], integer, boolean",
+        values: "'{1,2,3}', '{100,100,100}', {shards}, 2000, false",
+        indexes: &["deferred_due", "deferred_key", "message_id"],
+    },
+    Case {
+        name: "followers",
+        sql: include_str!("../../../sql/queries/followers.sql"),
+        types: "text[], integer[], bigint, integer, boolean",
+        values: "'{key-1,key-2}', '{1,2}', 32, 2000, false",
+        indexes: &["deferred_key", "message_id"],
     },
     Case {
         name: "deferred_after",
@@ -106,9 +133,9 @@ const CASES: &[Case] = &[
     Case {
         name: "candidates",
         sql: include_str!("../../../sql/queries/candidates.sql"),
-        types: "smallint, bigint, bigint, pg_snapshot, bigint",
-        values: "16::smallint, 100000 * 1024, 200000 * 1024, '4:4:', 20000",
-        indexes: &["message_lane_id"],
+        types: "smallint, bigint, bigint, pg_snapshot, bigint, integer",
+        values: "16::smallint, 100000 * 1024, 200000 * 1024, '4:4:', 20000, 16",
+        indexes: &["message_id", "message_lane_id"],
     },
     Case {
         name: "done_between",
@@ -121,10 +148,10 @@ const CASES: &[Case] = &[
     Case {
         name: "kept_message",
         sql: "select m.payload from postrider.message m
-            where m.lane = ($1 & 1023)::smallint and m.id = $1",
+            where m.id = $1",
         types: "bigint",
         values: "100001 * 1024 + 16",
-        indexes: &["message_lane_id"],
+        indexes: &["message_id"],
     },
     Case {
         name: "newest_heartbeat",
@@ -224,7 +251,8 @@ async fn check_plan(client: &Client, case: &Case) -> Vec<String> {
     };
     wrong.extend(kinds.iter().filter(is_refused).map(|kind| format!("{}: {kind}", case.name)));
     // deferred_due puts the shards' due deliveries in order, at most so many of each.
-    let may_sort = ["deferred_due", "deferred_next", "deferred_after"].contains(&case.name);
+    let may_sort =
+        ["deferred_due", "deferred_next", "deferred_after", "followers"].contains(&case.name);
     if kinds.iter().any(|kind| kind.contains("Sort")) && !may_sort {
         wrong.push(format!("{}: sorts", case.name));
     }

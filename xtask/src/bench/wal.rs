@@ -83,7 +83,8 @@ async fn theirs(database: &Database<'_>, batch_size: usize, batch_count: usize) 
     end(database, begin, batch_size * batch_count).await
 }
 
-async fn repeat(
+/// Runs a statement so many times, each in its own transaction.
+pub async fn repeat(
     database: &Database<'_>,
     sql: &str,
     count: usize,
@@ -94,12 +95,13 @@ async fn repeat(
 }
 
 /// The position in the log, in bytes, right after a checkpoint.
-async fn begin(database: &Database<'_>) -> Result<i64> {
+pub async fn begin(database: &Database<'_>) -> Result<i64> {
     database.checkpoint().await?;
     position(database).await
 }
 
-async fn end(database: &Database<'_>, begin: i64, message_count: usize) -> Result<f64> {
+/// Bytes per message since `begin`.
+pub async fn end(database: &Database<'_>, begin: i64, message_count: usize) -> Result<f64> {
     Ok((position(database).await? - begin) as f64 / message_count as f64)
 }
 

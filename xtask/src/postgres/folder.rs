@@ -35,7 +35,7 @@ until rm -rf -- "$1" 2>/dev/null || [ "$tries" -ge 50 ]; do sleep 0.1; tries=$((
 "#;
 
 #[derive(Debug)]
-pub(super) struct Folder {
+pub(crate) struct Folder {
     path: PathBuf,
     owner: Option<Owner>,
     watchdog: Child,
@@ -43,7 +43,7 @@ pub(super) struct Folder {
 
 /// The unprivileged user that a server of root's runs as.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Owner {
+pub(crate) struct Owner {
     user: u32,
     group: u32,
 }
@@ -51,7 +51,7 @@ pub(super) struct Owner {
 impl Folder {
     /// Makes the folder in `base`, or in the system's temporary folder, and sweeps those left
     /// behind there by processes that are gone.
-    pub(super) fn create(base: Option<&Path>) -> Result<Self> {
+    pub(crate) fn create(base: Option<&Path>) -> Result<Self> {
         let base = base.map_or_else(std::env::temp_dir, Path::to_owned);
         let base = base
             .canonicalize()
@@ -67,20 +67,20 @@ impl Folder {
         Ok(folder)
     }
 
-    pub(super) fn data(&self) -> PathBuf {
+    pub(crate) fn data(&self) -> PathBuf {
         self.path.join("data")
     }
 
-    pub(super) fn socket(&self) -> PathBuf {
+    pub(crate) fn socket(&self) -> PathBuf {
         self.path.join("socket")
     }
 
-    pub(super) fn log(&self) -> PathBuf {
+    pub(crate) fn log(&self) -> PathBuf {
         self.path.join("server.log")
     }
 
     /// A command that runs in the folder as its owner, without PostgreSQL's environment variables.
-    pub(super) fn command(&self, program: &Path) -> Command {
+    pub(crate) fn command(&self, program: &Path) -> Command {
         let mut command = Command::new(program);
         command.current_dir(&self.path).env("LC_ALL", "C");
         for (name, _) in std::env::vars_os().filter(|(name, _)| is_of_postgresql(name)) {
@@ -106,7 +106,7 @@ impl Drop for Folder {
 
 impl Owner {
     /// `None` when we are not root: then servers run as ourselves.
-    pub(super) fn unless_unprivileged() -> Result<Option<Self>> {
+    pub(crate) fn unless_unprivileged() -> Result<Option<Self>> {
         // SAFETY: geteuid has no preconditions.
         if unsafe { libc::geteuid() } != 0 {
             return Ok(None);
@@ -119,7 +119,7 @@ impl Owner {
 
     /// Lets the command run as this user. Its group is the only one: the standard library drops
     /// root's supplementary groups when the user changes.
-    pub(super) fn apply(self, command: &mut Command) {
+    pub(crate) fn apply(self, command: &mut Command) {
         command.uid(self.user).gid(self.group);
     }
 

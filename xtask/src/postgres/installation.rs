@@ -7,27 +7,13 @@ use std::process::Command;
 use anyhow::{Context, Result, bail, ensure};
 
 use super::folder::Owner;
+use crate::packages;
 
 /// The oldest major version that Postrider supports.
 const OLDEST: u32 = 14;
 
 /// Where Debian and Ubuntu keep one folder per major version.
 const DEBIAN_FOLDER: &str = "/usr/lib/postgresql";
-
-/// Installs the Debian package. A policy file, unless the machine has one of its own, keeps the
-/// package from starting a server of the system: we would not use it.
-const APT_SCRIPT: &str = r#"
-set -e
-policy=/usr/sbin/policy-rc.d
-if [ ! -e "$policy" ]; then
-    printf '#!/bin/sh\nexit 101\n' > "$policy"
-    chmod 755 "$policy"
-    trap 'rm -f "$policy"' EXIT
-fi
-export DEBIAN_FRONTEND=noninteractive
-apt-get update
-apt-get install -y --no-install-recommends postgresql
-"#;
 
 /// A folder with `initdb` and `postgres` of a supported version.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -99,36 +85,13 @@ impl Installation {
 }
 
 /// Finds the server binaries, and installs the Debian package `postgresql` when there are none and
-/// we may: as root, or with a `sudo` that asks for no password.
+/// we may.
 ///
 /// # Errors
 ///
 /// When there are none and they cannot be installed; the message says what to install.
 pub fn ensure_installed() -> Result<Installation> {
-    let missing = match Installation::find() {
-        Ok(installation) => return Ok(installation),
-        Err(missing) => missing,
-    };
-    if !is_on_path("apt-get") {
-        return Err(missing);
-    }
-    // SAFETY: geteuid has no preconditions.
-    let mut command = if unsafe { libc::geteuid() } == 0 {
-        Command::new("sh")
-    } else if succeeds(Command::new("sudo").args(["-n", "true"])) {
-        let mut command = Command::new("sudo");
-        command.args(["-n", "sh"]);
-        command
-    } else {
-        return Err(missing);
-    };
-    eprintln!("found no PostgreSQL server; installing the Debian package `postgresql`");
-    let output = command.args(["-c", APT_SCRIPT]).output().context("could not run apt-get")?;
-    if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        return Err(missing.context(format!("apt-get could not install `postgresql`:\n{said}")));
-    }
-    Installation::find()
+    packages::find_or_install(&["postgresql"], Installation::find)
 }
 
 /// The folders to look at, best first.
@@ -165,15 +128,6 @@ fn parse_version(printed: &str) -> Option<(String, u32)> {
     // A development version is called `19devel`, `19beta1` or `19rc1`.
     let digits = version.find(|c: char| !c.is_ascii_digit()).unwrap_or(version.len());
     Some((version.to_owned(), version[..digits].parse().ok()?))
-}
-
-fn is_on_path(program: &str) -> bool {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
-}
-
-fn succeeds(command: &mut Command) -> bool {
-    command.output().is_ok_and(|output| output.status.success())
 }
 
 #[cfg(test)]

@@ -102,6 +102,7 @@ fn sql_in_a_string_is_caught() {
     assert_eq!(lines(sql_stands_in_sql_files, "crates/postrider/src/a/tests.rs", code), NONE);
     assert_eq!(lines(sql_stands_in_sql_files, "crates/postrider/tests/a.rs", code), NONE);
     assert_eq!(lines(sql_stands_in_sql_files, "xtask/src/a.rs", code), NONE);
+    assert_eq!(lines(sql_stands_in_sql_files, "crates/postrider-client/src/lib.rs", code), [1]);
     assert_eq!(lines(sql_stands_in_sql_files, path, "// \"select 1\""), NONE);
 }
 

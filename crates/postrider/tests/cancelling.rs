@@ -1,0 +1,403 @@
+//! Taking messages back, and how SQL knows what dispatchers have taken. No dispatcher runs: its
+//! checkpoints, claims and waiting deliveries are written by the test.
+
+mod shop;
+
+use postrider_core::{
+    id::{MessageId, Target},
+    position::Position,
+    reader::{Lag, LaneState, Row},
+    snapshot::{Snapshot, Xid},
+};
+use serde_json::{Value, json};
+use shop::{
+    Shop,
+    producing::{check_refusal, checkpoint, id_of},
+};
+use tokio_postgres::Client;
+
+async fn batch(client: &Client, sql: &str) {
+    client.batch_execute(sql).await.unwrap_or_else(|error| panic!("{error:?}: {sql}"));
+}
+
+async fn cancel(client: &Client, id: i64) -> bool {
+    let sql = "select postrider.cancel_message($1)";
+    client.query_one(sql, &[&id]).await.unwrap().get(0)
+}
+
+/// Everything that was sent so far is taken, in all shards.
+async fn take_all(client: &Client) {
+    let sql = "select pg_current_snapshot()::text";
+    let snapshot: String = client.query_one(sql, &[]).await.unwrap().get(0);
+    let position = Position::at(snapshot.parse().unwrap());
+    let state = LaneState { tail: position.clone(), lag: None, done: vec![position] };
+    let state = json!([{ "state": state }]).to_string();
+    let shards: Vec<i16> = (0..16).collect();
+    batch(client, &checkpoint(&shards, &[0; 16], &state)).await;
+}
+
+/// A delivery that waits, with what differs from one that was never attempted.
+async fn defer(client: &Client, id: i64, change: &str) {
+    let sql = format!(
+        "insert into postrider.deferred (message_id, target, endpoint_id, shard, run_at,
+            message_created_at, ordering_key)
+        select m.id, t.target, s.endpoint_id, m.lane >> 4, coalesce(m.scheduled_at, now()),
+            m.created_at, m.ordering_key
+        from postrider.message m
+        cross join lateral unnest(m.targets) t (target)
+        join postrider.subscriptions s on s.id = t.target
+        where m.id = {id}"
+    );
+    batch(client, &sql).await;
+    if !change.is_empty() {
+        let sql = format!("update postrider.deferred set {change} where message_id = {id}");
+        batch(client, &sql).await;
+    }
+}
+
+/// How many targets of a message are recorded as cancelled, and how many are marked for the
+/// dispatcher that will read it.
+async fn cancelled(shop: &Shop, id: i64) -> (i64, i64) {
+    let count =
+        |table: &str| format!("select count(*) from postrider.{table} where message_id = {id}");
+    let ended = format!("{} and reason = 'cancelled'", count("ended"));
+    (shop.ask(&ended).await, shop.ask(&count("cancellation")).await)
+}
+
+const SEND: &str = "select postrider.send('a', '1')";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_not_read_is_cancelled_once() {
+    let shop = Shop::open_to_producers().await;
+    let client = shop.client().await;
+    batch(
+        &client,
+        "select postrider.create_endpoint('b', 'discard', '{}');
+        select postrider.create_event_type('e');
+        select postrider.subscribe('e', 'a'), postrider.subscribe('e', 'b');",
+    )
+    .await;
+    for (sql, targets) in [
+        (SEND, 1),
+        ("select postrider.send_with_options('a', '1', p_ordering_key => 'o')", 1),
+        ("select postrider.send_with_options('a', '1', 7, p_idempotency_key => 'k')", 1),
+        ("select postrider.publish('e', '1')", 2),
+    ] {
+        let id = id_of(&client, sql).await;
+        assert!(cancel(&client, id).await, "{sql}");
+        assert_eq!(cancelled(&shop, id).await, (targets, targets), "{sql}");
+        assert!(!cancel(&client, id).await, "{sql}");
+        assert_eq!(cancelled(&shop, id).await, (targets, targets), "{sql}");
+    }
+    assert!(!cancel(&client, 4711 << 10).await, "no such message");
+    assert!(!cancel(&client, -1).await, "no such message");
+    // The key may be used again, also for something else.
+    batch(&client, "select postrider.send_with_options('a', '2', p_idempotency_key => 'k')").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_taken_is_not_cancelled() {
+    let shop = Shop::open_to_producers().await;
+    let client = shop.client().await;
+    let taken = id_of(&client, SEND).await;
+    take_all(&client).await;
+    let later = id_of(&client, SEND).await;
+    assert!(!cancel(&client, taken).await);
+    assert_eq!(cancelled(&shop, taken).await, (0, 0));
+    assert!(cancel(&client, later).await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_waiting_delivery_is_cancelled_if_it_was_never_attempted() {
+    let shop = Shop::open_to_producers().await;
+    let client = shop.client().await;
+    let schedule = "select postrider.send_with_options('a', '1', p_scheduled_at => '2100-01-01')";
+    for (change, then, expected) in [
+        ("", "select", true),
+        ("retry_count = 1", "select", false),
+        ("recovery_count = 1", "select", false),
+        (
+            "",
+            "insert into postrider.attempt (message_id, target, endpoint_id, number, started_at,
+                duration_ms, outcome)
+            select message_id, target, 1, 1, now(), 5, 'rejected' from postrider.deferred",
+            false,
+        ),
+        (
+            "",
+            "insert into postrider.claim (slot, owner, message_ids, targets, retry_counts)
+            select 1, gen_random_uuid(), array[5, message_id], array[1, target], array[0, 0]
+            from postrider.deferred",
+            false,
+        ),
+    ] {
+        let id = id_of(&client, schedule).await;
+        take_all(&client).await;
+        defer(&client, id, change).await;
+        batch(&client, then).await;
+        assert_eq!(cancel(&client, id).await, expected, "{change} {then}");
+        // Nobody has to read it any more: no mark.
+        assert_eq!(cancelled(&shop, id).await, (i64::from(expected), 0), "{change} {then}");
+        let waits =
+            format!("select exists (select from postrider.deferred where message_id = {id})");
+        assert_eq!(shop.ask::<bool>(&waits).await, !expected);
+        assert!(!cancel(&client, id).await);
+        batch(&client, "delete from postrider.deferred").await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_a_published_message_what_was_not_attempted_is_cancelled() {
+    let shop = Shop::open_to_producers().await;
+    let client = shop.client().await;
+    batch(
+        &client,
+        "select postrider.create_endpoint(n, 'discard', '{}') from unnest(array['b', 'c']) n;
+        select postrider.create_event_type('e');
+        select postrider.subscribe('e', n) from unnest(array['a', 'b', 'c']) n;",
+    )
+    .await;
+    let publish = "select postrider.publish('e', '1', p_idempotency_key => 'k')";
+    let id = id_of(&client, publish).await;
+    take_all(&client).await;
+    defer(&client, id, "").await;
+    // One is attempted, one was delivered.
+    let last = "(select max(target) from postrider.deferred)";
+    let first = "(select min(target) from postrider.deferred)";
+    batch(
+        &client,
+        &format!(
+            "update postrider.deferred set retry_count = 1 where target = {last};
+            insert into postrider.partly_done (message_id, at, targets)
+            values ({id}, now(), array[{first}]);
+            delete from postrider.deferred where target = {first};"
+        ),
+    )
+    .await;
+    assert!(cancel(&client, id).await);
+    assert_eq!(cancelled(&shop, id).await, (1, 0));
+    assert!(!cancel(&client, id).await);
+    assert_eq!(id_of(&client, publish).await, id, "one delivery is not over");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cancellation_counts_when_it_is_committed() {
+    let shop = Shop::open_to_producers().await;
+    let (client, other) = (shop.client().await, shop.client().await);
+    let id = id_of(&client, SEND).await;
+    batch(&client, "begin").await;
+    assert!(cancel(&client, id).await);
+    batch(&client, "rollback").await;
+    assert_eq!(cancelled(&shop, id).await, (0, 0));
+    // Two at once: the second waits, and comes too late.
+    batch(&client, "begin").await;
+    assert!(cancel(&client, id).await);
+    let pid = shop::producing::pid_of(&other).await;
+    let waiting = tokio::spawn(async move { cancel(&other, id).await });
+    shop::producing::until_blocked(&shop, pid).await;
+    batch(&client, "commit").await;
+    assert!(!waiting.await.unwrap());
+    assert_eq!(cancelled(&shop, id).await, (1, 1));
+
+    // In the transaction that sends.
+    batch(&client, "begin").await;
+    let id = id_of(&client, SEND).await;
+    assert!(cancel(&client, id).await);
+    assert!(!cancel(&client, id).await);
+    batch(&client, "commit").await;
+    assert_eq!(cancelled(&shop, id).await, (1, 1));
+
+    let id = id_of(&client, SEND).await;
+    for level in ["repeatable read", "serializable"] {
+        let text = format!(
+            "cancel_message needs a transaction with isolation level READ COMMITTED, this is {}",
+            level.to_uppercase()
+        );
+        batch(&client, &format!("begin isolation level {level}")).await;
+        let sql = format!("select postrider.cancel_message({id})");
+        check_refusal(&client, (&sql, "25001", &text)).await;
+        batch(&client, "rollback").await;
+    }
+    batch(&client, "begin isolation level read uncommitted").await;
+    assert!(cancel(&client, id).await);
+    batch(&client, "commit").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cancelled_delivery_lets_the_next_of_its_key_go() {
+    let shop = Shop::open_to_producers().await;
+    let client = shop.client().await;
+    let send = "select postrider.send_with_options('a', '1', p_ordering_key => 'o',
+        p_scheduled_at => '2100-01-01')";
+    let mut ids = Vec::new();
+    for index in 0..4 {
+        let id = id_of(&client, send).await;
+        defer(&client, id, if index > 0 { "is_blocked = true, run_at = 'infinity'" } else { "" })
+            .await;
+        ids.push(id);
+    }
+    take_all(&client).await;
+    let waiting = "select coalesce(array_agg(message_id order by message_id), '{}')
+        from postrider.deferred where is_blocked";
+    // Not the first: the first still blocks the others.
+    assert!(cancel(&client, ids[1]).await);
+    assert_eq!(shop.ask::<Vec<i64>>(waiting).await, ids[2..]);
+    // Neither is anything changed that a dispatcher may have in hand: it is told, and lets go itself.
+    assert!(cancel(&client, ids[0]).await);
+    assert_eq!(shop.ask::<Vec<i64>>(waiting).await, ids[2..]);
+    let release = "select postrider.release_keys('{o}')";
+    assert_eq!(shop.ask::<i32>(release).await, 1);
+    assert_eq!(shop.ask::<Vec<i64>>(waiting).await, ids[3..]);
+    let due = format!(
+        "select run_at = '2100-01-01' from postrider.deferred where message_id = {}",
+        ids[2]
+    );
+    assert!(shop.ask::<bool>(&due).await, "no sooner than it is scheduled");
+    assert!(cancel(&client, ids[2]).await);
+    assert_eq!(shop.ask::<i32>(release).await, 1);
+    assert_eq!(shop.ask::<Vec<i64>>(waiting).await, Vec::<i64>::new());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_cancelled_delivery_waited_for_still_blocks_the_rest() {
+    let shop = Shop::open_to_producers().await;
+    let client = shop.client().await;
+    let send = "select postrider.send_with_options('a', '1', p_ordering_key => 'o')";
+    // The first is in flight: it does not wait, and no row says so.
+    let mut ids = vec![id_of(&client, send).await];
+    for _ in 0..2 {
+        let id = id_of(&client, send).await;
+        defer(&client, id, "is_blocked = true, run_at = 'infinity'").await;
+        ids.push(id);
+    }
+    take_all(&client).await;
+    assert!(cancel(&client, ids[1]).await);
+    let sql = "select is_blocked from postrider.deferred";
+    assert!(shop.ask::<bool>(sql).await, "the first may be under way");
+}
+
+/// A message, as far as readers are concerned.
+struct Message {
+    id: i64,
+    xid: Xid,
+    targets: Vec<Target>,
+}
+
+impl Row for Message {
+    fn id(&self) -> MessageId {
+        MessageId(self.id)
+    }
+
+    fn xid(&self) -> Xid {
+        self.xid
+    }
+
+    fn targets(&self) -> &[Target] {
+        &self.targets
+    }
+}
+
+fn snapshot(dice: &mut fastrand::Rng) -> Snapshot {
+    let xmin = dice.u64(4..40);
+    let xmax = xmin + dice.u64(0..20);
+    let in_progress = (xmin..xmax).filter(|_| dice.u8(0..4) == 0).collect();
+    Snapshot::new(xmin, xmax, in_progress).unwrap()
+}
+
+fn position(dice: &mut fastrand::Rng) -> Position {
+    let base = snapshot(dice);
+    if dice.bool() {
+        return Position::at(base);
+    }
+    Position::within(base, snapshot(dice), dice.i64(0..64) * 1024 + 512, 64 * 1024)
+}
+
+fn lane_state(dice: &mut fastrand::Rng) -> LaneState {
+    let lag = dice.bool().then(|| Lag {
+        left: 0,
+        position: position(dice),
+        skipped: (1..4)
+            .filter(|_| dice.bool())
+            .map(Target)
+            .collect::<Vec<_>>()
+            .into_iter()
+            .map(|target| (target, position(dice)))
+            .collect(),
+    });
+    LaneState { tail: position(dice), lag, done: vec![position(dice)] }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sql_knows_what_is_taken_as_dispatchers_do() {
+    const CHECKPOINT_COUNT: usize = 60;
+    const MESSAGE_COUNT: usize = 200;
+    let seed: u64 =
+        std::env::var("SEED").map_or_else(|_| fastrand::u64(..), |s| s.parse().unwrap());
+    println!("SEED={seed}");
+    let mut dice = fastrand::Rng::with_seed(seed);
+    let shop = Shop::open_to_producers().await;
+    let client = shop.client().await;
+    let taken = client
+        .prepare(
+            "select array_agg(
+                postrider.is_taken(m.id, m.xid::xid8, string_to_array(m.targets, ' ')::integer[])
+                order by m.place)
+            from unnest($1::bigint[], $2::text[], $3::text[])
+                with ordinality m (id, xid, targets, place)",
+        )
+        .await
+        .unwrap();
+    let mut counts = [0, 0];
+    for number in 0..CHECKPOINT_COUNT {
+        // Lanes of shard 2 in a few groups, and a common state, as a dispatcher writes them. Older
+        // checkpoints of the shard and newer ones of others say something else.
+        let states: Vec<LaneState> = (0..3).map(|_| lane_state(&mut dice)).collect();
+        let group_of: Vec<usize> = (0..16).map(|_| dice.usize(0..3)).collect();
+        let groups: Vec<Value> = (0..3)
+            .map(|group| {
+                let lanes: Vec<usize> =
+                    (0..16).filter(|lane| group_of[*lane] == group).map(|lane| 32 + lane).collect();
+                match group {
+                    0 => json!({ "state": states[0] }),
+                    _ => json!({ "lanes": lanes, "state": states[group] }),
+                }
+            })
+            .filter(|group| group.get("lanes").is_none_or(|lanes| lanes != &json!([])))
+            .collect();
+        let state = Value::Array(groups).to_string();
+        let shards: &[i16] = if number % 2 == 0 { &[2] } else { &[1, 2, 5] };
+        batch(&client, &checkpoint(shards, &vec![0; shards.len()], &state)).await;
+        let other = json!([{ "state": lane_state(&mut dice) }]).to_string();
+        batch(&client, &checkpoint(&[3, 4], &[0, 0], &other)).await;
+
+        let messages: Vec<Message> = (0..MESSAGE_COUNT)
+            .map(|_| Message {
+                id: dice.i64(1..64) * 1024 + 32 + dice.i64(0..16),
+                xid: dice.u64(3..64),
+                targets: (0..dice.usize(0..3)).map(|_| Target(dice.i32(1..5))).collect(),
+            })
+            .collect();
+        let ids: Vec<i64> = messages.iter().map(|message| message.id).collect();
+        let xids: Vec<String> = messages.iter().map(|message| message.xid.to_string()).collect();
+        let targets: Vec<String> = messages
+            .iter()
+            .map(|message| {
+                let targets = message.targets.iter().map(|target| target.0.to_string());
+                targets.collect::<Vec<_>>().join(" ")
+            })
+            .collect();
+        let answers: Vec<bool> =
+            client.query_one(&taken, &[&ids, &xids, &targets]).await.unwrap().get(0);
+        for (message, answer) in messages.iter().zip(answers) {
+            let state = &states[group_of[(message.id & 15) as usize]];
+            let expected = state.is_taken(message);
+            assert_eq!(
+                answer, expected,
+                "{} {} {:?} {state:?}",
+                message.id, message.xid, message.targets
+            );
+            counts[usize::from(expected)] += 1;
+        }
+    }
+    assert!(counts.iter().all(|count| *count > 1_000), "{counts:?}");
+}

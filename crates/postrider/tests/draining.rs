@@ -1,0 +1,179 @@
+//! How much may wait, with a running dispatcher and real receivers.
+
+mod shop;
+
+use std::time::Duration;
+
+use serde_json::json;
+use shop::{Shop, serving::LONG};
+use xtask::receiver::{Behaviour, Receiver};
+
+const LIMIT: i64 = 20_000;
+/// What the check may err by.
+const ERROR: i64 = LIMIT / 100 + 10_000;
+
+/// How many deliveries wait or are under way, counted.
+const BACKLOG: &str = "select (
+        select coalesce(sum(cardinality(m.targets)), 0)
+        from postrider.message m
+    ) - (
+        select coalesce(sum(octet_length(d.offsets) / 2), 0)
+        from postrider.done d
+    ) - (
+        select count(*)
+        from postrider.ended
+    ) - (
+        select count(*)
+        from postrider.dead_letter
+    )";
+
+async fn open(url: &str) -> Shop {
+    let shop = Shop::open_to_receivers().await;
+    shop.execute(&format!("select postrider.set_setting('max_queue_size', '{LIMIT}')")).await;
+    let policy = json!({ "base_delay_seconds": 2, "backoff": "fixed", "jitter": 0 });
+    shop.endpoint("hooks", json!({ "url": url }), policy).await;
+    shop
+}
+
+/// Sends until it is refused, 500 at a time, at most so many; how many were taken.
+async fn fill(shop: &Shop, most: i64) -> i64 {
+    let client = shop.client().await;
+    let send = "select postrider.send_batch('hooks', array_agg('{}'::jsonb))
+        from generate_series(1, 500)";
+    let mut sent = 0;
+    while sent < most {
+        if let Err(error) = client.batch_execute(send).await {
+            let error = error.as_db_error().unwrap();
+            assert_eq!(error.code().code(), "53400");
+            assert!(error.message().starts_with("[postrider] Queue backpressure: "), "{error}");
+            return sent;
+        }
+        sent += 500;
+    }
+    panic!("{sent} were taken although the limit is {LIMIT}");
+}
+
+async fn check_full(shop: &Shop) {
+    let backlog: i64 = shop.ask(&format!("select ({BACKLOG})::bigint")).await;
+    println!("refused at {backlog}, limit {LIMIT}");
+    assert!((LIMIT - ERROR..=LIMIT + ERROR).contains(&backlog), "{backlog}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sending_is_refused_while_too_much_waits() {
+    let receiver = Receiver::start(Behaviour::Hang).unwrap();
+    let shop = open(&receiver.url()).await;
+    let _dispatcher = shop.serve().await;
+    fill(&shop, 2 * LIMIT).await;
+    check_full(&shop).await;
+    let batch = "select postrider.send_batch('hooks', array_fill('{}'::jsonb, array[500]))";
+    assert_eq!(shop.refusal(batch).await, "53400");
+
+    // As soon as there is room, it works again.
+    check_gate(&shop, LIMIT).await;
+    shop.execute("select postrider.set_setting('http_timeout', '1')").await;
+    receiver.set_behaviour(Behaviour::Status(200));
+    let began = tokio::time::Instant::now();
+    let client = shop.client().await;
+    let mut look = tokio::time::interval(Duration::from_millis(10));
+    while client.batch_execute(batch).await.is_err() {
+        assert!(began.elapsed() < LONG, "still refused");
+        look.tick().await;
+    }
+    println!("works again with {} delivered", receiver.accepted_count());
+    assert!((receiver.accepted_count() as i64) < ERROR);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_waits_for_a_retry_counts() {
+    let receiver = Receiver::start(Behaviour::Status(503)).unwrap();
+    let shop = open(&receiver.url()).await;
+    let policy = json!({ "base_delay_seconds": 3600, "max_delay_seconds": 3600, "jitter": 0 });
+    shop.execute(&format!("update postrider.endpoints set retry_policy = '{policy}'")).await;
+    shop.execute("select postrider.set_setting('max_queue_size', '5000')").await;
+    let _dispatcher = shop.serve().await;
+    shop.send_many("hooks", 4_900).await;
+    shop.until("select count(*) = 4900 from postrider.deferred where retry_count = 1").await;
+    // All of it is read and waits; a rolled-back transaction uses up numbers and nothing else.
+    shop.execute(
+        "begin;
+        select postrider.send_batch('hooks', array_agg('{}'::jsonb)) from generate_series(1, 90);
+        rollback;",
+    )
+    .await;
+    let client = shop.client().await;
+    check_gate(&shop, 5_000).await;
+    for _ in 0..50 {
+        client
+            .batch_execute("begin; select postrider.send('hooks', '{}'); rollback")
+            .await
+            .unwrap();
+    }
+    check_gate(&shop, 5_000).await;
+    shop.send_many("hooks", 100).await;
+    shop.until("select count(*) = 5000 from postrider.deferred where retry_count = 1").await;
+    check_gate(&shop, 5_000).await;
+    assert_eq!(shop.refusal("select postrider.send('hooks', '{}')").await, "53400");
+    // What ends makes room although nothing is read from the log meanwhile.
+    receiver.set_behaviour(Behaviour::Status(200));
+    shop.execute(
+        "update postrider.deferred set run_at = clock_timestamp();
+        select pg_notify('postrider', 'deferred')",
+    )
+    .await;
+    receiver.wait_for_accepted(5_000, LONG).await.unwrap();
+    check_gate(&shop, 5_000).await;
+}
+
+/// What the gate lets through is what the limit leaves.
+async fn check_gate(shop: &Shop, limit: i64) {
+    let room = "select pg_sequence_last_value('postrider.message_gate')
+        - pg_sequence_last_value('postrider.message_sequence')";
+    // A gate is set by a checkpoint that has something to say, or by a send that finds it shut.
+    let agrees = format!(
+        "select postrider.update_gate() is not null
+        and abs(({room}) - ({limit} - ({BACKLOG}))) <= 16"
+    );
+    let took = shop.until_within(LONG, &agrees).await;
+    let room: i64 = shop.ask(room).await;
+    let backlog: i64 = shop.ask(&format!("select ({BACKLOG})::bigint")).await;
+    println!("room {room} with {backlog} of {limit} waiting, {took:?} later");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_gate_agrees_with_the_backlog_after_any_traffic() {
+    let receiver =
+        Receiver::start(Behaviour::Fraction { status: 503, share: 0.3, seed: 1 }).unwrap();
+    let shop = open(&receiver.url()).await;
+    shop.execute(
+        "select postrider.create_event_type('e'); select postrider.subscribe('e', 'hooks')",
+    )
+    .await;
+    let _dispatcher = shop.serve().await;
+    let seed = fastrand::u64(..1_000_000);
+    println!("seed {seed}");
+    let mut dice = fastrand::Rng::with_seed(seed);
+    let client = shop.client().await;
+    for _ in 0..150 {
+        let sql = match dice.u8(..5) {
+            0 => "begin; select postrider.send('hooks', '{}'); rollback".to_owned(),
+            1 => "select postrider.publish('e', '{}')".to_owned(),
+            2 => "select postrider.cancel_message(postrider.send_with_options('hooks', '{}',
+                p_scheduled_at => now() + interval '100 milliseconds'))"
+                .to_owned(),
+            3 => "select postrider.send_with_options('hooks', '{}',
+                p_expires_at => now() + interval '1 second', p_ordering_key => 'k')"
+                .to_owned(),
+            _ => format!(
+                "select postrider.send_batch('hooks', array_agg('{{}}'::jsonb))
+                from generate_series(1, {})",
+                dice.u8(1..)
+            ),
+        };
+        client.batch_execute(&sql).await.unwrap();
+    }
+    receiver.set_behaviour(Behaviour::Status(200));
+    shop.until("select not exists (select from postrider.deferred)").await;
+    shop.until(&format!("select ({BACKLOG}) = 0")).await;
+    check_gate(&shop, LIMIT).await;
+}

@@ -1,0 +1,132 @@
+//! How long an idempotency key is held, with a running dispatcher and real receivers.
+
+mod shop;
+
+use std::time::Duration;
+
+use serde_json::json;
+use shop::{Shop, serving::LONG};
+use xtask::receiver::{Behaviour, Receiver};
+
+fn send(endpoint: &str, key: &str, options: &str) -> String {
+    format!(
+        "select postrider.send_with_options(
+            '{endpoint}', '{{}}', p_idempotency_key => '{key}'{options})"
+    )
+}
+
+/// Waits until sending with the key makes another message than `first`; returns it.
+async fn until_free(shop: &Shop, send: &str, first: i64) -> i64 {
+    let client = shop.client().await;
+    let deadline = tokio::time::Instant::now() + LONG;
+    let mut look = tokio::time::interval(Duration::from_millis(10));
+    loop {
+        let id: i64 = client.query_one(send, &[]).await.unwrap().get(0);
+        if id != first {
+            return id;
+        }
+        assert!(tokio::time::Instant::now() < deadline, "the key is not freed: {send}");
+        look.tick().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_is_free_when_its_message_has_ended() {
+    let shop = Shop::open_to_receivers().await;
+    let hanging = Receiver::start(Behaviour::Delay {
+        wait: Duration::from_millis(700),
+        then: Box::new(Behaviour::Status(200)),
+    })
+    .unwrap();
+    let refusing = Receiver::start(Behaviour::Status(400)).unwrap();
+    let failing = Receiver::start(Behaviour::Status(503)).unwrap();
+    shop.endpoint("good", json!({ "url": hanging.url() }), json!({})).await;
+    shop.endpoint("refusing", json!({ "url": refusing.url() }), json!({})).await;
+    shop.endpoint("failing", json!({ "url": failing.url() }), json!({})).await;
+    let _dispatcher = shop.serve().await;
+
+    let delivered = send("good", "delivered", "");
+    let first: i64 = shop.ask(&delivered).await;
+    hanging.wait_for(1, LONG).await.unwrap();
+    assert_eq!(shop.ask::<i64>(&delivered).await, first, "it is under way");
+    let conflict = delivered.replace("'{}'", "'{\"other\": 1}'");
+    assert_eq!(shop.refusal(&conflict).await, "23505");
+    until_free(&shop, &delivered, first).await;
+    assert!(shop.ask::<bool>(&format!("select postrider.is_done({first})")).await);
+    hanging.wait_for_accepted(2, LONG).await.unwrap();
+    assert_eq!(hanging.request_count(), 2);
+
+    let dead = send("refusing", "dead", "");
+    let first: i64 = shop.ask(&dead).await;
+    until_free(&shop, &dead, first).await;
+    assert!(
+        shop.ask::<bool>(&format!(
+            "select exists (select from postrider.dead_letter where message_id = {first})"
+        ))
+        .await
+    );
+
+    let expired = send("failing", "expired", ", p_expires_at => now() + interval '1 second'");
+    let first: i64 = shop.ask(&expired).await;
+    failing.wait_for(1, LONG).await.unwrap();
+    assert_eq!(shop.ask::<i64>(&expired).await, first, "it waits for its retry");
+    until_free(&shop, &expired, first).await;
+
+    let cancelled = send("good", "cancelled", ", p_scheduled_at => now() + interval '1 hour'");
+    let first: i64 = shop.ask(&cancelled).await;
+    shop.until(&format!(
+        "select exists (select from postrider.deferred where message_id = {first})"
+    ))
+    .await;
+    assert_eq!(shop.ask::<i64>(&cancelled).await, first);
+    assert!(shop.ask::<bool>(&format!("select postrider.cancel_message({first})")).await);
+    assert_ne!(shop.ask::<i64>(&cancelled).await, first, "at once");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_published_key_is_held_until_the_last_target_has_ended() {
+    let shop = Shop::open_to_receivers().await;
+    let good = Receiver::start(Behaviour::Status(200)).unwrap();
+    let failing = Receiver::start(Behaviour::Status(503)).unwrap();
+    let policy = json!({ "base_delay_seconds": 1, "backoff": "fixed", "jitter": 0 });
+    shop.execute("select postrider.create_event_type('e')").await;
+    for (name, receiver) in [("good", &good), ("failing", &failing)] {
+        shop.endpoint(name, json!({ "url": receiver.url() }), policy.clone()).await;
+        shop.execute(&format!("select postrider.subscribe('e', '{name}')")).await;
+    }
+    let _dispatcher = shop.serve().await;
+    let publish = "select postrider.publish('e', '{}', p_idempotency_key => 'k')";
+    let first: i64 = shop.ask(publish).await;
+    good.wait_for_accepted(1, LONG).await.unwrap();
+    failing.wait_for(2, LONG).await.unwrap();
+    assert_eq!(shop.ask::<i64>(publish).await, first);
+    failing.set_behaviour(Behaviour::Status(200));
+    until_free(&shop, publish, first).await;
+    good.wait_for_accepted(2, LONG).await.unwrap();
+    assert_eq!(good.request_count(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_window_holds_a_key_longer() {
+    let shop = Shop::open_to_receivers().await;
+    let good = Receiver::start(Behaviour::Status(200)).unwrap();
+    shop.quick_endpoint("good", &good.url()).await;
+    shop.execute("select postrider.set_setting('idempotency_window', '2')").await;
+    let _dispatcher = shop.serve().await;
+    let send = send("good", "k", "");
+    let first: i64 = shop.ask(&send).await;
+    shop.until(&format!("select postrider.is_done({first})")).await;
+    shop.until("select bool_and(k.ended_at is not null) from postrider.idempotency_key k").await;
+    let second = until_free(&shop, &send, first).await;
+    let apart: f64 = shop
+        .ask(&format!(
+            "select extract(epoch from b.created_at - a.created_at)::float8
+            from postrider.message a
+            join postrider.message b on b.id = {second}
+            where a.id = {first}"
+        ))
+        .await;
+    assert!((1.9..10.0).contains(&apart), "{apart}");
+    good.wait_for_accepted(2, LONG).await.unwrap();
+    assert_eq!(good.request_count(), 2);
+}

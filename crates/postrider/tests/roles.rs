@@ -1,0 +1,633 @@
+//! Who may do what: every function, table and view of the schema tried as each role, secrets looked for
+//! everywhere, and attacks by `search_path` on what runs with the owner's rights.
+
+mod shop;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use shop::Shop;
+use tokio_postgres::Client;
+
+/// The roles, by the letter that stands for them below. The last one has no rights at all.
+const ROLES: [(char, &str); 4] = [
+    ('a', "postrider_admin"),
+    ('p', "postrider_application"),
+    ('m', "postrider_monitor"),
+    ('s', "stranger"),
+];
+
+/// Who may call a function: everything in the schema is here.
+const FUNCTIONS: &[(&str, &[&str])] = &[
+    (
+        "ap",
+        &[
+            "cancel_message",
+            "enable_fast_mode",
+            "publish",
+            "publish_batch",
+            "send",
+            "send_batch",
+            "send_batch_with_priority",
+            "send_bytes",
+            "send_with_options",
+        ],
+    ),
+    (
+        "apm",
+        &[
+            "describe_end",
+            "done_before",
+            "done_map",
+            "done_map_start",
+            "ended_ceiling",
+            "has_ended",
+            "is_claimed",
+            "is_deferred",
+            "is_taken",
+            "message_status",
+            "pending_floor",
+        ],
+    ),
+    ("am", &["get_setting", "shard_count"]),
+    (
+        "a",
+        &[
+            "alter_endpoint",
+            "create_endpoint",
+            "create_event_type",
+            "disable_endpoint",
+            "drop_endpoint",
+            "drop_event_type",
+            "enable_endpoint",
+            "maintain_archive_partitions",
+            "redrive_all",
+            "redrive_endpoint",
+            "redrive_message",
+            "reset_setting",
+            "set_setting",
+            "subscribe",
+            "unsubscribe",
+            "validate_endpoint_config",
+            "validate_retry_policy",
+        ],
+    ),
+    (
+        "",
+        &[
+            "acquire_shards",
+            "announce_endpoint",
+            "append_message",
+            "bury",
+            "bury_deferred",
+            "bury_orphans",
+            "cancel_lock",
+            "check_config_headers",
+            "check_options",
+            "check_room",
+            "check_setting",
+            "claim_idempotency_key",
+            "current_slot",
+            "delivery_end",
+            "direct_target",
+            "edit_distance",
+            "end_stale_flushes",
+            "flush",
+            "forget_idempotency_keys",
+            "free_idempotency_keys",
+            "has_ended_everywhere",
+            "idempotency_key_holder",
+            "has_offset",
+            "has_unread_messages",
+            "heartbeat",
+            "idempotency_window",
+            "is_done",
+            "is_foreign",
+            "is_http_url",
+            "is_position_behind",
+            "kept_message",
+            "key_shard",
+            "live_dispatchers",
+            "lost_shards",
+            "matching_targets",
+            "prepare_endpoint",
+            "rebase_log",
+            "recover_claims",
+            "recover_messages",
+            "redrive_letters",
+            "refuse_endpoint",
+            "register_dispatcher",
+            "release_keys",
+            "release_shards",
+            "rotate_slots",
+            "save_checkpoint",
+            "save_claim",
+            "unregister_dispatcher",
+            "update_gate",
+        ],
+    ),
+];
+
+/// Who may read a table or view as a whole; `m*`: the monitor, but not every column.
+const RELATIONS: &[(&str, &[&str])] = &[
+    ("apm", &["blocked_keys"]),
+    ("apm*", &["archive", "dlq", "queue"]),
+    ("am*", &["dead_letter"]),
+    (
+        "am",
+        &[
+            "attempt",
+            "checkpoint",
+            "deferred",
+            "dispatcher",
+            "done",
+            "ended",
+            "endpoints",
+            "event_log",
+            "event_types",
+            "heartbeat",
+            "installation",
+            "migration",
+            "setting",
+            "shard",
+            "subscriptions",
+            "transport_option",
+        ],
+    ),
+    ("a", &["cancellation", "claim", "idempotency_key", "message", "partly_done"]),
+    ("", &["endpoint_secret"]),
+];
+
+/// What an application wrote, or what is about it: hidden from the monitor.
+const HIDDEN: &[&str] = &["payload", "body", "headers", "metadata"];
+
+/// The columns that a role may change directly.
+const CHANGEABLE: &[(char, &str, &[&str])] = &[
+    ('a', "endpoints", &["config", "enabled", "retry_policy"]),
+    ('a', "subscriptions", &["enabled", "filter"]),
+];
+
+async fn open() -> (Shop, Client) {
+    let shop = Shop::open_migrated().await;
+    let client = shop.client().await;
+    client.batch_execute("create role stranger").await.unwrap();
+    (shop, client)
+}
+
+async fn strings(client: &Client, sql: &str) -> Vec<String> {
+    let rows = client.query(sql, &[]).await;
+    let rows = rows.unwrap_or_else(|error| panic!("{error:?}: {sql}"));
+    rows.iter().map(|row| row.get(0)).collect()
+}
+
+/// Runs a statement as a role, undoes it, and returns what it was refused with.
+async fn refusal(client: &Client, role: &str, sql: &str) -> Option<(String, String)> {
+    client.batch_execute(&format!("begin; set local role {role}")).await.unwrap();
+    let result = client.batch_execute(sql).await;
+    client.batch_execute("rollback").await.unwrap();
+    let error = result.err()?;
+    let error = error.as_db_error().unwrap_or_else(|| panic!("{error:?}: {sql}"));
+    Some((error.code().code().to_owned(), error.message().to_owned()))
+}
+
+/// The names by the letters of who may.
+fn by_name(table: &[(&'static str, &[&'static str])]) -> BTreeMap<String, &'static str> {
+    let pairs = table
+        .iter()
+        .flat_map(|(who, names)| names.iter().map(move |name| ((*name).to_owned(), *who)));
+    pairs.collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_function_is_called_by_its_roles_and_nobody_else() {
+    let (_shop, client) = open().await;
+    let sql = "select format(
+            '%s|%s|select %s postrider.%I(%s)', p.proname, p.proisstrict,
+            case when p.proretset then '* from' else '' end, p.proname,
+            (select string_agg(format('null::%s', format_type(a, null)), ', ' order by n)
+            from unnest(p.proargtypes) with ordinality t (a, n)))
+        from pg_proc p where p.pronamespace = 'postrider'::regnamespace order by 1";
+    let calls = strings(&client, sql).await;
+    let expected = by_name(FUNCTIONS);
+    let found: BTreeSet<&str> = calls.iter().map(|call| call.split('|').next().unwrap()).collect();
+    let known: BTreeSet<&str> = expected.keys().map(String::as_str).collect();
+    assert_eq!(found, known, "every function needs an expectation");
+
+    for call in &calls {
+        let [name, is_strict, sql] = call.splitn(3, '|').collect::<Vec<_>>()[..] else {
+            unreachable!("the query says so")
+        };
+        for (letter, role) in ROLES {
+            let may = expected[name].contains(letter);
+            let privilege = format!(
+                "select bool_and(has_function_privilege('{role}', p.oid, 'execute'))::text
+                from pg_proc p
+                where p.pronamespace = 'postrider'::regnamespace and p.proname = '{name}'"
+            );
+            assert_eq!(strings(&client, &privilege).await, [may.to_string()], "{role}: {name}");
+            // With a null, the planner leaves out the call of a strict function.
+            if is_strict == "t" && role != "stranger" {
+                continue;
+            }
+            let refused = refusal(&client, role, sql).await;
+            let is_denied = refused.as_ref().is_some_and(|(code, _)| code == "42501");
+            assert_eq!(!is_denied, may, "{role}: {sql}: {refused:?}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_table_is_read_by_its_roles_and_hardly_any_is_written() {
+    let (_shop, client) = open().await;
+    let sql = "select c.relname::text from pg_class c
+        where c.relnamespace = 'postrider'::regnamespace and c.relkind in ('r', 'p', 'v', 'm', 'f')
+        and not c.relispartition";
+    let found: BTreeSet<String> = strings(&client, sql).await.into_iter().collect();
+    let expected = by_name(RELATIONS);
+    assert_eq!(found, expected.keys().cloned().collect(), "every table needs an expectation");
+
+    for (name, who) in &expected {
+        let sql = format!(
+            "select attname::text from pg_attribute
+            where attrelid = 'postrider.{name}'::regclass and attnum > 0 and not attisdropped"
+        );
+        let columns = strings(&client, &sql).await;
+        for (letter, role) in ROLES {
+            let is_partial = who.contains(&format!("{letter}*"));
+            let may = who.contains(letter) && !is_partial;
+            let refused = refusal(&client, role, &format!("select * from postrider.{name}")).await;
+            assert_eq!(refused.is_none(), may, "{role} reads {name}: {refused:?}");
+            let whole_row = format!("select r from postrider.{name} r");
+            assert_eq!(refusal(&client, role, &whole_row).await.is_none(), may, "{role}: {name}");
+            for column in &columns {
+                let sql = format!("select {column} from postrider.{name}");
+                let is_read = refusal(&client, role, &sql).await.is_none();
+                let is_hidden = HIDDEN.contains(&column.as_str());
+                if is_partial && name != "dead_letter" {
+                    assert_eq!(is_read, !is_hidden, "{role}: {sql}");
+                }
+                assert!(may || is_partial || !is_read, "{role}: {sql}");
+                assert!(!(is_read && is_partial && is_hidden), "{role}: {sql}");
+
+                let changeable = CHANGEABLE.iter().any(|(changer, table, columns)| {
+                    (*changer, *table) == (letter, name.as_str())
+                        && columns.contains(&column.as_str())
+                });
+                let sql = format!("update postrider.{name} set {column} = default where false");
+                let is_changed = refusal(&client, role, &sql).await.is_none();
+                assert_eq!(is_changed, changeable, "{role}: {sql}");
+            }
+            for sql in [
+                format!("delete from postrider.{name} where false"),
+                format!("insert into postrider.{name} default values"),
+                format!("lock table postrider.{name} in access exclusive mode"),
+            ] {
+                let refused = refusal(&client, role, &sql).await;
+                let code = refused.as_ref().map(|(code, _)| code.as_str());
+                // A locked table of a role that may update some of its columns.
+                let may_lock = sql.starts_with("lock")
+                    && code.is_none()
+                    && letter == 'a'
+                    && CHANGEABLE.iter().any(|(_, table, _)| table == name);
+                // A view that joins cannot be written by anybody.
+                assert!(
+                    matches!(code, Some("42501" | "55000")) || may_lock,
+                    "{role}: {sql}: {code:?}"
+                );
+            }
+            let sql = format!("truncate postrider.{name}");
+            let refused = refusal(&client, role, &sql).await;
+            let code = refused.map(|(code, _)| code);
+            assert!(matches!(code.as_deref(), Some("42501" | "42809")), "{role}: {sql}: {code:?}");
+        }
+    }
+
+    // Parts of tables and sequences are for nobody.
+    let sql = "select format('%s %s', r.rolname, c.relname) from pg_class c, pg_roles r
+        where c.relnamespace = 'postrider'::regnamespace
+        and (r.rolname like 'postrider%' or r.rolname = 'stranger')
+        and (
+            c.relispartition and c.relkind = 'r'
+            and has_any_column_privilege(r.oid, c.oid, 'select, insert, update, references')
+            or c.relkind = 'S' and has_sequence_privilege(r.oid, c.oid, 'usage, select, update'))";
+    assert_eq!(strings(&client, sql).await, [""; 0]);
+    let sql = "select r.rolname::text from pg_roles r
+        where has_schema_privilege(r.oid, 'postrider', 'create') and not r.rolsuper";
+    assert_eq!(strings(&client, sql).await, [""; 0]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_is_never_changed_by_any_role() {
+    let (_shop, client) = open().await;
+    let sql = "select postrider.create_endpoint('a', 'discard', '{}');
+        select postrider.send_with_options('a', '{\"n\": 1}', p_headers => '{\"h\": \"1\"}')";
+    client.batch_execute(sql).await.unwrap();
+    for (_, role) in ROLES {
+        for sql in [
+            "update postrider.message set payload = '{}'",
+            "update postrider.message set headers = '{}'",
+            "delete from postrider.message",
+            "insert into postrider.message select * from postrider.message",
+            "truncate postrider.message",
+            "update postrider.message_default set payload = '{}'",
+            "update postrider.queue set payload = '{}'",
+            "delete from postrider.queue",
+            "update postrider.dlq set payload = '{}'",
+            "delete from postrider.dlq",
+            "alter table postrider.message disable trigger all",
+            "create trigger t before insert on postrider.message for each row
+                execute function suppress_redundant_updates_trigger()",
+            "create rule r as on insert to postrider.message do instead nothing",
+        ] {
+            let (code, text) = refusal(&client, role, sql).await.expect(sql);
+            assert!(matches!(code.as_str(), "42501" | "55000"), "{role}: {sql}: {code} {text}");
+        }
+    }
+}
+
+/// An endpoint with a secret, and everything in the database that may quote it.
+const SECRETS: &str = "
+    select postrider.create_endpoint('a', 'http',
+        '{\"url\": \"http://a.test/\", \"headers\": {\"authorization\": \"s3cret\"}}');
+    select postrider.alter_endpoint('a', '{\"url\": \"http://b.test/\"}');
+    update postrider.endpoints
+    set config = '{\"url\": \"http://b.test/\", \"headers\": {\"authorization\": \"s3cret-2\"}}';
+    select postrider.send('a', '{}');
+    select postrider.disable_endpoint('a'), postrider.enable_endpoint('a');
+    select postrider.bury(array[m.id], m.targets, array[1], array['rejected'], array[1], array['503'])
+    from postrider.message m;";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_role_finds_a_secret_anywhere() {
+    let (_shop, client) = open().await;
+    client.batch_execute(SECRETS).await.unwrap();
+    let sql = "select config::text from postrider.endpoint_secret";
+    assert_eq!(strings(&client, sql).await.len(), 1);
+
+    let sql = "select format('select coalesce(string_agg(v::text, '' ''), '''') from (select %s from postrider.%I) v',
+            string_agg(quote_ident(a.attname), ', '), c.relname) || '|' || r.rolname
+        from pg_class c
+        join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+        cross join pg_roles r
+        where c.relnamespace = 'postrider'::regnamespace and c.relkind in ('r', 'p', 'v')
+        and r.rolname in ('postrider_admin', 'postrider_application', 'postrider_monitor')
+        and has_column_privilege(r.oid, c.oid, a.attnum, 'select')
+        group by c.relname, r.rolname";
+    let readable = strings(&client, sql).await;
+    assert!(readable.len() > 20, "{readable:?}");
+    for read in readable {
+        let (sql, role) = read.split_once('|').unwrap();
+        client.batch_execute(&format!("begin; set local role {role}")).await.unwrap();
+        let text = strings(&client, sql).await.concat();
+        client.batch_execute("rollback").await.unwrap();
+        assert!(!text.contains("s3cret"), "{role}: {sql}: {text}");
+    }
+
+    // Errors about the config that holds it name keys, not values.
+    let change = |config: &str| format!("update postrider.endpoints set config = '{config}'");
+    let wrong = [
+        change(r#"{"url": "http://b.test/", "headers": {"content-length": "s3cret-3"}}"#),
+        change(r#"{"url": "http://b.test/", "headers": {"a": "s3cret-3\u0001"}}"#),
+        change(r#"{"url": "http://b.test/", "headers": "s3cret-3"}"#),
+        change(r#"{"url": "http://b.test/", "headers": {"a": ["s3cret-3"]}}"#),
+        change(r#"{"urls": "http://b.test/"}"#),
+        "select postrider.alter_endpoint('a', '{}')".to_owned(),
+        "select * from postrider.endpoint_secret".to_owned(),
+        "insert into postrider.endpoint_secret values (1, '{}')".to_owned(),
+        "update postrider.endpoints set id = 1".to_owned(),
+    ];
+    for (_, role) in ROLES {
+        for sql in &wrong {
+            client.batch_execute(&format!("begin; set local role {role}")).await.unwrap();
+            let error = client.batch_execute(sql).await.expect_err(sql);
+            client.batch_execute("rollback").await.unwrap();
+            let text = format!("{error:?}");
+            assert!(!text.contains("s3cret"), "{role}: {sql}: {text}");
+        }
+    }
+    // What an update returns is what is stored.
+    let sql = format!(
+        "{} returning config::text",
+        change(r#"{"url": "http://b.test/", "headers": {"authorization": "s3cret-4"}}"#)
+    );
+    client.batch_execute("begin; set local role postrider_admin").await.unwrap();
+    let returned = strings(&client, &sql).await.concat();
+    client.batch_execute("rollback").await.unwrap();
+    assert!(!returned.contains("s3cret"), "{returned}");
+    // No function with the owner's rights runs code of the caller's on the way to it.
+    let leak = "create function pg_temp.leak(text) returns text language plpgsql as
+            $$ begin raise notice 'seen %', $1; return $1; end $$;
+        select * from postrider.endpoints where pg_temp.leak(config::text) is null";
+    assert_eq!(refusal(&client, "postrider_admin", leak).await, None);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_runs_with_the_owners_rights_pins_its_search_path() {
+    let (_shop, client) = open().await;
+    let sql = "select p.oid::regprocedure::text from pg_proc p
+        where p.pronamespace = 'postrider'::regnamespace and p.prosecdef
+        and not coalesce(exists (
+            select from unnest(p.proconfig) c (setting)
+            where c.setting in (
+                'search_path=pg_catalog, postrider, pg_temp', 'search_path=pg_catalog, pg_temp')
+        ), false)";
+    assert_eq!(strings(&client, sql).await, [""; 0]);
+}
+
+/// A schema of mallory's in which everything has the name of something that the functions use, and
+/// which notes under whose rights it ran. The owner of the database gave it to her.
+const ATTACK: &str = r#"
+    create role mallory in role postrider_admin, postrider_application, postrider_monitor;
+    create schema evil authorization mallory;
+    create table public.caught (who text, name text);
+    grant insert, select on public.caught to mallory;
+    grant temporary on database shop to mallory;
+    set role mallory;
+    create function evil.trip(name pg_catalog.text) returns pg_catalog.bool language plpgsql as $f$
+    begin
+        insert into public.caught values (current_user, name);
+        return true;
+    end $f$;
+    do $do$
+    declare
+        f record;
+    begin
+        -- Every function of pg_catalog that a function of ours may call.
+        for f in
+            select distinct
+                p.oid, p.proname, pg_catalog.oidvectortypes(p.proargtypes) as arguments, p.proretset,
+                pg_catalog.format_type(p.prorettype, null) as result
+            from pg_catalog.pg_proc p
+            where p.pronamespace = 'pg_catalog'::pg_catalog.regnamespace
+            and p.prokind = 'f'
+            and p.proname in (
+                select m[1]
+                from pg_catalog.pg_proc o,
+                    pg_catalog.regexp_matches(o.prosrc, '([a-z_0-9]+)\s*\(', 'g') m
+                where o.pronamespace = 'postrider'::pg_catalog.regnamespace)
+        loop
+            begin
+                execute pg_catalog.format(
+                    'create function evil.%I(%s) returns %s %s language plpgsql as $x$
+                    begin perform evil.trip(%L); return %s; end $x$',
+                    f.proname, f.arguments, case when f.proretset then 'setof' end, f.result,
+                    f.proname, case when not f.proretset then 'null' end);
+            exception when others then null;
+            end;
+        end loop;
+        -- Every operator on types that our functions work with.
+        for f in
+            select
+                o.oid, o.oprname, pg_catalog.format_type(o.oprleft, null) as l,
+                pg_catalog.format_type(o.oprright, null) as r,
+                pg_catalog.format_type(o.oprresult, null) as result
+            from pg_catalog.pg_operator o
+            where o.oprleft <> 0
+            and o.oprnamespace = 'pg_catalog'::pg_catalog.regnamespace
+            and (o.oprleft in (
+                'bigint'::pg_catalog.regtype, 'integer'::pg_catalog.regtype,
+                'smallint'::pg_catalog.regtype, 'text'::pg_catalog.regtype,
+                'jsonb'::pg_catalog.regtype, 'bytea'::pg_catalog.regtype,
+                'timestamptz'::pg_catalog.regtype, 'interval'::pg_catalog.regtype,
+                'uuid'::pg_catalog.regtype, 'xid8'::pg_catalog.regtype,
+                'boolean'::pg_catalog.regtype, 'name'::pg_catalog.regtype,
+                'oid'::pg_catalog.regtype, 'numeric'::pg_catalog.regtype))
+        loop
+            begin
+                execute pg_catalog.format(
+                    'create function evil.o%s(%s, %s) returns %s language plpgsql as $x$
+                    begin perform evil.trip(%L); return null; end $x$;
+                    create operator evil.%s (leftarg = %s, rightarg = %s, function = evil.o%s)',
+                    f.oid, f.l, f.r, f.result, f.oprname, f.oprname, f.l, f.r, f.oid);
+            exception when others then null;
+            end;
+        end loop;
+        -- Every type that a cast may name.
+        for f in
+            select t.name
+            from pg_catalog.unnest(array[
+                'text', 'jsonb', 'bytea', 'uuid', 'xid8', 'timestamptz', 'pg_snapshot', 'inet',
+                'regclass', 'name']) t (name)
+        loop
+            execute pg_catalog.format(
+                'create domain evil.%I as pg_catalog.%I check (evil.trip(%L))', f.name, f.name, f.name);
+        end loop;
+        -- Every table, in a schema and as a temporary one.
+        for f in
+            select c.relname from pg_catalog.pg_class c
+            where c.relnamespace = 'postrider'::pg_catalog.regnamespace
+            and c.relkind in ('r', 'p', 'v') and not c.relispartition
+        loop
+            execute pg_catalog.format(
+                'create view evil.%I as select evil.trip(%L) as name', f.relname, f.relname);
+            execute pg_catalog.format(
+                'create temporary view %I as select evil.trip(%L) as name', f.relname, f.relname);
+        end loop;
+    end;
+    $do$;
+    create function pg_temp.now() returns timestamptz language plpgsql as
+        $f$ begin perform evil.trip('now'); return null; end $f$;
+    reset role;"#;
+
+/// Calls that go deep into every function that a role may call.
+const VICTIMS: &str = r#"
+    postrider.create_endpoint('b', 'http', '{"url": "http://b.test/", "headers": {"a": "1"}}')
+    postrider.alter_endpoint('b', '{"url": "http://c.test/"}')
+    postrider.disable_endpoint('b')
+    postrider.enable_endpoint('b')
+    postrider.create_event_type('order.created', 'd', '{}', '{}')
+    postrider.subscribe('order.*', 'a', '{"n": 1}', '{"enabled": true}')
+    postrider.send('a', '{}')
+    postrider.send_with_options('a', '{"n": 1}', 3::smallint, '2100-01-01', 'key', '00000000-0000-0000-0000-000000000001', '2100-01-02', 'ordering', '{"h": "1"}', '{"m": 1}')
+    postrider.send_batch('a', array['{}', '{}']::jsonb[])
+    postrider.send_batch_with_priority('a', array['{}']::jsonb[], 2::smallint)
+    postrider.send_bytes('a', '\x00', 'image/png')
+    postrider.publish('order.created', '{"n": 1}')
+    postrider.publish_batch('[{"event_type": "order.created", "payload": {}, "priority": 1}]')
+    postrider.message_status({id})
+    postrider.cancel_message({id})
+    postrider.describe_end({id}, 1)
+    postrider.has_ended({id}, 1)
+    postrider.is_deferred({id}, 1)
+    postrider.is_claimed({id}, 1, 0)
+    postrider.is_taken({id}, '3', array[1])
+    postrider.done_before()
+    postrider.done_map()
+    postrider.done_map_start()
+    postrider.pending_floor()
+    postrider.ended_ceiling()
+    postrider.set_setting('allow_internal_destinations', '10.0.0.0/8')
+    postrider.get_setting('http_timeout')
+    postrider.reset_setting('allow_internal_destinations')
+    postrider.validate_endpoint_config('http', '{"url": "http://a.test/", "headers": {"a": "1"}}')
+    postrider.validate_retry_policy('{"max_retries": 1, "jitter": 0.5}')
+    postrider.redrive_message({letter})
+    postrider.redrive_endpoint('a')
+    postrider.redrive_all()
+    postrider.maintain_archive_partitions(4)
+    postrider.enable_fast_mode()
+    postrider.shard_count()
+    postrider.unsubscribe({subscription})
+    postrider.drop_event_type('order.created')
+    postrider.drop_endpoint('b', true)"#;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_runs_code_with_the_owners_rights_by_search_path() {
+    let (_shop, client) = open().await;
+    let sql = "select postrider.create_endpoint('a', 'http', '{\"url\": \"http://a.test/\"}');
+        select postrider.send('a', '{}'), postrider.send('a', '{}'), postrider.send('a', '{}');
+        select postrider.bury(array[m.id], m.targets, array[1], array['rejected'], array[1], array['503'])
+        from postrider.message m order by m.id limit 2";
+    client.batch_execute(sql).await.unwrap();
+    client.batch_execute(ATTACK).await.unwrap();
+    let first = async |sql: &str| strings(&client, sql).await[0].clone();
+    let traps =
+        first("select count(*)::text from pg_proc where pronamespace = 'evil'::regnamespace").await;
+    assert!(traps.parse::<u32>().unwrap() > 300, "{traps}");
+
+    let attack = async |sql: &str| {
+        client
+            .batch_execute(
+                "set role mallory; set search_path = pg_temp, evil, pg_catalog, postrider",
+            )
+            .await
+            .unwrap();
+        let result = client.batch_execute(sql).await;
+        client.batch_execute("reset role; reset search_path").await.unwrap();
+        result
+    };
+    // The traps work: a function of the owner's that does not pin its path walks into them.
+    let careless = "create function public.careless() returns integer language sql security definer
+        as 'select length(''x'')'; grant execute on function public.careless() to mallory";
+    client.batch_execute(careless).await.unwrap();
+    attack("select public.careless()").await.unwrap();
+    let caught = "select distinct name from public.caught where who <> 'mallory'";
+    assert_eq!(strings(&client, caught).await, ["length"]);
+    client.batch_execute("drop function public.careless(); truncate public.caught").await.unwrap();
+
+    let mut called = BTreeSet::new();
+    for victim in VICTIMS.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        let name = victim.split_once('(').unwrap().0.trim_start_matches("postrider.");
+        called.insert(name.to_owned());
+        let id = first("select min(id)::text from postrider.message").await;
+        let letter = first("select max(id)::text from postrider.dead_letter").await;
+        let subscription = first("select max(id)::text from postrider.subscriptions").await;
+        let sql = victim
+            .replace("{id}", &id)
+            .replace("{letter}", &letter)
+            .replace("{subscription}", &subscription)
+            // The casts of a victim's arguments are mallory's own affair.
+            .replace("::jsonb[]", "::pg_catalog.jsonb[]");
+        attack(&format!("select {sql}")).await.unwrap_or_else(|error| panic!("{sql}: {error:?}"));
+    }
+    for view in ["queue", "archive", "dlq", "blocked_keys"] {
+        let sql = format!("select * from postrider.{view} order by 1");
+        attack(&sql).await.unwrap_or_else(|error| panic!("{sql}: {error:?}"));
+    }
+    let update = "update postrider.endpoints set retry_policy = '{\"max_retries\": 1}'";
+    attack(update).await.unwrap();
+    assert_eq!(strings(&client, caught).await, [""; 0]);
+
+    let callable = by_name(FUNCTIONS).into_iter().filter(|(_, who)| !who.is_empty());
+    let callable: BTreeSet<String> = callable.map(|(name, _)| name).collect();
+    assert_eq!(called, callable, "every function that a role may call is attacked");
+}

@@ -1,0 +1,3 @@
+-- $1 jsonb: payload
+select postrider.send('bench' || n, $1)
+from generate_series(1, 100) s (n);

@@ -1,0 +1,97 @@
+//! Programs of others that we need, installed from Debian's packages where they are missing and that
+//! is possible.
+//!
+//! Everything that is needed stands in one list, [`ensure_all`]. Services that come with a package are
+//! never used, and not started by us: what we run are processes of our own.
+
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+use crate::{examples, pgbouncer, postgres};
+
+/// Installs the packages that are its arguments. A policy file, unless the machine has one of its
+/// own, keeps a package from starting a service of the system.
+const APT_SCRIPT: &str = r#"
+set -e
+policy=/usr/sbin/policy-rc.d
+if [ ! -e "$policy" ]; then
+    printf '#!/bin/sh\nexit 101\n' > "$policy"
+    chmod 755 "$policy"
+    trap 'rm -f "$policy"' EXIT
+fi
+export DEBIAN_FRONTEND=noninteractive
+apt-get update
+apt-get install -y --no-install-recommends "$@"
+"#;
+
+/// Finds all that the tests need, and installs what is missing.
+///
+/// This is for the command that runs the tests and not for a test: tests run in parallel, apt does
+/// not.
+///
+/// # Errors
+///
+/// The first that is missing and cannot be installed; the message says what to install.
+pub fn ensure_all() -> Result<()> {
+    let postgres = postgres::ensure_installed()?;
+    eprintln!("PostgreSQL {} in {}", postgres.version(), postgres.bin_dir().display());
+    eprintln!("PgBouncer: {}", pgbouncer::ensure_installed()?.display());
+    eprintln!("Python with psycopg: {}", examples::ensure_python()?.display());
+    eprintln!("Node.js with pg: {}", examples::ensure_node()?.display());
+    Ok(())
+}
+
+/// What `find` finds; if it finds nothing, the Debian packages are installed, when we may (as root, or
+/// with a `sudo` that asks for no password), and it looks again.
+///
+/// # Errors
+///
+/// That of `find`, which says what to install, when that cannot be done or does not help.
+pub fn find_or_install<T>(packages: &[&str], find: impl Fn() -> Result<T>) -> Result<T> {
+    let missing = match find() {
+        Ok(found) => return Ok(found),
+        Err(missing) => missing,
+    };
+    if !is_on_path("apt-get") {
+        return Err(missing);
+    }
+    // SAFETY: geteuid has no preconditions.
+    let mut command = if unsafe { libc::geteuid() } == 0 {
+        Command::new("sh")
+    } else if succeeds(Command::new("sudo").args(["-n", "true"])) {
+        let mut command = Command::new("sudo");
+        command.args(["-n", "sh"]);
+        command
+    } else {
+        return Err(missing);
+    };
+    let names = packages.join(" ");
+    eprintln!("installing the Debian packages {names}");
+    let output = command
+        .args(["-c", APT_SCRIPT, "sh"])
+        .args(packages)
+        .output()
+        .context("could not run apt-get")?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        return Err(missing.context(format!("apt-get could not install {names}:\n{said}")));
+    }
+    find()
+}
+
+/// Whether a program is in one of the folders of `PATH`.
+pub(crate) fn is_on_path(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| is_program(&folder.join(program)))
+}
+
+pub(crate) fn is_program(path: &Path) -> bool {
+    path.is_file()
+}
+
+/// Runs a command and drops what it prints.
+pub(crate) fn succeeds(command: &mut Command) -> bool {
+    command.output().is_ok_and(|output| output.status.success())
+}
