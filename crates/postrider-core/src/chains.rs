@@ -418,11 +418,7 @@ impl<D> Chains<D> {
         })
     }
 
-    /// How many keys have something unfinished.
-    pub fn len(&self) -> usize {
-        self.chains.len()
-    }
-
+    /// Whether no key has anything unfinished, as far as it is known.
     pub fn is_empty(&self) -> bool {
         self.chains.is_empty()
     }

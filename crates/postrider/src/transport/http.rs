@@ -234,7 +234,7 @@ impl Http {
         let mut buffer = Uuid::encode_buffer();
         let correlation_id =
             envelope.correlation_id.map(|id| &*id.hyphenated().encode_lower(&mut buffer));
-        let headers = self.template.render(&render::Attempt {
+        let mut headers = self.template.render(&render::Attempt {
             message_id: envelope.message_id,
             number: envelope.attempt,
             timestamp: since_1970.map_or(0, |time| time.as_secs() as i64),
@@ -243,7 +243,6 @@ impl Http {
             headers: envelope.headers.as_deref(),
             content_type: envelope.content_type.as_deref(),
         })?;
-        let mut headers = headers;
         if envelope.payload.is_empty() {
             // Without a body nothing else says so, and some servers insist (411).
             headers.insert(http::header::CONTENT_LENGTH, http::HeaderValue::from_static("0"));
