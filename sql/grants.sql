@@ -48,24 +48,30 @@ declare
     producing constant text[] := array[
         'send', 'send_with_options', 'send_batch', 'send_batch_with_priority', 'send_bytes',
         'publish', 'publish_batch', 'cancel_message', 'enable_fast_mode'];
-    watching constant text[] := array['get_setting', 'shard_count'];
+    watching constant text[] := array[
+        'dlq_summary', 'explain_policy', 'get_endpoint_health', 'get_setting', 'get_worker_status',
+        'health_check', 'metrics', 'shard_count'];
     -- What the views and message_status call, which run with the rights of who reads them.
     viewing constant text[] := array[
         'message_status', 'describe_end', 'done_before', 'done_map', 'done_map_start',
         'ended_ceiling', 'has_ended', 'is_claimed', 'is_deferred', 'is_taken', 'pending_floor'];
     managing constant text[] := array[
         'create_endpoint', 'alter_endpoint', 'drop_endpoint', 'enable_endpoint', 'disable_endpoint',
+        'pause_endpoint', 'resume_endpoint', 'reset_circuit_breaker',
         'create_event_type', 'drop_event_type', 'subscribe', 'unsubscribe',
         'validate_endpoint_config', 'validate_retry_policy', 'set_setting', 'reset_setting',
-        'redrive_message', 'redrive_endpoint', 'redrive_all', 'maintain_archive_partitions'];
+        'redrive_message', 'redrive_endpoint', 'redrive_all', 'redrive_matching', 'cleanup_dlq',
+        'cleanup_event_log', 'mark_expired_messages', 'maintain_archive_partitions',
+        'cleanup_old_archive_partitions', 'replay_message', 'replay_range', 'create_replay',
+        'cancel_replay'];
     readable constant text[] := array['queue', 'archive', 'dlq', 'blocked_keys'];
     -- Neither payloads nor what else an application wrote.
     visible constant text[] := array[
-        'attempt', 'checkpoint', 'deferred', 'dispatcher', 'done', 'ended', 'endpoints', 'event_log',
+        'checkpoint', 'circuit', 'deferred', 'dispatcher', 'done', 'ended', 'endpoints', 'event_log',
         'event_types', 'heartbeat', 'installation', 'migration', 'setting', 'shard', 'subscriptions',
-        'transport_option', 'blocked_keys'];
-    -- Columns of those views with what an application wrote.
-    written constant text[] := array['payload', 'body', 'headers', 'metadata'];
+        'transport_option', 'blocked_keys', 'partitions', 'replays'];
+    -- Columns of those views with what an application wrote, or an endpoint answered.
+    written constant text[] := array['payload', 'body', 'headers', 'metadata', 'response_body'];
     wanted text;
     granted record;
 begin
@@ -108,8 +114,9 @@ begin
     end loop;
 
     if exists (select from pg_roles r where r.rolname = 'postrider_admin') then
-        grant update (config, retry_policy, enabled) on postrider.endpoints to postrider_admin;
-        grant update (filter, enabled) on postrider.subscriptions to postrider_admin;
+        grant update (config, retry_policy, enabled, paused) on postrider.endpoints to postrider_admin;
+        grant update (description, schema, metadata) on postrider.event_types to postrider_admin;
+        grant update (filter, retry_policy, enabled) on postrider.subscriptions to postrider_admin;
     end if;
     if exists (select from pg_roles r where r.rolname = 'postrider_monitor') then
         for granted in
@@ -119,7 +126,7 @@ begin
             from pg_class c
             join pg_attribute a on a.attrelid = c.oid
             where c.relnamespace = 'postrider'::regnamespace
-            and c.relname in ('queue', 'archive', 'dlq')
+            and c.relname in ('queue', 'archive', 'dlq', 'attempt', 'attempts')
             and a.attnum > 0
             and a.attname <> all (written)
             group by c.relname
@@ -129,8 +136,8 @@ begin
         end loop;
         grant select (
             id, message_id, target, endpoint_id, endpoint_name, status, cause, retry_count,
-            last_error, failed_at, redriven_at, message_created_at, correlation_id, priority,
-            event_type)
+            last_error, failed_at, redriven_at, redriven_by, message_created_at, correlation_id,
+            priority, event_type)
         on postrider.dead_letter to postrider_monitor;
     end if;
 end;

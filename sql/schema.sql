@@ -56,6 +56,197 @@ begin
 end;
 $$;
 
+-- Name: replay; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.replay (
+    id bigint NOT NULL,
+    endpoint_id integer NOT NULL,
+    endpoint_name text NOT NULL,
+    from_ts timestamp with time zone NOT NULL,
+    to_ts timestamp with time zone NOT NULL,
+    status text,
+    event_type text,
+    filter jsonb,
+    rate integer,
+    state text DEFAULT 'running'::text NOT NULL,
+    "position" bigint NOT NULL,
+    last_id bigint NOT NULL,
+    position_at timestamp with time zone NOT NULL,
+    paced_to timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    replayed_count bigint DEFAULT 0 NOT NULL,
+    last_error text,
+    created_by text DEFAULT SESSION_USER NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    finished_at timestamp with time zone,
+    CONSTRAINT replay_check CHECK ((from_ts < to_ts)),
+    CONSTRAINT replay_check1 CHECK (((state = 'running'::text) = (finished_at IS NULL))),
+    CONSTRAINT replay_filter_check CHECK ((jsonb_typeof(filter) = 'object'::text)),
+    CONSTRAINT replay_rate_check CHECK (((rate >= 1) AND (rate <= 100000))),
+    CONSTRAINT replay_state_check CHECK ((state = ANY (ARRAY['running'::text, 'completed'::text, 'cancelled'::text, 'failed'::text]))),
+    CONSTRAINT replay_status_check CHECK ((status = ANY (ARRAY['completed'::text, 'failed'::text, 'expired'::text, 'cancelled'::text])))
+)
+WITH (fillfactor='50');
+
+-- Name: advance_replay(postrider.replay); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.advance_replay(p_job postrider.replay) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    most_sent constant bigint := 2000;
+    most_seen constant bigint := 20000;
+    since constant xid8 := postrider.done_before();
+    is_enabled boolean;
+    own_targets integer[];
+    used_to timestamptz := greatest(p_job.paced_to, clock_timestamp() - interval '5 seconds');
+    allowed bigint := most_sent;
+    room bigint;
+    obstacle text;
+    boundary bigint;
+    message_ids bigint[] := '{}';
+    targets integer[] := '{}';
+    sent bigint;
+    new_state text := 'running';
+begin
+    select e.enabled, array(select s.id from postrider.subscriptions s where s.endpoint_id = e.id)
+    into is_enabled, own_targets
+    from postrider.endpoints e
+    where e.id = p_job.endpoint_id;
+    if is_enabled is null then
+        new_state := 'failed';
+        obstacle := format('Endpoint ''%s'' does not exist', p_job.endpoint_name);
+    elsif not is_enabled then
+        obstacle := format('Endpoint ''%s'' is disabled', p_job.endpoint_name);
+    else
+        allowed := least(
+            allowed,
+            floor(p_job.rate * extract(epoch from clock_timestamp() - used_to)));
+        room := postrider.update_gate()
+            - coalesce(pg_sequence_last_value('postrider.message_sequence'), 0);
+        if room <= 0 then
+            obstacle := 'The log is full: see max_queue_size';
+        elsif allowed <= 0 then
+            return false;
+        end if;
+    end if;
+    if obstacle is not null then
+        update postrider.replay r
+        set state = new_state,
+            last_error = obstacle,
+            finished_at = case when new_state = 'failed' then clock_timestamp() end
+        where r.id = p_job.id
+        and (r.last_error is distinct from obstacle or new_state = 'failed');
+        if new_state = 'failed' then
+            insert into postrider.event_log (event, endpoint_name, details)
+            values (
+                'replay.failed', p_job.endpoint_name,
+                jsonb_build_object('id', p_job.id, 'error', obstacle));
+        end if;
+        return false;
+    end if;
+    allowed := least(allowed, room);
+
+    select m.id
+    into boundary
+    from postrider.message m
+    where m.id > p_job.position
+    and m.id <= p_job.last_id
+    order by m.id
+    offset most_seen - 1
+    limit 1;
+    boundary := coalesce(boundary, p_job.last_id);
+    select coalesce(array_agg(c.id), '{}'), coalesce(array_agg(c.target), '{}')
+    into message_ids, targets
+    from (
+        select m.id, t.target
+        from (
+            select k.id, k.xid, k.targets
+            from postrider.message k
+            where k.id > p_job.position
+            and k.id <= boundary
+            and k.created_at >= p_job.from_ts
+            and k.created_at < p_job.to_ts
+            and k.replay_of is null
+            and k.targets && own_targets
+            and (p_job.event_type is null or k.event_type = p_job.event_type)
+            and (p_job.filter is null or k.payload @> p_job.filter)
+            order by k.id
+        ) m
+        cross join lateral (
+            select min(o.target) as target
+            from unnest(m.targets) o (target)
+            where o.target = any (own_targets)
+        ) t
+        cross join lateral postrider.ended_status(m.id, t.target, m.xid, since) e (status)
+        where e.status = coalesce(p_job.status, e.status)
+        order by m.id
+        limit allowed
+    ) c;
+    sent := cardinality(postrider.append_replays(message_ids, targets));
+    if sent = allowed then
+        boundary := message_ids[sent];
+    end if;
+
+    if boundary >= p_job.last_id then
+        new_state := 'completed';
+        insert into postrider.event_log (event, endpoint_name, details)
+        values (
+            'replay.completed', p_job.endpoint_name,
+            jsonb_build_object('id', p_job.id, 'replayed', p_job.replayed_count + sent));
+    end if;
+    update postrider.replay r
+    set state = new_state,
+        position = boundary,
+        position_at = coalesce(
+            (
+                select m.created_at
+                from postrider.message m
+                where m.id = boundary
+                limit 1
+            ), r.position_at),
+        paced_to = case
+            when r.rate is null then clock_timestamp()
+            else used_to + sent * interval '1 second' / r.rate
+        end,
+        replayed_count = r.replayed_count + sent,
+        last_error = null,
+        finished_at = case when new_state = 'completed' then clock_timestamp() end
+    where r.id = p_job.id;
+    return new_state = 'running' and (p_job.rate is null or sent < allowed or allowed = most_sent);
+end;
+$$;
+
+-- Name: advance_replays(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.advance_replays() RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    idle_ms constant integer := 2000;
+    paced_ms constant integer := 1000;
+    busy_ms constant integer := 250;
+    began constant timestamptz := clock_timestamp();
+    job postrider.replay;
+    pause_ms integer := idle_ms;
+begin
+    for job in
+        select r.*
+        from postrider.replay r
+        where r.state = 'running'
+        order by r.paced_to
+        for update skip locked
+    loop
+        pause_ms := least(
+            pause_ms,
+            case when postrider.advance_replay(job) then busy_ms else paced_ms end);
+        exit when clock_timestamp() > began + interval '300 milliseconds';
+    end loop;
+    return pause_ms;
+end;
+$$;
+
 -- Name: alter_endpoint(text, jsonb); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.alter_endpoint(endpoint_name text, new_config jsonb) RETURNS boolean
@@ -93,6 +284,7 @@ begin
         insert into postrider.event_log (event, endpoint_name, details)
         values ('endpoint.dropped', old.name, details || jsonb_build_object('id', old.id));
     elsif tg_op = 'INSERT' then
+        insert into postrider.circuit (endpoint_id) values (new.id);
         insert into postrider.event_log (event, endpoint_name, details)
         values (
             'endpoint.created', new.name,
@@ -109,8 +301,20 @@ begin
                 case when new.enabled then 'endpoint.enabled' else 'endpoint.disabled' end,
                 new.name, details);
         end if;
+        if new.enabled > old.enabled then
+            -- The days without a success begin anew (auto_disable_after_days).
+            update postrider.circuit c
+            set version = c.version + 1, failing_since = null
+            where c.endpoint_id = new.id;
+        end if;
+        if new.paused <> old.paused then
+            insert into postrider.event_log (event, endpoint_name, details)
+            values (
+                case when new.paused then 'endpoint.paused' else 'endpoint.resumed' end,
+                new.name, details);
+        end if;
         -- A config that differs in a secret only looks the same here.
-        if new.enabled = old.enabled
+        if (new.enabled, new.paused) = (old.enabled, old.paused)
             or (new.config, new.retry_policy) is distinct from (old.config, old.retry_policy)
         then
             insert into postrider.event_log (event, endpoint_name, details)
@@ -118,6 +322,58 @@ begin
         end if;
     end if;
     perform pg_notify('postrider', 'endpoints');
+    return null;
+end;
+$$;
+
+-- Name: announce_event_type(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.announce_event_type() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    old_policy jsonb := case when tg_op <> 'INSERT' then old.metadata -> '_retry_policy' end;
+    new_policy jsonb := case when tg_op <> 'DELETE' then new.metadata -> '_retry_policy' end;
+begin
+    if tg_op = 'UPDATE' and new is distinct from old then
+        insert into postrider.event_log (event, details)
+        values (
+            'event_type.altered',
+            jsonb_build_object('event_type', new.name, 'id', new.id, 'by', session_user));
+    end if;
+    if new_policy is distinct from old_policy then
+        perform pg_notify('postrider', 'settings');
+    end if;
+    return null;
+end;
+$$;
+
+-- Name: announce_subscription(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.announce_subscription() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+begin
+    insert into postrider.event_log (event, endpoint_name, details)
+    select
+        c.event, e.name,
+        jsonb_build_object('id', new.id, 'event_type', new.event_type, 'by', session_user)
+    from (
+        values
+        ('subscription.enabled', new.enabled and not old.enabled),
+        ('subscription.disabled', old.enabled and not new.enabled),
+        (
+            'subscription.altered',
+            (new.filter, new.retry_policy) is distinct from (old.filter, old.retry_policy)
+        )
+    ) c (event, is_so)
+    join postrider.endpoints e on e.id = new.endpoint_id
+    where c.is_so;
+    if new.retry_policy is distinct from old.retry_policy then
+        update postrider.endpoints e set version = e.version + 1 where e.id = new.endpoint_id;
+    end if;
     return null;
 end;
 $$;
@@ -206,6 +462,76 @@ begin
 end;
 $$;
 
+-- Name: append_replays(bigint[], integer[]); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.append_replays(p_message_ids bigint[], p_targets integer[]) RETURNS bigint[]
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    writer xid8;
+    replay_ids bigint[];
+    rung integer;
+begin
+    if p_message_ids = '{}' then
+        return '{}';
+    end if;
+    perform postrider.check_room(cardinality(p_message_ids));
+
+    writer := pg_current_xact_id();
+    with wanted as materialized (
+        select w.message_id, array_agg(w.target order by w.target) as targets
+        from unnest(p_message_ids, p_targets) w (message_id, target)
+        group by w.message_id
+        order by w.message_id
+    ), numbered as materialized (
+        -- As many numbers as deliveries, as in append_message.
+        select
+            w.message_id, w.targets,
+            (
+                select max(nextval('postrider.message_sequence'))
+                from generate_series(1, cardinality(w.targets))
+            ) as sequence_number
+        from wanted w
+    ), placed as (
+        select
+            n.message_id, n.targets, n.sequence_number,
+            case
+                when m.ordering_key is null
+                then ((n.sequence_number >> 6) % postrider.shard_count()) * 16 + m.priority
+                else postrider.key_shard(m.ordering_key) * 16 + 15
+            end as lane,
+            m.correlation_id, m.priority, m.endpoint_name, m.event_type, m.ordering_key, m.headers,
+            m.metadata, m.payload, m.body, m.content_type
+        from numbered n
+        join postrider.message m on m.id = n.message_id
+    ), inserted as (
+        insert into postrider.message (
+            id, xid, correlation_id, lane, priority, targets, endpoint_name, event_type, ordering_key,
+            headers, metadata, payload, body, content_type, replay_of)
+        select
+            p.sequence_number * 1024 + p.lane, writer, p.correlation_id, p.lane, p.priority, p.targets,
+            p.endpoint_name, p.event_type, p.ordering_key, p.headers, p.metadata, p.payload, p.body,
+            p.content_type, p.message_id
+        from placed p
+        returning id
+    )
+    select coalesce(array_agg(i.id order by i.id), '{}')
+    into replay_ids
+    from inserted i;
+
+    -- As in send_batch_with_priority.
+    select count(pg_notify('postrider', s.shard::text))
+    into rung
+    from (
+        select distinct ((i.id & 1023) >> 4)::integer as shard
+        from unnest(replay_ids) i (id)
+    ) s
+    where not pg_try_advisory_xact_lock_shared(1886352244, s.shard);
+    return replay_ids;
+end;
+$$;
+
 -- Name: bury(bigint[], integer[], integer[], text[], integer[], text[]); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.bury(p_message_ids bigint[], p_targets integer[], p_endpoint_ids integer[], p_causes text[], p_retry_counts integer[], p_errors text[]) RETURNS integer
@@ -213,34 +539,28 @@ CREATE FUNCTION postrider.bury(p_message_ids bigint[], p_targets integer[], p_en
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
     AS $$
 declare
-    buried integer;
+    letters bigint[];
 begin
-    insert into postrider.dead_letter (
-        message_id, target, endpoint_id, endpoint_name, cause, retry_count, last_error,
-        error_history, message_created_at, correlation_id, priority, event_type, ordering_key,
-        headers, metadata, payload, body, content_type)
-    select
-        d.message_id, d.target, d.endpoint_id, coalesce(e.name, '(dropped)'), d.cause,
-        d.retry_count, d.last_error, coalesce(h.history, '[]'), m.created_at, m.correlation_id,
-        m.priority, m.event_type, m.ordering_key, m.headers, m.metadata, m.payload, m.body,
-        m.content_type
-    from unnest(p_message_ids, p_targets, p_endpoint_ids, p_causes, p_retry_counts, p_errors)
-        d (message_id, target, endpoint_id, cause, retry_count, last_error)
-    cross join lateral postrider.kept_message(d.message_id, d.target) m
-    left join postrider.endpoints e on e.id = d.endpoint_id
-    left join lateral (
-        select jsonb_agg(
-            jsonb_build_object(
-                'attempt', a.number, 'at', a.started_at, 'duration_ms', a.duration_ms,
-                'outcome', a.outcome, 'status', a.status, 'error', a.error)
-            order by a.started_at, a.number) as history
-        from postrider.attempt a
-        where a.message_id = d.message_id
-        and a.target = d.target
-    ) h on true
-    on conflict (message_id, target) where status = 'failed' do nothing;
-    get diagnostics buried = row_count;
-    return buried;
+    with buried as (
+        insert into postrider.dead_letter (
+            message_id, target, endpoint_id, endpoint_name, cause, retry_count, last_error,
+            error_history, message_created_at, correlation_id, priority, event_type, ordering_key,
+            headers, metadata, payload, body, content_type, replay_of)
+        select
+            d.message_id, d.target, d.endpoint_id, coalesce(e.name, '(dropped)'), d.cause,
+            d.retry_count, d.last_error, postrider.error_history(d.message_id, d.target),
+            m.created_at, m.correlation_id, m.priority, m.event_type, m.ordering_key, m.headers,
+            m.metadata, m.payload, m.body, m.content_type, m.replay_of
+        from unnest(p_message_ids, p_targets, p_endpoint_ids, p_causes, p_retry_counts, p_errors)
+            d (message_id, target, endpoint_id, cause, retry_count, last_error)
+        cross join lateral postrider.kept_message(d.message_id, d.target) m
+        left join postrider.endpoints e on e.id = d.endpoint_id
+        on conflict (message_id, target) where status = 'failed' do nothing
+        returning id
+    )
+    select coalesce(array_agg(b.id order by b.id), '{}') into letters from buried b;
+    perform postrider.publish_dead_letters(letters);
+    return cardinality(letters);
 end;
 $$;
 
@@ -400,6 +720,67 @@ begin
 end;
 $$;
 
+-- Name: cancel_replay(bigint); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.cancel_replay(p_replay_id bigint) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    cancelled record;
+begin
+    if p_replay_id is null then
+        raise exception 'Replay id must not be null' using errcode = '22004';
+    end if;
+    update postrider.replay r
+    set state = 'cancelled', finished_at = clock_timestamp()
+    where r.id = p_replay_id
+    and r.state = 'running'
+    returning r.endpoint_name, r.replayed_count into cancelled;
+    if found then
+        insert into postrider.event_log (event, endpoint_name, details)
+        values (
+            'replay.cancelled', cancelled.endpoint_name,
+            jsonb_build_object(
+                'id', p_replay_id, 'replayed', cancelled.replayed_count, 'by', session_user));
+        return true;
+    end if;
+    if not exists (select from postrider.replay r where r.id = p_replay_id) then
+        raise exception 'Replay % does not exist', p_replay_id using errcode = '42704';
+    end if;
+    return false;
+end;
+$$;
+
+-- Name: check_clock(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.check_clock() RETURNS TABLE(status text, details text)
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+    select
+        case
+            when abs(worst.seconds) >= 60 then 'unhealthy'
+            when abs(worst.seconds) >= 5 then 'degraded'
+            else 'healthy'
+        end,
+        case
+            when worst.seconds is null then 'no live dispatcher has compared its clock with ours yet'
+            else format(
+                'the clock of host %s is %s s %s the database''s', worst.host,
+                round(abs(worst.seconds)::numeric, 3),
+                case when worst.seconds < 0 then 'behind' else 'ahead of' end)
+        end
+    from (select) one
+    left join lateral (
+        select w.host, extract(epoch from w.clock_offset)::double precision as seconds
+        from postrider.get_worker_status() w
+        where w.clock_offset is not null
+        order by abs(extract(epoch from w.clock_offset)) desc
+        limit 1
+    ) worst on true;
+$$;
+
 -- Name: check_config_headers(text, jsonb); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.check_config_headers(key text, headers jsonb) RETURNS void
@@ -437,6 +818,100 @@ begin
     end loop;
 end;
 $_$;
+
+-- Name: check_dispatchers(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.check_dispatchers() RETURNS TABLE(status text, details text)
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+    select
+        case
+            when live.live_count = 0 then 'unhealthy'
+            when live.silent_for > 10 or lost.lost_count > 0 then 'degraded'
+            else 'healthy'
+        end,
+        concat_ws(
+            '; ',
+            case live.live_count
+                when 0 then 'no dispatcher is running: start `postrider serve`'
+                when 1 then format(
+                    '1 dispatcher is running, seen %s ago', postrider.describe_age(live.silent_for))
+                else format(
+                    '%s dispatchers are running, all seen within %s', live.live_count,
+                    postrider.describe_age(live.silent_for))
+            end,
+            case
+                when live.silent_for > 10 then format(
+                    'dispatcher %s on %s (pid %s) has given no sign of life since',
+                    live.id, live.host, live.pid)
+            end,
+            case
+                when lost.lost_count > 0 then format(
+                    '%s lost: dispatcher %s on %s (pid %s), last seen %s ago', lost.lost_count,
+                    lost.id, lost.host, lost.pid, coalesce(postrider.describe_age(lost.age), 'never'))
+            end)
+    from (
+        select
+            count(*) as live_count,
+            max(greatest(extract(epoch from clock_timestamp() - w.heartbeat_at), 0)) as silent_for,
+            (array_agg(w.id order by w.heartbeat_at))[1] as id,
+            (array_agg(w.host order by w.heartbeat_at))[1] as host,
+            (array_agg(w.pid order by w.heartbeat_at))[1] as pid
+        from postrider.get_worker_status() w
+    ) live
+    cross join (
+        select
+            count(*) as lost_count, (array_agg(d.id order by d.started_at))[1] as id,
+            (array_agg(d.host order by d.started_at))[1] as host,
+            (array_agg(d.pid order by d.started_at))[1] as pid,
+            (array_agg(extract(epoch from clock_timestamp() - newest.at) order by d.started_at))[1]
+                as age
+        from postrider.dispatcher d
+        left join lateral (
+            select h.at
+            from postrider.heartbeat h
+            where h.dispatcher = d.id
+            order by h.seq desc
+            limit 1
+        ) newest on true
+        where exists (select from postrider.shard s where s.owner = d.id)
+        and not exists (select from postrider.get_worker_status() w where w.id = d.id)
+    ) lost;
+$$;
+
+-- Name: check_lag(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.check_lag() RETURNS TABLE(status text, details text)
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+    select
+        case
+            when o.stuck_age >= 600 then 'unhealthy'
+            when o.age >= 60 then 'degraded'
+            else 'healthy'
+        end,
+        case
+            when o.age is null then 'nothing is overdue'
+            else format(
+                'the oldest delivery that could have been attempted has waited for %s (endpoint %s, %s); endpoints that are behind by a minute or more: %s',
+                postrider.describe_age(o.age), o.endpoint_name, o.kind, o.behind_count)
+        end
+    from (
+        select
+            max(d.age) as age, max(d.age) filter (where not d.is_moving) as stuck_age,
+            (array_agg(d.endpoint_name order by d.age desc))[1] as endpoint_name,
+            (array_agg(d.kind order by d.age desc))[1] as kind,
+            count(*) filter (where d.age >= 60) as behind_count
+        from (
+            select
+                v.endpoint_name, v.kind, v.is_moving,
+                greatest(extract(epoch from clock_timestamp() - v.since), 0) as age
+            from postrider.overdue_deliveries() v
+        ) d
+    ) o;
+$$;
 
 -- Name: check_options(bigint, integer, timestamp with time zone, text, timestamp with time zone, text, jsonb, jsonb); Type: FUNCTION; Schema: postrider; Owner: -
 
@@ -515,6 +990,187 @@ begin
                 p_largest_payload, size_limit using errcode = '22023';
         end if;
     end if;
+end;
+$_$;
+
+-- Name: check_partitions(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.check_partitions() RETURNS TABLE(status text, details text)
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+    select
+        case
+            when bool_or(p.is_missing or p.is_locked) then 'unhealthy'
+            when bool_or(p.is_near or p.has_default_rows) then 'degraded'
+            else 'healthy'
+        end,
+        concat_ws(
+            '; ',
+            case
+                when bool_or(p.is_missing) then format(
+                    'there is no current partition of %s',
+                    string_agg(p.table_name, ', ') filter (where p.is_missing))
+                else format(
+                    'partitions exist for the next %s',
+                    postrider.describe_age(min(extract(epoch from p.horizon))))
+            end,
+            case
+                when bool_or(p.is_locked) then format(
+                    'locked, and could not be checked: %s',
+                    string_agg(p.table_name, ', ') filter (where p.is_locked))
+            end,
+            case
+                when bool_or(p.has_default_rows) then format(
+                    'the default partition of %s has rows',
+                    string_agg(p.table_name, ', ') filter (where p.has_default_rows))
+            end,
+            case
+                when bool_or(p.is_missing or p.is_near)
+                then 'a dispatcher makes them once a minute, or postrider.maintain_archive_partitions()'
+            end)
+    from (
+        select
+            h.table_name, h.horizon, h.has_default_rows,
+            h.horizon is null as is_locked, h.horizon <= interval '0' as is_missing,
+            h.horizon < case
+                when h.width <= interval '25 hours' then interval '7 days'
+                else interval '14 days'
+            end as is_near
+        from postrider.partition_horizons() h
+    ) p;
+$$;
+
+-- Name: check_replay(timestamp with time zone, timestamp with time zone, text); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.check_replay(p_from_ts timestamp with time zone, p_to_ts timestamp with time zone, p_status text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+begin
+    if p_from_ts is null then
+        raise exception 'p_from_ts must not be null' using errcode = '22004';
+    end if;
+    if p_to_ts is null then
+        raise exception 'p_to_ts must not be null' using errcode = '22004';
+    end if;
+    if not isfinite(p_from_ts) then
+        raise exception 'p_from_ts must be a finite time, got %', p_from_ts using errcode = '22023';
+    end if;
+    if not isfinite(p_to_ts) then
+        raise exception 'p_to_ts must be a finite time, got %', p_to_ts using errcode = '22023';
+    end if;
+    if p_from_ts >= p_to_ts then
+        raise exception 'p_from_ts must be before p_to_ts, got % and %', p_from_ts, p_to_ts
+            using errcode = '22023';
+    end if;
+    if p_status not in ('completed', 'failed', 'expired', 'cancelled') then
+        raise exception 'p_status must be completed, failed, expired or cancelled, got ''%''',
+            left(p_status, 100) using errcode = '22023';
+    end if;
+end;
+$$;
+
+-- Name: check_retry_policy_keys(jsonb, text, text); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.check_retry_policy_keys(policy jsonb, form text, path text) RETURNS void
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $_$
+declare
+    -- Inside of a policy it means nothing.
+    common constant text[] := case when path = 'retry_policy'
+        then array['ignore_subscription_override'] else '{}' end;
+    field text;
+    given record;
+    known record;
+    entry record;
+    nearest text;
+begin
+    for given in
+        select f.key, f.value, f.value #>> '{}' as word, jsonb_typeof(f.value) as type
+        from jsonb_each(policy) f
+        order by f.key collate "C"
+    loop
+        field := path || '.' || left(given.key, 64);
+        if given.key = any (common) then
+            if given.type <> 'boolean' then
+                raise exception '% must be true or false', field using errcode = '22023';
+            end if;
+            continue;
+        end if;
+        select k.*
+        into known
+        from postrider.retry_policy_keys() k
+        where k.name = given.key
+        and (k.form = check_retry_policy_keys.form or check_retry_policy_keys.form is null)
+        limit 1;
+        if known.name is null then
+            select n.name
+            into nearest
+            from (
+                select k.name
+                from postrider.retry_policy_keys() k
+                where k.form = check_retry_policy_keys.form
+                or check_retry_policy_keys.form is null
+                union
+                select unnest(common)
+            ) n (name)
+            order by postrider.edit_distance(given.key, n.name), n.name collate "C"
+            limit 1;
+            raise exception '% is not a known key (did you mean %?)', field, nearest
+                using errcode = '22023';
+        end if;
+
+        case known.kind
+        when 'object' then
+            -- Its own keys are checked on their own.
+            null;
+        when 'word' then
+            if given.type <> 'string' or given.word <> all (known.choices) then
+                raise exception '% must be one of %', field, array_to_string(known.choices, ', ')
+                    using errcode = '22023';
+            end if;
+        when 'fraction' then
+            if given.type <> 'number' then
+                raise exception '% must be a number', field using errcode = '22023';
+            end if;
+            if given.word::numeric not between 0 and 1 then
+                raise exception '% must be between 0 and 1, got %', field, left(given.word, 64)
+                    using errcode = '22023';
+            end if;
+        else
+            if known.kind = 'schedule' and given.type <> 'array' then
+                raise exception '% must be an array of integers', field using errcode = '22023';
+            end if;
+            if known.kind = 'schedule' and jsonb_array_length(given.value) > 1000 then
+                raise exception '% must have at most 1000 entries, got %',
+                    field, jsonb_array_length(given.value) using errcode = '22023';
+            end if;
+            -- An integer is checked as the only entry of a list.
+            for entry in
+                select
+                    e.value #>> '{}' as word, jsonb_typeof(e.value) as type,
+                    case when known.kind = 'schedule' then format('[%s]', e.position - 1) end as place
+                from jsonb_array_elements(
+                    case when known.kind = 'schedule'
+                        then given.value else jsonb_build_array(given.value) end)
+                    with ordinality e (value, position)
+                order by e.position
+            loop
+                -- 5.0 is not one: the dispatcher would read it as a fraction.
+                if entry.type <> 'number' or entry.word !~ '^-?[0-9]+$' then
+                    raise exception '% must be an integer', field || coalesce(entry.place, '')
+                        using errcode = '22023';
+                end if;
+                if entry.word::numeric not between known.minimum and known.maximum then
+                    raise exception '% must be between % and %, got %',
+                        field || coalesce(entry.place, ''), known.minimum, known.maximum,
+                        left(entry.word, 64) using errcode = '22023';
+                end if;
+            end loop;
+        end case;
+    end loop;
 end;
 $_$;
 
@@ -612,6 +1268,88 @@ begin
 end;
 $_$;
 
+-- Name: check_shards(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.check_shards() RETURNS TABLE(status text, details text)
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+    select
+        case
+            when owned.owned_count = owned.shard_count then 'healthy'
+            when owned.owned_count = 0 then 'unhealthy'
+            else 'degraded'
+        end,
+        concat_ws(
+            '; ',
+            format(
+                '%s of %s shards have a live dispatcher', owned.owned_count, owned.shard_count),
+            case
+                when owned.owned_count < owned.shard_count
+                then 'without: ' || array_to_string(owned.free, ', ')
+            end)
+    from (
+        select
+            count(*) as shard_count,
+            count(w.id) as owned_count,
+            array_agg(s.shard order by s.shard) filter (where w.id is null) as free
+        from postrider.shard s
+        left join postrider.get_worker_status() w on w.id = s.owner
+    ) owned;
+$$;
+
+-- Name: check_transactions(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.check_transactions() RETURNS TABLE(status text, details text)
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+    select
+        case
+            when t.age >= 86400 then 'unhealthy'
+            when t.age >= 3600 or s.age >= 10000000 then 'degraded'
+            else 'healthy'
+        end,
+        concat_ws(
+            '; ',
+            case
+                when t.age is null then 'no other transaction is open'
+                else format(
+                    'the oldest transaction is %s old: %s', postrider.describe_age(t.age),
+                    concat_ws(
+                        ', ', coalesce('pid ' || t.pid, format('prepared transaction ''%s''', t.gid)),
+                        'database ' || t.database, t.state,
+                        'application ' || nullif(t.application_name, '')))
+            end,
+            case
+                when s.slot_name is not null then format(
+                    'replication slot %s (%s) holds back vacuum by %s transactions', s.slot_name,
+                    case when s.active then 'in use' else 'not in use' end, s.age)
+            end,
+            case
+                when h.hidden_count > 0 then format(
+                    '%s sessions cannot be seen: grant pg_read_all_stats to %I', h.hidden_count,
+                    current_user)
+            end)
+    from (select) one
+    left join lateral postrider.open_transactions(1) t on true
+    left join lateral (
+        select
+            r.slot_name, r.active,
+            greatest(coalesce(age(r.xmin), 0), coalesce(age(r.catalog_xmin), 0)) as age
+        from pg_replication_slots r
+        where r.xmin is not null
+        or r.catalog_xmin is not null
+        order by 3 desc
+        limit 1
+    ) s on true
+    cross join (
+        select count(*) as hidden_count
+        from pg_stat_activity a
+        where a.query = '<insufficient privilege>'
+    ) h;
+$$;
+
 -- Name: claim_idempotency_key(integer, text, bytea, bigint); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.claim_idempotency_key(p_destination integer, p_key text, p_payload_hash bytea, p_message_id bigint) RETURNS bigint
@@ -635,6 +1373,194 @@ begin
         end if;
     end loop;
 end;
+$$;
+
+-- Name: cleanup_dlq(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.cleanup_dlq() RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    batch_size constant integer := 10000;
+    batch integer;
+    removed integer := 0;
+begin
+    loop
+        batch := postrider.forget_dead_letters(batch_size);
+        removed := removed + batch;
+        exit when batch < batch_size;
+    end loop;
+    return removed;
+end;
+$$;
+
+-- Name: cleanup_event_log(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.cleanup_event_log() RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    batch_size constant integer := 10000;
+    batch integer;
+    removed integer := 0;
+begin
+    loop
+        batch := postrider.forget_events(batch_size);
+        removed := removed + batch;
+        exit when batch < batch_size;
+    end loop;
+    return removed;
+end;
+$$;
+
+-- Name: cleanup_old_archive_partitions(integer); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.cleanup_old_archive_partitions(p_retention_months integer DEFAULT 6) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET "TimeZone" TO 'UTC'
+    SET lock_timeout TO '10ms'
+    AS $$
+declare
+    most_tries constant integer := 5;
+    most_messages constant integer := 6;
+    cutoff timestamptz;
+    old record;
+    since xid8;
+    needed_from timestamptz;
+    kept_from timestamptz;
+    messages text[] := '{}';
+    records text[];
+    parents text[];
+    part text;
+    newest xid8;
+begin
+    if p_retention_months is null or p_retention_months not between 1 and 120 then
+        raise exception 'p_retention_months must be between 1 and 120, got %',
+            coalesce(p_retention_months::text, 'null') using errcode = '22023';
+    end if;
+    if current_setting('transaction_isolation') not in ('read committed', 'read uncommitted') then
+        raise exception
+            'cleanup_old_archive_partitions needs a transaction with isolation level READ COMMITTED, this is %',
+            upper(current_setting('transaction_isolation')) using errcode = '25001';
+    end if;
+    if not pg_try_advisory_xact_lock(1886352244, 1002) then
+        return 0;
+    end if;
+
+    cutoff := now() - make_interval(months => p_retention_months);
+    since := postrider.done_before();
+    for old in
+        select l.name, l.from_at, l.to_at
+        from postrider.partitions l
+        where l.table_name = 'message'
+        and l.to_at <= cutoff
+        order by l.from_at
+    loop
+        exit when cardinality(messages) = most_messages;
+        if postrider.is_partition_finished(old.name, old.from_at, old.to_at, since) then
+            messages := messages || old.name;
+        end if;
+    end loop;
+
+    select min(m.created_at) into needed_from from postrider.message_default m;
+    select min(l.from_at)
+    into kept_from
+    from postrider.partitions l
+    where l.table_name = 'message'
+    and l.name <> all (messages);
+    select
+        coalesce(array_agg(l.name order by l.from_at, l.name), '{}'),
+        coalesce(array_agg(distinct l.table_name), '{}')
+    into records, parents
+    from postrider.partitions l
+    where l.table_name <> 'message'
+    and l.to_at <= least(cutoff, needed_from, kept_from);
+    if messages || records = '{}' then
+        return 0;
+    end if;
+
+    for try in 1..most_tries loop
+        begin
+            -- In the order in which a reader comes by them: table, then partitions. Who has locked one of
+            -- these has locked the table before.
+            foreach part in array parents loop
+                execute format('lock table only postrider.%I in access exclusive mode', part);
+            end loop;
+            foreach part in array records loop
+                execute format('drop table postrider.%I', part);
+            end loop;
+            if messages <> '{}' then
+                perform set_config('lock_timeout', '30ms', true);
+                lock table only postrider.message in access exclusive mode;
+                perform set_config('lock_timeout', '10ms', true);
+            end if;
+            foreach part in array messages loop
+                -- Nothing has come since: whoever wrote into it held a lock until the end.
+                execute format(
+                    'select m.xid from postrider.%I m order by m.xid desc limit 1', part)
+                into newest;
+                if newest >= since then
+                    raise lock_not_available;
+                end if;
+                execute format('drop table postrider.%I', part);
+            end loop;
+            insert into postrider.event_log (event, details)
+            select 'partition.dropped', jsonb_build_object('partition', d.name, 'by', session_user)
+            from unnest(records || messages) d (name);
+            return cardinality(records || messages);
+        exception
+            when lock_not_available then null;
+        end;
+        perform pg_sleep(0.15);
+    end loop;
+
+    insert into postrider.event_log (event, details)
+    select
+        'partition.drop_postponed',
+        jsonb_build_object('partitions', records || messages, 'reason', 'a transaction has locked the log')
+    where not exists (
+        select
+        from postrider.event_log e
+        where e.at > now() - interval '1 day'
+        and e.event = 'partition.drop_postponed'
+        and e.details -> 'partitions' @> to_jsonb(records || messages)
+    );
+    return 0;
+end;
+$$;
+
+-- Name: complete_retry_policy(jsonb, text); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.complete_retry_policy(policy jsonb, place text) RETURNS jsonb
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+    select case
+        when policy is null
+            or coalesce(
+                postrider.retry_policy_form(policy),
+                case when place in ('endpoint', 'settings') then 'simple' end) = 'simple'
+        then (
+            select
+                jsonb_build_object('backoff', 'exponential', 'jitter', 0.1)
+                || jsonb_object_agg(f.field, s.value::integer)
+                || coalesce(policy, '{}')
+            from (
+                values
+                ('max_retries', 'default_max_retries'),
+                ('base_delay_seconds', 'retry_base_delay'),
+                ('max_delay_seconds', 'retry_max_delay'),
+                ('increment_seconds', 'retry_increment')
+            ) f (field, name)
+            join postrider.setting s on s.name = f.name
+        )
+        when postrider.retry_policy_form(policy) in ('schedule', 'preset')
+            then '{"jitter": 0.1}' || policy
+        else policy
+    end;
 $$;
 
 -- Name: create_endpoint(text, text, jsonb); Type: FUNCTION; Schema: postrider; Owner: -
@@ -727,6 +1653,52 @@ begin
 end;
 $_$;
 
+-- Name: create_replay(text, timestamp with time zone, timestamp with time zone, text, text, jsonb, integer); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.create_replay(p_endpoint_name text, p_from_ts timestamp with time zone, p_to_ts timestamp with time zone, p_status text DEFAULT NULL::text, p_event_type text DEFAULT NULL::text, p_filter jsonb DEFAULT NULL::jsonb, p_rate integer DEFAULT NULL::integer) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    first_id bigint;
+    last_id bigint;
+    replay_id bigint;
+begin
+    perform postrider.direct_target(p_endpoint_name);
+    perform postrider.check_replay(p_from_ts, p_to_ts, p_status);
+    if jsonb_typeof(p_filter) <> 'object' then
+        raise exception 'p_filter must be an object, got %', jsonb_typeof(p_filter)
+            using errcode = '22023';
+    end if;
+    if p_rate not between 1 and 100000 then
+        raise exception 'p_rate must be between 1 and 100000, got %', p_rate using errcode = '22023';
+    end if;
+
+    -- `+ 0`, or it would be looked for by walking over all ids from the first one on.
+    select min(m.id + 0), max(m.id + 0)
+    into first_id, last_id
+    from postrider.message m
+    where m.created_at >= p_from_ts
+    and m.created_at < p_to_ts;
+    insert into postrider.replay (
+        endpoint_id, endpoint_name, from_ts, to_ts, status, event_type, filter, rate, position,
+        last_id, position_at)
+    select
+        e.id, e.name, p_from_ts, p_to_ts, p_status, p_event_type, p_filter, p_rate,
+        coalesce(first_id - 1, 0), coalesce(last_id, 0), p_from_ts
+    from postrider.endpoints e
+    where e.name = p_endpoint_name
+    returning id into replay_id;
+    insert into postrider.event_log (event, endpoint_name, details)
+    values (
+        'replay.created', p_endpoint_name,
+        jsonb_build_object(
+            'id', replay_id, 'from_ts', p_from_ts, 'to_ts', p_to_ts, 'rate', p_rate,
+            'by', session_user));
+    return replay_id;
+end;
+$$;
+
 -- Name: current_slot(); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.current_slot() RETURNS smallint
@@ -789,6 +1761,20 @@ begin
 end;
 $$;
 
+-- Name: describe_age(double precision); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.describe_age(p_seconds double precision) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    select case
+        when p_seconds < 120 then format('%s s', round(p_seconds::numeric, (p_seconds < 10)::integer))
+        when p_seconds < 7200 then format('%s min', floor(p_seconds / 60))
+        when p_seconds < 172800 then format('%s h', floor(p_seconds / 3600))
+        else format('%s days', floor(p_seconds / 86400))
+    end;
+$$;
+
 -- Name: describe_end(bigint, integer); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.describe_end(p_message_id bigint, p_target integer) RETURNS jsonb
@@ -842,25 +1828,27 @@ $$;
 -- Name: disable_endpoint(text); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.disable_endpoint(p_endpoint_name text) RETURNS boolean
-    LANGUAGE plpgsql SECURITY DEFINER
+    LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
     AS $$
-begin
-    if p_endpoint_name is null then
-        raise exception 'Endpoint name must not be null' using errcode = '22004';
-    end if;
-    update postrider.endpoints e
-    set enabled = false
-    where e.name = p_endpoint_name
-    and e.enabled;
-    if found then
-        return true;
-    end if;
-    if not exists (select from postrider.endpoints e where e.name = p_endpoint_name) then
-        raise exception 'Endpoint ''%'' does not exist', p_endpoint_name using errcode = '42704';
-    end if;
-    return false;
-end;
+    select postrider.switch_endpoint(p_endpoint_name, false, null);
+$$;
+
+-- Name: dlq_summary(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.dlq_summary() RETURNS TABLE(endpoint_name text, failed_count bigint, redriven_count bigint, oldest_failed_at timestamp with time zone, newest_failed_at timestamp with time zone)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+    select
+        l.endpoint_name,
+        count(*) filter (where l.status = 'failed'),
+        count(*) filter (where l.status = 'redriven'),
+        min(l.failed_at) filter (where l.status = 'failed'),
+        max(l.failed_at) filter (where l.status = 'failed')
+    from postrider.dead_letter l
+    group by l.endpoint_name
+    order by l.endpoint_name;
 $$;
 
 -- Name: done_before(); Type: FUNCTION; Schema: postrider; Owner: -
@@ -1025,25 +2013,10 @@ $$;
 -- Name: enable_endpoint(text); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.enable_endpoint(p_endpoint_name text) RETURNS boolean
-    LANGUAGE plpgsql SECURITY DEFINER
+    LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
     AS $$
-begin
-    if p_endpoint_name is null then
-        raise exception 'Endpoint name must not be null' using errcode = '22004';
-    end if;
-    update postrider.endpoints e
-    set enabled = true
-    where e.name = p_endpoint_name
-    and not e.enabled;
-    if found then
-        return true;
-    end if;
-    if not exists (select from postrider.endpoints e where e.name = p_endpoint_name) then
-        raise exception 'Endpoint ''%'' does not exist', p_endpoint_name using errcode = '42704';
-    end if;
-    return false;
-end;
+    select postrider.switch_endpoint(p_endpoint_name, true, null);
 $$;
 
 -- Name: enable_fast_mode(); Type: FUNCTION; Schema: postrider; Owner: -
@@ -1122,9 +2095,263 @@ begin
 end;
 $$;
 
--- Name: flush(uuid, smallint[], bigint[], bigint[], bytea[], bigint[], integer[], bigint[], integer[], integer[], timestamp with time zone[], bigint[], integer[], integer[], timestamp with time zone[], timestamp with time zone[], text[], text[], boolean[], bigint[], integer[], bigint[], integer[], integer[], integer[], timestamp with time zone[], integer[], text[], integer[], text[], bigint[], integer[], integer[], text[], integer[], text[], bigint[], integer[], integer[], text[], bigint[], integer[], bigint[]); Type: FUNCTION; Schema: postrider; Owner: -
+-- Name: ended_status(bigint, integer, xid8, xid8); Type: FUNCTION; Schema: postrider; Owner: -
 
-CREATE FUNCTION postrider.flush(p_dispatcher uuid, p_shards smallint[], p_epochs bigint[], p_done_buckets bigint[], p_done_offsets bytea[], p_partly_ids bigint[], p_partly_targets integer[], p_deferred_ids bigint[], p_deferred_targets integer[], p_deferred_endpoints integer[], p_deferred_run_at timestamp with time zone[], p_deferred_wait_ms bigint[], p_deferred_retry_counts integer[], p_deferred_recovery_counts integer[], p_deferred_created_at timestamp with time zone[], p_deferred_expires_at timestamp with time zone[], p_deferred_errors text[], p_deferred_keys text[], p_deferred_blocked boolean[], p_settled_ids bigint[], p_settled_targets integer[], p_attempt_ids bigint[], p_attempt_targets integer[], p_attempt_endpoints integer[], p_attempt_numbers integer[], p_attempt_started_at timestamp with time zone[], p_attempt_duration_ms integer[], p_attempt_outcomes text[], p_attempt_statuses integer[], p_attempt_errors text[], p_dead_ids bigint[], p_dead_targets integer[], p_dead_endpoints integer[], p_dead_causes text[], p_dead_retry_counts integer[], p_dead_errors text[], p_ended_ids bigint[], p_ended_targets integer[], p_ended_endpoints integer[], p_ended_reasons text[], p_read_ids bigint[], p_read_targets integer[], p_keyed_ids bigint[]) RETURNS smallint[]
+CREATE FUNCTION postrider.ended_status(p_message_id bigint, p_target integer, p_xid xid8, p_done_before xid8) RETURNS text
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    known text;
+begin
+    select f.status into known from postrider.delivery_end(p_message_id, p_target) f;
+    if known is null and p_xid < p_done_before
+        and not postrider.is_deferred(p_message_id, p_target)
+    then
+        -- Its dead letter was cleaned up.
+        return 'failed';
+    end if;
+    return known;
+end;
+$$;
+
+-- Name: error_history(bigint, integer); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.error_history(p_message_id bigint, p_target integer) RETURNS jsonb
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET "TimeZone" TO 'UTC'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+declare
+    earlier jsonb;
+    earlier_from timestamptz;
+    earlier_round integer;
+    this_round jsonb;
+begin
+    select l.error_history
+    into earlier
+    from postrider.dead_letter l
+    where l.message_id = p_message_id
+    and l.target = p_target
+    order by l.id desc
+    limit 1;
+    if earlier is not null then
+        -- Letters may have been cleaned up, and may have died without an attempt.
+        select greatest(count(*), max((l.error_history -> -1 ->> 'round')::integer))
+        into earlier_round
+        from postrider.dead_letter l
+        where l.message_id = p_message_id
+        and l.target = p_target;
+        if jsonb_array_length(earlier) > 1000 then
+            select jsonb_agg(h.entry order by h.position)
+            into earlier
+            from jsonb_array_elements(earlier) with ordinality h (entry, position)
+            where h.position > jsonb_array_length(earlier) - 1000;
+            earlier_from := (earlier -> 0 ->> 'at')::timestamptz;
+        end if;
+    end if;
+    select jsonb_agg(
+        jsonb_build_object(
+            'round', coalesce(earlier_round, 0) + 1, 'attempt', a.number, 'at', a.started_at,
+            'duration_ms', a.duration_ms, 'outcome', a.outcome, 'status', a.status,
+            'error', a.error)
+        order by a.started_at, a.number)
+    into this_round
+    from postrider.attempt a
+    where a.message_id = p_message_id
+    and a.target = p_target
+    and (earlier_from is null or a.started_at >= earlier_from)
+    and not exists (
+        select
+        from jsonb_array_elements(earlier) h (entry)
+        where (h.entry ->> 'at')::timestamptz = a.started_at
+        and (h.entry ->> 'attempt')::integer = a.number
+    );
+    return coalesce(earlier, '[]') || coalesce(this_round, '[]');
+end;
+$$;
+
+-- Name: expire_waiting(integer); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.expire_waiting(p_most integer) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    message_ids bigint[];
+    ordering_keys text[];
+    expired integer;
+begin
+    -- Reading the claims is what costs, and mostly there is no reason to.
+    if not exists (select from postrider.deferred d where d.expires_at <= now()) then
+        return 0;
+    end if;
+    with claimed as materialized (
+        select r.message_id, r.target, r.retry_count
+        from postrider.claim c
+        cross join lateral unnest(c.message_ids, c.targets, c.retry_counts)
+            r (message_id, target, retry_count)
+        where c.owner = any (array(select s.owner from postrider.shard s))
+    ), over as materialized (
+        select w.message_id, w.target
+        from postrider.deferred w
+        where w.expires_at <= now()
+        and not exists (
+            select
+            from claimed c
+            where c.message_id = w.message_id
+            and c.target = w.target
+            and c.retry_count = w.retry_count
+        )
+        order by w.expires_at
+        limit p_most
+        for update of w skip locked
+    ), gone as (
+        delete from postrider.deferred d
+        using over o
+        where d.message_id = o.message_id
+        and d.target = o.target
+        returning d.message_id, d.target, d.endpoint_id, d.ordering_key, d.is_blocked
+    ), noted as (
+        insert into postrider.ended (message_id, target, endpoint_id, reason)
+        select g.message_id, g.target, g.endpoint_id, 'expired'
+        from gone g
+    )
+    -- What was blocked has blocked nobody.
+    select
+        count(*), array_agg(distinct g.message_id),
+        array_agg(distinct g.ordering_key)
+        filter (where g.ordering_key is not null and not g.is_blocked)
+    into expired, message_ids, ordering_keys
+    from gone g;
+    perform postrider.free_idempotency_keys(message_ids);
+    perform pg_notify('postrider', 'key ' || k.ordering_key)
+    from unnest(ordering_keys) k (ordering_key);
+    return expired;
+end;
+$$;
+
+-- Name: explain_policy(bigint); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.explain_policy(p_message_id bigint) RETURNS TABLE(endpoint_name text, rule text, policy jsonb, attempt integer, status text, wait_ms bigint, expected_at timestamp with time zone)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    known record;
+    event_type_policy jsonb;
+begin
+    if p_message_id is null then
+        raise exception 'Message id must not be null' using errcode = '22004';
+    end if;
+    select m.targets, m.event_type, m.expires_at
+    into known
+    from postrider.message m
+    where m.id = p_message_id;
+    if not found then
+        select
+            array_agg(distinct l.target) as targets, max(l.event_type) as event_type,
+            null::timestamptz as expires_at
+        into known
+        from postrider.dead_letter l
+        where l.message_id = p_message_id;
+        if known.targets is null then
+            raise exception 'Message % does not exist', p_message_id using errcode = '42704';
+        end if;
+    end if;
+    select t.metadata -> '_retry_policy'
+    into event_type_policy
+    from postrider.event_types t
+    where t.name = known.event_type;
+
+    return query
+    with delivery as (
+        select
+            t.target, e.name, chosen.rule,
+            postrider.complete_retry_policy(chosen.policy, chosen.rule) as policy,
+            postrider.retry_waits(chosen.policy, chosen.rule) as waits,
+            s.status not in ('pending', 'processing') as has_ended,
+            s.status = 'processing' as is_under_way,
+            -- How many attempts were made.
+            s.retry_count + case
+                when s.status = 'completed' then 1
+                when s.status = 'failed'
+                    then (coalesce(letter.cause, '') not in ('stale', 'endpoint_dropped'))::integer
+                else 0
+            end as made,
+            case when not coalesce(d.is_blocked, false) and e.enabled and not e.paused
+                then greatest(now(), s.next_retry_at, c.paused_until, c.probe_at)
+            end as next_at,
+            case when d.message_id is null then known.expires_at else d.expires_at end as expires_at
+        from (
+            select u.target, row_number() over (order by u.target) as place
+            from unnest(known.targets) u (target)
+        ) t
+        join postrider.message_status(p_message_id) with ordinality s (
+            endpoint_name, status, retry_count, next_retry_at, last_error, completed_at, place)
+            on s.place = t.place
+        join postrider.subscriptions b on b.id = t.target
+        join postrider.endpoints e on e.id = b.endpoint_id
+        left join postrider.circuit c on c.endpoint_id = e.id
+        left join postrider.deferred d on d.message_id = p_message_id and d.target = t.target
+        left join postrider.dead_letter letter
+            on letter.message_id = p_message_id
+            and letter.target = t.target
+            and letter.status = 'failed'
+        cross join lateral (
+            select r.rule, r.policy
+            from (
+                values
+                (
+                    1, 'event_type',
+                    case when (event_type_policy ->> 'ignore_subscription_override')::boolean
+                        then event_type_policy end
+                ),
+                (2, 'subscription', b.retry_policy),
+                (3, 'event_type', event_type_policy),
+                (4, 'endpoint', e.retry_policy),
+                (5, 'settings', null)
+            ) r (position, rule, policy)
+            where r.policy is not null
+            or r.rule = 'settings'
+            order by r.position
+            limit 1
+        ) chosen
+    ), attempt as (
+        select
+            d.target, d.name, d.rule, d.policy, a.number, d.made, d.has_ended, d.is_under_way,
+            d.expires_at, case when a.number = 1 then 0 else d.waits[a.number - 1] end as wait,
+            -- The next one has its time already, and the others follow it.
+            d.next_at + interval '1 ms' * sum(
+                case when a.number > d.made + 1 then coalesce(d.waits[a.number - 1], 0) else 0 end
+            ) over (partition by d.target order by a.number) as at
+        from delivery d
+        cross join lateral generate_series(
+            1, greatest(cardinality(d.waits) + 1, d.made + (not d.has_ended)::integer)) a (number)
+    )
+    select
+        a.name, a.rule, a.policy, a.number, step.status, a.wait,
+        case when step.status in ('next', 'coming') then a.at end
+    from attempt a
+    cross join lateral (
+        select case
+            when a.number <= a.made then 'made'
+            when a.has_ended then 'unused'
+            when a.number = a.made + 1 and a.is_under_way then 'under_way'
+            when a.at >= a.expires_at then 'unused'
+            when a.number = a.made + 1 then 'next'
+            else 'coming'
+        end as status
+    ) step
+    order by a.target, a.number;
+end;
+$$;
+
+-- Name: flush(uuid, smallint[], bigint[], bigint[], bytea[], bigint[], integer[], bigint[], integer[], integer[], timestamp with time zone[], bigint[], integer[], integer[], timestamp with time zone[], timestamp with time zone[], text[], text[], boolean[], bigint[], integer[], bigint[], integer[], integer[], integer[], timestamp with time zone[], integer[], text[], integer[], text[], uuid[], jsonb[], bytea[], boolean[], bigint[], integer[], integer[], text[], integer[], text[], bigint[], integer[], integer[], text[], bigint[], integer[], bigint[]); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.flush(p_dispatcher uuid, p_shards smallint[], p_epochs bigint[], p_done_buckets bigint[], p_done_offsets bytea[], p_partly_ids bigint[], p_partly_targets integer[], p_deferred_ids bigint[], p_deferred_targets integer[], p_deferred_endpoints integer[], p_deferred_run_at timestamp with time zone[], p_deferred_wait_ms bigint[], p_deferred_retry_counts integer[], p_deferred_recovery_counts integer[], p_deferred_created_at timestamp with time zone[], p_deferred_expires_at timestamp with time zone[], p_deferred_errors text[], p_deferred_keys text[], p_deferred_blocked boolean[], p_settled_ids bigint[], p_settled_targets integer[], p_attempt_ids bigint[], p_attempt_targets integer[], p_attempt_endpoints integer[], p_attempt_numbers integer[], p_attempt_started_at timestamp with time zone[], p_attempt_duration_ms integer[], p_attempt_outcomes text[], p_attempt_statuses integer[], p_attempt_errors text[], p_attempt_correlation_ids uuid[], p_attempt_headers jsonb[], p_attempt_bodies bytea[], p_attempt_truncated boolean[], p_dead_ids bigint[], p_dead_targets integer[], p_dead_endpoints integer[], p_dead_causes text[], p_dead_retry_counts integer[], p_dead_errors text[], p_ended_ids bigint[], p_ended_targets integer[], p_ended_endpoints integer[], p_ended_reasons text[], p_read_ids bigint[], p_read_targets integer[], p_keyed_ids bigint[]) RETURNS smallint[]
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
     AS $$
@@ -1153,16 +2380,18 @@ begin
     if cardinality(p_attempt_ids) > 0 then
         insert into postrider.attempt (
             message_id, target, endpoint_id, number, started_at, duration_ms, outcome, status,
-            error)
+            error, correlation_id, response_headers, response_body, response_truncated)
         select
             a.message_id, a.target, a.endpoint_id, a.number, a.started_at, a.duration_ms, a.outcome,
-            a.status, a.error
+            a.status, a.error, a.correlation_id, a.response_headers, a.response_body,
+            a.response_truncated
         from unnest(
             p_attempt_ids, p_attempt_targets, p_attempt_endpoints, p_attempt_numbers,
             p_attempt_started_at, p_attempt_duration_ms, p_attempt_outcomes, p_attempt_statuses,
-            p_attempt_errors)
+            p_attempt_errors, p_attempt_correlation_ids, p_attempt_headers, p_attempt_bodies,
+            p_attempt_truncated)
             a (message_id, target, endpoint_id, number, started_at, duration_ms, outcome, status,
-            error);
+            error, correlation_id, response_headers, response_body, response_truncated);
     end if;
 
     if cardinality(p_dead_ids) > 0 then
@@ -1172,17 +2401,39 @@ begin
     end if;
 
     if cardinality(p_ended_ids) > 0 then
+        -- What waited and is locked or gone is ended by mark_expired_messages, in a transaction that
+        -- may stay open. When that is rolled back it is there again, and due.
+        with waiting as materialized (
+            select d.message_id, d.target
+            from unnest(p_ended_ids, p_ended_targets) e (message_id, target)
+            join postrider.deferred d on d.message_id = e.message_id and d.target = e.target
+            for update of d skip locked
+        ), gone as (
+            delete from postrider.deferred d
+            using waiting w
+            where d.message_id = w.message_id
+            and d.target = w.target
+        )
         insert into postrider.ended (message_id, target, endpoint_id, reason)
         select e.message_id, e.target, e.endpoint_id, e.reason
         from unnest(p_ended_ids, p_ended_targets, p_ended_endpoints, p_ended_reasons)
-            e (message_id, target, endpoint_id, reason);
+            e (message_id, target, endpoint_id, reason)
+        where (e.message_id, e.target) in (select w.message_id, w.target from waiting w)
+        or (e.message_id, e.target) not in (
+            select s.message_id, s.target
+            from unnest(p_settled_ids, p_settled_targets) s (message_id, target)
+        );
     end if;
 
     if cardinality(p_settled_ids) > 0 then
         delete from postrider.deferred w
         using unnest(p_settled_ids, p_settled_targets) s (message_id, target)
         where w.message_id = s.message_id
-        and w.target = s.target;
+        and w.target = s.target
+        and (s.message_id, s.target) not in (
+            select e.message_id, e.target
+            from unnest(p_ended_ids, p_ended_targets) e (message_id, target)
+        );
     end if;
 
     if cardinality(p_deferred_ids) > 0 then
@@ -1233,6 +2484,79 @@ begin
         perform postrider.free_idempotency_keys(p_keyed_ids);
     end if;
     return '{}';
+end;
+$$;
+
+-- Name: forget_dead_letters(integer); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.forget_dead_letters(p_most integer) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    kept_from timestamptz := clock_timestamp() - make_interval(days => (
+        select s.value::integer
+        from postrider.setting s
+        where s.name = 'dlq_retention_days'
+    ));
+    removed integer;
+begin
+    with old as materialized (
+        select l.id, l.message_id, l.target, l.endpoint_id, l.status, l.failed_at
+        from postrider.dead_letter l
+        where coalesce(l.redriven_at, l.failed_at) < kept_from
+        and not exists (
+            select
+            from postrider.deferred d
+            where d.message_id = l.message_id
+            and d.target = l.target
+        )
+        order by coalesce(l.redriven_at, l.failed_at)
+        limit p_most
+        for update of l skip locked
+    ), gone as (
+        delete from postrider.dead_letter l
+        using old o
+        where l.id = o.id
+    ), noted as (
+        insert into postrider.ended (message_id, target, endpoint_id, reason, at)
+        select o.message_id, o.target, o.endpoint_id, 'failed', o.failed_at
+        from old o
+        where o.status = 'failed'
+        and exists (select from postrider.message m where m.id = o.message_id)
+    )
+    select count(*) into removed from old o;
+    return removed;
+end;
+$$;
+
+-- Name: forget_events(integer); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.forget_events(p_most integer) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    kept_from timestamptz := clock_timestamp() - make_interval(days => (
+        select s.value::integer
+        from postrider.setting s
+        where s.name = 'event_log_retention_days'
+    ));
+    removed integer;
+begin
+    with old as materialized (
+        select l.id
+        from postrider.event_log l
+        where l.at < kept_from
+        order by l.at
+        limit p_most
+        for update of l skip locked
+    )
+    delete from postrider.event_log l
+    using old o
+    where l.id = o.id;
+    get diagnostics removed = row_count;
+    return removed;
 end;
 $$;
 
@@ -1304,6 +2628,36 @@ begin
 end;
 $$;
 
+-- Name: get_endpoint_health(text); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.get_endpoint_health(p_endpoint_name text DEFAULT NULL::text) RETURNS TABLE(endpoint_name text, protocol text, enabled boolean, circuit_state text, circuit_failure_count integer, last_success_at timestamp with time zone, last_failure_at timestamp with time zone, pending_messages bigint, oldest_pending_message timestamp with time zone, paused boolean, paused_until timestamp with time zone, probe_at timestamp with time zone, failing_since timestamp with time zone)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET lock_timeout TO '500ms'
+    SET jit TO 'off'
+    AS $$
+begin
+    if p_endpoint_name is not null
+        and not exists (select from postrider.endpoints e where e.name = p_endpoint_name)
+    then
+        raise exception 'Endpoint ''%'' does not exist', p_endpoint_name using errcode = '42704';
+    end if;
+    return query
+    select
+        e.name, e.protocol, e.enabled, coalesce(c.state, 'closed'), coalesce(c.failure_count, 0),
+        c.last_success_at, c.last_failure_at, coalesce(round(p.delivery_count), 0)::bigint,
+        p.oldest_at, e.paused,
+        case when c.paused_until > clock_timestamp() then c.paused_until end,
+        c.probe_at, c.failing_since
+    from postrider.endpoints e
+    left join postrider.circuit c on c.endpoint_id = e.id
+    left join postrider.pending_deliveries() p on p.endpoint_id = e.id
+    where e.name = p_endpoint_name
+    or p_endpoint_name is null
+    order by e.name;
+end;
+$$;
+
 -- Name: get_setting(text); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.get_setting(name text) RETURNS text
@@ -1322,6 +2676,38 @@ begin
     end if;
     return found_value;
 end;
+$$;
+
+-- Name: get_worker_status(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.get_worker_status() RETURNS TABLE(id uuid, host text, pid integer, version text, shards smallint[], started_at timestamp with time zone, heartbeat_at timestamp with time zone, messages_processed bigint, in_flight integer, error_count bigint, last_error text, clock_offset interval)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+    select
+        d.id, d.host, d.pid, d.version,
+        array(
+            select s.shard
+            from postrider.shard s
+            where s.owner = d.id
+            order by s.shard
+        ),
+        d.started_at, newest.at,
+        coalesce((newest.statistics ->> 'messages_processed')::bigint, 0),
+        coalesce((newest.statistics ->> 'in_flight')::integer, 0),
+        coalesce((newest.statistics ->> 'error_count')::bigint, 0),
+        newest.statistics ->> 'last_error',
+        (newest.statistics ->> 'clock_offset_ms')::double precision * interval '1 millisecond'
+    from postrider.dispatcher d
+    cross join lateral (
+        select h.at, h.lease_until, h.statistics
+        from postrider.heartbeat h
+        where h.dispatcher = d.id
+        order by h.seq desc
+        limit 1
+    ) newest
+    where newest.lease_until > clock_timestamp()
+    order by d.started_at, d.id;
 $$;
 
 -- Name: has_ended(bigint, integer); Type: FUNCTION; Schema: postrider; Owner: -
@@ -1393,6 +2779,40 @@ begin
             and d.target = p_target
         )
     );
+end;
+$$;
+
+-- Name: health_check(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.health_check() RETURNS TABLE(component text, status text, details text, checked_at timestamp with time zone)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET lock_timeout TO '500ms'
+    SET jit TO 'off'
+    AS $$
+declare
+    checks constant text[][] := array[
+        array['dispatchers', 'check_dispatchers'],
+        array['shards', 'check_shards'],
+        array['partitions', 'check_partitions'],
+        array['lag', 'check_lag'],
+        array['clock', 'check_clock'],
+        array['oldest transaction', 'check_transactions']];
+    pair text[];
+begin
+    foreach pair slice 1 in array checks loop
+        component := pair[1];
+        begin
+            execute format('select c.status, c.details from postrider.%I() c', pair[2])
+            into strict status, details;
+        exception
+            when others then
+                status := 'unhealthy';
+                details := 'could not be checked: ' || sqlerrm;
+        end;
+        checked_at := clock_timestamp();
+        return next;
+    end loop;
 end;
 $$;
 
@@ -1622,6 +3042,38 @@ CREATE FUNCTION postrider.is_http_url(url text, maximum bigint) RETURNS boolean
         true);
 $_$;
 
+-- Name: is_partition_finished(text, timestamp with time zone, timestamp with time zone, xid8); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.is_partition_finished(p_name text, p_from timestamp with time zone, p_to timestamp with time zone, p_done_before xid8) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $_$
+declare
+    newest xid8;
+    first_id bigint;
+    last_id bigint;
+begin
+    execute format(
+        $sql$
+        select
+            (select m.xid from postrider.%1$I m order by m.xid desc limit 1),
+            (select min(m.id) from postrider.%1$I m),
+            (select max(m.id) from postrider.%1$I m)
+        $sql$,
+        p_name)
+    into newest, first_id, last_id;
+    return newest is null
+        or newest < p_done_before
+        and not exists (
+            select
+            from postrider.deferred d
+            where d.message_id between first_id and last_id
+            and d.message_created_at >= p_from
+            and d.message_created_at < p_to
+        );
+end;
+$_$;
+
 -- Name: is_position_behind(jsonb, xid8, bigint); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.is_position_behind(p_position jsonb, p_xid xid8, p_message_id bigint) RETURNS boolean
@@ -1678,7 +3130,7 @@ $$;
 
 -- Name: kept_message(bigint, integer); Type: FUNCTION; Schema: postrider; Owner: -
 
-CREATE FUNCTION postrider.kept_message(p_message_id bigint, p_target integer) RETURNS TABLE(created_at timestamp with time zone, correlation_id uuid, priority smallint, event_type text, ordering_key text, headers jsonb, metadata jsonb, payload jsonb, body bytea, content_type text)
+CREATE FUNCTION postrider.kept_message(p_message_id bigint, p_target integer) RETURNS TABLE(created_at timestamp with time zone, correlation_id uuid, priority smallint, event_type text, ordering_key text, headers jsonb, metadata jsonb, payload jsonb, body bytea, content_type text, replay_of bigint)
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
     AS $$
@@ -1686,14 +3138,14 @@ begin
     return query
     select
         m.created_at, m.correlation_id, m.priority, m.event_type, m.ordering_key, m.headers,
-        m.metadata, m.payload, m.body, m.content_type
+        m.metadata, m.payload, m.body, m.content_type, m.replay_of
     from postrider.message m
     where m.id = p_message_id;
     if not found then
         return query
         select
             l.message_created_at, l.correlation_id, l.priority, l.event_type, l.ordering_key,
-            l.headers, l.metadata, l.payload, l.body, l.content_type
+            l.headers, l.metadata, l.payload, l.body, l.content_type, l.replay_of
         from postrider.dead_letter l
         where l.message_id = p_message_id
         and l.target = p_target
@@ -1713,6 +3165,70 @@ declare
 begin
     return (get_byte(digest, 0) * 256 + get_byte(digest, 1)) % postrider.shard_count();
 end;
+$$;
+
+-- Name: known_circuits(integer[], boolean); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.known_circuits(p_endpoint_ids integer[], p_with_others boolean) RETURNS TABLE(endpoint_id integer, version bigint, state text, failure_count integer, probe_at timestamp with time zone, probe_owner uuid, is_prober_alive boolean, paused_until timestamp with time zone, last_success_at timestamp with time zone, last_failure_at timestamp with time zone, failing_since timestamp with time zone)
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+begin
+    return query
+    select
+        c.endpoint_id, c.version, c.state, c.failure_count, c.probe_at, c.probe_owner,
+        c.probe_owner is not null
+        and c.probe_owner in (select l.id from postrider.live_dispatchers() l (id)),
+        c.paused_until, c.last_success_at, c.last_failure_at, c.failing_since
+    from postrider.circuit c
+    where c.endpoint_id = any (p_endpoint_ids);
+    if not p_with_others then
+        return;
+    end if;
+    -- Some of them a second time, which does no harm.
+    return query
+    select
+        c.endpoint_id, c.version, c.state, c.failure_count, c.probe_at, c.probe_owner,
+        c.probe_owner is not null
+        and c.probe_owner in (select l.id from postrider.live_dispatchers() l (id)),
+        c.paused_until, c.last_success_at, c.last_failure_at, c.failing_since
+    from postrider.circuit c
+    where c.state <> 'closed'
+    or c.failure_count > 0
+    or c.paused_until > clock_timestamp();
+end;
+$$;
+
+-- Name: lane_tails(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.lane_tails() RETURNS TABLE(lane smallint, base pg_snapshot, top pg_snapshot, walked bigint)
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+    select
+        (s.shard * 16 + p.place)::smallint,
+        -- Before everything: nobody has read it yet.
+        coalesce(g.tail ->> 'base', '4:4:')::pg_snapshot,
+        (g.tail #>> '{window,top}')::pg_snapshot,
+        (g.tail #>> '{window,id}')::bigint
+    from postrider.shard s
+    cross join unnest(array[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 15]) p (place)
+    left join lateral (
+        select c.state
+        from postrider.checkpoint c
+        where c.shards @> array[s.shard]
+        order by c.seq desc
+        limit 1
+    ) newest on true
+    left join lateral (
+        -- A group without lanes stands for all that no other group names.
+        select e.value #> '{state,tail}' as tail
+        from jsonb_array_elements(newest.state) e
+        where not e.value ? 'lanes'
+        or e.value -> 'lanes' @> to_jsonb(s.shard * 16 + p.place)
+        order by e.value ? 'lanes' desc
+        limit 1
+    ) g on true;
 $$;
 
 -- Name: live_dispatchers(); Type: FUNCTION; Schema: postrider; Owner: -
@@ -1755,38 +3271,101 @@ $$;
 CREATE FUNCTION postrider.maintain_archive_partitions(p_months_ahead integer DEFAULT 3) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
-    SET lock_timeout TO '2s'
     SET "TimeZone" TO 'UTC'
-    AS $$
+    SET lock_timeout TO '20ms'
+    AS $_$
 declare
-    parent text;
-    month timestamptz;
-    partition text;
+    most_tries constant integer := 10;
+    -- What is held up least comes last.
+    missing record;
+    moving text := $sql$
+        with moved as (
+            delete from postrider.%1$I r
+            where r.%2$I >= %3$L
+            and r.%2$I < %4$L
+            returning r.*
+        )
+        insert into postrider.%5$I
+        select m.*
+        from moved m
+        $sql$;
+    statements text[] := '{}';
+    statement text;
     created integer := 0;
 begin
     if p_months_ahead is null or p_months_ahead not between 0 and 120 then
         raise exception 'p_months_ahead must be between 0 and 120, got %',
             coalesce(p_months_ahead::text, 'null') using errcode = '22023';
     end if;
-    perform pg_advisory_xact_lock(1886352244, 1002);
-    foreach parent in array array['message', 'done', 'partly_done', 'ended', 'attempt'] loop
-        for month in
-            select generate_series(
-                date_trunc('month', now()),
-                date_trunc('month', now()) + make_interval(months => p_months_ahead),
-                interval '1 month')
-        loop
-            partition := format('%s_%s', parent, to_char(month, 'YYYY_MM'));
-            continue when to_regclass('postrider.' || partition) is not null;
-            execute format(
-                'create table postrider.%I (like postrider.%I including all)', partition, parent);
-            execute format(
-                'alter table postrider.%I attach partition postrider.%I for values from (%L) to (%L)',
-                parent, partition, month, month + interval '1 month');
-            created := created + 1;
-        end loop;
+    if not pg_try_advisory_xact_lock(1886352244, 1002) then
+        return 0;
+    end if;
+
+    for missing in
+        select
+            m.parent, m.time_column, m.name, m.from_at, m.to_at, l.name as default_name,
+            row_number() over (partition by m.parent) = 1 as is_first,
+            bool_or(m.from_at < now() + interval '1 hour') over (partition by m.parent) as is_written
+        from postrider.missing_partitions(p_months_ahead) m
+        join postrider.partitions l on l.table_name = m.parent and l.from_at is null
+        order by m.parent = 'message', m.parent, m.from_at
+    loop
+        execute format(
+            'create table postrider.%I (like postrider.%I including all)',
+            missing.name, missing.parent);
+        statement := format(
+            moving, missing.default_name, missing.time_column, missing.from_at, missing.to_at,
+            missing.name);
+        execute statement;
+        if missing.is_first and missing.is_written then
+            statements := statements || format(
+                'lock table only postrider.%I in share row exclusive mode', missing.parent);
+        end if;
+        if missing.is_first then
+            statements := statements || format(
+                'lock table postrider.%I in access exclusive mode', missing.default_name);
+        end if;
+        -- What came into the default partition meanwhile.
+        statements := statements || statement || format(
+            'alter table postrider.%I attach partition postrider.%I for values from (%L) to (%L)',
+            missing.parent, missing.name, missing.from_at, missing.to_at);
+        created := created + 1;
     end loop;
-    return created;
+
+    for try in 1..most_tries loop
+        begin
+            foreach statement in array statements loop
+                execute statement;
+            end loop;
+            return created;
+        exception
+            when lock_not_available then
+                if try = most_tries then
+                    raise;
+                end if;
+        end;
+        perform pg_sleep(0.1);
+    end loop;
+end;
+$_$;
+
+-- Name: mark_expired_messages(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.mark_expired_messages() RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    batch_size constant integer := 10000;
+    batch integer;
+    expired integer := 0;
+begin
+    loop
+        batch := postrider.expire_waiting(batch_size);
+        expired := expired + batch;
+        exit when batch < batch_size;
+    end loop;
+    return expired;
 end;
 $$;
 
@@ -1892,6 +3471,440 @@ begin
 end;
 $$;
 
+-- Name: metrics(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.metrics() RETURNS TABLE(metric_name text, metric_value double precision, labels jsonb, metric_type text)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET lock_timeout TO '500ms'
+    SET jit TO 'off'
+    AS $$
+    with pending as materialized (
+        select p.endpoint_id, p.delivery_count, p.oldest_at, p.unread, p.unread_oldest_at
+        from postrider.pending_deliveries() p
+    ), workers as materialized (
+        select w.id, w.host, w.shards, w.messages_processed, w.error_count, w.in_flight, w.clock_offset
+        from postrider.get_worker_status() w
+    ), horizons as materialized (
+        select h.table_name, h.horizon, h.has_default_rows
+        from postrider.partition_horizons() h
+    ), seconds (at) as (
+        select clock_timestamp()
+    )
+    select m.name, m.value, m.labels, m.kind
+    from (
+        select v.name, v.value, jsonb_build_object('endpoint', e.name), 'gauge'
+        from postrider.endpoints e
+        left join postrider.circuit c on c.endpoint_id = e.id
+        left join pending p on p.endpoint_id = e.id
+        cross join seconds n
+        cross join lateral (values
+            (
+                'endpoint_circuit_state',
+                (case c.state when 'open' then 2 when 'half_open' then 1 else 0 end)::double precision
+            ),
+            ('endpoint_circuit_failure_count', coalesce(c.failure_count, 0)),
+            ('endpoint_enabled', e.enabled::integer),
+            ('endpoint_paused', (e.paused or coalesce(c.paused_until > n.at, false))::integer),
+            ('endpoint_pending_messages', coalesce(round(p.delivery_count), 0)),
+            (
+                'endpoint_oldest_pending_seconds',
+                coalesce(greatest(extract(epoch from n.at - p.oldest_at), 0), 0)
+            ),
+            ('endpoint_last_success_timestamp_seconds', extract(epoch from c.last_success_at))
+        ) v (name, value)
+        union all
+        select v.name, v.value, jsonb_build_object('dispatcher', w.id, 'host', w.host), v.kind
+        from workers w
+        cross join lateral (values
+            ('messages_processed_total', w.messages_processed::double precision, 'counter'),
+            ('errors_total', w.error_count, 'counter'),
+            ('in_flight', w.in_flight, 'gauge'),
+            ('clock_offset_seconds', extract(epoch from w.clock_offset), 'gauge')
+        ) v (name, value, kind)
+        union all
+        select v.name, v.value, jsonb_build_object('table', h.table_name), 'gauge'
+        from horizons h
+        cross join lateral (values
+            ('partition_horizon_seconds', extract(epoch from h.horizon)::double precision),
+            ('default_partition_rows', h.has_default_rows::integer)
+        ) v (name, value)
+        union all
+        select v.name, v.value, '{}', 'gauge'
+        from seconds n
+        cross join postrider.message_sequence q
+        cross join lateral (values
+            ('dispatchers', (select count(*) from workers)::double precision),
+            ('shards', (select count(*) from postrider.shard)),
+            ('shards_owned', (select coalesce(sum(cardinality(w.shards)), 0) from workers w)),
+            (
+                'unread_messages',
+                (
+                    select case
+                        when bool_or(p.unread is null) then null
+                        else coalesce(round(sum(p.unread)), 0)
+                    end
+                    from pending p
+                )
+            ),
+            (
+                'oldest_unread_seconds',
+                (
+                    select case
+                        when bool_or(p.unread is null) then null
+                        else coalesce(
+                            greatest(extract(epoch from n.at - min(p.unread_oldest_at)), 0), 0)
+                    end
+                    from pending p
+                )
+            ),
+            (
+                'queue_depth',
+                greatest(q.last_value - (not q.is_called)::integer - postrider.queue_base(), 0)
+            ),
+            (
+                'queue_limit',
+                (
+                    select s.value::double precision
+                    from postrider.setting s
+                    where s.name = 'max_queue_size'
+                )
+            ),
+            (
+                'dead_letters_estimate',
+                greatest(pg_stat_get_live_tuples('postrider.dead_letter'::regclass), 0)
+            ),
+            (
+                'oldest_transaction_seconds',
+                coalesce((select t.age from postrider.open_transactions(1) t), 0)
+            )
+        ) v (name, value)
+        union all
+        select 'build_info', 1, jsonb_build_object('version', i.product_version), 'gauge'
+        from postrider.installation i
+    ) m (name, value, labels, kind)
+    where m.value is not null
+    order by m.name, m.labels;
+$$;
+
+-- Name: missing_partitions(integer); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.missing_partitions(p_months_ahead integer) RETURNS TABLE(parent text, time_column text, name text, from_at timestamp with time zone, to_at timestamp with time zone)
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET "TimeZone" TO 'UTC'
+    AS $_$
+declare
+    today constant timestamptz := date_trunc('day', now());
+    is_daily boolean;
+    ahead timestamptz[];
+    stranded timestamptz[];
+    base record;
+begin
+    select s.value = 'day'
+    into is_daily
+    from postrider.setting s
+    where s.name = 'partition_interval';
+    ahead := array(
+        select d.day
+        from generate_series(
+            today,
+            case
+                when is_daily then greatest(
+                    today + make_interval(months => p_months_ahead), today + interval '7 days')
+                else date_trunc('month', today) + make_interval(months => p_months_ahead + 1)
+                    - interval '1 day'
+            end,
+            interval '1 day') d (day)
+    );
+
+    for base in
+        select
+            l.table_name, l.time_column, max(l.name) filter (where l.from_at is null) as default_name,
+            array_agg(l.from_at order by l.from_at) filter (where l.from_at is not null) as lower,
+            array_agg(l.to_at order by l.from_at) filter (where l.from_at is not null) as upper
+        from postrider.partitions l
+        group by l.table_name, l.time_column
+    loop
+        execute format(
+            $sql$
+            select coalesce(array_agg(distinct date_trunc('day', r.%1$I)), '{}')
+            from postrider.%2$I r
+            where isfinite(r.%1$I)
+            $sql$,
+            base.time_column, base.default_name)
+        into stranded;
+
+        return query
+        select distinct
+            base.table_name, base.time_column, w.partition, w.begins, w.ends
+        from unnest(ahead || stranded) d (day)
+        cross join lateral (
+            select
+                case
+                    when is_daily or exists (
+                        select
+                        from unnest(base.lower, base.upper) e (begins, ends)
+                        where e.begins < date_trunc('month', d.day) + interval '1 month'
+                        and e.ends > date_trunc('month', d.day)
+                    ) then 'day'
+                    else 'month'
+                end
+        ) l (length)
+        cross join lateral (
+            select
+                date_trunc(l.length, d.day),
+                date_trunc(l.length, d.day) + ('1 ' || l.length)::interval,
+                base.table_name || to_char(d.day, case l.length when 'day' then '_YYYY_MM_DD' else '_YYYY_MM' end)
+        ) w (begins, ends, partition)
+        where not exists (
+            select
+            from unnest(base.lower, base.upper) e (begins, ends)
+            where e.begins < w.ends
+            and e.ends > w.begins
+        )
+        and to_regclass('postrider.' || w.partition) is null;
+    end loop;
+end;
+$_$;
+
+-- Name: needs_archive_upkeep(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.needs_archive_upkeep() RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+begin
+    return exists (select from postrider.missing_partitions(postrider.partition_months_ahead()))
+        or exists (
+            select
+            from postrider.partitions l
+            where l.to_at <= now() - make_interval(months => (
+                select s.value::integer
+                from postrider.setting s
+                where s.name = 'archive_retention_months'
+            ))
+        );
+end;
+$$;
+
+-- Name: open_transactions(integer); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.open_transactions(p_limit integer) RETURNS TABLE(kind text, pid integer, gid text, database text, state text, application_name text, age double precision)
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+    select
+        t.kind, t.pid, t.gid, t.database, t.state, t.application_name,
+        greatest(extract(epoch from clock_timestamp() - t.started_at), 0)::double precision
+    from (
+        select
+            'session', a.pid, null, a.datname::text, a.state, a.application_name, a.xact_start
+        from pg_stat_activity a
+        where a.xact_start is not null
+        and a.pid <> pg_backend_pid()
+        and a.leader_pid is null
+        and a.backend_type is distinct from 'autovacuum worker'
+        union all
+        select 'prepared transaction', null, p.gid, p.database::text, 'prepared', null, p.prepared
+        from pg_prepared_xacts p
+    ) t (kind, pid, gid, database, state, application_name, started_at)
+    order by t.started_at
+    limit p_limit;
+$$;
+
+-- Name: overdue_deliveries(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.overdue_deliveries() RETURNS TABLE(endpoint_name text, kind text, since timestamp with time zone, is_moving boolean)
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+    with recursive waiting (endpoint_id) as (
+        (
+            select d.endpoint_id
+            from postrider.deferred d
+            order by d.endpoint_id
+            limit 1
+        )
+        union all
+        select (
+            select d.endpoint_id
+            from postrider.deferred d
+            where d.endpoint_id > w.endpoint_id
+            order by d.endpoint_id
+            limit 1
+        )
+        from waiting w
+        where w.endpoint_id is not null
+    ), known (endpoint_id, kind, since) as (
+        select u.endpoint_id, 'not read', u.due_since
+        from postrider.unread_messages() u
+        union all
+        select p.endpoint_id, 'passed over', p.passed_since
+        from (
+            select
+                (p.value ->> 0)::integer as endpoint_id,
+                timestamptz 'epoch'
+                + (p.value ->> 3)::double precision * interval '1 microsecond' as passed_since
+            from postrider.shard_reports() r
+            cross join lateral jsonb_array_elements(r.statistics -> 'pending') p
+        ) p
+        union all
+        select w.endpoint_id, 'waiting', first.run_at
+        from waiting w
+        cross join postrider.shard s
+        cross join lateral (
+            select min(d.run_at) as run_at
+            from (
+                select f.message_id, f.target, f.retry_count, f.run_at
+                from postrider.deferred f
+                where f.endpoint_id = w.endpoint_id
+                and f.shard = s.shard
+                and f.run_at <= clock_timestamp()
+                order by f.run_at
+                limit 5
+            ) d
+            where not postrider.is_claimed(d.message_id, d.target, d.retry_count)
+        ) first
+    )
+    select
+        e.name, (array_agg(k.kind order by k.since))[1],
+        greatest(min(k.since), e.updated_at, c.since, c.paused_until),
+        coalesce(
+            greatest(c.last_success_at, c.last_failure_at) > clock_timestamp() - interval '1 minute',
+            false)
+    from known k
+    join postrider.endpoints e on e.id = k.endpoint_id
+    left join postrider.circuit c on c.endpoint_id = e.id
+    where k.since is not null
+    and e.enabled
+    and not e.paused
+    and coalesce(c.state, 'closed') = 'closed'
+    and (c.paused_until is null or c.paused_until <= clock_timestamp())
+    group by e.id, c.endpoint_id;
+$$;
+
+-- Name: partition_horizons(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.partition_horizons() RETURNS TABLE(table_name text, horizon interval, width interval, has_default_rows boolean)
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    part record;
+    this_moment constant timestamptz := clock_timestamp();
+    covered_until timestamptz;
+    parent text;
+begin
+    foreach parent in array array['message', 'done', 'partly_done', 'ended', 'attempt'] loop
+        table_name := parent;
+        begin
+            covered_until := this_moment;
+            width := null;
+            for part in
+                select b.lower::timestamptz as lower, b.upper::timestamptz as upper
+                from pg_inherits i
+                join pg_class c on c.oid = i.inhrelid
+                cross join lateral (
+                    select
+                        substring(g.bound from 'FROM \(''([^'']+)''\)') as lower,
+                        substring(g.bound from 'TO \(''([^'']+)''\)') as upper
+                    from pg_get_expr(c.relpartbound, c.oid) g (bound)
+                ) b
+                where i.inhparent = format('postrider.%I', parent)::regclass
+                and b.lower is not null
+                and b.upper is not null
+                order by 1
+            loop
+                continue when part.upper <= covered_until;
+                exit when part.lower > covered_until;
+                width := coalesce(width, part.upper - part.lower);
+                covered_until := part.upper;
+            end loop;
+            horizon := covered_until - this_moment;
+            execute format('select exists (select from postrider.%I)', parent || '_default')
+            into has_default_rows;
+        exception
+            when lock_not_available then
+                horizon := null;
+                width := null;
+                has_default_rows := null;
+        end;
+        return next;
+    end loop;
+end;
+$$;
+
+-- Name: partition_months_ahead(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.partition_months_ahead() RETURNS integer
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+    select case s.value when 'day' then 0 else 3 end
+    from postrider.setting s
+    where s.name = 'partition_interval';
+$$;
+
+-- Name: pause_endpoint(text); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.pause_endpoint(p_endpoint_name text) RETURNS boolean
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+    select postrider.switch_endpoint(p_endpoint_name, null, true);
+$$;
+
+-- Name: pending_deliveries(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.pending_deliveries() RETURNS TABLE(endpoint_id integer, delivery_count double precision, oldest_at timestamp with time zone, passed_since timestamp with time zone, unread double precision, unread_oldest_at timestamp with time zone)
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    unread_ids integer[];
+    unread_counts double precision[];
+    unread_oldest timestamptz[];
+    is_unread_known boolean := true;
+begin
+    begin
+        select array_agg(u.endpoint_id), array_agg(u.delivery_count), array_agg(u.oldest_at)
+        into unread_ids, unread_counts, unread_oldest
+        from postrider.unread_messages() u;
+    exception
+        when lock_not_available then is_unread_known := false;
+    end;
+    return query
+    with reported as (
+        select
+            (p.value ->> 0)::integer as endpoint_id,
+            sum((p.value ->> 1)::double precision * r.share) as delivery_count,
+            min(timestamptz 'epoch' + (p.value ->> 2)::double precision * interval '1 microsecond')
+                as oldest_at,
+            min(timestamptz 'epoch' + (p.value ->> 3)::double precision * interval '1 microsecond')
+                as passed_since
+        from postrider.shard_reports() r
+        cross join lateral jsonb_array_elements(r.statistics -> 'pending') p
+        group by 1
+    ), unread as (
+        select u.endpoint_id, u.delivery_count, u.oldest_at
+        from unnest(unread_ids, unread_counts, unread_oldest)
+            u (endpoint_id, delivery_count, oldest_at)
+    )
+    select
+        coalesce(r.endpoint_id, u.endpoint_id),
+        coalesce(r.delivery_count, 0) + coalesce(u.delivery_count, 0),
+        least(r.oldest_at, u.oldest_at), r.passed_since,
+        case when is_unread_known then coalesce(u.delivery_count, 0) end,
+        u.oldest_at
+    from reported r
+    full join unread u on u.endpoint_id = r.endpoint_id;
+end;
+$$;
+
 -- Name: pending_floor(); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.pending_floor() RETURNS bigint
@@ -1909,6 +3922,51 @@ begin
             order by h.xid desc
             limit 1
         ), 0);
+end;
+$$;
+
+-- Name: phased_waits(jsonb); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.phased_waits(policy jsonb) RETURNS bigint[]
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    phases record;
+    waits bigint[];
+    count bigint;
+    span bigint;
+    -- A geometric row that starts at 0 stays there.
+    first double precision;
+begin
+    select p.* into phases from postrider.retry_phases(policy) p;
+    count := phases.backoff_retries;
+    -- In milliseconds.
+    span := (phases.maximum_delay - phases.minimum_delay) * 1000;
+    first := least(greatest(phases.minimum_delay, 1), phases.maximum_delay);
+    waits := array(
+        select case
+            when phases.has_fixed_step
+                then least(phases.minimum_delay + 5 * (i - 1), phases.maximum_delay) * 1000
+            when phases.curve in ('geometric', 'exponential') then floor(
+                first * 1000 * power(
+                    phases.maximum_delay / greatest(first, 1), (i - 1) / greatest(count - 1, 1)::float8)
+                + 0.5)::bigint
+            when count = 1 then phases.minimum_delay * 1000
+            when phases.curve = 'linear' then phases.minimum_delay * 1000
+                + (2 * span * (i - 1) + (count - 1)) / (2 * (count - 1))
+            else phases.minimum_delay * 1000
+                + (2 * span * (i - 1) * i + (count - 1) * count) / (2 * (count - 1) * count)
+        end
+        from generate_series(1, count) i
+        order by i
+    );
+    return array_fill(0::bigint, array[phases.retries_with_no_delay::integer])
+        || array_fill(
+            phases.minimum_delay * 1000, array[phases.minimum_delay_retries::integer])
+        || waits
+        || array_fill(
+            phases.maximum_delay * 1000, array[phases.maximum_delay_retries::integer]);
 end;
 $$;
 
@@ -1931,8 +3989,8 @@ begin
                 'Name and protocol of endpoint ''%'' cannot be changed: create another one', old.name
                 using errcode = '22023';
         end if;
-        if (new.config, new.retry_policy, new.enabled)
-            is not distinct from (old.config, old.retry_policy, old.enabled)
+        if (new.config, new.retry_policy, new.enabled, new.paused)
+            is not distinct from (old.config, old.retry_policy, old.enabled, old.paused)
         then
             return new;
         end if;
@@ -1977,6 +4035,53 @@ begin
         on conflict (endpoint_id) do update
         set config = excluded.config;
     end if;
+    return new;
+end;
+$$;
+
+-- Name: prepare_event_type(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.prepare_event_type() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+begin
+    if jsonb_typeof(new.schema) not in ('object', 'boolean') then
+        raise exception 'schema must be a JSON Schema (an object or a boolean), got %',
+            jsonb_typeof(new.schema) using errcode = '22023';
+    end if;
+    if jsonb_typeof(new.metadata) <> 'object' then
+        raise exception 'metadata must be an object, got %', jsonb_typeof(new.metadata)
+            using errcode = '22023';
+    end if;
+    perform postrider.validate_retry_policy(new.metadata -> '_retry_policy');
+    return new;
+end;
+$$;
+
+-- Name: prepare_subscription(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.prepare_subscription() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+begin
+    if tg_op = 'UPDATE'
+        and new.event_type is null
+        and (new.filter, new.retry_policy, new.enabled)
+            is distinct from (old.filter, old.retry_policy, old.enabled)
+    then
+        raise exception 'Subscription % stands for its endpoint and cannot be changed', new.id
+            using errcode = '55000', hint = 'Change the endpoint.';
+    end if;
+    if new.enabled is null then
+        raise exception 'enabled must not be null' using errcode = '22004';
+    end if;
+    if jsonb_typeof(new.filter) <> 'object' then
+        raise exception 'filter must be an object, got %', jsonb_typeof(new.filter)
+            using errcode = '22023';
+    end if;
+    perform postrider.validate_retry_policy(new.retry_policy);
     return new;
 end;
 $$;
@@ -2095,6 +4200,80 @@ begin
     end;
     return message_ids;
 end;
+$$;
+
+-- Name: publish_dead_letters(bigint[]); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.publish_dead_letters(p_ids bigint[]) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET "TimeZone" TO 'UTC'
+    AS $$
+declare
+    announced postrider.event_types;
+    letter record;
+    published integer := 0;
+begin
+    if p_ids = '{}' then
+        return 0;
+    end if;
+    select t.* into announced from postrider.event_types t where t.name = 'postrider.dead_letter';
+    if announced.id is null then
+        return 0;
+    end if;
+    begin
+        for letter in
+            select
+                l.correlation_id,
+                jsonb_build_object(
+                    'dlq_id', l.id, 'message_id', l.message_id, 'endpoint_name', l.endpoint_name,
+                    'cause', l.cause, 'retry_count', l.retry_count, 'last_error', l.last_error,
+                    'event_type', l.event_type, 'correlation_id', l.correlation_id,
+                    'created_at', l.message_created_at, 'failed_at', l.failed_at) as payload
+            from postrider.dead_letter l
+            where l.id = any (p_ids)
+            and l.event_type is distinct from announced.name
+            order by l.id
+        loop
+            perform postrider.append_message(
+                null, null, announced, letter.payload, null, null, 0, null, null,
+                letter.correlation_id, null, null, null, null);
+            published := published + 1;
+        end loop;
+    exception
+        when others then
+            insert into postrider.event_log (event, details)
+            select
+                'dlq.not_published',
+                jsonb_build_object(
+                    'count', cardinality(p_ids), 'first_dlq_id', p_ids[1], 'error', sqlerrm)
+            where not exists (
+                select
+                from postrider.event_log l
+                where l.event = 'dlq.not_published'
+                and l.at > now() - interval '1 minute'
+            );
+            return 0;
+    end;
+    return published;
+end;
+$$;
+
+-- Name: queue_base(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.queue_base() RETURNS bigint
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+    select floor(sum(coalesce(newest.backlog, 0)) / count(*))::bigint
+    from postrider.shard s
+    left join lateral (
+        select c.backlogs[array_position(c.shards, s.shard)] as backlog
+        from postrider.checkpoint c
+        where c.shards @> array[s.shard]
+        order by c.seq desc
+        limit 1
+    ) newest on true;
 $$;
 
 -- Name: rebase_log(); Type: FUNCTION; Schema: postrider; Owner: -
@@ -2225,26 +4404,37 @@ begin
             r (message_id, target, retry_count)
         where c.owner = p_last_owner
         and r.message_id <> all (p_spared)
-    )
-    update postrider.deferred d
-    set run_at = clock_timestamp(),
-        retry_count = d.retry_count + 1,
-        recovery_count = d.recovery_count + 1,
-        is_blocked = false,
-        last_error = '[RETRYABLE] Recovered from stale processing state'
-    from claimed c
-    where d.message_id = c.message_id
-    and d.target = c.target
-    and d.retry_count = c.retry_count
-    and d.shard = any (p_shards)
-    and not exists (
+    ), put_back as (
+        update postrider.deferred d
+        set run_at = clock_timestamp(),
+            retry_count = d.retry_count + 1,
+            recovery_count = d.recovery_count + 1,
+            is_blocked = false,
+            last_error = '[RETRYABLE] Recovered from stale processing state'
+        from claimed c
+        where d.message_id = c.message_id
+        and d.target = c.target
+        and d.retry_count = c.retry_count
+        and d.shard = any (p_shards)
+        and not exists (
+            select
+            from postrider.deferred b
+            where b.ordering_key = d.ordering_key
+            and b.endpoint_id = d.endpoint_id
+            and b.message_id < d.message_id
+        )
+        returning d.message_id, d.target, d.endpoint_id, d.retry_count
+    ), noted as (
+        insert into postrider.attempt (
+            message_id, target, endpoint_id, number, started_at, duration_ms, outcome, error,
+            correlation_id)
         select
-        from postrider.deferred b
-        where b.ordering_key = d.ordering_key
-        and b.endpoint_id = d.endpoint_id
-        and b.message_id < d.message_id
-    );
-    get diagnostics recovered = row_count;
+            p.message_id, p.target, p.endpoint_id, p.retry_count, clock_timestamp(), 0, 'unknown',
+            'Recovered from stale processing state', m.correlation_id
+        from put_back p
+        left join postrider.message m on m.id = p.message_id
+    )
+    select count(*) into recovered from put_back p;
     return recovered;
 end;
 $$;
@@ -2262,135 +4452,228 @@ begin
     if postrider.lost_shards(p_dispatcher, p_shards, p_epochs) <> '{}' then
         return 0;
     end if;
-    insert into postrider.deferred (
-        message_id, target, endpoint_id, shard, run_at, retry_count, recovery_count,
-        message_created_at, expires_at, last_error, ordering_key, is_blocked)
-    select
-        m.id, t.target, coalesce(s.endpoint_id, 0), m.lane >> 4,
-        case
-            when o.is_blocked then coalesce(m.expires_at, 'infinity')
-            when m.scheduled_at > clock_timestamp() then least(m.scheduled_at, m.expires_at)
-            else clock_timestamp()
-        end,
-        o.retry_count, o.retry_count, m.created_at, m.expires_at,
-        case when o.retry_count = 1 then '[RETRYABLE] Recovered from stale processing state' end,
-        m.ordering_key, o.is_blocked
-    from unnest(p_message_ids) i (id)
-    join postrider.message m on m.id = i.id
-    cross join lateral unnest(m.targets) t (target)
-    left join postrider.subscriptions s on s.id = t.target
-    cross join lateral (
+    with put_back as (
+        insert into postrider.deferred (
+            message_id, target, endpoint_id, shard, run_at, retry_count, recovery_count,
+            message_created_at, expires_at, last_error, ordering_key, is_blocked)
         select
-            m.ordering_key is not null,
-            (
-                p_attempted
-                and m.ordering_key is null
-                and (m.scheduled_at is null or m.scheduled_at <= clock_timestamp())
-            )::integer
-    ) o (is_blocked, retry_count)
-    where not exists (
+            m.id, t.target, coalesce(s.endpoint_id, 0), m.lane >> 4,
+            case
+                when o.is_blocked then coalesce(m.expires_at, 'infinity')
+                when m.scheduled_at > clock_timestamp() then least(m.scheduled_at, m.expires_at)
+                else clock_timestamp()
+            end,
+            o.retry_count, o.retry_count, m.created_at, m.expires_at,
+            case when o.retry_count = 1 then '[RETRYABLE] Recovered from stale processing state' end,
+            m.ordering_key, o.is_blocked
+        from unnest(p_message_ids) i (id)
+        join postrider.message m on m.id = i.id
+        cross join lateral unnest(m.targets) t (target)
+        left join postrider.subscriptions s on s.id = t.target
+        cross join lateral (
+            select
+                m.ordering_key is not null,
+                (
+                    p_attempted
+                    and m.ordering_key is null
+                    and (m.scheduled_at is null or m.scheduled_at <= clock_timestamp())
+                )::integer
+        ) o (is_blocked, retry_count)
+        where not exists (
+            select
+            from postrider.deferred d
+            where d.message_id = m.id
+            and d.target = t.target
+        )
+        and not exists (select from postrider.delivery_end(m.id, t.target))
+        on conflict (message_id, target) do nothing
+        returning message_id, target, endpoint_id, retry_count
+    ), noted as (
+        insert into postrider.attempt (
+            message_id, target, endpoint_id, number, started_at, duration_ms, outcome, error,
+            correlation_id)
         select
-        from postrider.deferred d
-        where d.message_id = m.id
-        and d.target = t.target
+            p.message_id, p.target, p.endpoint_id, p.retry_count, clock_timestamp(), 0, 'unknown',
+            'Recovered from stale processing state', m.correlation_id
+        from put_back p
+        join postrider.message m on m.id = p.message_id
+        where p.retry_count > 0
     )
-    and not exists (select from postrider.delivery_end(m.id, t.target))
-    on conflict (message_id, target) do nothing;
-    get diagnostics recovered = row_count;
+    select count(*) into recovered from put_back p;
 
     -- What was cancelled before it was read has been read now, and has ended.
     delete from postrider.cancellation c
     where c.message_id = any (p_message_ids)
     and exists (select from postrider.delivery_end(c.message_id, c.target));
 
-    update postrider.deferred d
-    set is_blocked = false,
-        run_at = clock_timestamp(),
-        retry_count = d.retry_count + p_attempted::integer,
-        recovery_count = d.recovery_count + p_attempted::integer,
-        last_error = case
-            when p_attempted then '[RETRYABLE] Recovered from stale processing state'
-            else d.last_error
-        end
-    from postrider.message m
-    where d.message_id = any (p_message_ids)
-    and d.is_blocked
-    and m.id = d.message_id
-    and (m.scheduled_at is null or m.scheduled_at <= clock_timestamp())
-    and not exists (
-        select
-        from postrider.deferred b
-        where b.ordering_key = d.ordering_key
-        and b.endpoint_id = d.endpoint_id
-        and b.message_id < d.message_id
-    );
+    with first as materialized (
+        -- One that is locked is being cancelled or has expired, in a transaction that may stay open.
+        select d.message_id, d.target
+        from postrider.deferred d
+        join postrider.message m on m.id = d.message_id
+        where d.message_id = any (p_message_ids)
+        and d.is_blocked
+        and (m.scheduled_at is null or m.scheduled_at <= clock_timestamp())
+        and not exists (
+            select
+            from postrider.deferred b
+            where b.ordering_key = d.ordering_key
+            and b.endpoint_id = d.endpoint_id
+            and b.message_id < d.message_id
+        )
+        for update of d skip locked
+    ), released as (
+        update postrider.deferred d
+        set is_blocked = false,
+            run_at = clock_timestamp(),
+            retry_count = d.retry_count + p_attempted::integer,
+            recovery_count = d.recovery_count + p_attempted::integer,
+            last_error = case
+                when p_attempted then '[RETRYABLE] Recovered from stale processing state'
+                else d.last_error
+            end
+        from first f
+        where d.message_id = f.message_id
+        and d.target = f.target
+        returning d.message_id, d.target, d.endpoint_id, d.retry_count
+    )
+    insert into postrider.attempt (
+        message_id, target, endpoint_id, number, started_at, duration_ms, outcome, error,
+        correlation_id)
+    select
+        r.message_id, r.target, r.endpoint_id, r.retry_count, clock_timestamp(), 0, 'unknown',
+        'Recovered from stale processing state', m.correlation_id
+    from released r
+    join postrider.message m on m.id = r.message_id
+    where p_attempted;
     return recovered;
 end;
 $$;
 
--- Name: redrive_all(); Type: FUNCTION; Schema: postrider; Owner: -
+-- Name: redrive_all(integer); Type: FUNCTION; Schema: postrider; Owner: -
 
-CREATE FUNCTION postrider.redrive_all() RETURNS integer
+CREATE FUNCTION postrider.redrive_all(p_rate integer DEFAULT NULL::integer) RETURNS integer
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
     AS $$
-    select postrider.redrive_letters(array(
-        select l.id
-        from postrider.dead_letter l
-        join postrider.endpoints e on e.id = l.endpoint_id
-        where l.status = 'failed'
-    ));
+    select postrider.redrive_matching(p_rate => redrive_all.p_rate);
 $$;
 
--- Name: redrive_endpoint(text); Type: FUNCTION; Schema: postrider; Owner: -
+-- Name: redrive_endpoint(text, integer); Type: FUNCTION; Schema: postrider; Owner: -
 
-CREATE FUNCTION postrider.redrive_endpoint(p_endpoint_name text) RETURNS integer
+CREATE FUNCTION postrider.redrive_endpoint(p_endpoint_name text, p_rate integer DEFAULT NULL::integer) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+begin
+    if p_endpoint_name is null then
+        raise exception 'Endpoint name must not be null' using errcode = '22004';
+    end if;
+    return postrider.redrive_matching(p_endpoint_name, p_rate => redrive_endpoint.p_rate);
+end;
+$$;
+
+-- Name: redrive_letters(bigint[], integer, jsonb); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.redrive_letters(p_ids bigint[], p_rate integer, p_filter jsonb) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    began_at timestamptz := clock_timestamp();
+    redriven integer;
+begin
+    if p_rate is not null and p_rate not between 1 and 100000 then
+        raise exception 'p_rate must be between 1 and 100000 deliveries per second, got %', p_rate
+            using errcode = '22023';
+    end if;
+    with wanted as materialized (
+        select l.id
+        from unnest(p_ids) i (id)
+        join postrider.dead_letter l on l.id = i.id
+        where l.status = 'failed'
+        and exists (select from postrider.endpoints e where e.id = l.endpoint_id)
+        order by l.id
+        for update of l
+    ), put_back as (
+        update postrider.dead_letter l
+        set status = 'redriven', redriven_at = began_at, redriven_by = session_user
+        from wanted w
+        where l.id = w.id
+        returning l.message_id, l.target, l.endpoint_id, l.message_created_at, l.ordering_key
+    ), placed as (
+        select
+            p.message_id, p.target, p.endpoint_id, p.message_created_at, p.ordering_key,
+            row_number() over (order by p.message_created_at, p.message_id, p.target) - 1 as place
+        from put_back p
+    ), waiting as (
+        insert into postrider.deferred (
+            message_id, target, endpoint_id, shard, run_at, message_created_at, ordering_key)
+        select
+            p.message_id, p.target, p.endpoint_id, (p.message_id & 1023) >> 4,
+            -- Without a rate the microseconds keep the order.
+            began_at + coalesce(
+                p.place * interval '1 second' / p_rate,
+                (p.place - count(*) over ()) * interval '1 microsecond'),
+            p.message_created_at, p.ordering_key
+        from placed p
+        on conflict (message_id, target) do nothing
+    )
+    select count(*) into redriven from put_back p;
+    insert into postrider.event_log (event, endpoint_name, details)
+    values (
+        'dlq.redriven', p_filter ->> 'endpoint_name',
+        jsonb_build_object('count', redriven, 'filter', p_filter, 'by', session_user)
+        || jsonb_strip_nulls(jsonb_build_object('rate', p_rate)));
+    perform pg_notify('postrider', 'deferred');
+    return redriven;
+end;
+$$;
+
+-- Name: redrive_matching(text, timestamp with time zone, timestamp with time zone, text, text, text, integer); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.redrive_matching(p_endpoint_name text DEFAULT NULL::text, p_from timestamp with time zone DEFAULT NULL::timestamp with time zone, p_to timestamp with time zone DEFAULT NULL::timestamp with time zone, p_error_pattern text DEFAULT NULL::text, p_cause text DEFAULT NULL::text, p_event_type text DEFAULT NULL::text, p_rate integer DEFAULT NULL::integer) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
     AS $$
 declare
     wanted integer;
 begin
-    select e.id into wanted from postrider.endpoints e where e.name = p_endpoint_name;
-    if wanted is null then
-        raise exception 'Endpoint ''%'' does not exist', p_endpoint_name using errcode = '42704';
+    if p_endpoint_name is not null then
+        select e.id into wanted from postrider.endpoints e where e.name = p_endpoint_name;
+        if wanted is null then
+            raise exception 'Endpoint ''%'' does not exist', p_endpoint_name
+                using errcode = '42704';
+        end if;
     end if;
-    return postrider.redrive_letters(array(
-        select l.id
-        from postrider.dead_letter l
-        where l.endpoint_id = wanted
-        and l.status = 'failed'
-    ));
-end;
-$$;
-
--- Name: redrive_letters(bigint[]); Type: FUNCTION; Schema: postrider; Owner: -
-
-CREATE FUNCTION postrider.redrive_letters(p_ids bigint[]) RETURNS integer
-    LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
-    AS $$
-declare
-    redriven integer;
-begin
-    with put_back as (
-        update postrider.dead_letter l
-        set status = 'redriven', redriven_at = clock_timestamp()
-        where l.id = any (p_ids)
-        and l.status = 'failed'
-        returning l.message_id, l.target, l.endpoint_id, l.message_created_at, l.ordering_key
-    )
-    insert into postrider.deferred (
-        message_id, target, endpoint_id, shard, run_at, message_created_at, ordering_key)
-    select
-        p.message_id, p.target, p.endpoint_id, (p.message_id & 1023) >> 4,
-        clock_timestamp() - interval '1 microsecond' * (count(*) over () - row_number() over (
-            order by p.message_created_at, p.message_id)),
-        p.message_created_at, p.ordering_key
-    from put_back p;
-    get diagnostics redriven = row_count;
-    perform pg_notify('postrider', 'deferred');
-    return redriven;
+    if p_from >= p_to then
+        raise exception 'p_from must be before p_to, got % and %', p_from, p_to
+            using errcode = '22023';
+    end if;
+    begin
+        perform '' ~ p_error_pattern;
+    exception
+        when invalid_regular_expression then
+            raise exception 'p_error_pattern must be a POSIX regular expression, got ''%''',
+                left(p_error_pattern, 200) using errcode = '22023', detail = sqlerrm;
+    end;
+    return postrider.redrive_letters(
+        array(
+            select l.id
+            from postrider.dead_letter l
+            where l.status = 'failed'
+            and (wanted is null or l.endpoint_id = wanted)
+            and (p_from is null or l.failed_at >= p_from)
+            and (p_to is null or l.failed_at < p_to)
+            and (p_error_pattern is null or l.last_error ~ p_error_pattern)
+            and (p_cause is null or l.cause = p_cause)
+            and (p_event_type is null or l.event_type = p_event_type)
+        ),
+        p_rate,
+        jsonb_strip_nulls(
+            jsonb_build_object(
+                'endpoint_name', p_endpoint_name, 'from', p_from, 'to', p_to,
+                'error_pattern', p_error_pattern, 'cause', p_cause, 'event_type', p_event_type)));
 end;
 $$;
 
@@ -2401,17 +4684,31 @@ CREATE FUNCTION postrider.redrive_message(p_dlq_id bigint) RETURNS bigint
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
     AS $$
 declare
-    redriven bigint;
+    letter record;
 begin
-    if postrider.redrive_letters(array[p_dlq_id]) = 0 then
-        if exists (select from postrider.dead_letter l where l.id = p_dlq_id) then
-            raise exception 'Dead letter % has been redriven before', p_dlq_id
-                using errcode = '55000';
-        end if;
+    if p_dlq_id is null then
+        raise exception 'Dead letter id must not be null' using errcode = '22004';
+    end if;
+    -- Locked before it is looked at, so that of two calls the second says what the first has done.
+    select l.message_id, l.status, l.endpoint_id, l.endpoint_name
+    into letter
+    from postrider.dead_letter l
+    where l.id = p_dlq_id
+    for update;
+    if not found then
         raise exception 'Dead letter % does not exist', p_dlq_id using errcode = '42704';
     end if;
-    select l.message_id into redriven from postrider.dead_letter l where l.id = p_dlq_id;
-    return redriven;
+    if letter.status <> 'failed' then
+        raise exception 'Dead letter % has been redriven before', p_dlq_id using errcode = '55000';
+    end if;
+    if postrider.redrive_letters(
+        array[p_dlq_id], null,
+        jsonb_build_object('dlq_id', p_dlq_id, 'endpoint_name', letter.endpoint_name)) = 0
+    then
+        raise exception 'Endpoint ''%'' of dead letter % has been dropped', letter.endpoint_name,
+            p_dlq_id using errcode = '55000';
+    end if;
+    return letter.message_id;
 end;
 $$;
 
@@ -2499,6 +4796,172 @@ begin
 end;
 $$;
 
+-- Name: replay_message(bigint); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.replay_message(p_archive_message_id bigint) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    known record;
+    target record;
+    left_count integer := 0;
+    ended_count integer := 0;
+    disabled_name text;
+    targets integer[] := '{}';
+    replay_id bigint;
+begin
+    if p_archive_message_id is null then
+        raise exception 'Message id must not be null' using errcode = '22004';
+    end if;
+    select m.id, m.xid, m.targets
+    into known
+    from postrider.message m
+    where m.id = p_archive_message_id;
+    if known.id is null then
+        raise exception 'Message % does not exist', p_archive_message_id using errcode = '42704';
+    end if;
+
+    for target in
+        select
+            t.target as id, e.name, e.enabled,
+            postrider.ended_status(known.id, t.target, known.xid, postrider.done_before()) as status
+        from unnest(known.targets) t (target)
+        join postrider.subscriptions s on s.id = t.target
+        join postrider.endpoints e on e.id = s.endpoint_id
+        order by t.target
+    loop
+        left_count := left_count + 1;
+        continue when target.status is null;
+        ended_count := ended_count + 1;
+        if target.enabled then
+            targets := targets || target.id;
+        else
+            disabled_name := coalesce(disabled_name, target.name);
+        end if;
+    end loop;
+    if left_count = 0 then
+        raise exception 'Message % has no endpoint left', known.id using errcode = '55000';
+    end if;
+    if ended_count = 0 then
+        raise exception 'Message % has not ended', known.id using errcode = '55000';
+    end if;
+    if targets = '{}' then
+        perform postrider.refuse_endpoint(disabled_name);
+    end if;
+
+    replay_id := (postrider.append_replays(array_fill(known.id, array[cardinality(targets)]), targets))[1];
+    insert into postrider.event_log (event, details)
+    values (
+        'message.replayed',
+        jsonb_build_object('message_id', replay_id, 'replay_of', known.id, 'by', session_user));
+    return replay_id;
+end;
+$$;
+
+-- Name: replay_range(bigint, timestamp with time zone, timestamp with time zone, text); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.replay_range(p_endpoint_id bigint, p_from_ts timestamp with time zone, p_to_ts timestamp with time zone, p_status text DEFAULT NULL::text) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    endpoint record;
+    since constant xid8 := postrider.done_before();
+    own_targets integer[];
+    message_ids bigint[];
+    targets integer[];
+    replayed integer;
+begin
+    if p_endpoint_id is null then
+        raise exception 'Endpoint id must not be null' using errcode = '22004';
+    end if;
+    perform postrider.check_replay(p_from_ts, p_to_ts, p_status);
+    select e.id, e.name, e.enabled into endpoint from postrider.endpoints e where e.id = p_endpoint_id;
+    if endpoint.id is null then
+        raise exception 'Endpoint % does not exist', p_endpoint_id using errcode = '42704';
+    end if;
+    if not endpoint.enabled then
+        perform postrider.refuse_endpoint(endpoint.name);
+    end if;
+    own_targets := array(
+        select s.id
+        from postrider.subscriptions s
+        where s.endpoint_id = endpoint.id
+    );
+
+    select coalesce(array_agg(c.id), '{}'), coalesce(array_agg(c.target), '{}')
+    into message_ids, targets
+    from (
+        select m.id, t.target, postrider.ended_status(m.id, t.target, m.xid, since) as status
+        from postrider.message m
+        cross join lateral (
+            select min(o.target) as target
+            from unnest(m.targets) o (target)
+            where o.target = any (own_targets)
+        ) t
+        where m.created_at >= p_from_ts
+        and m.created_at < p_to_ts
+        and m.replay_of is null
+        and m.targets && own_targets
+    ) c
+    where c.status = coalesce(p_status, c.status);
+    replayed := cardinality(postrider.append_replays(message_ids, targets));
+    insert into postrider.event_log (event, endpoint_name, details)
+    values (
+        'range.replayed', endpoint.name,
+        jsonb_build_object(
+            'from_ts', p_from_ts, 'to_ts', p_to_ts, 'status', p_status, 'replayed', replayed,
+            'by', session_user));
+    return replayed;
+end;
+$$;
+
+-- Name: reset_circuit_breaker(text); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.reset_circuit_breaker(p_endpoint_name text) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    known integer;
+    former postrider.circuit;
+begin
+    if p_endpoint_name is null then
+        raise exception 'Endpoint name must not be null' using errcode = '22004';
+    end if;
+    select e.id into known from postrider.endpoints e where e.name = p_endpoint_name;
+    if known is null then
+        raise exception 'Endpoint ''%'' does not exist', p_endpoint_name using errcode = '42704';
+    end if;
+    select c.* into former from postrider.circuit c where c.endpoint_id = known for update;
+    if former.state = 'closed'
+        and former.failure_count = 0
+        and coalesce(former.paused_until <= clock_timestamp(), true)
+    then
+        return false;
+    end if;
+    update postrider.circuit c
+    set version = c.version + 1,
+        state = 'closed',
+        failure_count = 0,
+        since = clock_timestamp(),
+        probe_at = null,
+        probe_owner = null,
+        paused_until = null,
+        failing_since = null
+    where c.endpoint_id = known;
+    insert into postrider.event_log (event, endpoint_name, details)
+    values (
+        'circuit.reset', p_endpoint_name,
+        jsonb_build_object(
+            'from', former.state, 'to', 'closed', 'failure_count', former.failure_count,
+            'by', session_user));
+    perform pg_notify('postrider', 'circuits');
+    return true;
+end;
+$$;
+
 -- Name: reset_setting(text); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.reset_setting(name text) RETURNS text
@@ -2519,6 +4982,234 @@ begin
         raise exception 'Setting ''%'' does not exist', reset_setting.name using errcode = '42704';
     end if;
     return postrider.set_setting(reset_setting.name, found_value);
+end;
+$$;
+
+-- Name: resume_endpoint(text); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.resume_endpoint(p_endpoint_name text) RETURNS boolean
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+    select postrider.switch_endpoint(p_endpoint_name, null, false);
+$$;
+
+-- Name: retire_endpoint(integer, text); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.retire_endpoint(p_endpoint_id integer, p_reason text) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET lock_timeout TO '100ms'
+    AS $$
+declare
+    retired text;
+begin
+    update postrider.endpoints e
+    set enabled = false
+    where e.id = (
+        select k.id
+        from postrider.endpoints k
+        where k.id = p_endpoint_id
+        and k.enabled
+        for update skip locked
+    )
+    returning e.name into retired;
+    if retired is null then
+        return false;
+    end if;
+    insert into postrider.event_log (event, endpoint_name, details)
+    values ('endpoint.auto_disabled', retired, jsonb_build_object('reason', p_reason));
+    return true;
+exception
+    when lock_not_available then
+        return false;
+end;
+$$;
+
+-- Name: retire_failing_endpoints(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.retire_failing_endpoints() RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    days integer;
+begin
+    select s.value::integer
+    into days
+    from postrider.setting s
+    where s.name = 'auto_disable_after_days';
+    if days = 0 then
+        return 0;
+    end if;
+    return (
+        select count(*) filter (where postrider.retire_endpoint(c.endpoint_id, format(
+            'no success for %s days', days)))
+        from postrider.circuit c
+        join postrider.endpoints e on e.id = c.endpoint_id
+        where e.enabled
+        -- One that failed once and was sent nothing since has not failed for days.
+        and c.last_failure_at >= c.failing_since + make_interval(days => days)
+    );
+end;
+$$;
+
+-- Name: retry_phases(jsonb); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.retry_phases(policy jsonb) RETURNS TABLE(retries_with_no_delay bigint, minimum_delay_retries bigint, minimum_delay bigint, maximum_delay bigint, maximum_delay_retries bigint, curve text, has_fixed_step boolean, backoff_retries bigint)
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+    select
+        k.none, k.minimum_count, k.minimum, k.maximum, k.maximum_count, k.curve,
+        k.curve = 'linear' and k.backoff is null and k.total is null,
+        case
+            when k.total is not null
+                then k.total - k.none - k.minimum_count - k.maximum_count
+            when k.backoff is not null then k.backoff
+            when k.curve = 'linear' then (k.maximum - k.minimum + 4) / 5 + 1
+            else greatest((k.maximum - k.minimum) / 5, 1)
+        end
+    from (
+        select
+            coalesce(w.words ->> 'retries_with_no_delay', w.words ->> 'numNoDelayRetries', '3')::bigint
+                as none,
+            coalesce(w.words ->> 'minimum_delay_retries', w.words ->> 'numMinDelayRetries', '3')::bigint
+                as minimum_count,
+            coalesce(w.words ->> 'minimum_delay', w.words ->> 'minDelayTarget', '5')::bigint as minimum,
+            coalesce(w.words ->> 'maximum_delay', w.words ->> 'maxDelayTarget', '30')::bigint as maximum,
+            coalesce(w.words ->> 'maximum_delay_retries', w.words ->> 'numMaxDelayRetries', '3')::bigint
+                as maximum_count,
+            coalesce(w.words ->> 'retry_backoff_function', w.words ->> 'backoffFunction', 'linear')
+                as curve,
+            (w.words ->> 'backoff_retries')::bigint as backoff,
+            (w.words ->> 'numRetries')::bigint as total
+        from (select coalesce(policy -> 'healthyRetryPolicy', policy)) w (words)
+    ) k;
+$$;
+
+-- Name: retry_policy_form(jsonb); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.retry_policy_form(policy jsonb) RETURNS text
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+    select case
+        when policy ? 'healthyRetryPolicy' then 'nested'
+        when policy ?| keys.healthy then 'healthy'
+        when policy ? 'schedule_seconds' then 'schedule'
+        when policy ? 'preset' then 'preset'
+        when policy ?| keys.phased then 'phased'
+        when policy ?| keys.simple then 'simple'
+    end
+    from (
+        select
+            array_agg(k.name) filter (where k.form = 'healthy') as healthy,
+            array_agg(k.name) filter (where k.form = 'phased') as phased,
+            array_agg(k.name) filter (where k.form = 'simple') as simple
+        from postrider.retry_policy_keys() k
+    ) keys;
+$$;
+
+-- Name: retry_policy_keys(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.retry_policy_keys() RETURNS TABLE(form text, name text, kind text, minimum integer, maximum integer, choices text[])
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+    select k.form, k.name, k.kind, k.minimum, k.maximum, k.choices
+    from (
+        values
+        ('nested', 'healthyRetryPolicy', 'object', null, null, null::text[]),
+        ('healthy', 'minDelayTarget', 'integer', 0, 3600, null),
+        ('healthy', 'maxDelayTarget', 'integer', 0, 86400, null),
+        ('healthy', 'numRetries', 'integer', 0, 1000, null),
+        ('healthy', 'numNoDelayRetries', 'integer', 0, 1000, null),
+        ('healthy', 'numMinDelayRetries', 'integer', 0, 1000, null),
+        ('healthy', 'numMaxDelayRetries', 'integer', 0, 1000, null),
+        (
+            'healthy', 'backoffFunction', 'word', null, null,
+            array['linear', 'arithmetic', 'geometric', 'exponential']
+        ),
+        ('schedule', 'schedule_seconds', 'schedule', 0, 86400, null),
+        ('schedule', 'jitter', 'fraction', 0, 1, null),
+        (
+            'preset', 'preset', 'word', null, null,
+            array['standard-webhooks', 'sns', 'sns-managed', 'sns-customer']
+        ),
+        ('preset', 'max_retries', 'integer', 0, 1000, null),
+        ('preset', 'jitter', 'fraction', 0, 1, null),
+        ('phased', 'retries_with_no_delay', 'integer', 0, 1000, null),
+        ('phased', 'minimum_delay_retries', 'integer', 0, 1000, null),
+        ('phased', 'minimum_delay', 'integer', 0, 3600, null),
+        ('phased', 'maximum_delay', 'integer', 0, 86400, null),
+        ('phased', 'maximum_delay_retries', 'integer', 0, 1000, null),
+        (
+            'phased', 'retry_backoff_function', 'word', null, null,
+            array['linear', 'arithmetic', 'geometric', 'exponential']
+        ),
+        ('phased', 'backoff_retries', 'integer', 0, 1000, null),
+        ('simple', 'max_retries', 'integer', 0, 1000, null),
+        ('simple', 'backoff', 'word', null, null, array['exponential', 'linear', 'fixed']),
+        ('simple', 'base_delay_seconds', 'integer', 1, 3600, null),
+        ('simple', 'max_delay_seconds', 'integer', 1, 86400, null),
+        ('simple', 'increment_seconds', 'integer', 1, 3600, null),
+        ('simple', 'jitter', 'fraction', 0, 1, null)
+    ) k (form, name, kind, minimum, maximum, choices);
+$$;
+
+-- Name: retry_waits(jsonb, text); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.retry_waits(policy jsonb, place text DEFAULT 'endpoint'::text) RETURNS bigint[]
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    whole constant jsonb := postrider.complete_retry_policy(policy, place);
+    form constant text := postrider.retry_policy_form(whole);
+    max_retries constant integer := whole ->> 'max_retries';
+    base constant bigint := whole ->> 'base_delay_seconds';
+    most constant bigint := whole ->> 'max_delay_seconds';
+    increment constant bigint := whole ->> 'increment_seconds';
+begin
+    if form = 'simple' then
+        return array(
+            select 1000 * case whole ->> 'backoff'
+                when 'fixed' then base
+                when 'linear' then least(most, base + n * increment)
+                -- 2^17 s is more than any delay.
+                else least(most, base * (1 << least(n, 17)))
+            end
+            from generate_series(0, max_retries - 1) n
+            order by n
+        );
+    elsif form = 'schedule' then
+        return array(
+            select 1000 * e.seconds::bigint
+            from jsonb_array_elements_text(whole -> 'schedule_seconds')
+                with ordinality e (seconds, position)
+            order by e.position
+        );
+    elsif form = 'preset' and whole ->> 'preset' = 'standard-webhooks' then
+        return array[
+            5000, 300000, 1800000, 7200000, 18000000, 36000000, 50400000, 72000000, 86400000];
+    elsif form = 'preset' and whole ->> 'preset' = 'sns' then
+        return array[20000, 20000, 20000];
+    elsif form = 'preset' and whole ->> 'preset' = 'sns-customer' then
+        return postrider.phased_waits(
+            '{"retries_with_no_delay": 0, "minimum_delay_retries": 2, "minimum_delay": 10,
+            "maximum_delay": 600, "retry_backoff_function": "geometric", "backoff_retries": 10,
+            "maximum_delay_retries": 38}');
+    elsif form = 'preset' then
+        -- sns-managed: goes on at a constant pace as long as it may.
+        return (
+            postrider.phased_waits(
+                '{"retries_with_no_delay": 3, "minimum_delay_retries": 2, "minimum_delay": 1,
+                "maximum_delay": 20, "retry_backoff_function": "geometric", "backoff_retries": 10,
+                "maximum_delay_retries": 985}')
+        )[1:coalesce(max_retries, 1000)];
+    end if;
+    return postrider.phased_waits(whole);
 end;
 $$;
 
@@ -2562,6 +5253,13 @@ begin
         emptied := emptied + 1;
     end if;
 
+    -- Ten minutes after the last grant there is nothing left to be remembered.
+    select exists (select from postrider.rate_grant g where g.slot = next_slot) into is_filled;
+    if is_filled then
+        execute format('truncate postrider.rate_grant_%s', next_slot);
+        emptied := emptied + 1;
+    end if;
+
     select exists (
         select
         from postrider.heartbeat h
@@ -2597,6 +5295,89 @@ begin
         end if;
     end if;
     return lost;
+end;
+$$;
+
+-- Name: save_circuits(uuid, integer[], bigint[], bigint[], text[], integer[], timestamp with time zone[], uuid[], timestamp with time zone[], timestamp with time zone[], timestamp with time zone[], timestamp with time zone[]); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.save_circuits(p_dispatcher uuid, p_endpoint_ids integer[], p_versions bigint[], p_next_versions bigint[], p_states text[], p_failure_counts integer[], p_probe_at timestamp with time zone[], p_probers uuid[], p_paused_until timestamp with time zone[], p_last_success_at timestamp with time zone[], p_last_failure_at timestamp with time zone[], p_failing_since timestamp with time zone[]) RETURNS TABLE(endpoint_id integer, is_saved boolean, version bigint, state text, failure_count integer, probe_at timestamp with time zone, probe_owner uuid, is_prober_alive boolean, paused_until timestamp with time zone, last_success_at timestamp with time zone, last_failure_at timestamp with time zone, failing_since timestamp with time zone)
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    saved integer[];
+    has_news boolean;
+begin
+    with wanted as (
+        select w.*
+        from unnest(
+            p_endpoint_ids, p_versions, p_next_versions, p_states, p_failure_counts, p_probe_at,
+            p_probers, p_paused_until, p_last_success_at, p_last_failure_at, p_failing_since)
+            w (endpoint_id, version, next_version, state, failure_count, probe_at, prober,
+            paused_until, last_success_at, last_failure_at, failing_since)
+    ), held as (
+        -- With what it is to become, so that nothing is joined twice: without hash joins that would be
+        -- the square of their number.
+        select
+            c.state as former_state, c.failure_count as former_count,
+            c.paused_until as former_pause, w.*
+        from postrider.circuit c
+        join wanted w on w.endpoint_id = c.endpoint_id and w.version = c.version
+        order by c.endpoint_id
+        for update of c skip locked
+    ), changed as (
+        update postrider.circuit c
+        set version = w.next_version,
+            state = w.state,
+            failure_count = w.failure_count,
+            since = case when w.state = c.state then c.since else clock_timestamp() end,
+            probe_at = w.probe_at,
+            probe_owner = w.prober,
+            paused_until = w.paused_until,
+            last_success_at = greatest(c.last_success_at, w.last_success_at),
+            last_failure_at = greatest(c.last_failure_at, w.last_failure_at),
+            failing_since = w.failing_since
+        from held w
+        where c.endpoint_id = w.endpoint_id
+        returning
+            c.endpoint_id, w.former_state, c.state, w.former_count, c.failure_count, w.former_pause,
+            c.paused_until, c.probe_at
+    ), logged as (
+        insert into postrider.event_log (event, endpoint_name, details)
+        select
+            case c.state
+                when 'open' then 'circuit.opened'
+                when 'half_open' then 'circuit.half_open'
+                else 'circuit.closed'
+            end,
+            e.name,
+            jsonb_strip_nulls(jsonb_build_object(
+                'from', c.former_state, 'to', c.state,
+                'failure_count', greatest(c.failure_count, c.former_count),
+                'probe_at', c.probe_at, 'dispatcher', p_dispatcher))
+        from changed c
+        join postrider.endpoints e on e.id = c.endpoint_id
+        where c.state <> c.former_state
+        -- A probe that another one takes over from a dispatcher that died.
+        or c.state = 'half_open'
+    )
+    select
+        coalesce(array_agg(c.endpoint_id), '{}'),
+        coalesce(
+            bool_or(c.state <> c.former_state or c.paused_until is distinct from c.former_pause),
+            false)
+    into saved, has_news
+    from changed c;
+    if has_news then
+        perform pg_notify('postrider', 'circuits');
+    end if;
+
+    return query
+    select
+        c.endpoint_id, c.endpoint_id = any (saved), c.version, c.state, c.failure_count, c.probe_at,
+        c.probe_owner, c.is_prober_alive, c.paused_until, c.last_success_at, c.last_failure_at,
+        c.failing_since
+    from postrider.known_circuits(p_endpoint_ids, false) c;
 end;
 $$;
 
@@ -2845,6 +5626,48 @@ CREATE FUNCTION postrider.shard_count() RETURNS integer
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$select 16$$;
 
+-- Name: shard_reports(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.shard_reports() RETURNS TABLE(dispatcher uuid, at timestamp with time zone, share double precision, statistics jsonb)
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+declare
+    missing smallint[];
+    named smallint[];
+    left_over smallint[];
+    beat record;
+begin
+    select coalesce(array_agg(s.shard), '{}') into missing from postrider.shard s;
+    for beat in
+        select h.dispatcher, h.at, h.statistics
+        from postrider.heartbeat h
+        order by h.xid desc
+        limit 2000
+    loop
+        exit when missing = '{}';
+        select
+            coalesce(array_agg(n.shard::smallint), '{}'),
+            coalesce(array_agg(n.shard::smallint) filter (where n.shard::smallint = any (missing)), '{}')
+        into named, left_over
+        from jsonb_array_elements_text(beat.statistics -> 'shards') n (shard);
+        continue when left_over = '{}';
+        dispatcher := beat.dispatcher;
+        at := beat.at;
+        share := cardinality(left_over) / cardinality(named)::double precision;
+        statistics := beat.statistics;
+        return next;
+        select coalesce(array_agg(m.shard), '{}')
+        into missing
+        from unnest(missing) m (shard)
+        where m.shard <> all (named);
+    end loop;
+end;
+$$;
+
 -- Name: subscribe(text, text, jsonb, jsonb); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.subscribe(p_event_type text, p_endpoint_name text, p_filter jsonb DEFAULT NULL::jsonb, p_options jsonb DEFAULT NULL::jsonb) RETURNS bigint
@@ -2855,6 +5678,7 @@ declare
     endpoint postrider.endpoints;
     created_id integer;
     option record;
+    nearest text;
 begin
     if p_event_type is null then
         raise exception 'Event type must not be null' using errcode = '22004';
@@ -2882,11 +5706,16 @@ begin
         select o.key, jsonb_typeof(o.value) as type
         from jsonb_each(coalesce(p_options, '{}')) o
     loop
-        if option.key <> 'enabled' then
-            raise exception 'p_options.% is not a known key (did you mean enabled?)',
-                left(option.key, 64) using errcode = '22023';
+        if option.key not in ('enabled', '_retry_policy') then
+            select o.name
+            into nearest
+            from (values ('enabled'), ('_retry_policy')) o (name)
+            order by postrider.edit_distance(option.key, o.name), o.name collate "C"
+            limit 1;
+            raise exception 'p_options.% is not a known key (did you mean %?)',
+                left(option.key, 64), nearest using errcode = '22023';
         end if;
-        if option.type <> 'boolean' then
+        if option.key = 'enabled' and option.type <> 'boolean' then
             raise exception 'p_options.enabled must be true or false, got %', option.type
                 using errcode = '22023';
         end if;
@@ -2909,10 +5738,10 @@ begin
     end if;
 
     insert into postrider.subscriptions (
-        endpoint_id, event_type, filter, enabled, is_endpoint_enabled)
+        endpoint_id, event_type, filter, retry_policy, enabled, is_endpoint_enabled)
     values (
-        endpoint.id, p_event_type, p_filter, coalesce((p_options ->> 'enabled')::boolean, true),
-        endpoint.enabled)
+        endpoint.id, p_event_type, p_filter, p_options -> '_retry_policy',
+        coalesce((p_options ->> 'enabled')::boolean, true), endpoint.enabled)
     returning id into created_id;
     -- Dispatchers learn of the new target with the endpoint's next version.
     update postrider.endpoints e set version = e.version + 1 where e.id = endpoint.id;
@@ -2923,6 +5752,192 @@ begin
     return created_id;
 end;
 $_$;
+
+-- Name: switch_endpoint(text, boolean, boolean); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.switch_endpoint(p_endpoint_name text, p_enabled boolean, p_paused boolean) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+begin
+    if p_endpoint_name is null then
+        raise exception 'Endpoint name must not be null' using errcode = '22004';
+    end if;
+    update postrider.endpoints e
+    set enabled = coalesce(p_enabled, e.enabled),
+        paused = coalesce(p_paused, e.paused)
+    where e.name = p_endpoint_name
+    and (e.enabled <> p_enabled or e.paused <> p_paused);
+    if found then
+        return true;
+    end if;
+    if not exists (select from postrider.endpoints e where e.name = p_endpoint_name) then
+        raise exception 'Endpoint ''%'' does not exist', p_endpoint_name using errcode = '42704';
+    end if;
+    return false;
+end;
+$$;
+
+-- Name: take_tokens(integer[], integer[], integer[], integer[]); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.take_tokens(p_endpoint_ids integer[], p_wanted integer[], p_rates integer[], p_bursts integer[]) RETURNS TABLE(endpoint_id integer, granted integer, wait_ms integer)
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    asked record;
+    used timestamptz;
+    moment timestamptz;
+    each interval;
+begin
+    for asked in
+        select w.endpoint_id, w.wanted, w.rate, w.burst
+        from unnest(p_endpoint_ids, p_wanted, p_rates, p_bursts) w (endpoint_id, wanted, rate, burst)
+        order by w.endpoint_id
+    loop
+        perform pg_advisory_xact_lock(1886352246, asked.endpoint_id);
+        select g.used_until
+        into used
+        from postrider.rate_grant g
+        where g.endpoint_id = asked.endpoint_id
+        order by g.seq desc
+        limit 1;
+        moment := clock_timestamp();
+        each := interval '1 second' / asked.rate;
+        used := greatest(used, moment - asked.burst * each);
+        endpoint_id := asked.endpoint_id;
+        granted := asked.wanted;
+        used := used + asked.wanted * each;
+        wait_ms := greatest(ceil(extract(epoch from used - moment) * 1000), 0);
+        insert into postrider.rate_grant (slot, endpoint_id, used_until)
+        values (postrider.current_slot(), asked.endpoint_id, used);
+        return next;
+    end loop;
+end;
+$$;
+
+-- Name: unread_messages(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.unread_messages() RETURNS TABLE(endpoint_id integer, delivery_count double precision, oldest_at timestamp with time zone, due_since timestamp with time zone)
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+declare
+    look constant integer := 10000;
+    last_number bigint;
+begin
+    select s.last_value into last_number from postrider.message_sequence s;
+    return query
+    with tails as materialized (
+        select t.lane, t.base, t.top, t.walked
+        from postrider.lane_tails() t
+    ), following as materialized (
+        -- Lanes that are read by ticks: what came since the one that is farthest behind.
+        select m.id, m.xid, m.lane, m.targets, m.created_at, m.scheduled_at
+        from postrider.message m
+        where m.xid >= (
+            select pg_snapshot_xmax(t.base)
+            from tails t
+            where t.walked is null
+            order by 1
+            limit 1
+        )
+        order by m.xid, m.id
+        limit look
+    ), late as (
+        -- And what was not committed then.
+        select m.id, m.xid, m.lane, m.targets, m.created_at, m.scheduled_at
+        from (
+            select distinct x.xid
+            from tails t
+            cross join lateral pg_snapshot_xip(t.base) x (xid)
+            where t.walked is null
+        ) x
+        cross join lateral (
+            select l.id, l.xid, l.lane, l.targets, l.created_at, l.scheduled_at
+            from postrider.message l
+            where l.xid = x.xid
+            order by l.id
+            limit look
+        ) m
+        where not exists (select from following f where f.id = m.id)
+    ), walking as materialized (
+        -- Lanes that are walked through: what lies behind the slowest of them.
+        select m.id, m.xid, m.lane, m.targets, m.created_at, m.scheduled_at
+        from postrider.message m
+        where m.id > (select min(t.walked) from tails t)
+        and not pg_visible_in_snapshot(
+            m.xid, (
+                select t.base
+                from tails t
+                where t.walked is not null
+                order by pg_snapshot_xmax(t.base)
+                limit 1
+            ))
+        order by m.id
+        limit look
+    ), following_size as (
+        select
+            count(*) = look as is_full,
+            (last_number - min(f.id >> 10) + 1) / (max(f.id >> 10) - min(f.id >> 10) + 1.0)
+                as factor
+        from following f
+    ), walking_size as (
+        select count(*) = look as is_full, max(w.id >> 10) as up_to
+        from walking w
+    ), unread as (
+        select
+            f.id, f.targets, f.created_at, f.scheduled_at,
+            case when z.is_full then greatest(z.factor, 1) else 1 end as weight
+        from following f
+        join tails t on t.lane = f.lane
+        cross join following_size z
+        where t.walked is null
+        and not pg_visible_in_snapshot(f.xid, t.base)
+        union all
+        select l.id, l.targets, l.created_at, l.scheduled_at, 1
+        from late l
+        join tails t on t.lane = l.lane
+        where t.walked is null
+        and not pg_visible_in_snapshot(l.xid, t.base)
+        union all
+        -- What was passed already of a lane says how much of it comes behind the look.
+        select
+            w.id, w.targets,
+            case when p.is_passed then null else w.created_at end,
+            w.scheduled_at,
+            case
+                when z.is_full then
+                    greatest(last_number - greatest(t.walked >> 10, z.up_to), 0)
+                    / (z.up_to - (s.walked >> 10) + 1.0)
+                    + (not p.is_passed)::integer
+                else (not p.is_passed)::integer
+            end
+        from walking w
+        join tails t on t.lane = w.lane
+        cross join walking_size z
+        cross join (select min(m.walked) as walked from tails m) s
+        cross join lateral (
+            select pg_visible_in_snapshot(w.xid, t.base)
+                or w.id <= t.walked and pg_visible_in_snapshot(w.xid, t.top)
+        ) p (is_passed)
+        where t.walked is not null
+    )
+    select
+        s.endpoint_id, sum(u.weight)::double precision, min(u.created_at),
+        min(greatest(u.created_at, u.scheduled_at))
+            filter (where u.created_at is not null
+                and (u.scheduled_at is null or u.scheduled_at <= clock_timestamp()))
+    from unread u
+    cross join lateral unnest(u.targets) g (target)
+    join postrider.subscriptions s on s.id = g.target
+    group by s.endpoint_id
+    having sum(u.weight) > 0;
+end;
+$$;
 
 -- Name: unregister_dispatcher(uuid); Type: FUNCTION; Schema: postrider; Owner: -
 
@@ -2983,23 +5998,12 @@ CREATE FUNCTION postrider.update_gate() RETURNS bigint
     AS $$
 declare
     size_limit bigint;
-    base bigint;
 begin
     select s.value::bigint into size_limit from postrider.setting s where s.name = 'max_queue_size';
     if size_limit = 0 then
         return setval('postrider.message_gate', 9223372036854775807);
     end if;
-    select floor(sum(coalesce(newest.backlog, 0)) / count(*))
-    into base
-    from postrider.shard s
-    left join lateral (
-        select c.backlogs[array_position(c.shards, s.shard)] as backlog
-        from postrider.checkpoint c
-        where c.shards @> array[s.shard]
-        order by c.seq desc
-        limit 1
-    ) newest on true;
-    return setval('postrider.message_gate', greatest(base + size_limit, 0));
+    return setval('postrider.message_gate', greatest(postrider.queue_base() + size_limit, 0));
 end;
 $$;
 
@@ -3144,17 +6148,16 @@ $_$;
 -- Name: validate_retry_policy(jsonb); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.validate_retry_policy(policy jsonb) RETURNS boolean
-    LANGUAGE plpgsql IMMUTABLE
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
-    AS $_$
+    AS $$
 declare
-    fields constant text[] := array[
-        'max_retries', 'backoff', 'base_delay_seconds', 'max_delay_seconds', 'increment_seconds',
-        'jitter'];
-    given record;
-    minimum integer;
-    maximum integer;
-    nearest text;
+    form text;
+    path text := 'retry_policy';
+    healthy jsonb := policy;
+    phases record;
+    others bigint;
+    total numeric;
 begin
     if policy is null then
         return true;
@@ -3162,60 +6165,53 @@ begin
     if jsonb_typeof(policy) <> 'object' then
         raise exception 'retry_policy must be an object' using errcode = '22023';
     end if;
-
-    for given in
-        select f.key, f.value, f.value #>> '{}' as word, jsonb_typeof(f.value) as type
-        from jsonb_each(policy) f
-        order by f.key collate "C"
-    loop
-        if given.key in ('schedule_seconds', 'preset') then
-            raise exception 'retry_policy.% is not supported yet', given.key using errcode = '0A000';
+    form := postrider.retry_policy_form(policy);
+    perform postrider.check_retry_policy_keys(policy, form, path);
+    if form = 'nested' then
+        path := 'retry_policy.healthyRetryPolicy';
+        healthy := policy -> 'healthyRetryPolicy';
+        if jsonb_typeof(healthy) <> 'object' then
+            raise exception '% must be an object', path using errcode = '22023';
         end if;
-        if given.key <> all (fields) then
-            select f.name
-            into nearest
-            from unnest(fields) f (name)
-            order by postrider.edit_distance(given.key, f.name), f.name collate "C"
-            limit 1;
-            raise exception 'retry_policy.% is not a known key (did you mean %?)',
-                left(given.key, 64), nearest using errcode = '22023';
-        end if;
+        perform postrider.check_retry_policy_keys(healthy, 'healthy', path);
+    end if;
 
-        minimum := case given.key when 'max_retries' then 0 else 1 end;
-        maximum := case given.key
-            when 'max_retries' then 1000
-            when 'max_delay_seconds' then 86400
-            else 3600
-        end;
-        case given.key
-        when 'backoff' then
-            if given.type <> 'string' or given.word not in ('exponential', 'linear', 'fixed') then
-                raise exception 'retry_policy.backoff must be one of exponential, linear, fixed'
-                    using errcode = '22023';
-            end if;
-        when 'jitter' then
-            if given.type <> 'number' then
-                raise exception 'retry_policy.jitter must be a number' using errcode = '22023';
-            end if;
-            if given.word::numeric not between 0 and 1 then
-                raise exception 'retry_policy.jitter must be between 0 and 1, got %',
-                    left(given.word, 64) using errcode = '22023';
-            end if;
-        else
-            -- 5.0 is not one: the dispatcher would read it as a fraction.
-            if given.type <> 'number' or given.word !~ '^-?[0-9]+$' then
-                raise exception 'retry_policy.% must be an integer', given.key
-                    using errcode = '22023';
-            end if;
-            if given.word::numeric < minimum or given.word::numeric > maximum then
-                raise exception 'retry_policy.% must be between % and %, got %',
-                    given.key, minimum, maximum, left(given.word, 64) using errcode = '22023';
-            end if;
-        end case;
-    end loop;
+    if form = 'preset' and policy ? 'max_retries' and policy ->> 'preset' <> 'sns-managed' then
+        raise exception 'retry_policy.max_retries goes with the preset sns-managed only'
+            using errcode = '22023';
+    end if;
+    if form in ('nested', 'healthy', 'phased') then
+        select p.* into phases from postrider.retry_phases(policy) p;
+        if phases.minimum_delay > phases.maximum_delay then
+            raise exception '%.% must not be greater than %', path,
+                case when form = 'phased' then 'minimum_delay' else 'minDelayTarget' end,
+                case when form = 'phased' then 'maximum_delay' else 'maxDelayTarget' end
+                using errcode = '22023';
+        end if;
+        others := phases.retries_with_no_delay + phases.minimum_delay_retries
+            + phases.maximum_delay_retries;
+        if phases.backoff_retries < 0 then
+            raise exception 'retry_policy: the phases have % retries, numRetries allows %',
+                others, healthy -> 'numRetries' using errcode = '22023';
+        end if;
+        if others + phases.backoff_retries > 1000 then
+            raise exception 'retry_policy: the phases have % retries, at most 1000 are allowed',
+                others + phases.backoff_retries using errcode = '22023';
+        end if;
+    end if;
+    if form <> 'simple' then
+        select sum(w.wait)
+        into total
+        from unnest(postrider.retry_waits(policy, 'event_type')) w (wait);
+        if total > 2592000000 then
+            raise exception
+                'retry_policy: the waits add up to % s, at most 2592000 s are allowed',
+                ceil(total / 1000) using errcode = '22023';
+        end if;
+    end if;
     return true;
 end;
-$_$;
+$$;
 
 -- Name: endpoints; Type: TABLE; Schema: postrider; Owner: -
 
@@ -3226,6 +6222,7 @@ CREATE TABLE postrider.endpoints (
     config jsonb NOT NULL,
     retry_policy jsonb,
     enabled boolean DEFAULT true NOT NULL,
+    paused boolean DEFAULT false NOT NULL,
     direct_subscription_id integer NOT NULL,
     version bigint DEFAULT 1 NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
@@ -3254,6 +6251,7 @@ CREATE TABLE postrider.message (
     payload jsonb,
     body bytea,
     content_type text,
+    replay_of bigint,
     CONSTRAINT message_check CHECK ((((payload IS NULL) = (body IS NOT NULL)) AND ((body IS NULL) = (content_type IS NULL))))
 )
 PARTITION BY RANGE (created_at);
@@ -3265,11 +6263,12 @@ CREATE TABLE postrider.subscriptions (
     endpoint_id integer NOT NULL,
     event_type text,
     filter jsonb,
+    retry_policy jsonb,
     enabled boolean DEFAULT true NOT NULL,
     is_endpoint_enabled boolean DEFAULT true NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     ended_at timestamp with time zone,
-    CONSTRAINT subscriptions_check CHECK (((event_type IS NOT NULL) OR ((filter IS NULL) AND enabled AND (ended_at IS NULL)))),
+    CONSTRAINT subscriptions_check CHECK (((event_type IS NOT NULL) OR ((filter IS NULL) AND (retry_policy IS NULL) AND enabled AND (ended_at IS NULL)))),
     CONSTRAINT subscriptions_filter_check CHECK ((jsonb_typeof(filter) = 'object'::text))
 );
 
@@ -3303,7 +6302,8 @@ CREATE VIEW postrider.archive AS
             WHEN ((a.ending ->> 'status'::text) = 'failed'::text) THEN ((a.ending ->> 'at'::text))::timestamp with time zone
             ELSE NULL::timestamp with time zone
         END AS failed_at,
-    a.target
+    a.target,
+    a.replay_of
    FROM ( SELECT p.id,
             p.endpoint_name,
             m.payload,
@@ -3319,6 +6319,7 @@ CREATE VIEW postrider.archive AS
             m.metadata,
             m.created_at,
             m.targets[1] AS target,
+            m.replay_of,
             postrider.describe_end(p.id, m.targets[1]) AS ending
            FROM (( SELECT k.id,
                     k.endpoint_name
@@ -3339,7 +6340,8 @@ CREATE VIEW postrider.archive AS
                     k.ordering_key,
                     k.headers,
                     k.metadata,
-                    k.created_at
+                    k.created_at,
+                    k.replay_of
                    FROM postrider.message k
                   WHERE (k.id = p.id)
                  LIMIT 1) m)
@@ -3373,7 +6375,8 @@ UNION ALL
             WHEN ((a.ending ->> 'status'::text) = 'failed'::text) THEN ((a.ending ->> 'at'::text))::timestamp with time zone
             ELSE NULL::timestamp with time zone
         END AS failed_at,
-    a.target
+    a.target,
+    a.replay_of
    FROM ( SELECT p.id,
             p.endpoint_name,
             p.event_type,
@@ -3390,6 +6393,7 @@ UNION ALL
             m.metadata,
             m.created_at,
             p.target,
+            m.replay_of,
             postrider.describe_end(p.id, p.target) AS ending
            FROM (( SELECT k.id,
                     (( SELECT jsonb_object_agg(s.id, e.name) AS jsonb_object_agg
@@ -3415,7 +6419,8 @@ UNION ALL
                     k.ordering_key,
                     k.headers,
                     k.metadata,
-                    k.created_at
+                    k.created_at,
+                    k.replay_of
                    FROM postrider.message k
                   WHERE (k.id = p.id)
                  LIMIT 1) m)
@@ -3433,7 +6438,12 @@ CREATE TABLE postrider.attempt (
     duration_ms integer NOT NULL,
     outcome text NOT NULL,
     status integer,
-    error text
+    error text,
+    correlation_id uuid,
+    response_headers jsonb,
+    response_body bytea,
+    response_truncated boolean,
+    CONSTRAINT attempt_check CHECK ((((response_body IS NULL) = (response_headers IS NULL)) AND ((response_body IS NULL) = (response_truncated IS NULL))))
 )
 PARTITION BY RANGE (started_at);
 
@@ -3448,8 +6458,33 @@ CREATE TABLE postrider.attempt_default (
     duration_ms integer NOT NULL,
     outcome text NOT NULL,
     status integer,
-    error text
+    error text,
+    correlation_id uuid,
+    response_headers jsonb,
+    response_body bytea,
+    response_truncated boolean,
+    CONSTRAINT attempt_check CHECK ((((response_body IS NULL) = (response_headers IS NULL)) AND ((response_body IS NULL) = (response_truncated IS NULL))))
 );
+
+-- Name: attempts; Type: VIEW; Schema: postrider; Owner: -
+
+CREATE VIEW postrider.attempts AS
+ SELECT a.message_id,
+    e.name AS endpoint_name,
+    a.target,
+    a.number AS attempt,
+    a.started_at,
+    a.duration_ms,
+    a.outcome,
+    a.status,
+    a.error,
+    a.correlation_id,
+    (a.response_headers ->> 'content-type'::text) AS response_content_type,
+    a.response_headers,
+    a.response_body,
+    a.response_truncated
+   FROM (postrider.attempt a
+     LEFT JOIN postrider.endpoints e ON ((e.id = a.endpoint_id)));
 
 -- Name: deferred; Type: TABLE; Schema: postrider; Owner: -
 
@@ -3628,6 +6663,27 @@ CREATE TABLE postrider.checkpoint_2 (
     state jsonb NOT NULL
 );
 
+-- Name: circuit; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.circuit (
+    endpoint_id integer NOT NULL,
+    version bigint DEFAULT 1 NOT NULL,
+    state text DEFAULT 'closed'::text NOT NULL,
+    failure_count integer DEFAULT 0 NOT NULL,
+    since timestamp with time zone DEFAULT now() NOT NULL,
+    probe_at timestamp with time zone,
+    probe_owner uuid,
+    paused_until timestamp with time zone,
+    last_success_at timestamp with time zone,
+    last_failure_at timestamp with time zone,
+    failing_since timestamp with time zone,
+    CONSTRAINT circuit_check CHECK (((state = 'open'::text) = (probe_at IS NOT NULL))),
+    CONSTRAINT circuit_check1 CHECK (((state = 'half_open'::text) = (probe_owner IS NOT NULL))),
+    CONSTRAINT circuit_failure_count_check CHECK ((failure_count >= 0)),
+    CONSTRAINT circuit_state_check CHECK ((state = ANY (ARRAY['closed'::text, 'open'::text, 'half_open'::text])))
+)
+WITH (fillfactor='50');
+
 -- Name: claim; Type: TABLE; Schema: postrider; Owner: -
 
 CREATE TABLE postrider.claim (
@@ -3688,6 +6744,7 @@ CREATE TABLE postrider.dead_letter (
     error_history jsonb DEFAULT '[]'::jsonb NOT NULL,
     failed_at timestamp with time zone DEFAULT now() NOT NULL,
     redriven_at timestamp with time zone,
+    redriven_by text,
     message_created_at timestamp with time zone NOT NULL,
     correlation_id uuid,
     priority smallint NOT NULL,
@@ -3698,6 +6755,7 @@ CREATE TABLE postrider.dead_letter (
     payload jsonb,
     body bytea,
     content_type text,
+    replay_of bigint,
     CONSTRAINT dead_letter_check CHECK ((((payload IS NULL) = (body IS NOT NULL)) AND ((body IS NULL) = (content_type IS NULL)))),
     CONSTRAINT dead_letter_check1 CHECK (((status = 'redriven'::text) = (redriven_at IS NOT NULL))),
     CONSTRAINT dead_letter_status_check CHECK ((status = ANY (ARRAY['failed'::text, 'redriven'::text])))
@@ -3737,6 +6795,7 @@ CREATE VIEW postrider.dlq AS
     l.error_history,
     l.failed_at,
     l.redriven_at,
+    l.redriven_by,
     l.message_created_at AS created_at,
     l.correlation_id,
     l.priority,
@@ -3775,7 +6834,7 @@ CREATE TABLE postrider.ended (
     endpoint_id integer NOT NULL,
     reason text NOT NULL,
     at timestamp with time zone DEFAULT now() NOT NULL,
-    CONSTRAINT ended_reason_check CHECK ((reason = ANY (ARRAY['expired'::text, 'cancelled'::text])))
+    CONSTRAINT ended_reason_check CHECK ((reason = ANY (ARRAY['expired'::text, 'cancelled'::text, 'failed'::text])))
 )
 PARTITION BY RANGE (at);
 
@@ -3787,7 +6846,7 @@ CREATE TABLE postrider.ended_default (
     endpoint_id integer NOT NULL,
     reason text NOT NULL,
     at timestamp with time zone DEFAULT now() NOT NULL,
-    CONSTRAINT ended_reason_check CHECK ((reason = ANY (ARRAY['expired'::text, 'cancelled'::text])))
+    CONSTRAINT ended_reason_check CHECK ((reason = ANY (ARRAY['expired'::text, 'cancelled'::text, 'failed'::text])))
 );
 
 -- Name: endpoint_secret; Type: TABLE; Schema: postrider; Owner: -
@@ -3936,6 +6995,7 @@ CREATE TABLE postrider.message_default (
     payload jsonb,
     body bytea,
     content_type text,
+    replay_of bigint,
     CONSTRAINT message_check CHECK ((((payload IS NULL) = (body IS NOT NULL)) AND ((body IS NULL) = (content_type IS NULL))))
 );
 
@@ -3965,6 +7025,22 @@ CREATE TABLE postrider.migration (
     checksum text NOT NULL,
     applied_at timestamp with time zone DEFAULT now() NOT NULL
 );
+
+-- Name: partitions; Type: VIEW; Schema: postrider; Owner: -
+
+CREATE VIEW postrider.partitions AS
+ SELECT (c.relname)::text AS name,
+    (p.relname)::text AS table_name,
+    (a.attname)::text AS time_column,
+    (b.bounds[1])::timestamp with time zone AS from_at,
+    (b.bounds[2])::timestamp with time zone AS to_at
+   FROM (((((pg_class p
+     JOIN pg_partitioned_table k ON ((k.partrelid = p.oid)))
+     JOIN pg_attribute a ON (((a.attrelid = p.oid) AND (a.attnum = k.partattrs[0]))))
+     JOIN pg_inherits i ON ((i.inhparent = p.oid)))
+     JOIN pg_class c ON ((c.oid = i.inhrelid)))
+     LEFT JOIN LATERAL regexp_match(pg_get_expr(c.relpartbound, c.oid), 'FROM \(''([^'']+)''\) TO \(''([^'']+)''\)'::text) b(bounds) ON (true))
+  WHERE ((p.relnamespace = ('postrider'::regnamespace)::oid) AND (p.relname = ANY (ARRAY['message'::name, 'done'::name, 'partly_done'::name, 'ended'::name, 'attempt'::name])));
 
 -- Name: partly_done; Type: TABLE; Schema: postrider; Owner: -
 
@@ -4011,7 +7087,8 @@ CREATE VIEW postrider.queue AS
     COALESCE((w.message).headers, (w.letter).headers) AS headers,
     COALESCE((w.message).metadata, (w.letter).metadata) AS metadata,
     w.created_at,
-    w.target
+    w.target,
+    COALESCE((w.message).replay_of, (w.letter).replay_of) AS replay_of
    FROM ( SELECT d.id,
             d.endpoint_name,
             d.is_blocked,
@@ -4073,7 +7150,8 @@ UNION ALL
     o.headers,
     o.metadata,
     o.created_at,
-    o.targets[1] AS target
+    o.targets[1] AS target,
+    o.replay_of
    FROM ( SELECT p.id,
             m.xid,
             m.targets,
@@ -4089,7 +7167,8 @@ UNION ALL
             m.ordering_key,
             m.headers,
             m.metadata,
-            m.created_at
+            m.created_at,
+            m.replay_of
            FROM (( SELECT k.id,
                     k.endpoint_name
                    FROM postrider.message k
@@ -4109,7 +7188,8 @@ UNION ALL
                     k.ordering_key,
                     k.headers,
                     k.metadata,
-                    k.created_at
+                    k.created_at,
+                    k.replay_of
                    FROM postrider.message k
                   WHERE (k.id = p.id)
                  LIMIT 1) m)
@@ -4141,7 +7221,8 @@ UNION ALL
     o.headers,
     o.metadata,
     o.created_at,
-    o.target
+    o.target,
+    o.replay_of
    FROM ( SELECT p.id,
             m.xid,
             m.targets,
@@ -4159,7 +7240,8 @@ UNION ALL
             m.headers,
             m.metadata,
             m.created_at,
-            p.target
+            p.target,
+            m.replay_of
            FROM (( SELECT k.id,
                     (( SELECT jsonb_object_agg(s.id, e.name) AS jsonb_object_agg
                            FROM (postrider.subscriptions s
@@ -4184,12 +7266,84 @@ UNION ALL
                     k.ordering_key,
                     k.headers,
                     k.metadata,
-                    k.created_at
+                    k.created_at,
+                    k.replay_of
                    FROM postrider.message k
                   WHERE (k.id = p.id)
                  LIMIT 1) m)
           WHERE ((NOT postrider.is_deferred(m.id, p.target)) AND (NOT postrider.has_ended(m.id, p.target)))
           ORDER BY p.id DESC) o;
+
+-- Name: rate_grant; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.rate_grant (
+    slot smallint NOT NULL,
+    seq bigint DEFAULT nextval('postrider.rotation_sequence'::regclass) NOT NULL,
+    endpoint_id integer NOT NULL,
+    used_until timestamp with time zone NOT NULL
+)
+PARTITION BY LIST (slot);
+
+-- Name: rate_grant_0; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.rate_grant_0 (
+    slot smallint NOT NULL,
+    seq bigint DEFAULT nextval('postrider.rotation_sequence'::regclass) NOT NULL,
+    endpoint_id integer NOT NULL,
+    used_until timestamp with time zone NOT NULL
+);
+
+-- Name: rate_grant_1; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.rate_grant_1 (
+    slot smallint NOT NULL,
+    seq bigint DEFAULT nextval('postrider.rotation_sequence'::regclass) NOT NULL,
+    endpoint_id integer NOT NULL,
+    used_until timestamp with time zone NOT NULL
+);
+
+-- Name: rate_grant_2; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.rate_grant_2 (
+    slot smallint NOT NULL,
+    seq bigint DEFAULT nextval('postrider.rotation_sequence'::regclass) NOT NULL,
+    endpoint_id integer NOT NULL,
+    used_until timestamp with time zone NOT NULL
+);
+
+-- Name: replay_id_seq; Type: SEQUENCE; Schema: postrider; Owner: -
+
+ALTER TABLE postrider.replay ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME postrider.replay_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+-- Name: replays; Type: VIEW; Schema: postrider; Owner: -
+
+CREATE VIEW postrider.replays AS
+ SELECT r.id,
+    r.endpoint_name,
+    r.state,
+    r.from_ts,
+    r.to_ts,
+    r.status,
+    r.event_type,
+    r.filter,
+    r.rate,
+    r.replayed_count,
+        CASE
+            WHEN (r.state = 'completed'::text) THEN (1)::numeric
+            ELSE GREATEST((0)::numeric, LEAST((1)::numeric, round((EXTRACT(epoch FROM (r.position_at - r.from_ts)) / EXTRACT(epoch FROM (r.to_ts - r.from_ts))), 4)))
+        END AS progress,
+    r.created_by,
+    r.created_at,
+    r.finished_at,
+    r.last_error
+   FROM postrider.replay r;
 
 -- Name: shard; Type: TABLE; Schema: postrider; Owner: -
 
@@ -4282,10 +7436,27 @@ ALTER TABLE ONLY postrider.message ATTACH PARTITION postrider.message_default DE
 
 ALTER TABLE ONLY postrider.partly_done ATTACH PARTITION postrider.partly_done_default DEFAULT;
 
+-- Name: rate_grant_0; Type: TABLE ATTACH; Schema: postrider; Owner: -
+
+ALTER TABLE ONLY postrider.rate_grant ATTACH PARTITION postrider.rate_grant_0 FOR VALUES IN ('0');
+
+-- Name: rate_grant_1; Type: TABLE ATTACH; Schema: postrider; Owner: -
+
+ALTER TABLE ONLY postrider.rate_grant ATTACH PARTITION postrider.rate_grant_1 FOR VALUES IN ('1');
+
+-- Name: rate_grant_2; Type: TABLE ATTACH; Schema: postrider; Owner: -
+
+ALTER TABLE ONLY postrider.rate_grant ATTACH PARTITION postrider.rate_grant_2 FOR VALUES IN ('2');
+
 -- Name: cancellation cancellation_pkey; Type: CONSTRAINT; Schema: postrider; Owner: -
 
 ALTER TABLE ONLY postrider.cancellation
     ADD CONSTRAINT cancellation_pkey PRIMARY KEY (message_id, target);
+
+-- Name: circuit circuit_pkey; Type: CONSTRAINT; Schema: postrider; Owner: -
+
+ALTER TABLE ONLY postrider.circuit
+    ADD CONSTRAINT circuit_pkey PRIMARY KEY (endpoint_id);
 
 -- Name: dead_letter dead_letter_pkey; Type: CONSTRAINT; Schema: postrider; Owner: -
 
@@ -4351,6 +7522,11 @@ ALTER TABLE ONLY postrider.installation
 
 ALTER TABLE ONLY postrider.migration
     ADD CONSTRAINT migration_pkey PRIMARY KEY (version);
+
+-- Name: replay replay_pkey; Type: CONSTRAINT; Schema: postrider; Owner: -
+
+ALTER TABLE ONLY postrider.replay
+    ADD CONSTRAINT replay_pkey PRIMARY KEY (id);
 
 -- Name: setting setting_pkey; Type: CONSTRAINT; Schema: postrider; Owner: -
 
@@ -4428,9 +7604,21 @@ CREATE UNIQUE INDEX dead_letter_failed ON postrider.dead_letter USING btree (mes
 
 CREATE INDEX dead_letter_message ON postrider.dead_letter USING btree (message_id, target, id);
 
+-- Name: dead_letter_retention; Type: INDEX; Schema: postrider; Owner: -
+
+CREATE INDEX dead_letter_retention ON postrider.dead_letter USING btree (COALESCE(redriven_at, failed_at));
+
+-- Name: dead_letter_summary; Type: INDEX; Schema: postrider; Owner: -
+
+CREATE INDEX dead_letter_summary ON postrider.dead_letter USING btree (endpoint_name, status, failed_at);
+
 -- Name: deferred_due; Type: INDEX; Schema: postrider; Owner: -
 
 CREATE INDEX deferred_due ON postrider.deferred USING btree (endpoint_id, shard, run_at, message_id);
+
+-- Name: deferred_expires_at; Type: INDEX; Schema: postrider; Owner: -
+
+CREATE INDEX deferred_expires_at ON postrider.deferred USING btree (expires_at) WHERE (expires_at IS NOT NULL);
 
 -- Name: deferred_key; Type: INDEX; Schema: postrider; Owner: -
 
@@ -4455,6 +7643,10 @@ CREATE INDEX ended_default_message_id_target_idx ON postrider.ended_default USIN
 -- Name: event_log_at; Type: INDEX; Schema: postrider; Owner: -
 
 CREATE INDEX event_log_at ON postrider.event_log USING btree (at);
+
+-- Name: event_types_retry_policy; Type: INDEX; Schema: postrider; Owner: -
+
+CREATE INDEX event_types_retry_policy ON postrider.event_types USING btree (name) WHERE (metadata ? '_retry_policy'::text);
 
 -- Name: heartbeat_dispatcher; Type: INDEX; Schema: postrider; Owner: -
 
@@ -4495,6 +7687,14 @@ CREATE INDEX idempotency_key_ended_at ON postrider.idempotency_key USING btree (
 -- Name: idempotency_key_message_id; Type: INDEX; Schema: postrider; Owner: -
 
 CREATE INDEX idempotency_key_message_id ON postrider.idempotency_key USING btree (message_id);
+
+-- Name: message_created_at; Type: INDEX; Schema: postrider; Owner: -
+
+CREATE INDEX message_created_at ON ONLY postrider.message USING brin (created_at) WITH (autosummarize='on');
+
+-- Name: message_default_created_at_idx; Type: INDEX; Schema: postrider; Owner: -
+
+CREATE INDEX message_default_created_at_idx ON postrider.message_default USING brin (created_at) WITH (autosummarize='on');
 
 -- Name: message_endpoint_id; Type: INDEX; Schema: postrider; Owner: -
 
@@ -4543,6 +7743,26 @@ CREATE INDEX partly_done_message_id ON ONLY postrider.partly_done USING btree (m
 -- Name: partly_done_default_message_id_idx; Type: INDEX; Schema: postrider; Owner: -
 
 CREATE INDEX partly_done_default_message_id_idx ON postrider.partly_done_default USING btree (message_id);
+
+-- Name: rate_grant_endpoint; Type: INDEX; Schema: postrider; Owner: -
+
+CREATE INDEX rate_grant_endpoint ON ONLY postrider.rate_grant USING btree (endpoint_id, seq);
+
+-- Name: rate_grant_0_endpoint_id_seq_idx; Type: INDEX; Schema: postrider; Owner: -
+
+CREATE INDEX rate_grant_0_endpoint_id_seq_idx ON postrider.rate_grant_0 USING btree (endpoint_id, seq);
+
+-- Name: rate_grant_1_endpoint_id_seq_idx; Type: INDEX; Schema: postrider; Owner: -
+
+CREATE INDEX rate_grant_1_endpoint_id_seq_idx ON postrider.rate_grant_1 USING btree (endpoint_id, seq);
+
+-- Name: rate_grant_2_endpoint_id_seq_idx; Type: INDEX; Schema: postrider; Owner: -
+
+CREATE INDEX rate_grant_2_endpoint_id_seq_idx ON postrider.rate_grant_2 USING btree (endpoint_id, seq);
+
+-- Name: replay_running; Type: INDEX; Schema: postrider; Owner: -
+
+CREATE INDEX replay_running ON postrider.replay USING btree (id) WHERE (state = 'running'::text);
 
 -- Name: subscriptions_endpoint_id; Type: INDEX; Schema: postrider; Owner: -
 
@@ -4612,6 +7832,10 @@ ALTER INDEX postrider.heartbeat_dispatcher ATTACH PARTITION postrider.heartbeat_
 
 ALTER INDEX postrider.heartbeat_xid ATTACH PARTITION postrider.heartbeat_2_xid_idx;
 
+-- Name: message_default_created_at_idx; Type: INDEX ATTACH; Schema: postrider; Owner: -
+
+ALTER INDEX postrider.message_created_at ATTACH PARTITION postrider.message_default_created_at_idx;
+
 -- Name: message_default_endpoint_name_id_idx; Type: INDEX ATTACH; Schema: postrider; Owner: -
 
 ALTER INDEX postrider.message_endpoint_id ATTACH PARTITION postrider.message_default_endpoint_name_id_idx;
@@ -4636,13 +7860,46 @@ ALTER INDEX postrider.message_xid_id ATTACH PARTITION postrider.message_default_
 
 ALTER INDEX postrider.partly_done_message_id ATTACH PARTITION postrider.partly_done_default_message_id_idx;
 
+-- Name: rate_grant_0_endpoint_id_seq_idx; Type: INDEX ATTACH; Schema: postrider; Owner: -
+
+ALTER INDEX postrider.rate_grant_endpoint ATTACH PARTITION postrider.rate_grant_0_endpoint_id_seq_idx;
+
+-- Name: rate_grant_1_endpoint_id_seq_idx; Type: INDEX ATTACH; Schema: postrider; Owner: -
+
+ALTER INDEX postrider.rate_grant_endpoint ATTACH PARTITION postrider.rate_grant_1_endpoint_id_seq_idx;
+
+-- Name: rate_grant_2_endpoint_id_seq_idx; Type: INDEX ATTACH; Schema: postrider; Owner: -
+
+ALTER INDEX postrider.rate_grant_endpoint ATTACH PARTITION postrider.rate_grant_2_endpoint_id_seq_idx;
+
 -- Name: endpoints announce; Type: TRIGGER; Schema: postrider; Owner: -
 
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON postrider.endpoints FOR EACH ROW EXECUTE FUNCTION postrider.announce_endpoint();
 
+-- Name: event_types announce; Type: TRIGGER; Schema: postrider; Owner: -
+
+CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON postrider.event_types FOR EACH ROW EXECUTE FUNCTION postrider.announce_event_type();
+
+-- Name: subscriptions announce; Type: TRIGGER; Schema: postrider; Owner: -
+
+CREATE TRIGGER announce AFTER UPDATE OF filter, retry_policy, enabled ON postrider.subscriptions FOR EACH ROW EXECUTE FUNCTION postrider.announce_subscription();
+
 -- Name: endpoints prepare; Type: TRIGGER; Schema: postrider; Owner: -
 
 CREATE TRIGGER prepare BEFORE INSERT OR UPDATE ON postrider.endpoints FOR EACH ROW EXECUTE FUNCTION postrider.prepare_endpoint();
+
+-- Name: event_types prepare; Type: TRIGGER; Schema: postrider; Owner: -
+
+CREATE TRIGGER prepare BEFORE INSERT OR UPDATE ON postrider.event_types FOR EACH ROW EXECUTE FUNCTION postrider.prepare_event_type();
+
+-- Name: subscriptions prepare; Type: TRIGGER; Schema: postrider; Owner: -
+
+CREATE TRIGGER prepare BEFORE INSERT OR UPDATE OF filter, retry_policy, enabled ON postrider.subscriptions FOR EACH ROW EXECUTE FUNCTION postrider.prepare_subscription();
+
+-- Name: circuit circuit_endpoint_id_fkey; Type: FK CONSTRAINT; Schema: postrider; Owner: -
+
+ALTER TABLE ONLY postrider.circuit
+    ADD CONSTRAINT circuit_endpoint_id_fkey FOREIGN KEY (endpoint_id) REFERENCES postrider.endpoints(id) ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED;
 
 -- Name: endpoint_secret endpoint_secret_endpoint_id_fkey; Type: FK CONSTRAINT; Schema: postrider; Owner: -
 
@@ -4664,6 +7921,18 @@ GRANT USAGE ON SCHEMA postrider TO postrider_monitor;
 
 REVOKE ALL ON FUNCTION postrider.acquire_shards(p_dispatcher uuid, p_limit integer) FROM PUBLIC;
 
+-- Name: TABLE replay; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT ON TABLE postrider.replay TO postrider_admin;
+
+-- Name: FUNCTION advance_replay(p_job postrider.replay); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.advance_replay(p_job postrider.replay) FROM PUBLIC;
+
+-- Name: FUNCTION advance_replays(); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.advance_replays() FROM PUBLIC;
+
 -- Name: FUNCTION alter_endpoint(endpoint_name text, new_config jsonb); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.alter_endpoint(endpoint_name text, new_config jsonb) FROM PUBLIC;
@@ -4673,14 +7942,38 @@ GRANT ALL ON FUNCTION postrider.alter_endpoint(endpoint_name text, new_config js
 
 REVOKE ALL ON FUNCTION postrider.announce_endpoint() FROM PUBLIC;
 
+-- Name: FUNCTION announce_event_type(); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.announce_event_type() FROM PUBLIC;
+
+-- Name: FUNCTION announce_subscription(); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.announce_subscription() FROM PUBLIC;
+
 -- Name: TABLE event_types; Type: ACL; Schema: postrider; Owner: -
 
 GRANT SELECT ON TABLE postrider.event_types TO postrider_admin;
 GRANT SELECT ON TABLE postrider.event_types TO postrider_monitor;
 
+-- Name: COLUMN event_types.description; Type: ACL; Schema: postrider; Owner: -
+
+GRANT UPDATE(description) ON TABLE postrider.event_types TO postrider_admin;
+
+-- Name: COLUMN event_types.schema; Type: ACL; Schema: postrider; Owner: -
+
+GRANT UPDATE(schema) ON TABLE postrider.event_types TO postrider_admin;
+
+-- Name: COLUMN event_types.metadata; Type: ACL; Schema: postrider; Owner: -
+
+GRANT UPDATE(metadata) ON TABLE postrider.event_types TO postrider_admin;
+
 -- Name: FUNCTION append_message(p_direct_target integer, p_endpoint_name text, p_event_type postrider.event_types, p_payload jsonb, p_body bytea, p_content_type text, p_priority integer, p_scheduled_at timestamp with time zone, p_idempotency_key text, p_correlation_id uuid, p_expires_at timestamp with time zone, p_ordering_key text, p_headers jsonb, p_metadata jsonb); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.append_message(p_direct_target integer, p_endpoint_name text, p_event_type postrider.event_types, p_payload jsonb, p_body bytea, p_content_type text, p_priority integer, p_scheduled_at timestamp with time zone, p_idempotency_key text, p_correlation_id uuid, p_expires_at timestamp with time zone, p_ordering_key text, p_headers jsonb, p_metadata jsonb) FROM PUBLIC;
+
+-- Name: FUNCTION append_replays(p_message_ids bigint[], p_targets integer[]); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.append_replays(p_message_ids bigint[], p_targets integer[]) FROM PUBLIC;
 
 -- Name: FUNCTION bury(p_message_ids bigint[], p_targets integer[], p_endpoint_ids integer[], p_causes text[], p_retry_counts integer[], p_errors text[]); Type: ACL; Schema: postrider; Owner: -
 
@@ -4704,13 +7997,42 @@ REVOKE ALL ON FUNCTION postrider.cancel_message(p_message_id bigint) FROM PUBLIC
 GRANT ALL ON FUNCTION postrider.cancel_message(p_message_id bigint) TO postrider_admin;
 GRANT ALL ON FUNCTION postrider.cancel_message(p_message_id bigint) TO postrider_application;
 
+-- Name: FUNCTION cancel_replay(p_replay_id bigint); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.cancel_replay(p_replay_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.cancel_replay(p_replay_id bigint) TO postrider_admin;
+
+-- Name: FUNCTION check_clock(); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.check_clock() FROM PUBLIC;
+
 -- Name: FUNCTION check_config_headers(key text, headers jsonb); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.check_config_headers(key text, headers jsonb) FROM PUBLIC;
 
+-- Name: FUNCTION check_dispatchers(); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.check_dispatchers() FROM PUBLIC;
+
+-- Name: FUNCTION check_lag(); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.check_lag() FROM PUBLIC;
+
 -- Name: FUNCTION check_options(p_largest_payload bigint, p_priority integer, p_scheduled_at timestamp with time zone, p_idempotency_key text, p_expires_at timestamp with time zone, p_ordering_key text, p_headers jsonb, p_metadata jsonb); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.check_options(p_largest_payload bigint, p_priority integer, p_scheduled_at timestamp with time zone, p_idempotency_key text, p_expires_at timestamp with time zone, p_ordering_key text, p_headers jsonb, p_metadata jsonb) FROM PUBLIC;
+
+-- Name: FUNCTION check_partitions(); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.check_partitions() FROM PUBLIC;
+
+-- Name: FUNCTION check_replay(p_from_ts timestamp with time zone, p_to_ts timestamp with time zone, p_status text); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.check_replay(p_from_ts timestamp with time zone, p_to_ts timestamp with time zone, p_status text) FROM PUBLIC;
+
+-- Name: FUNCTION check_retry_policy_keys(policy jsonb, form text, path text); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.check_retry_policy_keys(policy jsonb, form text, path text) FROM PUBLIC;
 
 -- Name: FUNCTION check_room(p_count bigint); Type: ACL; Schema: postrider; Owner: -
 
@@ -4725,9 +8047,36 @@ GRANT SELECT ON TABLE postrider.setting TO postrider_monitor;
 
 REVOKE ALL ON FUNCTION postrider.check_setting(p_setting postrider.setting, p_value text) FROM PUBLIC;
 
+-- Name: FUNCTION check_shards(); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.check_shards() FROM PUBLIC;
+
+-- Name: FUNCTION check_transactions(); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.check_transactions() FROM PUBLIC;
+
 -- Name: FUNCTION claim_idempotency_key(p_destination integer, p_key text, p_payload_hash bytea, p_message_id bigint); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.claim_idempotency_key(p_destination integer, p_key text, p_payload_hash bytea, p_message_id bigint) FROM PUBLIC;
+
+-- Name: FUNCTION cleanup_dlq(); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.cleanup_dlq() FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.cleanup_dlq() TO postrider_admin;
+
+-- Name: FUNCTION cleanup_event_log(); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.cleanup_event_log() FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.cleanup_event_log() TO postrider_admin;
+
+-- Name: FUNCTION cleanup_old_archive_partitions(p_retention_months integer); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.cleanup_old_archive_partitions(p_retention_months integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.cleanup_old_archive_partitions(p_retention_months integer) TO postrider_admin;
+
+-- Name: FUNCTION complete_retry_policy(policy jsonb, place text); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.complete_retry_policy(policy jsonb, place text) FROM PUBLIC;
 
 -- Name: FUNCTION create_endpoint(name text, protocol text, config jsonb); Type: ACL; Schema: postrider; Owner: -
 
@@ -4739,6 +8088,11 @@ GRANT ALL ON FUNCTION postrider.create_endpoint(name text, protocol text, config
 REVOKE ALL ON FUNCTION postrider.create_event_type(p_name text, p_description text, p_schema jsonb, p_metadata jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.create_event_type(p_name text, p_description text, p_schema jsonb, p_metadata jsonb) TO postrider_admin;
 
+-- Name: FUNCTION create_replay(p_endpoint_name text, p_from_ts timestamp with time zone, p_to_ts timestamp with time zone, p_status text, p_event_type text, p_filter jsonb, p_rate integer); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.create_replay(p_endpoint_name text, p_from_ts timestamp with time zone, p_to_ts timestamp with time zone, p_status text, p_event_type text, p_filter jsonb, p_rate integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.create_replay(p_endpoint_name text, p_from_ts timestamp with time zone, p_to_ts timestamp with time zone, p_status text, p_event_type text, p_filter jsonb, p_rate integer) TO postrider_admin;
+
 -- Name: FUNCTION current_slot(); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.current_slot() FROM PUBLIC;
@@ -4746,6 +8100,10 @@ REVOKE ALL ON FUNCTION postrider.current_slot() FROM PUBLIC;
 -- Name: FUNCTION delivery_end(p_message_id bigint, p_target integer); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.delivery_end(p_message_id bigint, p_target integer) FROM PUBLIC;
+
+-- Name: FUNCTION describe_age(p_seconds double precision); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.describe_age(p_seconds double precision) FROM PUBLIC;
 
 -- Name: FUNCTION describe_end(p_message_id bigint, p_target integer); Type: ACL; Schema: postrider; Owner: -
 
@@ -4762,6 +8120,12 @@ REVOKE ALL ON FUNCTION postrider.direct_target(p_endpoint_name text) FROM PUBLIC
 
 REVOKE ALL ON FUNCTION postrider.disable_endpoint(p_endpoint_name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.disable_endpoint(p_endpoint_name text) TO postrider_admin;
+
+-- Name: FUNCTION dlq_summary(); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.dlq_summary() FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.dlq_summary() TO postrider_admin;
+GRANT ALL ON FUNCTION postrider.dlq_summary() TO postrider_monitor;
 
 -- Name: FUNCTION done_before(); Type: ACL; Schema: postrider; Owner: -
 
@@ -4820,9 +8184,35 @@ GRANT ALL ON FUNCTION postrider.ended_ceiling() TO postrider_admin;
 GRANT ALL ON FUNCTION postrider.ended_ceiling() TO postrider_application;
 GRANT ALL ON FUNCTION postrider.ended_ceiling() TO postrider_monitor;
 
--- Name: FUNCTION flush(p_dispatcher uuid, p_shards smallint[], p_epochs bigint[], p_done_buckets bigint[], p_done_offsets bytea[], p_partly_ids bigint[], p_partly_targets integer[], p_deferred_ids bigint[], p_deferred_targets integer[], p_deferred_endpoints integer[], p_deferred_run_at timestamp with time zone[], p_deferred_wait_ms bigint[], p_deferred_retry_counts integer[], p_deferred_recovery_counts integer[], p_deferred_created_at timestamp with time zone[], p_deferred_expires_at timestamp with time zone[], p_deferred_errors text[], p_deferred_keys text[], p_deferred_blocked boolean[], p_settled_ids bigint[], p_settled_targets integer[], p_attempt_ids bigint[], p_attempt_targets integer[], p_attempt_endpoints integer[], p_attempt_numbers integer[], p_attempt_started_at timestamp with time zone[], p_attempt_duration_ms integer[], p_attempt_outcomes text[], p_attempt_statuses integer[], p_attempt_errors text[], p_dead_ids bigint[], p_dead_targets integer[], p_dead_endpoints integer[], p_dead_causes text[], p_dead_retry_counts integer[], p_dead_errors text[], p_ended_ids bigint[], p_ended_targets integer[], p_ended_endpoints integer[], p_ended_reasons text[], p_read_ids bigint[], p_read_targets integer[], p_keyed_ids bigint[]); Type: ACL; Schema: postrider; Owner: -
+-- Name: FUNCTION ended_status(p_message_id bigint, p_target integer, p_xid xid8, p_done_before xid8); Type: ACL; Schema: postrider; Owner: -
 
-REVOKE ALL ON FUNCTION postrider.flush(p_dispatcher uuid, p_shards smallint[], p_epochs bigint[], p_done_buckets bigint[], p_done_offsets bytea[], p_partly_ids bigint[], p_partly_targets integer[], p_deferred_ids bigint[], p_deferred_targets integer[], p_deferred_endpoints integer[], p_deferred_run_at timestamp with time zone[], p_deferred_wait_ms bigint[], p_deferred_retry_counts integer[], p_deferred_recovery_counts integer[], p_deferred_created_at timestamp with time zone[], p_deferred_expires_at timestamp with time zone[], p_deferred_errors text[], p_deferred_keys text[], p_deferred_blocked boolean[], p_settled_ids bigint[], p_settled_targets integer[], p_attempt_ids bigint[], p_attempt_targets integer[], p_attempt_endpoints integer[], p_attempt_numbers integer[], p_attempt_started_at timestamp with time zone[], p_attempt_duration_ms integer[], p_attempt_outcomes text[], p_attempt_statuses integer[], p_attempt_errors text[], p_dead_ids bigint[], p_dead_targets integer[], p_dead_endpoints integer[], p_dead_causes text[], p_dead_retry_counts integer[], p_dead_errors text[], p_ended_ids bigint[], p_ended_targets integer[], p_ended_endpoints integer[], p_ended_reasons text[], p_read_ids bigint[], p_read_targets integer[], p_keyed_ids bigint[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION postrider.ended_status(p_message_id bigint, p_target integer, p_xid xid8, p_done_before xid8) FROM PUBLIC;
+
+-- Name: FUNCTION error_history(p_message_id bigint, p_target integer); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.error_history(p_message_id bigint, p_target integer) FROM PUBLIC;
+
+-- Name: FUNCTION expire_waiting(p_most integer); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.expire_waiting(p_most integer) FROM PUBLIC;
+
+-- Name: FUNCTION explain_policy(p_message_id bigint); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.explain_policy(p_message_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.explain_policy(p_message_id bigint) TO postrider_admin;
+GRANT ALL ON FUNCTION postrider.explain_policy(p_message_id bigint) TO postrider_monitor;
+
+-- Name: FUNCTION flush(p_dispatcher uuid, p_shards smallint[], p_epochs bigint[], p_done_buckets bigint[], p_done_offsets bytea[], p_partly_ids bigint[], p_partly_targets integer[], p_deferred_ids bigint[], p_deferred_targets integer[], p_deferred_endpoints integer[], p_deferred_run_at timestamp with time zone[], p_deferred_wait_ms bigint[], p_deferred_retry_counts integer[], p_deferred_recovery_counts integer[], p_deferred_created_at timestamp with time zone[], p_deferred_expires_at timestamp with time zone[], p_deferred_errors text[], p_deferred_keys text[], p_deferred_blocked boolean[], p_settled_ids bigint[], p_settled_targets integer[], p_attempt_ids bigint[], p_attempt_targets integer[], p_attempt_endpoints integer[], p_attempt_numbers integer[], p_attempt_started_at timestamp with time zone[], p_attempt_duration_ms integer[], p_attempt_outcomes text[], p_attempt_statuses integer[], p_attempt_errors text[], p_attempt_correlation_ids uuid[], p_attempt_headers jsonb[], p_attempt_bodies bytea[], p_attempt_truncated boolean[], p_dead_ids bigint[], p_dead_targets integer[], p_dead_endpoints integer[], p_dead_causes text[], p_dead_retry_counts integer[], p_dead_errors text[], p_ended_ids bigint[], p_ended_targets integer[], p_ended_endpoints integer[], p_ended_reasons text[], p_read_ids bigint[], p_read_targets integer[], p_keyed_ids bigint[]); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.flush(p_dispatcher uuid, p_shards smallint[], p_epochs bigint[], p_done_buckets bigint[], p_done_offsets bytea[], p_partly_ids bigint[], p_partly_targets integer[], p_deferred_ids bigint[], p_deferred_targets integer[], p_deferred_endpoints integer[], p_deferred_run_at timestamp with time zone[], p_deferred_wait_ms bigint[], p_deferred_retry_counts integer[], p_deferred_recovery_counts integer[], p_deferred_created_at timestamp with time zone[], p_deferred_expires_at timestamp with time zone[], p_deferred_errors text[], p_deferred_keys text[], p_deferred_blocked boolean[], p_settled_ids bigint[], p_settled_targets integer[], p_attempt_ids bigint[], p_attempt_targets integer[], p_attempt_endpoints integer[], p_attempt_numbers integer[], p_attempt_started_at timestamp with time zone[], p_attempt_duration_ms integer[], p_attempt_outcomes text[], p_attempt_statuses integer[], p_attempt_errors text[], p_attempt_correlation_ids uuid[], p_attempt_headers jsonb[], p_attempt_bodies bytea[], p_attempt_truncated boolean[], p_dead_ids bigint[], p_dead_targets integer[], p_dead_endpoints integer[], p_dead_causes text[], p_dead_retry_counts integer[], p_dead_errors text[], p_ended_ids bigint[], p_ended_targets integer[], p_ended_endpoints integer[], p_ended_reasons text[], p_read_ids bigint[], p_read_targets integer[], p_keyed_ids bigint[]) FROM PUBLIC;
+
+-- Name: FUNCTION forget_dead_letters(p_most integer); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.forget_dead_letters(p_most integer) FROM PUBLIC;
+
+-- Name: FUNCTION forget_events(p_most integer); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.forget_events(p_most integer) FROM PUBLIC;
 
 -- Name: FUNCTION forget_idempotency_keys(); Type: ACL; Schema: postrider; Owner: -
 
@@ -4832,11 +8222,23 @@ REVOKE ALL ON FUNCTION postrider.forget_idempotency_keys() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION postrider.free_idempotency_keys(p_message_ids bigint[]) FROM PUBLIC;
 
+-- Name: FUNCTION get_endpoint_health(p_endpoint_name text); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.get_endpoint_health(p_endpoint_name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.get_endpoint_health(p_endpoint_name text) TO postrider_admin;
+GRANT ALL ON FUNCTION postrider.get_endpoint_health(p_endpoint_name text) TO postrider_monitor;
+
 -- Name: FUNCTION get_setting(name text); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.get_setting(name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.get_setting(name text) TO postrider_admin;
 GRANT ALL ON FUNCTION postrider.get_setting(name text) TO postrider_monitor;
+
+-- Name: FUNCTION get_worker_status(); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.get_worker_status() FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.get_worker_status() TO postrider_admin;
+GRANT ALL ON FUNCTION postrider.get_worker_status() TO postrider_monitor;
 
 -- Name: FUNCTION has_ended(p_message_id bigint, p_target integer); Type: ACL; Schema: postrider; Owner: -
 
@@ -4856,6 +8258,12 @@ REVOKE ALL ON FUNCTION postrider.has_offset(p_offsets bytea, p_offset integer) F
 -- Name: FUNCTION has_unread_messages(p_target integer); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.has_unread_messages(p_target integer) FROM PUBLIC;
+
+-- Name: FUNCTION health_check(); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.health_check() FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.health_check() TO postrider_admin;
+GRANT ALL ON FUNCTION postrider.health_check() TO postrider_monitor;
 
 -- Name: FUNCTION heartbeat(p_dispatcher uuid, p_statistics jsonb); Type: ACL; Schema: postrider; Owner: -
 
@@ -4895,6 +8303,10 @@ REVOKE ALL ON FUNCTION postrider.is_foreign() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION postrider.is_http_url(url text, maximum bigint) FROM PUBLIC;
 
+-- Name: FUNCTION is_partition_finished(p_name text, p_from timestamp with time zone, p_to timestamp with time zone, p_done_before xid8); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.is_partition_finished(p_name text, p_from timestamp with time zone, p_to timestamp with time zone, p_done_before xid8) FROM PUBLIC;
+
 -- Name: FUNCTION is_position_behind(p_position jsonb, p_xid xid8, p_message_id bigint); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.is_position_behind(p_position jsonb, p_xid xid8, p_message_id bigint) FROM PUBLIC;
@@ -4914,6 +8326,14 @@ REVOKE ALL ON FUNCTION postrider.kept_message(p_message_id bigint, p_target inte
 
 REVOKE ALL ON FUNCTION postrider.key_shard(p_ordering_key text) FROM PUBLIC;
 
+-- Name: FUNCTION known_circuits(p_endpoint_ids integer[], p_with_others boolean); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.known_circuits(p_endpoint_ids integer[], p_with_others boolean) FROM PUBLIC;
+
+-- Name: FUNCTION lane_tails(); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.lane_tails() FROM PUBLIC;
+
 -- Name: FUNCTION live_dispatchers(); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.live_dispatchers() FROM PUBLIC;
@@ -4927,6 +8347,11 @@ REVOKE ALL ON FUNCTION postrider.lost_shards(p_dispatcher uuid, p_shards smallin
 REVOKE ALL ON FUNCTION postrider.maintain_archive_partitions(p_months_ahead integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.maintain_archive_partitions(p_months_ahead integer) TO postrider_admin;
 
+-- Name: FUNCTION mark_expired_messages(); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.mark_expired_messages() FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.mark_expired_messages() TO postrider_admin;
+
 -- Name: FUNCTION matching_targets(p_patterns text[], p_payload jsonb); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.matching_targets(p_patterns text[], p_payload jsonb) FROM PUBLIC;
@@ -4938,6 +8363,45 @@ GRANT ALL ON FUNCTION postrider.message_status(p_message_id bigint) TO postrider
 GRANT ALL ON FUNCTION postrider.message_status(p_message_id bigint) TO postrider_application;
 GRANT ALL ON FUNCTION postrider.message_status(p_message_id bigint) TO postrider_monitor;
 
+-- Name: FUNCTION metrics(); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.metrics() FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.metrics() TO postrider_admin;
+GRANT ALL ON FUNCTION postrider.metrics() TO postrider_monitor;
+
+-- Name: FUNCTION missing_partitions(p_months_ahead integer); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.missing_partitions(p_months_ahead integer) FROM PUBLIC;
+
+-- Name: FUNCTION needs_archive_upkeep(); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.needs_archive_upkeep() FROM PUBLIC;
+
+-- Name: FUNCTION open_transactions(p_limit integer); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.open_transactions(p_limit integer) FROM PUBLIC;
+
+-- Name: FUNCTION overdue_deliveries(); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.overdue_deliveries() FROM PUBLIC;
+
+-- Name: FUNCTION partition_horizons(); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.partition_horizons() FROM PUBLIC;
+
+-- Name: FUNCTION partition_months_ahead(); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.partition_months_ahead() FROM PUBLIC;
+
+-- Name: FUNCTION pause_endpoint(p_endpoint_name text); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.pause_endpoint(p_endpoint_name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.pause_endpoint(p_endpoint_name text) TO postrider_admin;
+
+-- Name: FUNCTION pending_deliveries(); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.pending_deliveries() FROM PUBLIC;
+
 -- Name: FUNCTION pending_floor(); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.pending_floor() FROM PUBLIC;
@@ -4945,9 +8409,21 @@ GRANT ALL ON FUNCTION postrider.pending_floor() TO postrider_admin;
 GRANT ALL ON FUNCTION postrider.pending_floor() TO postrider_application;
 GRANT ALL ON FUNCTION postrider.pending_floor() TO postrider_monitor;
 
+-- Name: FUNCTION phased_waits(policy jsonb); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.phased_waits(policy jsonb) FROM PUBLIC;
+
 -- Name: FUNCTION prepare_endpoint(); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.prepare_endpoint() FROM PUBLIC;
+
+-- Name: FUNCTION prepare_event_type(); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.prepare_event_type() FROM PUBLIC;
+
+-- Name: FUNCTION prepare_subscription(); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.prepare_subscription() FROM PUBLIC;
 
 -- Name: FUNCTION publish(p_event_type text, p_payload jsonb, p_priority integer, p_scheduled_at timestamp with time zone, p_idempotency_key text, p_correlation_id uuid, p_expires_at timestamp with time zone, p_ordering_key text, p_headers jsonb, p_metadata jsonb); Type: ACL; Schema: postrider; Owner: -
 
@@ -4961,6 +8437,14 @@ REVOKE ALL ON FUNCTION postrider.publish_batch(p_events jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.publish_batch(p_events jsonb) TO postrider_admin;
 GRANT ALL ON FUNCTION postrider.publish_batch(p_events jsonb) TO postrider_application;
 
+-- Name: FUNCTION publish_dead_letters(p_ids bigint[]); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.publish_dead_letters(p_ids bigint[]) FROM PUBLIC;
+
+-- Name: FUNCTION queue_base(); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.queue_base() FROM PUBLIC;
+
 -- Name: FUNCTION rebase_log(); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.rebase_log() FROM PUBLIC;
@@ -4973,19 +8457,24 @@ REVOKE ALL ON FUNCTION postrider.recover_claims(p_dispatcher uuid, p_shards smal
 
 REVOKE ALL ON FUNCTION postrider.recover_messages(p_dispatcher uuid, p_shards smallint[], p_epochs bigint[], p_message_ids bigint[], p_attempted boolean) FROM PUBLIC;
 
--- Name: FUNCTION redrive_all(); Type: ACL; Schema: postrider; Owner: -
+-- Name: FUNCTION redrive_all(p_rate integer); Type: ACL; Schema: postrider; Owner: -
 
-REVOKE ALL ON FUNCTION postrider.redrive_all() FROM PUBLIC;
-GRANT ALL ON FUNCTION postrider.redrive_all() TO postrider_admin;
+REVOKE ALL ON FUNCTION postrider.redrive_all(p_rate integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.redrive_all(p_rate integer) TO postrider_admin;
 
--- Name: FUNCTION redrive_endpoint(p_endpoint_name text); Type: ACL; Schema: postrider; Owner: -
+-- Name: FUNCTION redrive_endpoint(p_endpoint_name text, p_rate integer); Type: ACL; Schema: postrider; Owner: -
 
-REVOKE ALL ON FUNCTION postrider.redrive_endpoint(p_endpoint_name text) FROM PUBLIC;
-GRANT ALL ON FUNCTION postrider.redrive_endpoint(p_endpoint_name text) TO postrider_admin;
+REVOKE ALL ON FUNCTION postrider.redrive_endpoint(p_endpoint_name text, p_rate integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.redrive_endpoint(p_endpoint_name text, p_rate integer) TO postrider_admin;
 
--- Name: FUNCTION redrive_letters(p_ids bigint[]); Type: ACL; Schema: postrider; Owner: -
+-- Name: FUNCTION redrive_letters(p_ids bigint[], p_rate integer, p_filter jsonb); Type: ACL; Schema: postrider; Owner: -
 
-REVOKE ALL ON FUNCTION postrider.redrive_letters(p_ids bigint[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION postrider.redrive_letters(p_ids bigint[], p_rate integer, p_filter jsonb) FROM PUBLIC;
+
+-- Name: FUNCTION redrive_matching(p_endpoint_name text, p_from timestamp with time zone, p_to timestamp with time zone, p_error_pattern text, p_cause text, p_event_type text, p_rate integer); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.redrive_matching(p_endpoint_name text, p_from timestamp with time zone, p_to timestamp with time zone, p_error_pattern text, p_cause text, p_event_type text, p_rate integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.redrive_matching(p_endpoint_name text, p_from timestamp with time zone, p_to timestamp with time zone, p_error_pattern text, p_cause text, p_event_type text, p_rate integer) TO postrider_admin;
 
 -- Name: FUNCTION redrive_message(p_dlq_id bigint); Type: ACL; Schema: postrider; Owner: -
 
@@ -5008,10 +8497,54 @@ REVOKE ALL ON FUNCTION postrider.release_keys(p_ordering_keys text[]) FROM PUBLI
 
 REVOKE ALL ON FUNCTION postrider.release_shards(p_dispatcher uuid, p_shards smallint[], p_epochs bigint[]) FROM PUBLIC;
 
+-- Name: FUNCTION replay_message(p_archive_message_id bigint); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.replay_message(p_archive_message_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.replay_message(p_archive_message_id bigint) TO postrider_admin;
+
+-- Name: FUNCTION replay_range(p_endpoint_id bigint, p_from_ts timestamp with time zone, p_to_ts timestamp with time zone, p_status text); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.replay_range(p_endpoint_id bigint, p_from_ts timestamp with time zone, p_to_ts timestamp with time zone, p_status text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.replay_range(p_endpoint_id bigint, p_from_ts timestamp with time zone, p_to_ts timestamp with time zone, p_status text) TO postrider_admin;
+
+-- Name: FUNCTION reset_circuit_breaker(p_endpoint_name text); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.reset_circuit_breaker(p_endpoint_name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.reset_circuit_breaker(p_endpoint_name text) TO postrider_admin;
+
 -- Name: FUNCTION reset_setting(name text); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.reset_setting(name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.reset_setting(name text) TO postrider_admin;
+
+-- Name: FUNCTION resume_endpoint(p_endpoint_name text); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.resume_endpoint(p_endpoint_name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.resume_endpoint(p_endpoint_name text) TO postrider_admin;
+
+-- Name: FUNCTION retire_endpoint(p_endpoint_id integer, p_reason text); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.retire_endpoint(p_endpoint_id integer, p_reason text) FROM PUBLIC;
+
+-- Name: FUNCTION retire_failing_endpoints(); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.retire_failing_endpoints() FROM PUBLIC;
+
+-- Name: FUNCTION retry_phases(policy jsonb); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.retry_phases(policy jsonb) FROM PUBLIC;
+
+-- Name: FUNCTION retry_policy_form(policy jsonb); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.retry_policy_form(policy jsonb) FROM PUBLIC;
+
+-- Name: FUNCTION retry_policy_keys(); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.retry_policy_keys() FROM PUBLIC;
+
+-- Name: FUNCTION retry_waits(policy jsonb, place text); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.retry_waits(policy jsonb, place text) FROM PUBLIC;
 
 -- Name: FUNCTION rotate_slots(); Type: ACL; Schema: postrider; Owner: -
 
@@ -5020,6 +8553,10 @@ REVOKE ALL ON FUNCTION postrider.rotate_slots() FROM PUBLIC;
 -- Name: FUNCTION save_checkpoint(p_dispatcher uuid, p_shards smallint[], p_epochs bigint[], p_done_xmin xid8, p_backlogs bigint[], p_state jsonb, p_updates_gate boolean); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.save_checkpoint(p_dispatcher uuid, p_shards smallint[], p_epochs bigint[], p_done_xmin xid8, p_backlogs bigint[], p_state jsonb, p_updates_gate boolean) FROM PUBLIC;
+
+-- Name: FUNCTION save_circuits(p_dispatcher uuid, p_endpoint_ids integer[], p_versions bigint[], p_next_versions bigint[], p_states text[], p_failure_counts integer[], p_probe_at timestamp with time zone[], p_probers uuid[], p_paused_until timestamp with time zone[], p_last_success_at timestamp with time zone[], p_last_failure_at timestamp with time zone[], p_failing_since timestamp with time zone[]); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.save_circuits(p_dispatcher uuid, p_endpoint_ids integer[], p_versions bigint[], p_next_versions bigint[], p_states text[], p_failure_counts integer[], p_probe_at timestamp with time zone[], p_probers uuid[], p_paused_until timestamp with time zone[], p_last_success_at timestamp with time zone[], p_last_failure_at timestamp with time zone[], p_failing_since timestamp with time zone[]) FROM PUBLIC;
 
 -- Name: FUNCTION save_claim(p_dispatcher uuid, p_shards smallint[], p_epochs bigint[], p_message_ids bigint[], p_targets integer[], p_retry_counts integer[]); Type: ACL; Schema: postrider; Owner: -
 
@@ -5066,10 +8603,26 @@ REVOKE ALL ON FUNCTION postrider.shard_count() FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.shard_count() TO postrider_admin;
 GRANT ALL ON FUNCTION postrider.shard_count() TO postrider_monitor;
 
+-- Name: FUNCTION shard_reports(); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.shard_reports() FROM PUBLIC;
+
 -- Name: FUNCTION subscribe(p_event_type text, p_endpoint_name text, p_filter jsonb, p_options jsonb); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.subscribe(p_event_type text, p_endpoint_name text, p_filter jsonb, p_options jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.subscribe(p_event_type text, p_endpoint_name text, p_filter jsonb, p_options jsonb) TO postrider_admin;
+
+-- Name: FUNCTION switch_endpoint(p_endpoint_name text, p_enabled boolean, p_paused boolean); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.switch_endpoint(p_endpoint_name text, p_enabled boolean, p_paused boolean) FROM PUBLIC;
+
+-- Name: FUNCTION take_tokens(p_endpoint_ids integer[], p_wanted integer[], p_rates integer[], p_bursts integer[]); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.take_tokens(p_endpoint_ids integer[], p_wanted integer[], p_rates integer[], p_bursts integer[]) FROM PUBLIC;
+
+-- Name: FUNCTION unread_messages(); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.unread_messages() FROM PUBLIC;
 
 -- Name: FUNCTION unregister_dispatcher(p_dispatcher uuid); Type: ACL; Schema: postrider; Owner: -
 
@@ -5111,6 +8664,10 @@ GRANT UPDATE(retry_policy) ON TABLE postrider.endpoints TO postrider_admin;
 
 GRANT UPDATE(enabled) ON TABLE postrider.endpoints TO postrider_admin;
 
+-- Name: COLUMN endpoints.paused; Type: ACL; Schema: postrider; Owner: -
+
+GRANT UPDATE(paused) ON TABLE postrider.endpoints TO postrider_admin;
+
 -- Name: TABLE message; Type: ACL; Schema: postrider; Owner: -
 
 GRANT SELECT ON TABLE postrider.message TO postrider_admin;
@@ -5123,6 +8680,10 @@ GRANT SELECT ON TABLE postrider.subscriptions TO postrider_monitor;
 -- Name: COLUMN subscriptions.filter; Type: ACL; Schema: postrider; Owner: -
 
 GRANT UPDATE(filter) ON TABLE postrider.subscriptions TO postrider_admin;
+
+-- Name: COLUMN subscriptions.retry_policy; Type: ACL; Schema: postrider; Owner: -
+
+GRANT UPDATE(retry_policy) ON TABLE postrider.subscriptions TO postrider_admin;
 
 -- Name: COLUMN subscriptions.enabled; Type: ACL; Schema: postrider; Owner: -
 
@@ -5205,10 +8766,117 @@ GRANT SELECT(failed_at) ON TABLE postrider.archive TO postrider_monitor;
 
 GRANT SELECT(target) ON TABLE postrider.archive TO postrider_monitor;
 
+-- Name: COLUMN archive.replay_of; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(replay_of) ON TABLE postrider.archive TO postrider_monitor;
+
 -- Name: TABLE attempt; Type: ACL; Schema: postrider; Owner: -
 
 GRANT SELECT ON TABLE postrider.attempt TO postrider_admin;
-GRANT SELECT ON TABLE postrider.attempt TO postrider_monitor;
+
+-- Name: COLUMN attempt.message_id; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(message_id) ON TABLE postrider.attempt TO postrider_monitor;
+
+-- Name: COLUMN attempt.target; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(target) ON TABLE postrider.attempt TO postrider_monitor;
+
+-- Name: COLUMN attempt.endpoint_id; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(endpoint_id) ON TABLE postrider.attempt TO postrider_monitor;
+
+-- Name: COLUMN attempt.number; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(number) ON TABLE postrider.attempt TO postrider_monitor;
+
+-- Name: COLUMN attempt.started_at; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(started_at) ON TABLE postrider.attempt TO postrider_monitor;
+
+-- Name: COLUMN attempt.duration_ms; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(duration_ms) ON TABLE postrider.attempt TO postrider_monitor;
+
+-- Name: COLUMN attempt.outcome; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(outcome) ON TABLE postrider.attempt TO postrider_monitor;
+
+-- Name: COLUMN attempt.status; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(status) ON TABLE postrider.attempt TO postrider_monitor;
+
+-- Name: COLUMN attempt.error; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(error) ON TABLE postrider.attempt TO postrider_monitor;
+
+-- Name: COLUMN attempt.correlation_id; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(correlation_id) ON TABLE postrider.attempt TO postrider_monitor;
+
+-- Name: COLUMN attempt.response_headers; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(response_headers) ON TABLE postrider.attempt TO postrider_monitor;
+
+-- Name: COLUMN attempt.response_truncated; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(response_truncated) ON TABLE postrider.attempt TO postrider_monitor;
+
+-- Name: TABLE attempts; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT ON TABLE postrider.attempts TO postrider_admin;
+
+-- Name: COLUMN attempts.message_id; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(message_id) ON TABLE postrider.attempts TO postrider_monitor;
+
+-- Name: COLUMN attempts.endpoint_name; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(endpoint_name) ON TABLE postrider.attempts TO postrider_monitor;
+
+-- Name: COLUMN attempts.target; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(target) ON TABLE postrider.attempts TO postrider_monitor;
+
+-- Name: COLUMN attempts.attempt; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(attempt) ON TABLE postrider.attempts TO postrider_monitor;
+
+-- Name: COLUMN attempts.started_at; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(started_at) ON TABLE postrider.attempts TO postrider_monitor;
+
+-- Name: COLUMN attempts.duration_ms; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(duration_ms) ON TABLE postrider.attempts TO postrider_monitor;
+
+-- Name: COLUMN attempts.outcome; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(outcome) ON TABLE postrider.attempts TO postrider_monitor;
+
+-- Name: COLUMN attempts.status; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(status) ON TABLE postrider.attempts TO postrider_monitor;
+
+-- Name: COLUMN attempts.error; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(error) ON TABLE postrider.attempts TO postrider_monitor;
+
+-- Name: COLUMN attempts.correlation_id; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(correlation_id) ON TABLE postrider.attempts TO postrider_monitor;
+
+-- Name: COLUMN attempts.response_content_type; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(response_content_type) ON TABLE postrider.attempts TO postrider_monitor;
+
+-- Name: COLUMN attempts.response_headers; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(response_headers) ON TABLE postrider.attempts TO postrider_monitor;
+
+-- Name: COLUMN attempts.response_truncated; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(response_truncated) ON TABLE postrider.attempts TO postrider_monitor;
 
 -- Name: TABLE deferred; Type: ACL; Schema: postrider; Owner: -
 
@@ -5229,6 +8897,11 @@ GRANT SELECT ON TABLE postrider.cancellation TO postrider_admin;
 
 GRANT SELECT ON TABLE postrider.checkpoint TO postrider_admin;
 GRANT SELECT ON TABLE postrider.checkpoint TO postrider_monitor;
+
+-- Name: TABLE circuit; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT ON TABLE postrider.circuit TO postrider_admin;
+GRANT SELECT ON TABLE postrider.circuit TO postrider_monitor;
 
 -- Name: TABLE claim; Type: ACL; Schema: postrider; Owner: -
 
@@ -5281,6 +8954,10 @@ GRANT SELECT(failed_at) ON TABLE postrider.dead_letter TO postrider_monitor;
 -- Name: COLUMN dead_letter.redriven_at; Type: ACL; Schema: postrider; Owner: -
 
 GRANT SELECT(redriven_at) ON TABLE postrider.dead_letter TO postrider_monitor;
+
+-- Name: COLUMN dead_letter.redriven_by; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(redriven_by) ON TABLE postrider.dead_letter TO postrider_monitor;
 
 -- Name: COLUMN dead_letter.message_created_at; Type: ACL; Schema: postrider; Owner: -
 
@@ -5348,6 +9025,10 @@ GRANT SELECT(failed_at) ON TABLE postrider.dlq TO postrider_monitor;
 
 GRANT SELECT(redriven_at) ON TABLE postrider.dlq TO postrider_monitor;
 
+-- Name: COLUMN dlq.redriven_by; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(redriven_by) ON TABLE postrider.dlq TO postrider_monitor;
+
 -- Name: COLUMN dlq.created_at; Type: ACL; Schema: postrider; Owner: -
 
 GRANT SELECT(created_at) ON TABLE postrider.dlq TO postrider_monitor;
@@ -5409,6 +9090,11 @@ GRANT SELECT ON TABLE postrider.installation TO postrider_monitor;
 
 GRANT SELECT ON TABLE postrider.migration TO postrider_admin;
 GRANT SELECT ON TABLE postrider.migration TO postrider_monitor;
+
+-- Name: TABLE partitions; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT ON TABLE postrider.partitions TO postrider_admin;
+GRANT SELECT ON TABLE postrider.partitions TO postrider_monitor;
 
 -- Name: TABLE partly_done; Type: ACL; Schema: postrider; Owner: -
 
@@ -5482,6 +9168,19 @@ GRANT SELECT(created_at) ON TABLE postrider.queue TO postrider_monitor;
 -- Name: COLUMN queue.target; Type: ACL; Schema: postrider; Owner: -
 
 GRANT SELECT(target) ON TABLE postrider.queue TO postrider_monitor;
+
+-- Name: COLUMN queue.replay_of; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(replay_of) ON TABLE postrider.queue TO postrider_monitor;
+
+-- Name: TABLE rate_grant; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT ON TABLE postrider.rate_grant TO postrider_admin;
+
+-- Name: TABLE replays; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT ON TABLE postrider.replays TO postrider_admin;
+GRANT SELECT ON TABLE postrider.replays TO postrider_monitor;
 
 -- Name: TABLE shard; Type: ACL; Schema: postrider; Owner: -
 

@@ -52,12 +52,48 @@ from (
         'How much longer each retry waits than the one before, where the backoff is linear.'
     ),
     (
+        'circuit_breaker_threshold', '10', 'integer', 1, 1000, null, 'failures',
+        'After how many failed attempts in a row an endpoint is left alone.'
+    ),
+    (
+        'circuit_breaker_cooldown', '30', 'integer', 5, 3600, null, 's',
+        'How long an endpoint that keeps failing is left alone before it is tried again.'
+    ),
+    (
+        'auto_disable_after_days', '0', 'integer', 0, 365, null, 'days',
+        'After how many days of failures without a success an endpoint is disabled; 0: never.'
+    ),
+    (
+        'dlq_retention_days', '30', 'integer', 1, 3650, null, 'days',
+        'How long a dead letter is kept, from its failure, or from when it was redriven.'
+    ),
+    (
+        'event_log_retention_days', '30', 'integer', 1, 3650, null, 'days',
+        'How long rows of event_log are kept.'
+    ),
+    (
         'allow_internal_destinations', 'off', 'networks', null, null, null, null,
         'Which internal addresses messages may be sent to: off, on, or a list of networks such as 10.0.0.0/8, 127.0.0.1/32.'
     ),
     (
         'record_attempts', 'failures', 'choice', null, null, array['failures', 'all'], null,
         'Which attempts are recorded: those that failed, or all.'
+    ),
+    (
+        'capture_response', 'off', 'switch', null, null, null, null,
+        'Whether what endpoints answer is kept with their attempts; an endpoint may say otherwise.'
+    ),
+    (
+        'response_body_max_size', '65536', 'integer', 0, 1048576, null, 'bytes',
+        'How much of the body of an answer is kept.'
+    ),
+    (
+        'partition_interval', 'month', 'choice', null, null, array['month', 'day'], null,
+        'How long the partitions of the log are that are made from now on.'
+    ),
+    (
+        'archive_retention_months', '6', 'integer', 1, 120, null, 'months',
+        'How long messages that have ended are kept: partitions that ended before are dropped.'
     )
 ) s (name, default_value, kind, minimum, maximum, choices, unit, description)
 on conflict (name) do update

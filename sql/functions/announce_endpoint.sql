@@ -16,6 +16,7 @@ begin
         insert into postrider.event_log (event, endpoint_name, details)
         values ('endpoint.dropped', old.name, details || jsonb_build_object('id', old.id));
     elsif tg_op = 'INSERT' then
+        insert into postrider.circuit (endpoint_id) values (new.id);
         insert into postrider.event_log (event, endpoint_name, details)
         values (
             'endpoint.created', new.name,
@@ -32,8 +33,20 @@ begin
                 case when new.enabled then 'endpoint.enabled' else 'endpoint.disabled' end,
                 new.name, details);
         end if;
+        if new.enabled > old.enabled then
+            -- The days without a success begin anew (auto_disable_after_days).
+            update postrider.circuit c
+            set version = c.version + 1, failing_since = null
+            where c.endpoint_id = new.id;
+        end if;
+        if new.paused <> old.paused then
+            insert into postrider.event_log (event, endpoint_name, details)
+            values (
+                case when new.paused then 'endpoint.paused' else 'endpoint.resumed' end,
+                new.name, details);
+        end if;
         -- A config that differs in a secret only looks the same here.
-        if new.enabled = old.enabled
+        if (new.enabled, new.paused) = (old.enabled, old.paused)
             or (new.config, new.retry_policy) is distinct from (old.config, old.retry_policy)
         then
             insert into postrider.event_log (event, endpoint_name, details)

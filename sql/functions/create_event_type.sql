@@ -1,8 +1,8 @@
 -- postrider.create_event_type(name, description, schema, metadata) → the event type's id
 --
 -- Admin. Names are parts of letters, digits, `_` or `-`, with dots between them, 200 characters in
--- all. `schema` describes the payload for people and tools; nothing is checked against it. Logged in
--- event_log. Raises 22004 (a null name), 22023 (a value that is not valid), 42710 (the name is taken).
+-- all. `schema` describes the payload for people and tools; nothing is checked against it. `metadata`
+-- may have a `_retry_policy`, which the trigger checks. Logged in event_log. Raises 22004 (a null name), 22023 (a value that is not valid), 42710 (the name is taken).
 create or replace function postrider.create_event_type(
     p_name text,
     p_description text default null,

@@ -2,9 +2,8 @@
 -- delivery
 --
 -- Admin, application, monitor: the view archive calls it once per row, and not at all when nobody reads
--- these columns. What was delivered or has expired has its retries from postrider.attempt. A delivery
--- that ended and of which nothing is on record was a dead letter that has been cleaned up. Uses
--- attempt_message_id and what delivery_end uses.
+-- these columns. What was delivered, has expired, or was a dead letter that has been cleaned up has its
+-- retries from postrider.attempt. Uses attempt_message_id and what delivery_end uses.
 create or replace function postrider.describe_end(p_message_id bigint, p_target integer)
 returns jsonb
 language plpgsql

@@ -9,7 +9,7 @@
 --   deferred  deliveries that wait from now on: written, or changed where they waited before; until
 --             run_at, or so many milliseconds from now on, or, blocked, for what is before them
 --   settled   deliveries that waited and need not any more
---   attempts  failed attempts
+--   attempts  attempts that are kept: failed ones, and those whose response is captured
 --   dead      deliveries that are over without success: the whole message moves to dead_letter
 --   ended     expired deliveries
 --   read      cancelled deliveries that were read now
@@ -45,6 +45,10 @@ create or replace function postrider.flush(
     p_attempt_outcomes text[],
     p_attempt_statuses integer[],
     p_attempt_errors text[],
+    p_attempt_correlation_ids uuid[],
+    p_attempt_headers jsonb[],
+    p_attempt_bodies bytea[],
+    p_attempt_truncated boolean[],
     p_dead_ids bigint[],
     p_dead_targets integer[],
     p_dead_endpoints integer[],
@@ -87,16 +91,18 @@ begin
     if cardinality(p_attempt_ids) > 0 then
         insert into postrider.attempt (
             message_id, target, endpoint_id, number, started_at, duration_ms, outcome, status,
-            error)
+            error, correlation_id, response_headers, response_body, response_truncated)
         select
             a.message_id, a.target, a.endpoint_id, a.number, a.started_at, a.duration_ms, a.outcome,
-            a.status, a.error
+            a.status, a.error, a.correlation_id, a.response_headers, a.response_body,
+            a.response_truncated
         from unnest(
             p_attempt_ids, p_attempt_targets, p_attempt_endpoints, p_attempt_numbers,
             p_attempt_started_at, p_attempt_duration_ms, p_attempt_outcomes, p_attempt_statuses,
-            p_attempt_errors)
+            p_attempt_errors, p_attempt_correlation_ids, p_attempt_headers, p_attempt_bodies,
+            p_attempt_truncated)
             a (message_id, target, endpoint_id, number, started_at, duration_ms, outcome, status,
-            error);
+            error, correlation_id, response_headers, response_body, response_truncated);
     end if;
 
     if cardinality(p_dead_ids) > 0 then
@@ -106,17 +112,39 @@ begin
     end if;
 
     if cardinality(p_ended_ids) > 0 then
+        -- What waited and is locked or gone is ended by mark_expired_messages, in a transaction that
+        -- may stay open. When that is rolled back it is there again, and due.
+        with waiting as materialized (
+            select d.message_id, d.target
+            from unnest(p_ended_ids, p_ended_targets) e (message_id, target)
+            join postrider.deferred d on d.message_id = e.message_id and d.target = e.target
+            for update of d skip locked
+        ), gone as (
+            delete from postrider.deferred d
+            using waiting w
+            where d.message_id = w.message_id
+            and d.target = w.target
+        )
         insert into postrider.ended (message_id, target, endpoint_id, reason)
         select e.message_id, e.target, e.endpoint_id, e.reason
         from unnest(p_ended_ids, p_ended_targets, p_ended_endpoints, p_ended_reasons)
-            e (message_id, target, endpoint_id, reason);
+            e (message_id, target, endpoint_id, reason)
+        where (e.message_id, e.target) in (select w.message_id, w.target from waiting w)
+        or (e.message_id, e.target) not in (
+            select s.message_id, s.target
+            from unnest(p_settled_ids, p_settled_targets) s (message_id, target)
+        );
     end if;
 
     if cardinality(p_settled_ids) > 0 then
         delete from postrider.deferred w
         using unnest(p_settled_ids, p_settled_targets) s (message_id, target)
         where w.message_id = s.message_id
-        and w.target = s.target;
+        and w.target = s.target
+        and (s.message_id, s.target) not in (
+            select e.message_id, e.target
+            from unnest(p_ended_ids, p_ended_targets) e (message_id, target)
+        );
     end if;
 
     if cardinality(p_deferred_ids) > 0 then

@@ -13,7 +13,8 @@ returns table (
     metadata jsonb,
     payload jsonb,
     body bytea,
-    content_type text)
+    content_type text,
+    replay_of bigint)
 language plpgsql
 stable
 set search_path = pg_catalog, postrider, pg_temp
@@ -22,14 +23,14 @@ begin
     return query
     select
         m.created_at, m.correlation_id, m.priority, m.event_type, m.ordering_key, m.headers,
-        m.metadata, m.payload, m.body, m.content_type
+        m.metadata, m.payload, m.body, m.content_type, m.replay_of
     from postrider.message m
     where m.id = p_message_id;
     if not found then
         return query
         select
             l.message_created_at, l.correlation_id, l.priority, l.event_type, l.ordering_key,
-            l.headers, l.metadata, l.payload, l.body, l.content_type
+            l.headers, l.metadata, l.payload, l.body, l.content_type, l.replay_of
         from postrider.dead_letter l
         where l.message_id = p_message_id
         and l.target = p_target

@@ -22,8 +22,8 @@ begin
                 'Name and protocol of endpoint ''%'' cannot be changed: create another one', old.name
                 using errcode = '22023';
         end if;
-        if (new.config, new.retry_policy, new.enabled)
-            is not distinct from (old.config, old.retry_policy, old.enabled)
+        if (new.config, new.retry_policy, new.enabled, new.paused)
+            is not distinct from (old.config, old.retry_policy, old.enabled, old.paused)
         then
             return new;
         end if;

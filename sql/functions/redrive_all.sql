@@ -1,16 +1,11 @@
--- postrider.redrive_all() → how many dead letters were put back
+-- postrider.redrive_all(rate) → how many dead letters were put back
 --
--- Admin. See redrive_message. Dead letters of dropped endpoints stay.
-create or replace function postrider.redrive_all()
+-- Admin. See redrive_matching, of which it is the short form without a filter.
+create or replace function postrider.redrive_all(p_rate integer default null)
 returns integer
 language sql
 security definer
 set search_path = pg_catalog, postrider, pg_temp
 as $$
-    select postrider.redrive_letters(array(
-        select l.id
-        from postrider.dead_letter l
-        join postrider.endpoints e on e.id = l.endpoint_id
-        where l.status = 'failed'
-    ));
+    select postrider.redrive_matching(p_rate => redrive_all.p_rate);
 $$;

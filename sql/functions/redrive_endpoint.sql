@@ -1,24 +1,18 @@
--- postrider.redrive_endpoint(endpoint) → how many dead letters were put back
+-- postrider.redrive_endpoint(endpoint, rate) → how many dead letters were put back
 --
--- Admin. See redrive_message. Raises 42704 when the endpoint does not exist.
-create or replace function postrider.redrive_endpoint(p_endpoint_name text)
+-- Admin. See redrive_matching, of which it is the short form for an endpoint. Raises 22004 (a null
+-- name), 42704 (no such endpoint), 22023 (a rate out of its range).
+create or replace function postrider.redrive_endpoint(
+    p_endpoint_name text, p_rate integer default null)
 returns integer
 language plpgsql
 security definer
 set search_path = pg_catalog, postrider, pg_temp
 as $$
-declare
-    wanted integer;
 begin
-    select e.id into wanted from postrider.endpoints e where e.name = p_endpoint_name;
-    if wanted is null then
-        raise exception 'Endpoint ''%'' does not exist', p_endpoint_name using errcode = '42704';
+    if p_endpoint_name is null then
+        raise exception 'Endpoint name must not be null' using errcode = '22004';
     end if;
-    return postrider.redrive_letters(array(
-        select l.id
-        from postrider.dead_letter l
-        where l.endpoint_id = wanted
-        and l.status = 'failed'
-    ));
+    return postrider.redrive_matching(p_endpoint_name, p_rate => redrive_endpoint.p_rate);
 end;
 $$;

@@ -41,6 +41,13 @@ begin
         emptied := emptied + 1;
     end if;
 
+    -- Ten minutes after the last grant there is nothing left to be remembered.
+    select exists (select from postrider.rate_grant g where g.slot = next_slot) into is_filled;
+    if is_filled then
+        execute format('truncate postrider.rate_grant_%s', next_slot);
+        emptied := emptied + 1;
+    end if;
+
     select exists (
         select
         from postrider.heartbeat h

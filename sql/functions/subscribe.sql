@@ -2,8 +2,8 @@
 --
 -- Admin. From now on the endpoint gets what is published to the event type, or to every event type
 -- that matches a pattern: `*` all, `order.*` all that begin with `order.`. With a filter only payloads
--- that contain it (jsonb `@>`). Options: `enabled` (boolean, default true). Logged in event_log.
--- Raises 22004 (a null name), 22023 (a pattern, filter or option that is not valid), 42704 (no such
+-- that contain it (jsonb `@>`). Options: `enabled` (boolean, default true) and `_retry_policy`, the
+-- policy of what comes by this subscription. Logged in event_log. Raises 22004 (a null name), 22023 (a pattern, filter or option that is not valid), 42704 (no such
 -- event type or endpoint).
 create or replace function postrider.subscribe(
     p_event_type text,
@@ -19,6 +19,7 @@ declare
     endpoint postrider.endpoints;
     created_id integer;
     option record;
+    nearest text;
 begin
     if p_event_type is null then
         raise exception 'Event type must not be null' using errcode = '22004';
@@ -46,11 +47,16 @@ begin
         select o.key, jsonb_typeof(o.value) as type
         from jsonb_each(coalesce(p_options, '{}')) o
     loop
-        if option.key <> 'enabled' then
-            raise exception 'p_options.% is not a known key (did you mean enabled?)',
-                left(option.key, 64) using errcode = '22023';
+        if option.key not in ('enabled', '_retry_policy') then
+            select o.name
+            into nearest
+            from (values ('enabled'), ('_retry_policy')) o (name)
+            order by postrider.edit_distance(option.key, o.name), o.name collate "C"
+            limit 1;
+            raise exception 'p_options.% is not a known key (did you mean %?)',
+                left(option.key, 64), nearest using errcode = '22023';
         end if;
-        if option.type <> 'boolean' then
+        if option.key = 'enabled' and option.type <> 'boolean' then
             raise exception 'p_options.enabled must be true or false, got %', option.type
                 using errcode = '22023';
         end if;
@@ -73,10 +79,10 @@ begin
     end if;
 
     insert into postrider.subscriptions (
-        endpoint_id, event_type, filter, enabled, is_endpoint_enabled)
+        endpoint_id, event_type, filter, retry_policy, enabled, is_endpoint_enabled)
     values (
-        endpoint.id, p_event_type, p_filter, coalesce((p_options ->> 'enabled')::boolean, true),
-        endpoint.enabled)
+        endpoint.id, p_event_type, p_filter, p_options -> '_retry_policy',
+        coalesce((p_options ->> 'enabled')::boolean, true), endpoint.enabled)
     returning id into created_id;
     -- Dispatchers learn of the new target with the endpoint's next version.
     update postrider.endpoints e set version = e.version + 1 where e.id = endpoint.id;

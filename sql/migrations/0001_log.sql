@@ -1,7 +1,7 @@
 -- The log, what is recorded of its deliveries, and who reads it.
 --
--- Append-only tables are partitioned by month (message, done, ended, attempt) or rotate through
--- three slots (checkpoint, claim, heartbeat); neither is ever updated. The one table on a message's
+-- Append-only tables are partitioned by month or day (message, done, partly_done, ended, attempt) or
+-- rotate through three slots (checkpoint, claim, heartbeat); neither is ever updated. The one table on a message's
 -- road that is updated is postrider.deferred, and only deliveries that must wait get there.
 
 -- Installation ----------------------------------------------------------------------------------
@@ -61,6 +61,8 @@ create table postrider.endpoints (
     config jsonb not null,
     retry_policy jsonb,
     enabled boolean not null default true,
+    -- Takes messages and is not sent any: see pause_endpoint.
+    paused boolean not null default false,
     -- The target that stands for "send to this endpoint".
     direct_subscription_id integer not null unique,
     -- Raised by every change, so that dispatchers see what they have to read again.
@@ -68,6 +70,33 @@ create table postrider.endpoints (
     created_at timestamptz not null default now(),
     updated_at timestamptz not null default now()
 );
+
+-- How each endpoint does, as all dispatchers together see it: its circuit breaker, and until when it asked
+-- to be left alone. A row per endpoint from its creation on. Written when the state changes, and at most
+-- every few seconds for the rest.
+create table postrider.circuit (
+    endpoint_id integer primary key references postrider.endpoints on delete cascade
+        deferrable initially deferred,
+    -- Raised by every change: dispatchers compare and set.
+    version bigint not null default 1,
+    state text not null default 'closed' check (state in ('closed', 'open', 'half_open')),
+    -- Failed attempts in a row.
+    failure_count integer not null default 0 check (failure_count >= 0),
+    -- When the state began.
+    since timestamptz not null default now(),
+    -- Open: when a probe may be sent.
+    probe_at timestamptz,
+    -- Half-open: the dispatcher that sends the probe.
+    probe_owner uuid,
+    -- The endpoint asked to be left alone until then (Retry-After).
+    paused_until timestamptz,
+    last_success_at timestamptz,
+    last_failure_at timestamptz,
+    -- The first failure since the last success.
+    failing_since timestamptz,
+    check ((state = 'open') = (probe_at is not null)),
+    check ((state = 'half_open') = (probe_owner is not null))
+) with (fillfactor = 50);
 
 -- Config values that no role but the owner may read (options marked secret).
 create table postrider.endpoint_secret (
@@ -84,9 +113,11 @@ create table postrider.event_types (
     patterns text[] not null,
     description text,
     schema jsonb check (jsonb_typeof(schema) in ('object', 'boolean')),
+    -- With `_retry_policy`, if it has one.
     metadata jsonb check (jsonb_typeof(metadata) = 'object'),
     created_at timestamptz not null default now()
 );
+create index event_types_retry_policy on postrider.event_types (name) where metadata ? '_retry_policy';
 
 -- A subscription's id is the target that stands for it in messages. One that was ended stays, because
 -- messages may still be on their way to it.
@@ -97,13 +128,16 @@ create table postrider.subscriptions (
     -- A name or a pattern; null: the endpoint's direct subscription.
     event_type text,
     filter jsonb check (jsonb_typeof(filter) = 'object'),
+    retry_policy jsonb,
     enabled boolean not null default true,
     -- The endpoint's own `enabled`, kept by its trigger: a publish to a hundred then looks at this table
     -- only.
     is_endpoint_enabled boolean not null default true,
     created_at timestamptz not null default now(),
     ended_at timestamptz,
-    check (event_type is not null or filter is null and enabled and ended_at is null)
+    check (
+        event_type is not null
+        or filter is null and retry_policy is null and enabled and ended_at is null)
 );
 create index subscriptions_endpoint_id on postrider.subscriptions (endpoint_id);
 create index subscriptions_event_type on postrider.subscriptions (event_type)
@@ -148,6 +182,8 @@ create table postrider.message (
     -- Instead of a payload: bytes, and what they are.
     body bytea,
     content_type text,
+    -- Of a replay: the message that it repeats.
+    replay_of bigint,
     check ((payload is null) = (body is not null) and (body is null) = (content_type is null))
 ) partition by range (created_at);
 create index message_id on postrider.message (id);
@@ -161,6 +197,10 @@ where event_type is not null;
 -- reader of a lane can ask for this index and no other: between it and message_id a plan for unknown
 -- parameters chooses by chance.
 create index message_lane_id on postrider.message (lane, (id + 0)) where (lane & 15) <> 0;
+-- For ranges of time (replays): a few bytes for each MiB of the log, summarized behind the writers, who
+-- then hardly notice it.
+create index message_created_at on postrider.message using brin (created_at)
+with (autosummarize = on);
 create table postrider.message_default partition of postrider.message default;
 
 -- One row per flush and bucket of 4,096 sequence numbers: the low 12 bits of each sequence number
@@ -182,12 +222,13 @@ create table postrider.partly_done (
 create index partly_done_message_id on postrider.partly_done (message_id);
 create table postrider.partly_done_default partition of postrider.partly_done default;
 
--- Deliveries that ended neither delivered nor dead.
+-- Deliveries that ended neither delivered nor as a dead letter that is still there.
 create table postrider.ended (
     message_id bigint not null,
     target integer not null,
     endpoint_id integer not null,
-    reason text not null check (reason in ('expired', 'cancelled')),
+    -- `failed`: its dead letter has been cleaned up.
+    reason text not null check (reason in ('expired', 'cancelled', 'failed')),
     at timestamptz not null default now()
 ) partition by range (at);
 create index ended_message_id on postrider.ended (message_id, target);
@@ -202,7 +243,15 @@ create table postrider.attempt (
     duration_ms integer not null,
     outcome text not null,
     status integer,
-    error text
+    error text,
+    correlation_id uuid,
+    -- What was answered, where it is captured; as bytes, because it need not be text.
+    response_headers jsonb,
+    response_body bytea,
+    -- Whether the body went on, or was not read to its end.
+    response_truncated boolean,
+    check ((response_body is null) = (response_headers is null)
+        and (response_body is null) = (response_truncated is null))
 ) partition by range (started_at);
 create index attempt_message_id on postrider.attempt (message_id, target);
 create table postrider.attempt_default partition of postrider.attempt default;
@@ -229,6 +278,8 @@ create table postrider.deferred (
 create index deferred_due on postrider.deferred (endpoint_id, shard, run_at, message_id);
 create index deferred_key on postrider.deferred (ordering_key, endpoint_id, message_id)
 where ordering_key is not null;
+create index deferred_expires_at on postrider.deferred (expires_at)
+where expires_at is not null;
 
 -- Deliveries that were cancelled before a dispatcher had read them; gone when it has.
 create table postrider.cancellation (
@@ -265,6 +316,8 @@ create table postrider.dead_letter (
     error_history jsonb not null default '[]',
     failed_at timestamptz not null default now(),
     redriven_at timestamptz,
+    -- The role that put it back.
+    redriven_by text,
     message_created_at timestamptz not null,
     correlation_id uuid,
     priority smallint not null,
@@ -275,6 +328,7 @@ create table postrider.dead_letter (
     payload jsonb,
     body bytea,
     content_type text,
+    replay_of bigint,
     check ((payload is null) = (body is not null) and (body is null) = (content_type is null)),
     check ((status = 'redriven') = (redriven_at is not null))
 );
@@ -283,6 +337,41 @@ where status = 'failed';
 create index dead_letter_message on postrider.dead_letter (message_id, target, id);
 create index dead_letter_endpoint on postrider.dead_letter (endpoint_id, id);
 create index dead_letter_endpoint_name on postrider.dead_letter (endpoint_name, id);
+create index dead_letter_summary on postrider.dead_letter (endpoint_name, status, failed_at);
+-- From when on its retention counts.
+create index dead_letter_retention on postrider.dead_letter ((coalesce(redriven_at, failed_at)));
+
+-- A job that sends again what was sent before, in order of id: see advance_replays. Updated a few times
+-- a second at most, and only while it runs.
+create table postrider.replay (
+    id bigint generated always as identity primary key,
+    endpoint_id integer not null,
+    endpoint_name text not null,
+    from_ts timestamptz not null,
+    to_ts timestamptz not null check (from_ts < to_ts),
+    status text check (status in ('completed', 'failed', 'expired', 'cancelled')),
+    event_type text,
+    filter jsonb check (jsonb_typeof(filter) = 'object'),
+    -- Messages per second; null: as fast as they are taken.
+    rate integer check (rate between 1 and 100000),
+    state text not null default 'running'
+        check (state in ('running', 'completed', 'cancelled', 'failed')),
+    -- All messages up to this id were looked at, and none above last_id will be.
+    position bigint not null,
+    last_id bigint not null,
+    -- When the message at the position was created.
+    position_at timestamptz not null,
+    -- Up to when the rate is used up.
+    paced_to timestamptz not null default clock_timestamp(),
+    replayed_count bigint not null default 0,
+    last_error text,
+    created_by text not null default session_user,
+    created_at timestamptz not null default now(),
+    finished_at timestamptz,
+    check ((state = 'running') = (finished_at is null))
+) with (fillfactor = 50);
+create index replay_running on postrider.replay (id)
+where state = 'running';
 
 -- Who reads it ----------------------------------------------------------------------------------
 
@@ -352,6 +441,19 @@ create index heartbeat_xid on postrider.heartbeat (xid);
 create table postrider.heartbeat_0 partition of postrider.heartbeat for values in (0);
 create table postrider.heartbeat_1 partition of postrider.heartbeat for values in (1);
 create table postrider.heartbeat_2 partition of postrider.heartbeat for values in (2);
+
+-- What was handed out of the endpoints' rate limits: requests up to used_until, of a steady flow at the
+-- allowed rate, are given away. The newest row of an endpoint is its state.
+create table postrider.rate_grant (
+    slot smallint not null,
+    seq bigint not null default nextval('postrider.rotation_sequence'),
+    endpoint_id integer not null,
+    used_until timestamptz not null
+) partition by list (slot);
+create index rate_grant_endpoint on postrider.rate_grant (endpoint_id, seq);
+create table postrider.rate_grant_0 partition of postrider.rate_grant for values in (0);
+create table postrider.rate_grant_1 partition of postrider.rate_grant for values in (1);
+create table postrider.rate_grant_2 partition of postrider.rate_grant for values in (2);
 
 -- The number of shards is part of every message's id and cannot be changed later, so the function is
 -- a constant that the planner folds. `postrider migrate --shards` hands it over in the setting

@@ -17,7 +17,8 @@ select
         when m.id is null then 0
         when pg_column_size(m.payload) > $4 then octet_length(m.payload::text)
         when pg_column_size(m.body) > $4 then octet_length(m.body)
-    end as payload_bytes
+    end as payload_bytes,
+    m.replay_of
 from unnest($1::integer[], $2::bigint[]) e (endpoint_id, most)
 cross join lateral (
     select due.*
@@ -50,7 +51,7 @@ cross join lateral (
 left join lateral (
     select
         k.id, k.targets, k.scheduled_at, k.priority, k.idempotency_key, k.correlation_id, k.event_type,
-        k.headers, k.payload, k.body, k.content_type
+        k.headers, k.payload, k.body, k.content_type, k.replay_of
     from postrider.message k
     where k.id = d.message_id
 ) m on true;

@@ -1,10 +1,11 @@
 -- $1: one name, or null for all.
 -- Index: none, for all it reads the table, and one name is asked for by hand.
 select json_build_object(
-    'id', e.id, 'name', e.name, 'protocol', e.protocol, 'enabled', e.enabled, 'config', e.config,
-    'retry_policy', e.retry_policy, 'version', e.version, 'created_at', e.created_at,
+    'id', e.id, 'name', e.name, 'protocol', e.protocol, 'enabled', e.enabled, 'paused', e.paused,
+    'circuit', c.state, 'config', e.config, 'retry_policy', e.retry_policy, 'version', e.version, 'created_at', e.created_at,
     'updated_at', e.updated_at)
 from postrider.endpoints e
+join postrider.circuit c on c.endpoint_id = e.id
 where e.name = $1::text
 or $1::text is null
 order by e.name;

@@ -1,2 +1,3 @@
--- See postrider.maintain_archive_partitions.
-select postrider.maintain_archive_partitions() as answer;
+-- See postrider.maintain_archive_partitions. $1 integer: months ahead, or null for as many as usual.
+select postrider.maintain_archive_partitions(
+    coalesce($1::integer, postrider.partition_months_ahead())) as answer;

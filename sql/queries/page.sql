@@ -18,7 +18,8 @@ select
     case
         when pg_column_size(p.payload) > $9 then octet_length(p.payload::text)
         when pg_column_size(p.body) > $9 then octet_length(p.body)
-    end as payload_bytes
+    end as payload_bytes,
+    p.replay_of
 from (
     select r.*
     from generate_series(
@@ -29,7 +30,7 @@ from (
         select
             m.id, m.xid, m.created_at, m.scheduled_at, m.expires_at, m.priority, m.targets,
             m.ordering_key, m.idempotency_key is not null as has_idempotency_key, m.correlation_id,
-            m.event_type, m.headers, m.payload, m.body, m.content_type
+            m.event_type, m.headers, m.payload, m.body, m.content_type, m.replay_of
         from postrider.message m
         where m.id > greatest($2, (g.run << 16) - 1)
         and m.id <= least($3, (g.run << 16) | 65535)
@@ -45,7 +46,7 @@ from (
         select
             m.id, m.xid, m.created_at, m.scheduled_at, m.expires_at, m.priority, m.targets,
             m.ordering_key, m.idempotency_key is not null, m.correlation_id, m.event_type,
-            m.headers, m.payload, m.body, m.content_type
+            m.headers, m.payload, m.body, m.content_type, m.replay_of
         from postrider.message m
         where ($1 & 15) <> 0
         and m.lane = $1

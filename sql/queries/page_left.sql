@@ -1,16 +1,18 @@
--- How many messages a page of page.sql has left to the lag.
+-- How many messages of each target a page of page.sql has left to the lag, and since when.
 --   $1 smallint: lane        $2 bigint: after this id     $3 bigint: up to this id
 --   $4 pg_snapshot: top      $5 pg_snapshot: base
 --   $6 integer[]: targets    $7 integer: shards
+-- Groups are of type xid, which can be hashed and not be sorted: sorting a flood would take seconds.
 -- Indexes: message_id, message_lane_id.
-select (
-    select count(*)
+select l.target::text::integer as target, count(*) as left_count, min(l.created_at) as oldest
+from (
+    select r.target::text::xid as target, r.created_at
     from generate_series(
         ($2::bigint >> 16)
         + ((($1::smallint >> 4) - ($2::bigint >> 16) % $7::integer) + $7) % $7,
         $3::bigint >> 16, $7) g (run)
     join lateral (
-        select
+        select m.targets[1] as target, m.created_at
         from postrider.message m
         where m.id > greatest($2, (g.run << 16) - 1)
         and m.id <= least($3, (g.run << 16) | 65535)
@@ -21,8 +23,8 @@ select (
         and m.targets[1] = any ($6)
     ) r on true
     where ($1 & 15) = 0
-) + (
-    select count(*)
+    union all
+    select m.targets[1]::text::xid, m.created_at
     from postrider.message m
     where ($1 & 15) <> 0
     and m.lane = $1
@@ -33,4 +35,5 @@ select (
     and not pg_visible_in_snapshot(m.xid, $5)
     and cardinality(m.targets) = 1
     and m.targets[1] = any ($6)
-) as left_count;
+) l
+group by l.target;

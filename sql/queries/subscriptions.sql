@@ -3,7 +3,7 @@
 -- Index: none, it reads the whole table, by hand.
 select json_build_object(
     'id', s.id, 'endpoint_name', e.name, 'event_type', s.event_type, 'filter', s.filter,
-    'enabled', s.enabled, 'ended', s.ended_at is not null, 'created_at', s.created_at,
+    'retry_policy', s.retry_policy, 'enabled', s.enabled, 'ended', s.ended_at is not null, 'created_at', s.created_at,
     'ended_at', s.ended_at)
 from postrider.subscriptions s
 join postrider.endpoints e on e.id = s.endpoint_id

@@ -26,7 +26,8 @@ select
     null::jsonb as payload,
     null::bytea as body,
     null::text as content_type,
-    null::integer as payload_bytes
+    null::integer as payload_bytes,
+    null::bigint as replay_of
 union all
 (
     select
@@ -39,12 +40,13 @@ union all
         case
             when pg_column_size(r.payload) > $5 then octet_length(r.payload::text)
             when pg_column_size(r.body) > $5 then octet_length(r.body)
-        end
+        end,
+        r.replay_of
     from (
         select
             m.id, m.xid, m.created_at, m.scheduled_at, m.expires_at, m.priority, m.targets,
             m.ordering_key, m.idempotency_key, m.correlation_id, m.event_type, m.headers, m.payload,
-            m.body, m.content_type
+            m.body, m.content_type, m.replay_of
         from postrider.message m
         where m.xid >= $1
         and m.lane::integer = any ($2::smallint[])
@@ -52,7 +54,7 @@ union all
         select
             m.id, m.xid, m.created_at, m.scheduled_at, m.expires_at, m.priority, m.targets,
             m.ordering_key, m.idempotency_key, m.correlation_id, m.event_type, m.headers, m.payload,
-            m.body, m.content_type
+            m.body, m.content_type, m.replay_of
         from postrider.message m
         where m.xid = any ($3)
         and m.lane::integer = any ($2::smallint[])

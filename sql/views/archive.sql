@@ -22,12 +22,12 @@ select
     case
         when a.ending ->> 'status' = 'failed' then (a.ending ->> 'at')::timestamptz
     end as failed_at,
-    a.target
+    a.target, a.replay_of
 from (
     select
         p.id, p.endpoint_name, m.payload, m.body, m.content_type, m.priority, m.scheduled_at,
         m.idempotency_key, m.correlation_id, m.expires_at, m.ordering_key, m.headers, m.metadata,
-        m.created_at, m.targets[1] as target,
+        m.created_at, m.targets[1] as target, m.replay_of,
         postrider.describe_end(p.id, m.targets[1]) as ending
     from (
         select k.id, k.endpoint_name
@@ -40,7 +40,7 @@ from (
         select
             k.id, k.xid, k.targets, k.payload, k.body, k.content_type, k.priority, k.scheduled_at,
             k.idempotency_key, k.correlation_id, k.expires_at, k.ordering_key, k.headers, k.metadata,
-            k.created_at
+            k.created_at, k.replay_of
         from postrider.message k
         where k.id = p.id
         limit 1
@@ -65,12 +65,12 @@ select
     case
         when a.ending ->> 'status' = 'failed' then (a.ending ->> 'at')::timestamptz
     end,
-    a.target
+    a.target, a.replay_of
 from (
     select
         p.id, p.endpoint_name, p.event_type, m.payload, m.body, m.content_type, m.priority,
         m.scheduled_at, m.idempotency_key, m.correlation_id, m.expires_at, m.ordering_key, m.headers,
-        m.metadata, m.created_at, p.target, postrider.describe_end(p.id, p.target) as ending
+        m.metadata, m.created_at, p.target, m.replay_of, postrider.describe_end(p.id, p.target) as ending
     from (
         select
             k.id, (
@@ -89,7 +89,7 @@ from (
         select
             k.id, k.xid, k.targets, k.payload, k.body, k.content_type, k.priority, k.scheduled_at,
             k.idempotency_key, k.correlation_id, k.expires_at, k.ordering_key,
-            k.headers, k.metadata, k.created_at
+            k.headers, k.metadata, k.created_at, k.replay_of
         from postrider.message k
         where k.id = p.id
         limit 1

@@ -33,7 +33,8 @@ select
     w.expires_at, w.ordering_key,
     coalesce((w.message).headers, (w.letter).headers) as headers,
     coalesce((w.message).metadata, (w.letter).metadata) as metadata,
-    w.created_at, w.target
+    w.created_at, w.target,
+    coalesce((w.message).replay_of, (w.letter).replay_of) as replay_of
 from (
     select
         d.id, d.endpoint_name, d.is_blocked, d.run_at, d.retry_count, d.last_error, d.expires_at,
@@ -72,12 +73,13 @@ select
     o.payload, o.body, o.content_type, 0,
     case when o.scheduled_at > now() then o.scheduled_at end,
     null, o.priority, o.scheduled_at, o.idempotency_key, o.correlation_id, o.expires_at,
-    o.ordering_key, o.headers, o.metadata, o.created_at, o.targets[1]
+    o.ordering_key, o.headers, o.metadata, o.created_at, o.targets[1],
+    o.replay_of
 from (
     select
         p.id, m.xid, m.targets, p.endpoint_name, m.payload, m.body, m.content_type, m.priority,
         m.scheduled_at, m.idempotency_key, m.correlation_id, m.expires_at, m.ordering_key, m.headers,
-        m.metadata, m.created_at
+        m.metadata, m.created_at, m.replay_of
     from (
         select k.id, k.endpoint_name
         from postrider.message k
@@ -93,7 +95,7 @@ from (
         select
             k.id, k.xid, k.targets, k.payload, k.body, k.content_type, k.priority, k.scheduled_at,
             k.idempotency_key, k.correlation_id, k.expires_at, k.ordering_key, k.headers, k.metadata,
-            k.created_at
+            k.created_at, k.replay_of
         from postrider.message k
         where k.id = p.id
         limit 1
@@ -109,12 +111,12 @@ select
     o.payload, o.body, o.content_type, 0,
     case when o.scheduled_at > now() then o.scheduled_at end,
     null, o.priority, o.scheduled_at, o.idempotency_key, o.correlation_id, o.expires_at,
-    o.ordering_key, o.headers, o.metadata, o.created_at, o.target
+    o.ordering_key, o.headers, o.metadata, o.created_at, o.target, o.replay_of
 from (
     select
         p.id, m.xid, m.targets, p.endpoint_name, p.event_type, m.payload, m.body, m.content_type,
         m.priority, m.scheduled_at, m.idempotency_key, m.correlation_id, m.expires_at,
-        m.ordering_key, m.headers, m.metadata, m.created_at, p.target
+        m.ordering_key, m.headers, m.metadata, m.created_at, p.target, m.replay_of
     from (
         select
             k.id, (
@@ -137,7 +139,7 @@ from (
         select
             k.id, k.xid, k.targets, k.payload, k.body, k.content_type, k.priority, k.scheduled_at,
             k.idempotency_key, k.correlation_id, k.expires_at, k.ordering_key,
-            k.headers, k.metadata, k.created_at
+            k.headers, k.metadata, k.created_at, k.replay_of
         from postrider.message k
         where k.id = p.id
         limit 1

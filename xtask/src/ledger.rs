@@ -10,6 +10,7 @@
 //! error) or used twice (PostgreSQL may hand out the ids of transactions that a crash undid again),
 //! and shows an altered payload.
 
+pub mod arrivals;
 mod check;
 mod report;
 
@@ -199,6 +200,11 @@ impl Ledger {
     pub fn commit(&mut self, commit: Commit) {
         assert!(commit.id.is_some() || commit.marker.is_some(), "a commit needs an id or a marker");
         self.commits.push(commit);
+    }
+
+    /// What committed, or may have.
+    pub fn commits(&self) -> &[Commit] {
+        &self.commits
     }
 
     /// Records a message that was rolled back.

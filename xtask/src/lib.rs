@@ -16,6 +16,7 @@
 //! # }
 //! ```
 
+pub mod chaos;
 pub mod child;
 pub mod examples;
 pub mod ledger;

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 use xtask::process::workspace;
-use xtask::{prove, tidy};
+use xtask::{chaos, prove, tidy};
 
 /// Commands of those who work on Postrider.
 #[derive(Debug, Parser)]
@@ -23,6 +23,8 @@ struct Arguments {
 enum Command {
     /// Measure how fast it is, against something else in the same run.
     Bench(bench::Arguments),
+    /// Random faults against traffic of every kind, judged by the ledger; a seed repeats them.
+    Chaos(chaos::Options),
     /// Everything that has to pass before a commit: format, lints, tidy, tests.
     Ci,
     /// Show messages arriving while dispatchers die, receivers fail and transactions roll back.
@@ -57,6 +59,7 @@ fn main() -> ExitCode {
 fn run(command: Command) -> Result<()> {
     match command {
         Command::Bench(arguments) => bench::run(&arguments),
+        Command::Chaos(options) => chaos::run(&options),
         Command::Ci => ci::run(),
         Command::Demo(options) => demo::run(&options),
         Command::Prove(options) => prove::run(&options),

@@ -274,6 +274,24 @@ impl PrivatePostgres {
         Ok(())
     }
 
+    /// Ends the server without a checkpoint and without a word to sessions (immediate shutdown): the
+    /// next start recovers.
+    ///
+    /// # Errors
+    ///
+    /// When it does not end in time.
+    pub fn stop_immediately(&mut self) -> Result<()> {
+        let Some(process) = &self.process else { return Ok(()) };
+        process.signal(libc::SIGQUIT);
+        ensure!(
+            process.wait_blocking(STOP_TIMEOUT).is_some(),
+            "PostgreSQL did not end within {STOP_TIMEOUT:?}; its log ends:\n{}",
+            self.log_tail()
+        );
+        self.process = None;
+        Ok(())
+    }
+
     /// Kills the server with SIGKILL, all its processes at once, as a crash of the machine would.
     ///
     /// When it returns, all of them are gone, so that [`Self::start_again`] works.

@@ -1,11 +1,11 @@
 //! Proofs: long runs under faults, judged by the ledger. `cargo xtask prove` runs them in full, the
 //! tests of `crates/postrider` in a short form.
 
-mod faults;
+pub(crate) mod faults;
 mod memory;
 mod ordering;
 mod poison;
-mod writers;
+pub(crate) mod writers;
 
 use std::{
     path::Path,

@@ -5,17 +5,20 @@
 //! is measured. Behaviour can be changed while it runs.
 
 use std::collections::{HashMap, HashSet};
+use std::convert::Infallible;
 use std::fmt;
 use std::net::{SocketAddr, TcpListener};
+use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc as blocking};
+use std::task::{self, Poll, ready};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context, Result, bail};
 use bytes::Bytes;
-use http_body_util::{BodyExt, Full};
-use hyper::body::Incoming;
+use http_body_util::BodyExt;
+use hyper::body::{Body, Frame, Incoming, SizeHint};
 use hyper::service::service_fn;
 use hyper::{HeaderMap, Request as HttpRequest, Response, StatusCode};
 use hyper_util::rt::{TokioExecutor, TokioIo};
@@ -97,12 +100,35 @@ pub struct Answer {
     pub headers: Vec<(&'static str, String)>,
     /// The body.
     pub body: Bytes,
+    /// What follows the body.
+    pub ending: Ending,
+}
+
+/// How an answer ends.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Ending {
+    /// With its body.
+    #[default]
+    Plain,
+    /// Never: the body over and over, as fast as it is taken.
+    Endless,
+    /// Never: the body over and over, with this pause before each.
+    Dripping(Duration),
+    /// Before it began: the connection is closed instead. Goes with a status of `None`.
+    Cut,
 }
 
 impl Answer {
     /// An empty answer at once.
     pub fn status(status: u16) -> Self {
         Self { status: Some(status), ..Self::default() }
+    }
+
+    /// Adds a body, and how it ends.
+    #[must_use]
+    pub fn ending(mut self, body: impl Into<Bytes>, ending: Ending) -> Self {
+        (self.body, self.ending) = (body.into(), ending);
+        self
     }
 
     /// Adds a header.
@@ -573,10 +599,7 @@ async fn serve(stream: tokio::net::TcpStream, shared: Arc<Shared>) {
     let _ = server.serve_connection(TokioIo::new(stream), service).await;
 }
 
-async fn respond(
-    request: HttpRequest<Incoming>,
-    shared: Arc<Shared>,
-) -> std::result::Result<Response<Full<Bytes>>, hyper::Error> {
+async fn respond(request: HttpRequest<Incoming>, shared: Arc<Shared>) -> Result<Response<Flow>> {
     let _in_flight = InFlight::begin(&shared);
     let (head, body) = request.into_parts();
     let body = body.collect().await?.to_bytes();
@@ -584,14 +607,68 @@ async fn respond(
     if !answer.delay.is_zero() {
         tokio::time::sleep(answer.delay).await;
     }
+    if answer.ending == Ending::Cut {
+        bail!("the connection is cut");
+    }
     let Some(status) = answer.status else { return std::future::pending().await };
-    let mut response = Response::new(Full::new(answer.body));
+    let mut response = Response::new(Flow::new(answer.body, answer.ending));
     *response.status_mut() = StatusCode::from_u16(status).expect("a status lies in 100 to 999");
     for (name, value) in answer.headers {
         let value = value.parse().expect("a scripted header value is printable");
         response.headers_mut().insert(name, value);
     }
     Ok(response)
+}
+
+/// The body of an answer, which may have no end.
+struct Flow {
+    piece: Bytes,
+    pause: Option<tokio::time::Interval>,
+    is_endless: bool,
+    is_over: bool,
+}
+
+impl Flow {
+    fn new(piece: Bytes, ending: Ending) -> Self {
+        let is_endless = matches!(ending, Ending::Endless | Ending::Dripping(_));
+        let pause = match ending {
+            Ending::Dripping(pause) => Some(tokio::time::interval(pause)),
+            _ => None,
+        };
+        let is_over = piece.is_empty();
+        Self { piece, pause, is_endless, is_over }
+    }
+}
+
+impl Body for Flow {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut task::Context<'_>,
+    ) -> Poll<Option<std::result::Result<Frame<Bytes>, Infallible>>> {
+        if self.is_over {
+            return Poll::Ready(None);
+        }
+        if let Some(pause) = &mut self.pause {
+            ready!(pause.poll_tick(context));
+        }
+        self.is_over = !self.is_endless;
+        Poll::Ready(Some(Ok(Frame::data(self.piece.clone()))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.is_over
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match (self.is_endless, self.is_over) {
+            (true, _) => SizeHint::default(),
+            (false, true) => SizeHint::with_exact(0),
+            (false, false) => SizeHint::with_exact(self.piece.len() as u64),
+        }
+    }
 }
 
 fn read_id(headers: &HeaderMap) -> Option<MessageId> {

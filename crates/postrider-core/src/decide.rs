@@ -60,10 +60,12 @@ pub fn decide(policy: &Policy, retry_count: u32, outcome: Outcome, dice: f64) ->
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::policy::Simple;
 
     #[test]
     fn an_outcome_and_a_policy_decide() {
-        let policy = Policy { max_retries: 2, jitter: 0.0, ..Policy::default() };
+        let policy = Simple { max_retries: 2, jitter: 0.0, ..Simple::default() };
+        let policy = Policy::Simple(policy);
         let unavailable = Outcome::Unavailable { retry_after: None };
         let asked = Outcome::Unavailable { retry_after: Some(Duration::from_secs(77)) };
         for (retry_count, outcome, expected) in [

@@ -4,6 +4,7 @@
 //! in as values. Nothing in this crate does I/O, reads a clock or draws a random number.
 
 pub mod admit;
+pub mod breaker;
 pub mod chains;
 pub mod classify;
 pub mod decide;
@@ -14,6 +15,9 @@ pub mod outcome;
 pub mod policy;
 pub mod position;
 pub mod ranks;
+pub mod rate;
 pub mod reader;
 pub mod render;
+pub mod response;
 pub mod snapshot;
+pub mod spelling;

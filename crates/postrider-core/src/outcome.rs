@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::response::Response;
+
 /// The outcome of one attempt to deliver one message to one target.
 ///
 /// A transport translates what its protocol answered into one of these; nothing after it looks at
@@ -31,4 +33,6 @@ pub struct Report {
     pub error: Option<String>,
     /// From the first byte of I/O for this message to its answer.
     pub duration: Duration,
+    /// What was answered, where the endpoint's responses are captured.
+    pub response: Option<Box<Response>>,
 }

@@ -43,6 +43,12 @@ pub trait Row {
     }
 }
 
+/// A row that says when it was sent, which is what the age of a backlog goes by.
+pub trait Aged: Row {
+    /// In microseconds since 2000-01-01 UTC.
+    fn created_at(&self) -> i64;
+}
+
 /// The state of a lane that survives its owner.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LaneState {
@@ -61,9 +67,38 @@ pub struct Lag {
     pub position: Position,
     /// From where on each target is left to the lag.
     pub skipped: BTreeMap<Target, Position>,
-    /// How many messages are left to it.
+    /// What of each target is left to it.
     #[serde(default)]
-    pub left: u64,
+    pub remaining: BTreeMap<Target, Left>,
+}
+
+/// How much of something is left, and since when.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Left {
+    pub count: u64,
+    /// When the oldest of it was sent, in microseconds since 2000-01-01 UTC. Once some of it was
+    /// taken: when the newest of that was sent, because what follows is not known before it is read.
+    pub oldest: i64,
+}
+
+impl Lag {
+    fn add(&mut self, target: Target, added: Left) {
+        if added.count == 0 {
+            return;
+        }
+        let left = self.remaining.entry(target).or_insert(Left { count: 0, ..added });
+        left.count += added.count;
+        left.oldest = left.oldest.min(added.oldest);
+    }
+
+    fn take(&mut self, target: Target, created_at: i64) {
+        let Some(left) = self.remaining.get_mut(&target) else { return };
+        left.count = left.count.saturating_sub(1);
+        left.oldest = left.oldest.max(created_at);
+        if left.count == 0 {
+            self.remaining.remove(&target);
+        }
+    }
 }
 
 impl LaneState {
@@ -208,7 +243,7 @@ impl LaneReader {
     }
 
     /// Takes the rows of a tick in order of id. Rows outside of the tick are ignored.
-    pub fn take_tick<R: Row>(
+    pub fn take_tick<R: Aged>(
         &mut self,
         is_merging: bool,
         top: &Snapshot,
@@ -221,7 +256,10 @@ impl LaneReader {
         let (mut rows, left): (Vec<R>, Vec<R>) =
             rows.into_iter().filter(is_new).partition(|row| is_merging || !state.is_skipped(row));
         if let Some(lag) = &mut self.lag {
-            lag.left += left.len() as u64;
+            for row in &left {
+                let Some(target) = row.only_target() else { continue };
+                lag.add(target, Left { count: 1, oldest: row.created_at() });
+            }
         }
         rows.sort_unstable_by_key(Row::id);
         let start = Position::at(base.clone());
@@ -283,9 +321,13 @@ impl LaneReader {
     }
 
     /// Takes the rows of a page that [`Self::next_page`] asked for.
-    /// `left` of a tail's page: how many messages of its targets lie between `page.after` and
-    /// [`Page::reached`].
-    pub fn take_page<R: Row>(&mut self, page: &Page, rows: Vec<R>, left: u64) -> Taken<R> {
+    /// `left` of a tail's page: what of its targets lies between `page.after` and [`Page::reached`].
+    pub fn take_page<R: Aged>(
+        &mut self,
+        page: &Page,
+        rows: Vec<R>,
+        left: &[(Target, Left)],
+    ) -> Taken<R> {
         let is_full = rows.len() >= page.limit;
         let reached = page.reached(&rows);
         let state = self.bare_state();
@@ -295,10 +337,15 @@ impl LaneReader {
         };
         let rows: Vec<R> = rows.into_iter().filter(is_wanted).collect();
         if let Some(lag) = &mut self.lag {
-            lag.left = match page.which {
-                Which::Tail => lag.left + left,
-                Which::Lag => lag.left.saturating_sub(rows.len() as u64),
-            };
+            match page.which {
+                Which::Tail => left.iter().for_each(|(target, left)| lag.add(*target, *left)),
+                Which::Lag => {
+                    for row in &rows {
+                        let Some(target) = row.only_target() else { continue };
+                        lag.take(target, row.created_at());
+                    }
+                }
+            }
         }
         let start = Position::within(page.base.clone(), page.top.clone(), page.after, reached);
         let segment = self.open_segment(page.which, start, rows.len());
@@ -306,9 +353,17 @@ impl LaneReader {
         Taken { segment, base: page.base.clone(), top: page.top.clone(), rows }
     }
 
-    /// Leaves a target's messages, from the one with this id on, to the lag. `false` when too many
-    /// targets are left already.
-    pub fn skip(&mut self, target: Target, base: &Snapshot, top: &Snapshot, id: MessageId) -> bool {
+    /// Leaves a target's messages, from the one with this id on, to the lag. `created_at` is that
+    /// one's. `false` when too many targets are left already.
+    pub fn skip(
+        &mut self,
+        target: Target,
+        base: &Snapshot,
+        top: &Snapshot,
+        id: MessageId,
+        created_at: i64,
+    ) -> bool {
+        let first = Left { count: 1, oldest: created_at };
         let position = Position::within(base.clone(), top.clone(), id.0 - 1, i64::MAX);
         match &mut self.lag {
             Some(lag) => {
@@ -316,7 +371,7 @@ impl LaneReader {
                     lag.skipped.len() < SKIPPED_LIMIT || lag.skipped.contains_key(&target);
                 if has_room {
                     lag.skipped.entry(target).or_insert(position);
-                    lag.left += 1;
+                    lag.add(target, first);
                 }
                 has_room
             }
@@ -333,17 +388,20 @@ impl LaneReader {
                     None => Position::at(base.clone()),
                 };
                 self.lag_span = NARROWEST_SPAN;
-                self.lag =
-                    Some(Lag { position: start, skipped: [(target, position)].into(), left: 1 });
+                self.lag = Some(Lag {
+                    position: start,
+                    skipped: [(target, position)].into(),
+                    remaining: [(target, first)].into(),
+                });
                 true
             }
         }
     }
 
     /// One more message of a skipped target is left to the lag.
-    pub fn count_left(&mut self) {
+    pub fn count_left(&mut self, target: Target, created_at: i64) {
         if let Some(lag) = &mut self.lag {
-            lag.left += 1;
+            lag.add(target, Left { count: 1, oldest: created_at });
         }
     }
 
@@ -361,7 +419,12 @@ impl LaneReader {
 
     /// How many messages were skipped and not taken since, as far as it is known.
     pub fn left(&self) -> u64 {
-        self.lag.as_ref().map_or(0, |lag| lag.left)
+        self.remaining().map(|(_, left)| left.count).sum()
+    }
+
+    /// The same for each target of which there is any.
+    pub fn remaining(&self) -> impl Iterator<Item = (Target, Left)> + '_ {
+        self.lag.iter().flat_map(|lag| lag.remaining.iter().map(|(target, left)| (*target, *left)))
     }
 
     /// Up to which id the tail walked in its window; `None` when it walks through none.

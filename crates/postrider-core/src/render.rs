@@ -27,6 +27,9 @@ pub const CORRELATION_ID: HeaderName = HeaderName::from_static("postrider-correl
 /// The event type, if the message was published.
 pub const EVENT_TYPE: HeaderName = HeaderName::from_static("postrider-event-type");
 
+/// The message that this one repeats, as `msg_<id>`, if it is a replay.
+pub const REPLAY_OF: HeaderName = HeaderName::from_static("postrider-replay-of");
+
 /// The most headers that a request may have, ours included.
 pub const HEADERS_MAX: usize = 100;
 /// The longest text of a message's headers, in bytes.
@@ -123,6 +126,8 @@ pub struct Attempt<'a> {
     pub correlation_id: Option<&'a str>,
     /// The event type of a published message.
     pub event_type: Option<&'a str>,
+    /// The message that this one repeats.
+    pub replay_of: Option<i64>,
     /// The message's own headers: a JSON object of texts.
     pub headers: Option<&'a str>,
     /// What the body is, where it is no JSON: stands above every other Content-Type.
@@ -180,6 +185,9 @@ impl HeaderTemplate {
         if let Some(event_type) = attempt.event_type {
             let (name, value) = check_header(EVENT_TYPE.as_str(), event_type)?;
             headers.insert(name, value);
+        }
+        if let Some(id) = attempt.replay_of {
+            headers.insert(REPLAY_OF, own_value(format!("msg_{id}")));
         }
         if let Some(content_type) = attempt.content_type {
             let (name, value) = check_header(CONTENT_TYPE.as_str(), content_type)?;

@@ -314,7 +314,7 @@ fn position(dice: &mut fastrand::Rng) -> Position {
 
 fn lane_state(dice: &mut fastrand::Rng) -> LaneState {
     let lag = dice.bool().then(|| Lag {
-        left: 0,
+        remaining: Default::default(),
         position: position(dice),
         skipped: (1..4)
             .filter(|_| dice.bool())

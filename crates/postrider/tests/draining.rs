@@ -90,10 +90,11 @@ async fn what_waits_for_a_retry_counts() {
     let shop = open(&receiver.url()).await;
     let policy = json!({ "base_delay_seconds": 3600, "max_delay_seconds": 3600, "jitter": 0 });
     shop.execute(&format!("update postrider.endpoints set retry_policy = '{policy}'")).await;
-    shop.execute("select postrider.set_setting('max_queue_size', '5000')").await;
+    shop.execute("select postrider.set_setting('max_queue_size', '990')").await;
     let _dispatcher = shop.serve().await;
-    shop.send_many("hooks", 4_900).await;
-    shop.until("select count(*) = 4900 from postrider.deferred where retry_count = 1").await;
+    // Fewer than would open the endpoint's circuit.
+    shop.send_many("hooks", 890).await;
+    shop.until("select count(*) = 890 from postrider.deferred where retry_count = 1").await;
     // All of it is read and waits; a rolled-back transaction uses up numbers and nothing else.
     shop.execute(
         "begin;
@@ -102,17 +103,17 @@ async fn what_waits_for_a_retry_counts() {
     )
     .await;
     let client = shop.client().await;
-    check_gate(&shop, 5_000).await;
+    check_gate(&shop, 990).await;
     for _ in 0..50 {
         client
             .batch_execute("begin; select postrider.send('hooks', '{}'); rollback")
             .await
             .unwrap();
     }
-    check_gate(&shop, 5_000).await;
+    check_gate(&shop, 990).await;
     shop.send_many("hooks", 100).await;
-    shop.until("select count(*) = 5000 from postrider.deferred where retry_count = 1").await;
-    check_gate(&shop, 5_000).await;
+    shop.until("select count(*) = 990 from postrider.deferred where retry_count = 1").await;
+    check_gate(&shop, 990).await;
     assert_eq!(shop.refusal("select postrider.send('hooks', '{}')").await, "53400");
     // What ends makes room although nothing is read from the log meanwhile.
     receiver.set_behaviour(Behaviour::Status(200));
@@ -121,8 +122,8 @@ async fn what_waits_for_a_retry_counts() {
         select pg_notify('postrider', 'deferred')",
     )
     .await;
-    receiver.wait_for_accepted(5_000, LONG).await.unwrap();
-    check_gate(&shop, 5_000).await;
+    receiver.wait_for_accepted(990, LONG).await.unwrap();
+    check_gate(&shop, 990).await;
 }
 
 /// What the gate lets through is what the limit leaves.

@@ -147,7 +147,6 @@ async fn wrong_calls_raise_what_the_contract_says() {
                 "22023",
                 "retry_policy.jitter must be between 0 and 1, got 1.1",
             ),
-            (&policy(r#"{"preset": "sns"}"#), "0A000", "retry_policy.preset is not supported yet"),
             ("select postrider.get_setting('x')", "42704", "Setting 'x' does not exist"),
             ("select postrider.get_setting(null)", "22004", "Setting name must not be null"),
             ("select postrider.set_setting('x', '1')", "42704", "Setting 'x' does not exist"),

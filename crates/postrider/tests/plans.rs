@@ -89,6 +89,20 @@ const CASES: &[Case] = &[
         indexes: &["message_id", "message_lane_id"],
     },
     Case {
+        name: "deferred_count",
+        sql: include_str!("../../../sql/queries/deferred_count.sql"),
+        types: "smallint",
+        values: "3::smallint",
+        indexes: &["deferred_due"],
+    },
+    Case {
+        name: "deferred_count_of",
+        sql: include_str!("../../../sql/queries/deferred_count_of.sql"),
+        types: "integer[], smallint[]",
+        values: "'{1,2,3}', '{1,2,3}'",
+        indexes: &["deferred_due"],
+    },
+    Case {
         name: "still_waiting",
         sql: include_str!("../../../sql/queries/still_waiting.sql"),
         types: "bigint[], integer[]",
@@ -122,6 +136,13 @@ const CASES: &[Case] = &[
         types: "integer[], smallint[]",
         values: "'{1,2,3}', {shards}",
         indexes: &["deferred_due"],
+    },
+    Case {
+        name: "deferred_expired",
+        sql: include_str!("../../../sql/queries/deferred_expired.sql"),
+        types: "smallint[], bigint",
+        values: "{shards}, 1000",
+        indexes: &["deferred_expires_at", "message_id"],
     },
     Case {
         name: "deferred_next",

@@ -48,22 +48,46 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "pending_floor",
         ],
     ),
-    ("am", &["get_setting", "shard_count"]),
+    (
+        "am",
+        &[
+            "dlq_summary",
+            "explain_policy",
+            "get_endpoint_health",
+            "get_setting",
+            "get_worker_status",
+            "health_check",
+            "metrics",
+            "shard_count",
+        ],
+    ),
     (
         "a",
         &[
             "alter_endpoint",
+            "cancel_replay",
+            "cleanup_dlq",
+            "cleanup_event_log",
+            "cleanup_old_archive_partitions",
             "create_endpoint",
             "create_event_type",
+            "create_replay",
             "disable_endpoint",
             "drop_endpoint",
             "drop_event_type",
             "enable_endpoint",
             "maintain_archive_partitions",
+            "mark_expired_messages",
+            "pause_endpoint",
             "redrive_all",
             "redrive_endpoint",
+            "redrive_matching",
             "redrive_message",
+            "replay_message",
+            "replay_range",
+            "reset_circuit_breaker",
             "reset_setting",
+            "resume_endpoint",
             "set_setting",
             "subscribe",
             "unsubscribe",
@@ -75,23 +99,43 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
         "",
         &[
             "acquire_shards",
+            "advance_replay",
+            "advance_replays",
             "announce_endpoint",
+            "announce_event_type",
+            "announce_subscription",
             "append_message",
+            "append_replays",
             "bury",
             "bury_deferred",
             "bury_orphans",
             "cancel_lock",
+            "check_clock",
             "check_config_headers",
+            "check_dispatchers",
+            "check_lag",
             "check_options",
+            "check_partitions",
+            "check_replay",
+            "check_retry_policy_keys",
             "check_room",
             "check_setting",
+            "check_shards",
+            "check_transactions",
             "claim_idempotency_key",
+            "complete_retry_policy",
             "current_slot",
             "delivery_end",
+            "describe_age",
             "direct_target",
             "edit_distance",
             "end_stale_flushes",
+            "ended_status",
+            "error_history",
+            "expire_waiting",
             "flush",
+            "forget_dead_letters",
+            "forget_events",
             "forget_idempotency_keys",
             "free_idempotency_keys",
             "has_ended_everywhere",
@@ -103,13 +147,28 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "is_done",
             "is_foreign",
             "is_http_url",
+            "is_partition_finished",
             "is_position_behind",
             "kept_message",
             "key_shard",
+            "known_circuits",
+            "lane_tails",
             "live_dispatchers",
             "lost_shards",
             "matching_targets",
+            "missing_partitions",
+            "needs_archive_upkeep",
+            "open_transactions",
+            "overdue_deliveries",
+            "partition_horizons",
+            "partition_months_ahead",
+            "pending_deliveries",
+            "phased_waits",
             "prepare_endpoint",
+            "prepare_event_type",
+            "prepare_subscription",
+            "publish_dead_letters",
+            "queue_base",
             "rebase_log",
             "recover_claims",
             "recover_messages",
@@ -118,9 +177,20 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "register_dispatcher",
             "release_keys",
             "release_shards",
+            "retry_phases",
+            "retry_policy_form",
+            "retry_policy_keys",
+            "retry_waits",
+            "retire_endpoint",
+            "retire_failing_endpoints",
             "rotate_slots",
             "save_checkpoint",
+            "save_circuits",
             "save_claim",
+            "shard_reports",
+            "switch_endpoint",
+            "take_tokens",
+            "unread_messages",
             "unregister_dispatcher",
             "update_gate",
         ],
@@ -131,12 +201,12 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
 const RELATIONS: &[(&str, &[&str])] = &[
     ("apm", &["blocked_keys"]),
     ("apm*", &["archive", "dlq", "queue"]),
-    ("am*", &["dead_letter"]),
+    ("am*", &["attempt", "attempts", "dead_letter"]),
     (
         "am",
         &[
-            "attempt",
             "checkpoint",
+            "circuit",
             "deferred",
             "dispatcher",
             "done",
@@ -147,23 +217,37 @@ const RELATIONS: &[(&str, &[&str])] = &[
             "heartbeat",
             "installation",
             "migration",
+            "partitions",
+            "replays",
             "setting",
             "shard",
             "subscriptions",
             "transport_option",
         ],
     ),
-    ("a", &["cancellation", "claim", "idempotency_key", "message", "partly_done"]),
+    (
+        "a",
+        &[
+            "cancellation",
+            "claim",
+            "idempotency_key",
+            "message",
+            "partly_done",
+            "rate_grant",
+            "replay",
+        ],
+    ),
     ("", &["endpoint_secret"]),
 ];
 
-/// What an application wrote, or what is about it: hidden from the monitor.
-const HIDDEN: &[&str] = &["payload", "body", "headers", "metadata"];
+/// What an application wrote or an endpoint answered: hidden from the monitor.
+const HIDDEN: &[&str] = &["payload", "body", "headers", "metadata", "response_body"];
 
 /// The columns that a role may change directly.
 const CHANGEABLE: &[(char, &str, &[&str])] = &[
-    ('a', "endpoints", &["config", "enabled", "retry_policy"]),
-    ('a', "subscriptions", &["enabled", "filter"]),
+    ('a', "endpoints", &["config", "enabled", "paused", "retry_policy"]),
+    ('a', "event_types", &["description", "metadata", "schema"]),
+    ('a', "subscriptions", &["enabled", "filter", "retry_policy"]),
 ];
 
 async fn open() -> (Shop, Client) {
@@ -534,8 +618,11 @@ const VICTIMS: &str = r#"
     postrider.alter_endpoint('b', '{"url": "http://c.test/"}')
     postrider.disable_endpoint('b')
     postrider.enable_endpoint('b')
-    postrider.create_event_type('order.created', 'd', '{}', '{}')
-    postrider.subscribe('order.*', 'a', '{"n": 1}', '{"enabled": true}')
+    postrider.pause_endpoint('b')
+    postrider.resume_endpoint('b')
+    postrider.reset_circuit_breaker('b')
+    postrider.create_event_type('order.created', 'd', '{}', '{"_retry_policy": {"numRetries": 20}}')
+    postrider.subscribe('order.*', 'a', '{"n": 1}', '{"enabled": true, "_retry_policy": {"preset": "sns-managed"}}')
     postrider.send('a', '{}')
     postrider.send_with_options('a', '{"n": 1}', 3::smallint, '2100-01-01', 'key', '00000000-0000-0000-0000-000000000001', '2100-01-02', 'ordering', '{"h": "1"}', '{"m": 1}')
     postrider.send_batch('a', array['{}', '{}']::jsonb[])
@@ -544,6 +631,11 @@ const VICTIMS: &str = r#"
     postrider.publish('order.created', '{"n": 1}')
     postrider.publish_batch('[{"event_type": "order.created", "payload": {}, "priority": 1}]')
     postrider.message_status({id})
+    postrider.explain_policy({id})
+    postrider.get_endpoint_health('a')
+    postrider.get_worker_status()
+    postrider.health_check()
+    postrider.metrics()
     postrider.cancel_message({id})
     postrider.describe_end({id}, 1)
     postrider.has_ended({id}, 1)
@@ -560,10 +652,20 @@ const VICTIMS: &str = r#"
     postrider.reset_setting('allow_internal_destinations')
     postrider.validate_endpoint_config('http', '{"url": "http://a.test/", "headers": {"a": "1"}}')
     postrider.validate_retry_policy('{"max_retries": 1, "jitter": 0.5}')
+    postrider.replay_message({id})
+    postrider.replay_range(1, '2001-01-01', '2101-01-01', 'failed')
+    postrider.create_replay('a', '2001-01-01', '2101-01-01', 'failed', 'order.created', '{"n": 1}', 5)
+    postrider.cancel_replay(1)
     postrider.redrive_message({letter})
     postrider.redrive_endpoint('a')
-    postrider.redrive_all()
+    postrider.redrive_all(5)
+    postrider.redrive_matching('a', '2020-01-01', '2100-01-01', 'x', 'gone', 'order.created', 10)
+    postrider.dlq_summary()
+    postrider.cleanup_dlq()
+    postrider.cleanup_event_log()
+    postrider.mark_expired_messages()
     postrider.maintain_archive_partitions(4)
+    postrider.cleanup_old_archive_partitions(6)
     postrider.enable_fast_mode()
     postrider.shard_count()
     postrider.unsubscribe({subscription})
@@ -619,11 +721,13 @@ async fn nobody_runs_code_with_the_owners_rights_by_search_path() {
             .replace("::jsonb[]", "::pg_catalog.jsonb[]");
         attack(&format!("select {sql}")).await.unwrap_or_else(|error| panic!("{sql}: {error:?}"));
     }
-    for view in ["queue", "archive", "dlq", "blocked_keys"] {
+    for view in ["queue", "archive", "dlq", "blocked_keys", "partitions", "replays"] {
         let sql = format!("select * from postrider.{view} order by 1");
         attack(&sql).await.unwrap_or_else(|error| panic!("{sql}: {error:?}"));
     }
     let update = "update postrider.endpoints set retry_policy = '{\"max_retries\": 1}'";
+    attack(update).await.unwrap();
+    let update = "update postrider.subscriptions set retry_policy = '{}' where event_type <> ''";
     attack(update).await.unwrap();
     assert_eq!(strings(&client, caught).await, [""; 0]);
 

@@ -680,7 +680,7 @@ const QUESTIONS: &[(&str, &[&str], u64)] = &[
         8000,
     ),
     ("dlq where id = {letter}", &["dead_letter_pkey"], 20),
-    ("dlq where endpoint_name = 'rare' limit 50", &["dead_letter_endpoint_name"], 100),
+    ("dlq where endpoint_name = 'rare' limit 50", &[], 100),
     ("dlq where endpoint_name = 'a' order by id desc limit 50", &[], 200),
     ("dlq order by id desc limit 50", &["dead_letter_pkey"], 200),
 ];

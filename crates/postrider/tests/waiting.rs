@@ -8,7 +8,7 @@ use serde_json::json;
 use shop::Shop;
 use xtask::{
     process::{Dispatcher, DispatcherOptions},
-    receiver::{Behaviour, Receiver},
+    receiver::{Answer, Behaviour, Receiver},
 };
 
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -47,14 +47,38 @@ async fn a_retried_message_is_accepted_once() {
     let shop = Shop::open_migrated().await;
     let receiver = Receiver::start(Behaviour::FirstFail { count: 2, status: 503 }).unwrap();
     create(&shop, "flaky", &receiver.url()).await;
+    // Fewer failures in a row than would open the circuit now.
+    shop.execute("select postrider.set_setting('circuit_breaker_threshold', '1000')").await;
     let _dispatcher = serve(&shop).await;
     let send = "select postrider.send_batch('flaky', array_agg(jsonb_build_object('n', n)))
-        from generate_series(1, 4000) n";
+        from generate_series(1, 450) n";
     shop.execute(send).await;
-    receiver.wait_for_accepted(4000, TIMEOUT).await.unwrap();
+    receiver.wait_for_accepted(450, TIMEOUT).await.unwrap();
     until(&shop, "select not exists (select from postrider.deferred)").await;
-    assert_eq!(receiver.accepted_count(), 4000);
-    assert_eq!(receiver.request_count(), 12_000, "two failures and a success each");
+    assert_eq!(receiver.accepted_count(), 450);
+    assert_eq!(receiver.request_count(), 1_350, "two failures and a success each");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_retry_does_not_wait_for_one_that_hangs_with_another_one_behind_it() {
+    let shop = Shop::open_migrated().await;
+    let receiver = Receiver::start(Behaviour::custom(|arrival| match arrival.earlier_count {
+        _ if arrival.body.windows(6).any(|part| part == b"\"hang\"") => Answer::default(),
+        0 => Answer::status(503),
+        _ => Answer::status(200),
+    }))
+    .unwrap();
+    let config = json!({ "url": receiver.url(), "timeout_seconds": 100 });
+    let policy = json!({ "base_delay_seconds": 1, "backoff": "fixed", "jitter": 0 });
+    shop.endpoint("hooks", config, policy).await;
+    let _dispatcher = serve(&shop).await;
+    let hang =
+        "select postrider.send_with_options('hooks', '{\"hang\": 1}', p_ordering_key => 'k')";
+    shop.execute(hang).await;
+    receiver.wait_for(1, TIMEOUT).await.unwrap();
+    shop.execute(hang).await;
+    shop.execute("select postrider.send('hooks', '{}')").await;
+    receiver.wait_for_accepted(1, TIMEOUT).await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,7 +1,6 @@
 //! Ordering keys while receivers fail and a dispatcher is killed again and again: the ledger says that
 //! nothing is lost, and the arrivals that each key came one after the other.
 
-mod arrivals;
 mod writers;
 
 use std::{
@@ -16,12 +15,14 @@ use std::{
 
 use anyhow::{Context, Result, ensure};
 
-use arrivals::{Arrival, check};
-pub use arrivals::{Finding, FindingKind};
+pub use crate::ledger::arrivals::{Finding, FindingKind};
 
 use super::{faults::install, until, writers::connect};
 use crate::{
-    ledger::{Destination, Fault, FaultKind, Ledger, Report},
+    ledger::{
+        Destination, Fault, FaultKind, Ledger, Report,
+        arrivals::{Arrival, check},
+    },
     postgres::{Options, PrivatePostgres},
     process::{Dispatcher, DispatcherOptions},
     receiver::{Answer, Behaviour, Receiver},
@@ -198,10 +199,12 @@ fn judge(
         });
     }
     let report = ledger.check();
-    let kill_times: Vec<Instant> = report.faults.iter().map(|fault| fault.at).collect();
+    // What counts is the moment of the kill; starting the next one takes no part in it.
+    let deaths: Vec<Fault> =
+        report.faults.iter().map(|fault| Fault { until: fault.at, ..fault.clone() }).collect();
     let last = arrivals.iter().map(|arrival| arrival.at).max();
     OrderingFigures {
-        findings: check(arrivals, &kill_times),
+        findings: check(arrivals, &deaths),
         report,
         kills,
         duration: last.map_or(Duration::ZERO, |last| last - started_at),

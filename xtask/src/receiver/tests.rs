@@ -56,6 +56,28 @@ async fn every_request_is_recorded() {
 }
 
 #[tokio::test]
+async fn an_answer_ends_as_it_is_told() {
+    let receiver = Receiver::start(Behaviour::Status(200)).unwrap();
+    let client = client();
+    let drips = Ending::Dripping(Duration::from_millis(1));
+    for (ending, pieces) in [(Ending::Plain, 1), (Ending::Endless, 1_000), (drips, 10)] {
+        let answer = Answer::status(201).ending("piece", ending);
+        receiver.set_behaviour(Behaviour::custom(move |_| answer.clone()));
+        let mut body = client.request(post(&receiver, 1, "{}")).await.unwrap().into_body();
+        let mut read = Vec::new();
+        while read.len() < pieces * 5 {
+            read.extend(body.frame().await.unwrap().unwrap().into_data().unwrap());
+        }
+        assert_eq!(body.is_end_stream(), ending == Ending::Plain, "{ending:?}");
+        assert!(read.chunks_exact(5).all(|piece| piece == b"piece"), "{ending:?}");
+    }
+    receiver
+        .set_behaviour(Behaviour::custom(|_| Answer { ending: Ending::Cut, ..Answer::default() }));
+    client.request(post(&receiver, 2, "{}")).await.unwrap_err();
+    assert_eq!(receiver.accepted_count(), 1);
+}
+
+#[tokio::test]
 async fn http_2_is_spoken_with_those_who_begin_with_it() {
     let receiver = Receiver::start(Behaviour::Status(200)).unwrap();
     let client: HttpClient = Client::builder(TokioExecutor::new()).http2_only(true).build_http();

@@ -31,6 +31,13 @@ impl Row for ModelRow {
     }
 }
 
+impl Aged for ModelRow {
+    /// Ids are taken in order of time.
+    fn created_at(&self) -> i64 {
+        self.id.0
+    }
+}
+
 #[derive(Debug, Default)]
 struct Transaction {
     xid: Option<Xid>,
@@ -150,20 +157,35 @@ impl Database {
     }
 
     /// What a page of the tail leaves to the lag.
-    fn left_by(&self, page: &Page, reached: i64) -> u64 {
-        self.visible()
+    fn left_by(&self, page: &Page, reached: i64) -> Vec<(Target, Left)> {
+        let left = self
+            .visible()
             .filter(|row| (page.after + 1..=reached).contains(&row.id.0))
             .filter(|row| page.top.sees(row.xid) && !page.base.sees(row.xid))
-            .filter(|row| page.targets.contains(&row.targets[0]))
-            .count() as u64
+            .filter(|row| page.targets.contains(&row.targets[0]));
+        by_target(left).into_iter().collect()
     }
 
     /// What the tail has passed and nobody has taken.
-    fn left_behind(&self, state: &LaneState) -> u64 {
-        self.visible()
-            .filter(|row| state.tail.is_behind(row.xid, row.id) && !state.is_taken(*row))
-            .count() as u64
+    fn left_behind(&self, state: &LaneState) -> BTreeMap<Target, Left> {
+        let is_left =
+            |row: &&ModelRow| state.tail.is_behind(row.xid, row.id) && !state.is_taken(*row);
+        by_target(self.visible().filter(is_left))
     }
+}
+
+fn by_target<'a>(rows: impl Iterator<Item = &'a ModelRow>) -> BTreeMap<Target, Left> {
+    let mut left = BTreeMap::new();
+    for row in rows {
+        let of = left.entry(row.targets[0]).or_insert(Left { count: 0, oldest: i64::MAX });
+        of.count += 1;
+        of.oldest = of.oldest.min(row.created_at());
+    }
+    left
+}
+
+fn counts(left: impl Iterator<Item = (Target, Left)>) -> BTreeMap<Target, u64> {
+    left.map(|(target, left)| (target, left.count)).collect()
 }
 
 /// The reader's owner: takes rows, records them as done some time later, crashes.
@@ -216,11 +238,12 @@ impl Owner {
         let rows = database.page_rows(&page);
         let left = match which {
             Which::Tail => database.left_by(&page, page.reached(&rows)),
-            Which::Lag => 0,
+            Which::Lag => Vec::new(),
         };
-        let taken = self.reader.take_page(&page, rows, left);
+        let taken = self.reader.take_page(&page, rows, &left);
         self.distribute(taken, which == Which::Tail);
-        assert_eq!(self.reader.left(), database.left_behind(&self.reader.state()));
+        let left_behind = database.left_behind(&self.reader.state());
+        assert_eq!(counts(self.reader.remaining()), counts(left_behind.into_iter()));
     }
 
     fn distribute(&mut self, taken: Taken<ModelRow>, may_skip: bool) {
@@ -230,10 +253,10 @@ impl Owner {
             let is_left = skipped.contains(&target)
                 || may_skip
                     && self.full.contains(&target)
-                    && self.reader.skip(target, &taken.base, &taken.top, row.id);
+                    && self.reader.skip(target, &taken.base, &taken.top, row.id, row.created_at());
             if is_left {
                 if !skipped.insert(target) {
-                    self.reader.count_left();
+                    self.reader.count_left(target, row.created_at());
                 }
                 self.reader.finish(taken.segment, 1);
             } else {
@@ -435,6 +458,9 @@ fn a_flooded_target_is_left_to_the_lag_and_others_go_on() {
     }
     assert_eq!(owner.taken.len(), 1, "only the other target's message");
     assert_eq!(owner.reader.skipped().collect::<Vec<_>>(), [Target(0)]);
+    let left = database.left_behind(&owner.reader.state());
+    assert_eq!(left[&Target(0)].count, 19);
+    assert_eq!(owner.reader.remaining().collect::<BTreeMap<_, _>>(), left);
 
     owner.full.clear();
     while owner.reader.is_walking(Which::Lag) {
@@ -464,4 +490,14 @@ fn a_checkpoint_remembers_what_a_merging_tick_took_from_behind_the_tail() {
     assert_eq!(owner.taken.len(), 2);
     owner.check_checkpoint(&database);
     assert_eq!(owner.lost, []);
+}
+
+#[test]
+fn a_checkpoint_without_what_remains_is_read() {
+    let text = r#"{"tail": {"base": "9:9:"}, "done": [],
+        "lag": {"position": {"base": "5:5:"}, "skipped": {"3": {"base": "6:6:"}}, "left": 7}}"#;
+    let state: LaneState = serde_json::from_str(text).unwrap();
+    let lag = state.lag.unwrap();
+    assert_eq!(lag.skipped.len(), 1);
+    assert_eq!(lag.remaining, BTreeMap::new());
 }

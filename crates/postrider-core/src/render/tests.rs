@@ -7,6 +7,7 @@ const ATTEMPT_1: Attempt<'_> = Attempt {
     correlation_id: None,
     headers: None,
     event_type: None,
+    replay_of: None,
     content_type: None,
 };
 
@@ -61,6 +62,17 @@ fn every_request_says_what_it_carries() {
         "webhook-timestamp: 0",
     ];
     assert_eq!(lines(&template(&[]).unwrap().render(&attempt).unwrap()), expected);
+}
+
+#[test]
+fn a_replay_names_the_message_that_it_repeats() {
+    let forged = Some(r#"{"postrider-replay-of": "msg_1"}"#);
+    let attempt = Attempt { headers: forged, ..ATTEMPT_1 };
+    let headers = template(&[]).unwrap().render(&attempt).unwrap();
+    assert!(!headers.contains_key("postrider-replay-of"));
+    let attempt = Attempt { replay_of: Some(41), ..attempt };
+    let headers = template(&[]).unwrap().render(&attempt).unwrap();
+    assert_eq!(headers["postrider-replay-of"], "msg_41");
 }
 
 #[test]

@@ -2,23 +2,26 @@
 
 use clap::Subcommand;
 use serde_json::json;
+use tokio_postgres::types::ToSql;
 
-use super::{Context, Failure, json_rows};
+use super::{Context, Failure, input::parse_moment, json_rows};
 
 const DEAD_LETTERS: &str = include_str!("../../../../sql/queries/dead_letters.sql");
 const DEAD_LETTER: &str = include_str!("../../../../sql/queries/dead_letter.sql");
 const REDRIVE_MESSAGE: &str = include_str!("../../../../sql/queries/redrive_message.sql");
-const REDRIVE_ENDPOINT: &str = include_str!("../../../../sql/queries/redrive_endpoint.sql");
-const REDRIVE_ALL: &str = include_str!("../../../../sql/queries/redrive_all.sql");
+const REDRIVE_MATCHING: &str = include_str!("../../../../sql/queries/redrive_matching.sql");
+const SUMMARY: &str = include_str!("../../../../sql/queries/dlq_summary.sql");
+const CLEANUP: &str = include_str!("../../../../sql/queries/cleanup_dlq.sql");
 
-/// Show dead letters and put them back
+/// Show dead letters, put them back, remove old ones
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   postrider dlq list --endpoint orders
   postrider dlq show 17
   postrider dlq redrive 17
-  postrider dlq redrive --endpoint orders")]
+  postrider dlq redrive --endpoint orders --rate 50
+  postrider dlq redrive --from 2026-11-21T08:00Z --to 2026-11-21T09:30Z --error 'HTTP 50[234]'")]
 pub struct DeadLetter {
     #[command(subcommand)]
     action: Action,
@@ -40,19 +43,48 @@ enum Action {
     },
     /// Show a dead letter with its payload, or the length and type of its bytes, and all its attempts
     Show { id: i64 },
+    /// Count dead letters by endpoint
+    Summary,
     /// Put dead letters back: they are delivered again, with the same message id
-    #[command(group = clap::ArgGroup::new("which").required(true))]
+    #[command(group = clap::ArgGroup::new("which").required(true).multiple(true))]
     Redrive {
         /// The dead letter with this id
-        #[arg(group = "which")]
+        #[arg(group = "which", conflicts_with_all = ["Matching", "all", "rate"])]
         id: Option<i64>,
-        /// All of this endpoint
-        #[arg(long, value_name = "NAME", group = "which")]
-        endpoint: Option<String>,
+        #[command(flatten)]
+        matching: Matching,
         /// All there are
-        #[arg(long, group = "which")]
+        #[arg(long, group = "which", conflicts_with = "Matching")]
         all: bool,
+        /// So many deliveries a second, and not all at once
+        #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(i32).range(1..=100_000))]
+        rate: Option<i32>,
     },
+    /// Remove those that are older than the setting dlq_retention_days, as dispatchers do by themselves
+    Cleanup,
+}
+
+/// Which dead letters: those for which all of this holds.
+#[derive(Debug, clap::Args)]
+struct Matching {
+    /// Those of this endpoint
+    #[arg(long, value_name = "NAME", group = "which")]
+    endpoint: Option<String>,
+    /// Those that failed at or after this moment, such as 2026-11-21T08:00Z
+    #[arg(long, value_name = "MOMENT", group = "which", value_parser = parse_moment)]
+    from: Option<String>,
+    /// Those that failed before this moment
+    #[arg(long, value_name = "MOMENT", group = "which", value_parser = parse_moment)]
+    to: Option<String>,
+    /// Those whose last error matches this POSIX regular expression
+    #[arg(long, value_name = "PATTERN", group = "which")]
+    error: Option<String>,
+    /// Those that failed for this cause: rejected, gone, retries_exhausted, stale
+    #[arg(long, value_name = "CAUSE", group = "which")]
+    cause: Option<String>,
+    /// Those of messages published with this event type
+    #[arg(long, value_name = "NAME", group = "which")]
+    event_type: Option<String>,
 }
 
 impl DeadLetter {
@@ -85,14 +117,29 @@ impl DeadLetter {
                 let object = json!({ "redriven": 1, "message_id": message });
                 output.done(&object, &format!("Message {message} will be delivered again."));
             }
-            Action::Redrive { endpoint, .. } => {
-                let row = match endpoint {
-                    Some(endpoint) => client.query_one(REDRIVE_ENDPOINT, &[endpoint]).await?,
-                    None => client.query_one(REDRIVE_ALL, &[]).await?,
-                };
-                let count: i32 = row.get(0);
+            Action::Redrive { matching, rate, .. } => {
+                let Matching { endpoint, from, to, error, cause, event_type } = matching;
+                let parameters: [&(dyn ToSql + Sync); 7] =
+                    [endpoint, from, to, error, cause, event_type, rate];
+                let count: i32 = client.query_one(REDRIVE_MATCHING, &parameters).await?.get(0);
                 let sentence = format!("{count} messages will be delivered again.");
                 output.done(&json!({ "redriven": count }), &sentence);
+            }
+            Action::Summary => {
+                let rows = json_rows(&client, SUMMARY, &[]).await?;
+                let columns = [
+                    "endpoint_name",
+                    "failed_count",
+                    "redriven_count",
+                    "oldest_failed_at",
+                    "newest_failed_at",
+                ];
+                output.list(&rows, &columns, "There are no dead letters.");
+            }
+            Action::Cleanup => {
+                let count: i32 = client.query_one(CLEANUP, &[]).await?.get(0);
+                let sentence = format!("{count} dead letters were removed.");
+                output.done(&json!({ "removed": count }), &sentence);
             }
         }
         Ok(())

@@ -16,6 +16,10 @@ const SET_RETRY_POLICY: &str = include_str!("../../../../sql/queries/set_retry_p
 const DROP_ENDPOINT: &str = include_str!("../../../../sql/queries/drop_endpoint.sql");
 const ENABLE_ENDPOINT: &str = include_str!("../../../../sql/queries/enable_endpoint.sql");
 const DISABLE_ENDPOINT: &str = include_str!("../../../../sql/queries/disable_endpoint.sql");
+const PAUSE_ENDPOINT: &str = include_str!("../../../../sql/queries/pause_endpoint.sql");
+const RESUME_ENDPOINT: &str = include_str!("../../../../sql/queries/resume_endpoint.sql");
+const RESET_CIRCUIT_BREAKER: &str =
+    include_str!("../../../../sql/queries/reset_circuit_breaker.sql");
 
 /// Show, create and change the places that messages go to
 #[derive(Debug, clap::Args)]
@@ -68,8 +72,14 @@ enum Action {
     },
     /// Let messages go to an endpoint again
     Enable { name: String },
-    /// Stop deliveries to an endpoint; what waits keeps waiting
+    /// Stop deliveries to an endpoint and refuse new messages; what waits keeps waiting
     Disable { name: String },
+    /// Stop deliveries to an endpoint that goes on taking messages
+    Pause { name: String },
+    /// Let deliveries to a paused endpoint go on
+    Resume { name: String },
+    /// Close an endpoint's circuit breaker, and end a pause that it asked for
+    Reset { name: String },
 }
 
 #[derive(Debug, clap::Args)]
@@ -96,7 +106,8 @@ impl Endpoint {
         match &self.action {
             Action::List => {
                 let rows = json_rows(&client, ENDPOINTS, &[&None::<&str>]).await?;
-                let columns = ["name", "protocol", "enabled", "config", "retry_policy"];
+                let columns =
+                    ["name", "protocol", "enabled", "paused", "circuit", "config", "retry_policy"];
                 output.list(&rows, &columns, "There are no endpoints.");
             }
             Action::Show { name } => output.object(&find(&client, name).await?),
@@ -123,6 +134,21 @@ impl Endpoint {
                 let is_new: bool = client.query_one(DISABLE_ENDPOINT, &[name]).await?.get(0);
                 let object = json!({ "name": name, "enabled": false, "changed": is_new });
                 output.done(&object, &format!("Endpoint {name} is disabled."));
+            }
+            Action::Pause { name } => {
+                let is_new: bool = client.query_one(PAUSE_ENDPOINT, &[name]).await?.get(0);
+                let object = json!({ "name": name, "paused": true, "changed": is_new });
+                output.done(&object, &format!("Endpoint {name} is paused."));
+            }
+            Action::Resume { name } => {
+                let is_new: bool = client.query_one(RESUME_ENDPOINT, &[name]).await?.get(0);
+                let object = json!({ "name": name, "paused": false, "changed": is_new });
+                output.done(&object, &format!("Endpoint {name} is resumed."));
+            }
+            Action::Reset { name } => {
+                let is_new: bool = client.query_one(RESET_CIRCUIT_BREAKER, &[name]).await?.get(0);
+                let object = json!({ "name": name, "circuit_state": "closed", "changed": is_new });
+                output.done(&object, &format!("The circuit of endpoint {name} is closed."));
             }
         }
         Ok(())

@@ -23,15 +23,18 @@ pub enum Failure {
     Usage(String),
     /// The database cannot be reached, or has not the schema of this version.
     Database(String),
+    /// What there is to say was shown; this is the code that says the same.
+    Shown(u8),
 }
 
 impl Failure {
-    /// The code of the process: 1, 2 or 3.
+    /// The code of the process.
     pub fn exit_code(&self) -> ExitCode {
         ExitCode::from(match self {
             Self::Failed(_) => 1,
             Self::Usage(_) => 2,
             Self::Database(_) => 3,
+            Self::Shown(code) => *code,
         })
     }
 
@@ -39,6 +42,7 @@ impl Failure {
     pub fn text(&self) -> &str {
         match self {
             Self::Failed(text) | Self::Usage(text) | Self::Database(text) => text,
+            Self::Shown(_) => "",
         }
     }
 }

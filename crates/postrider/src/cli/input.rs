@@ -78,6 +78,12 @@ pub fn parse_object(text: &str) -> Result<String, String> {
     if text.starts_with('{') { Ok(text) } else { Err("expected a JSON object".to_owned()) }
 }
 
+/// A JSON object or null, for an argument.
+pub fn parse_object_or_null(text: &str) -> Result<String, String> {
+    let is_null = parse_json(text)? == "null";
+    if is_null { Ok("null".to_owned()) } else { parse_object(text) }
+}
+
 /// An idempotency or ordering key.
 pub fn parse_key(text: &str) -> Result<String, String> {
     match text.chars().count() {
@@ -241,6 +247,9 @@ mod tests {
         assert_eq!(parse_object(" {\"n\": 1.10} ").as_deref(), Ok("{\"n\": 1.10}"));
         assert!(parse_object("[1]").is_err());
         assert!(parse_object("{").is_err());
+        assert_eq!(parse_object_or_null(" null ").as_deref(), Ok("null"));
+        assert_eq!(parse_object_or_null("{}").as_deref(), Ok("{}"));
+        assert!(parse_object_or_null("5").is_err());
         assert_eq!(parse_key("ä").as_deref(), Ok("ä"));
         assert_eq!(parse_key("").unwrap_err(), "expected 1 to 255 characters, got 0");
         assert!(parse_key(&"ä".repeat(255)).is_ok());

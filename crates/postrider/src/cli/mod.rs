@@ -2,22 +2,29 @@
 //!
 //! Results go to standard output, as tables for people or with `--json` for programs; errors,
 //! notices and logs go to standard error. Exit codes: 0 it worked, 1 it did not, 2 the arguments or
-//! the configuration are wrong, 3 the database cannot be reached or has not the right schema.
+//! the configuration are wrong, 3 the database cannot be reached or has not the right schema; those of
+//! `health` say what was found.
 
 mod batch;
 mod cancel;
 mod dead_letter;
 mod endpoint;
+mod event;
 mod event_type;
 mod failure;
+mod health;
 mod input;
 mod logging;
 mod message;
 mod message_options;
+mod metrics;
 mod migrate;
 mod output;
+mod partition;
+mod policy;
 mod publish;
 mod queue;
+mod replay;
 mod send;
 mod serve;
 mod setting;
@@ -77,11 +84,17 @@ enum Command {
     EventType(event_type::EventType),
     Subscription(subscription::Subscription),
     Setting(setting::Setting),
+    Policy(policy::Policy),
     Status(status::Status),
+    Health(health::Health),
+    Metrics(metrics::Metrics),
+    Events(event::Events),
     Queue(queue::Queue),
     Message(message::Message),
     #[command(alias = "dead-letter")]
     Dlq(dead_letter::DeadLetter),
+    Replay(replay::Replay),
+    Partition(partition::Partition),
 }
 
 /// What every command gets.
@@ -96,6 +109,7 @@ pub fn run() -> ExitCode {
     let output = Output::new(json);
     match execute(flags, output, command) {
         Ok(()) => ExitCode::SUCCESS,
+        Err(Failure::Shown(code)) => ExitCode::from(code),
         Err(failure) => {
             output.failure(&failure);
             failure.exit_code()
@@ -104,11 +118,16 @@ pub fn run() -> ExitCode {
 }
 
 fn execute(flags: Flags, output: Output, command: Command) -> Result<(), Failure> {
-    // Printing the script needs no database.
+    // Printing the script needs no database, and neither does arithmetic.
     if let Command::Migrate(migrate) = &command
         && migrate.print
     {
         return migrate.print_script(output);
+    }
+    if let Command::Policy(policy) = &command
+        && !policy.needs_database()
+    {
+        return policy.explain(output);
     }
     let serve_flags = match &command {
         Command::Serve(serve) => serve.flags.clone(),
@@ -141,10 +160,16 @@ fn execute(flags: Flags, output: Output, command: Command) -> Result<(), Failure
             Command::EventType(event_type) => event_type.run(&context).await,
             Command::Subscription(subscription) => subscription.run(&context).await,
             Command::Setting(setting) => setting.run(&context).await,
+            Command::Policy(policy) => policy.run(&context).await,
             Command::Status(status) => status.run(&context).await,
+            Command::Health(health) => health.run(&context).await,
+            Command::Metrics(metrics) => metrics.run(&context).await,
+            Command::Events(events) => events.run(&context).await,
             Command::Queue(queue) => queue.run(&context).await,
             Command::Message(message) => message.run(&context).await,
             Command::Dlq(dead_letter) => dead_letter.run(&context).await,
+            Command::Replay(replay) => replay.run(&context).await,
+            Command::Partition(partition) => partition.run(&context).await,
         }
     })
 }

@@ -20,6 +20,16 @@ impl Output {
         Self { json, is_terminal: io::stdout().is_terminal() }
     }
 
+    /// Whether results are for programs.
+    pub fn is_json(&self) -> bool {
+        self.json
+    }
+
+    /// How many characters a line may have.
+    pub fn width(&self) -> usize {
+        Table::new().width().map_or(80, usize::from)
+    }
+
     /// Shows objects as a table of some of their fields, or says `nothing`.
     pub fn list(&self, rows: &[Value], columns: &[&str], nothing: &str) {
         if self.json {

@@ -2,12 +2,18 @@
 
 use clap::Subcommand;
 use serde_json::json;
+use tokio_postgres::{Row, types::ToSql};
 
-use super::{Context, Failure, input::parse_object, json_rows};
+use super::{
+    Context, Failure,
+    input::{parse_object, parse_object_or_null},
+    json_rows,
+};
 
 const SUBSCRIPTIONS: &str = include_str!("../../../../sql/queries/subscriptions.sql");
 const SUBSCRIBE: &str = include_str!("../../../../sql/queries/subscribe.sql");
 const UNSUBSCRIBE: &str = include_str!("../../../../sql/queries/unsubscribe.sql");
+const ALTER_SUBSCRIPTION: &str = include_str!("../../../../sql/queries/alter_subscription.sql");
 const SWITCH_SUBSCRIPTION: &str = include_str!("../../../../sql/queries/switch_subscription.sql");
 
 /// Show, create and end what endpoints get of what is published
@@ -17,6 +23,7 @@ Examples:
   postrider subscription create order.paid warehouse
   postrider subscription create 'order.*' audit --filter '{\"country\": \"AT\"}'
   postrider subscription list --endpoint warehouse
+  postrider subscription alter 12 --retry-policy '{\"minimum_delay\": 10, \"maximum_delay\": 60}'
   postrider subscription disable 12
   postrider subscription end 12")]
 pub struct Subscription {
@@ -44,9 +51,24 @@ enum Action {
         /// Only payloads that contain this JSON object
         #[arg(long, value_name = "JSON", value_parser = parse_object)]
         filter: Option<String>,
+        /// The retry policy of what comes by it, as JSON
+        #[arg(long, value_name = "JSON", value_parser = parse_object)]
+        retry_policy: Option<String>,
         /// Make it disabled
         #[arg(long)]
         disabled: bool,
+    },
+    /// Change a subscription's filter or retry policy
+    #[command(group = clap::ArgGroup::new("change").required(true).multiple(true))]
+    Alter {
+        #[arg(value_parser = clap::value_parser!(i32).range(1..))]
+        id: i32,
+        /// Only payloads that contain this JSON object; `null` for all
+        #[arg(long, value_name = "JSON", group = "change", value_parser = parse_object_or_null)]
+        filter: Option<String>,
+        /// The retry policy of what comes by it, as JSON; `null` for none of its own
+        #[arg(long, value_name = "JSON", group = "change", value_parser = parse_object_or_null)]
+        retry_policy: Option<String>,
     },
     /// End a subscription for good; what was published before is still delivered
     End {
@@ -69,8 +91,12 @@ impl Subscription {
     pub async fn run(&self, context: &Context) -> Result<(), Failure> {
         match &self.action {
             Action::List { endpoint, ended } => list(context, endpoint.as_deref(), *ended).await,
-            Action::Create { event_type, endpoint, filter, disabled } => {
-                create(context, event_type, endpoint, filter.as_deref(), !disabled).await
+            Action::Create { event_type, endpoint, filter, retry_policy, disabled } => {
+                let (filter, policy) = (filter.as_deref(), retry_policy.as_deref());
+                create(context, event_type, endpoint, filter, policy, !disabled).await
+            }
+            Action::Alter { id, filter, retry_policy } => {
+                alter(context, *id, filter.as_deref(), retry_policy.as_deref()).await
             }
             Action::End { id } => end(context, *id).await,
             Action::Enable { id } => switch(context, *id, true).await,
@@ -82,7 +108,16 @@ impl Subscription {
 async fn list(context: &Context, endpoint: Option<&str>, ended: bool) -> Result<(), Failure> {
     let client = context.connect().await?.client;
     let rows = json_rows(&client, SUBSCRIPTIONS, &[&endpoint, &ended]).await?;
-    let columns = ["id", "endpoint_name", "event_type", "filter", "enabled", "ended", "created_at"];
+    let columns = [
+        "id",
+        "endpoint_name",
+        "event_type",
+        "filter",
+        "retry_policy",
+        "enabled",
+        "ended",
+        "created_at",
+    ];
     context.output.list(&rows, &columns, "There are no subscriptions.");
     Ok(())
 }
@@ -92,10 +127,13 @@ async fn create(
     event_type: &str,
     endpoint: &str,
     filter: Option<&str>,
+    retry_policy: Option<&str>,
     is_enabled: bool,
 ) -> Result<(), Failure> {
     let client = context.connect().await?.client;
-    let row = client.query_one(SUBSCRIBE, &[&event_type, &endpoint, &filter, &is_enabled]).await?;
+    let row = client
+        .query_one(SUBSCRIBE, &[&event_type, &endpoint, &filter, &is_enabled, &retry_policy])
+        .await?;
     let id: i64 = row.get(0);
     let object = json!({
         "id": id, "event_type": event_type, "endpoint_name": endpoint, "enabled": is_enabled
@@ -116,18 +154,37 @@ async fn end(context: &Context, id: i32) -> Result<(), Failure> {
 async fn switch(context: &Context, id: i32, is_enabled: bool) -> Result<(), Failure> {
     let client = context.connect().await?.client;
     let row = client.query_opt(SWITCH_SUBSCRIPTION, &[&i64::from(id), &is_enabled]).await?;
-    let refusal = match row.as_ref().map(|row| (row.get("is_direct"), row.get("is_ended"))) {
-        None => Some("does not exist"),
-        Some((true, _)) => Some("stands for its endpoint: enable or disable the endpoint"),
-        Some((_, true)) => Some("has ended: create another one"),
-        Some((false, false)) => None,
-    };
-    if let Some(refusal) = refusal {
-        return Err(Failure::Failed(format!("Subscription {id} {refusal}")));
-    }
+    refuse(id, row.as_ref(), "enable or disable the endpoint")?;
     let is_changed = row.is_some_and(|row| row.get("is_changed"));
     let object = json!({ "id": id, "enabled": is_enabled, "changed": is_changed });
     let state = if is_enabled { "enabled" } else { "disabled" };
     context.output.done(&object, &format!("Subscription {id} is {state}."));
     Ok(())
+}
+
+async fn alter(
+    context: &Context,
+    id: i32,
+    filter: Option<&str>,
+    retry_policy: Option<&str>,
+) -> Result<(), Failure> {
+    let client = context.connect().await?.client;
+    let parameters: [&(dyn ToSql + Sync); 3] = [&i64::from(id), &filter, &retry_policy];
+    let row = client.query_opt(ALTER_SUBSCRIPTION, &parameters).await?;
+    refuse(id, row.as_ref(), "alter the endpoint")?;
+    let object = json!({ "id": id, "altered": true });
+    context.output.done(&object, &format!("Subscription {id} is altered."));
+    Ok(())
+}
+
+/// Says why there is nothing to change, if there is not: `instead` helps with one that stands for its
+/// endpoint.
+fn refuse(id: i32, row: Option<&Row>, instead: &str) -> Result<(), Failure> {
+    let refusal = match row.map(|row| (row.get("is_direct"), row.get("is_ended"))) {
+        None => "does not exist".to_owned(),
+        Some((true, _)) => format!("stands for its endpoint: {instead}"),
+        Some((_, true)) => "has ended: create another one".to_owned(),
+        Some((false, false)) => return Ok(()),
+    };
+    Err(Failure::Failed(format!("Subscription {id} {refusal}")))
 }

@@ -4,10 +4,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::store::wire::Timestamp;
-
-/// 2000-01-01, where PostgreSQL counts from, in microseconds since 1970.
-const EPOCH_US: i64 = 946_684_800_000_000;
+use crate::store::wire::{EPOCH_US, Timestamp};
 
 /// When the lease ends by the local clock, and what time it is by the database's.
 #[derive(Debug, Clone, Copy)]

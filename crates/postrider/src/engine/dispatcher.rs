@@ -7,14 +7,18 @@
 //! The order that makes it safe: what is read is written down as taken (`save_checkpoint`,
 //! `save_claim`) *before* it is attempted, and forgotten only *after* its result is recorded.
 
+mod archiving;
 mod attempting;
 mod claiming;
+mod counting;
 mod ending;
+mod expiring;
 mod keys;
 mod owning;
 mod reading;
 mod recording;
 mod refreshing;
+mod sharing;
 mod sleeping;
 mod waiting;
 
@@ -25,11 +29,13 @@ use std::{
 };
 
 use postrider_core::{
+    breaker::Circuit,
     chains::{Chains, LINKS_IN_HAND, Left, Link, Turn},
     decide::{Cause, Decision, decide},
     id::{EndpointId, Lane, MessageId, Priority, Shard, Target},
     outcome::{Outcome, Report},
-    reader::{LaneReader, Page, Row, Taken, Which},
+    policy::Policy,
+    reader::{self, LaneReader, Page, Row, Taken, Which},
     snapshot::Snapshot,
 };
 use tokio::{
@@ -47,15 +53,24 @@ use super::{
     endpoints::{Batch, Endpoints, Wanting},
     flush::{Gathered, error_text},
     lanes::{Lanes, OwnedLane, Room, TickGroup},
+    pending::Pending,
+    policies::Policies,
     settings::Settings,
     wake::Doorbell,
 };
 use crate::{
     store::{
         StoreError,
-        lease::{Acquired, Cancels, Checkpoint, Claim, Heartbeat, Lease, Owned, Statistics},
+        archive::Upkeep,
+        circuits::{Answer, Circuits, Granted, Proposal},
+        lease::{
+            Acquired, Cancels, Checkpoint, Claim, Heartbeat, Lease, Owned, Statistics, StillWaiting,
+        },
         ledger::Ledger,
-        log::{DueDelivery, EndpointRow, Log, LogMessage, Payload, Stored, Tick, WindowBounds},
+        log::{
+            DueDelivery, EndpointRow, Log, LogMessage, Payload, SharedSettings, Stored, Tick,
+            WaitingCount, WindowBounds,
+        },
         wire::Timestamp,
     },
     transport::Envelope,
@@ -74,10 +89,29 @@ const IDLE_FETCH_PAUSE: Duration = Duration::from_millis(10);
 const ROOM_PAUSE: Duration = Duration::from_millis(20);
 const ENDPOINT_REFRESH: Duration = Duration::from_secs(2);
 const DEFERRED_REFRESH: Duration = Duration::from_secs(5);
+/// How often we look for what has expired where it waits.
+const EXPIRY_INTERVAL: Duration = Duration::from_secs(5);
+/// So many of those are fetched at a time, besides what is in hand.
+const EXPIRED_ROWS: usize = 1_000;
 const MAINTENANCE: Duration = Duration::from_secs(60);
+/// A dispatcher gives a sign of life three times within its lease, and at least so often: what people
+/// see of it is no older.
+const BEAT_INTERVAL: Duration = Duration::from_secs(2);
+/// Waiting deliveries are counted so often, and again after a while when the last count met with
+/// changes. Counting may take a twentieth of the time.
+const COUNT_INTERVAL: Duration = Duration::from_secs(60);
+const COUNT_PAUSE: Duration = Duration::from_secs(5);
+const COUNT_PART: u32 = 20;
+/// Who has changed what waits tells us when that is committed, and seldom once only.
+const DEFERRED_COUNT_DELAY: Duration = Duration::from_millis(200);
+/// Replays that could not be advanced are tried again after so long.
+const REPLAY_PAUSE: Duration = Duration::from_secs(1);
 /// A skipped delivery waits so long in the log; then it is set aside, so that the log before it can
 /// be forgotten.
 const LAG_PATIENCE: Duration = Duration::from_secs(60);
+/// The same for what waits for endpoints that are left alone: a circuit that opens now and then costs no
+/// write for what waits behind it, and one that stays open costs one.
+const PARKED_PATIENCE: Duration = Duration::from_secs(600);
 /// A checkpoint that says no more than that things are finished is written so often.
 const CHECKPOINT_INTERVAL: Duration = Duration::from_millis(500);
 /// From this many losses in a row on, deliveries are attempted one at a time.
@@ -114,9 +148,11 @@ const LONGEST_ATTEMPT: Duration = Duration::from_secs(900);
 /// What a task reports.
 enum Event {
     Ticked(Result<Vec<GroupTick>, StoreError>),
-    Paged(Page, Result<(Vec<LogMessage>, u64), StoreError>),
+    Paged(Page, Result<LeftPage, StoreError>),
     Due(Vec<(EndpointId, usize)>, u64, Result<DueAnswer, StoreError>),
     Waiting(Result<Vec<(EndpointId, Timestamp)>, StoreError>),
+    /// Waiting deliveries that have expired, and how many were asked for.
+    Expired(usize, Result<Vec<DueDelivery>, StoreError>),
     Followers(Vec<Asked>, Result<Vec<DueDelivery>, StoreError>),
     Claimed(Result<ClaimAnswer, StoreError>),
     DueClaimed(Vec<Delivery>, Result<DueClaimAnswer, StoreError>),
@@ -127,23 +163,54 @@ enum Event {
     Acquired(Result<(Vec<Acquired>, Stored), StoreError>),
     Released(Vec<Shard>, Result<(), StoreError>),
     Endpoints(Result<KnownEndpoints, StoreError>),
-    Settings(Result<Vec<(String, String)>, StoreError>),
+    Settings(Result<SharedSettings, StoreError>),
     Doorbell(Result<bool, StoreError>),
-    Maintained(Result<Vec<(Shard, i64)>, StoreError>),
-    Retired(Result<(), StoreError>),
+    Maintained(Result<(), StoreError>),
+    Counted(Counting, Result<Vec<WaitingCount>, StoreError>),
+    ReplaysAdvanced(Result<Duration, StoreError>),
+    Upkept(Result<Upkeep, String>),
+    /// Whether an endpoint that is gone was disabled by us.
+    Retired(EndpointId, Result<bool, StoreError>),
+    Circuits(Result<Vec<(EndpointId, Circuit)>, StoreError>),
+    /// What became of circuits that we wanted to change.
+    Told(Vec<EndpointId>, Result<Vec<Answer>, StoreError>),
+    /// The same, of one that was to let a probe through.
+    Probing(Box<Probe>, Result<Vec<Answer>, StoreError>),
+    Tokens(Result<Vec<Granted>, StoreError>),
 }
 
 /// Every endpoint's version, and those endpoints that were read anew.
 type KnownEndpoints = (Vec<(EndpointId, i64)>, Vec<EndpointRow>);
 
+/// What a page found, and what it leaves to the lag.
+type LeftPage = (Vec<LogMessage>, Vec<(Target, reader::Left)>);
+
+/// A count of waiting deliveries that is under way.
+struct Counting {
+    began_at: Instant,
+    shards: Vec<Shard>,
+    /// All endpoints, or these.
+    endpoints: Option<Vec<EndpointId>>,
+    /// How often something had changed before, and whether something was about to.
+    changes: u64,
+    is_changing: bool,
+}
+
 /// What a tick found for one group of lanes; with bounds when that is to be walked through.
 type GroupTick = (TickGroup, Tick, Option<WindowBounds>);
+
+/// A delivery that goes when the probe of its endpoint is ours.
+struct Probe {
+    endpoint: EndpointId,
+    transport: Result<Arc<dyn crate::transport::Transport>, String>,
+    delivery: Delivery,
+}
 
 /// The shards that are lost, and what was cancelled of what was claimed.
 type ClaimAnswer = (Vec<Shard>, Arc<Cancels>);
 
 /// The same, and what of it still waits.
-type DueClaimAnswer = (Vec<Shard>, Arc<Cancels>, HashSet<(MessageId, Target)>);
+type DueClaimAnswer = (Vec<Shard>, Arc<Cancels>, HashMap<(MessageId, Target), StillWaiting>);
 
 /// An ordering key that was asked for, at which endpoint, and the version of its chain then.
 type Asked = (Arc<str>, EndpointId, u64);
@@ -170,6 +237,7 @@ pub enum Signal {
     Shards,
     Endpoints,
     Settings,
+    Circuits,
     Deferred,
     /// Something waits no more of this ordering key.
     Key(Arc<str>),
@@ -178,6 +246,7 @@ pub enum Signal {
 pub struct Dispatcher {
     options: Arc<Options>,
     lease: Arc<Lease>,
+    circuits: Arc<Circuits>,
     log: Arc<Log>,
     ledger: Arc<Ledger>,
     doorbell: Arc<Doorbell>,
@@ -191,6 +260,9 @@ pub struct Dispatcher {
     clock: Clock,
     fence: Instant,
     beat_at: Instant,
+    /// When to look next whether the last beat is out of date, and what it said to be pending.
+    news_at: Instant,
+    pending_said: i64,
     is_beating: bool,
     is_acquiring: bool,
     is_releasing: bool,
@@ -198,6 +270,7 @@ pub struct Dispatcher {
 
     lanes: Lanes,
     endpoints: Endpoints,
+    policies: Policies,
     gathered: Gathered,
     is_flushing: bool,
 
@@ -222,6 +295,14 @@ pub struct Dispatcher {
     checkpoint_at: Option<Instant>,
     gate_at: Instant,
     backlogs: HashMap<Shard, Backlog>,
+    pending: Pending,
+    /// Flushes that changed what waits and are under way or over.
+    waiting_changes: u64,
+    is_changing_waiting: bool,
+    count_at: Instant,
+    /// When a count was last believed.
+    counted_at: Instant,
+    is_counting: bool,
 
     in_hand: HashSet<(MessageId, Target)>,
     /// What was recorded while a fetch was under way: its answer may show it as it was before.
@@ -241,6 +322,8 @@ pub struct Dispatcher {
     deferrals: u64,
     refresh_deferred_at: Instant,
     is_refreshing_deferred: bool,
+    expired_at: Instant,
+    is_fetching_expired: bool,
     /// Waiting deliveries whose dispatcher died more than once, and the one that is being
     /// attempted: until its end is on record, because whatever is not when the next one kills us, is
     /// suspected again.
@@ -255,8 +338,18 @@ pub struct Dispatcher {
     is_loading_endpoints: bool,
     settings_at: Instant,
     is_loading_settings: bool,
+    circuits_at: Instant,
+    is_loading_circuits: bool,
+    is_telling: bool,
+    /// When there may be tokens for what waits for a rate limit.
+    tokens_at: Option<Instant>,
+    is_asking_for_tokens: bool,
     maintenance_at: Instant,
     is_maintaining: bool,
+    replays_at: Instant,
+    is_advancing_replays: bool,
+    upkeep_at: Instant,
+    is_in_upkeep: bool,
 
     records_successes: bool,
     statistics: Statistics,
@@ -307,6 +400,7 @@ impl Dispatcher {
     pub fn new(
         options: Arc<Options>,
         lease: Arc<Lease>,
+        circuits: Arc<Circuits>,
         log: Arc<Log>,
         ledger: Arc<Ledger>,
         doorbell: Arc<Doorbell>,
@@ -319,12 +413,15 @@ impl Dispatcher {
             clock: Clock::new(now, 0),
             fence: now,
             beat_at: now,
+            news_at: now,
+            pending_said: 0,
             is_beating: false,
             is_acquiring: false,
             is_releasing: false,
             lease_length: Duration::from_secs(15),
             lanes: Lanes::default(),
             endpoints,
+            policies: Policies::default(),
             gathered: Gathered::default(),
             is_flushing: false,
             make_room_at: now,
@@ -342,6 +439,12 @@ impl Dispatcher {
             checkpoint_at: None,
             gate_at: now,
             backlogs: HashMap::new(),
+            pending: Pending::default(),
+            waiting_changes: 0,
+            is_changing_waiting: false,
+            count_at: now + COUNT_INTERVAL,
+            counted_at: now,
+            is_counting: false,
             in_hand: HashSet::new(),
             put_down: HashSet::new(),
             put_down_followers: HashSet::new(),
@@ -355,6 +458,8 @@ impl Dispatcher {
             deferrals: 0,
             refresh_deferred_at: now,
             is_refreshing_deferred: false,
+            expired_at: now,
+            is_fetching_expired: false,
             suspects: Vec::new(),
             suspect: None,
             orphans: Vec::new(),
@@ -363,8 +468,17 @@ impl Dispatcher {
             is_loading_endpoints: false,
             settings_at: now,
             is_loading_settings: false,
+            circuits_at: now,
+            is_loading_circuits: false,
+            is_telling: false,
+            tokens_at: None,
+            is_asking_for_tokens: false,
             maintenance_at: now,
             is_maintaining: false,
+            replays_at: now,
+            is_advancing_replays: false,
+            upkeep_at: now,
+            is_in_upkeep: false,
             records_successes: false,
             statistics: Statistics::default(),
             is_stopping: false,
@@ -375,6 +489,7 @@ impl Dispatcher {
             former,
             options,
             lease,
+            circuits,
             log,
             ledger,
             doorbell,
@@ -454,13 +569,15 @@ impl Dispatcher {
         if let Some(former) = &self.former {
             self.lease.unregister(former.id).await?;
         }
-        let settings = self.log.settings().await?;
-        self.apply_settings(&settings);
+        let settings = self.log.shared_settings().await?;
+        self.apply_settings(settings);
         let versions = self.log.endpoint_versions().await?;
         self.load_endpoints(versions).await?;
         let asked = Instant::now();
-        let heartbeat = self.lease.heartbeat(&self.statistics).await?;
+        let heartbeat = self.lease.heartbeat(&self.statistics()).await?;
         self.beat(asked, Instant::now(), heartbeat);
+        let circuits = self.circuits.known(&[]).await?;
+        self.endpoints.learn(circuits, Instant::now());
         Ok(())
     }
 
@@ -479,12 +596,15 @@ impl Dispatcher {
     /// Starts everything that can be started now.
     fn step(&mut self) {
         let now = Instant::now();
+        self.endpoints.set_share(self.lanes.shards().len(), self.log.shard_count() as usize);
         self.endpoints.end_pauses(now);
         if !self.is_stopping {
             self.make_room(now);
             self.empty_held(now);
         }
         self.attempt(now);
+        self.take_tokens(now);
+        self.tell(now);
         self.flush(now);
         self.claim(now);
         self.beat_if_due(now);
@@ -494,8 +614,11 @@ impl Dispatcher {
             self.try_suspect(now);
             self.fetch_due(now);
             self.fetch_followers(now);
+            self.fetch_expired(now);
             self.retry_postponed(now);
             self.refresh(now);
+            self.count(now);
+            self.keep_archive(now);
             self.arrange_sleep();
         }
     }
@@ -512,13 +635,18 @@ impl Dispatcher {
                 at = at.min(self.tick_at);
             }
             at = at.min(self.due_at).min(self.endpoints_at).min(self.settings_at);
-            at = at.min(self.refresh_deferred_at).min(self.maintenance_at);
+            at = at.min(self.circuits_at).min(self.tokens_at.unwrap_or(at));
+            at = at.min(self.refresh_deferred_at).min(self.maintenance_at).min(self.expired_at);
+            at = at.min(if self.is_counting { at } else { self.count_at });
+            at = at.min(if self.is_advancing_replays { at } else { self.replays_at });
+            at = at.min(if self.is_in_upkeep { at } else { self.upkeep_at });
             at = at.min(self.endpoints.end_pauses(now).unwrap_or(at));
             at = at.min(self.postponed.first().map_or(at, |(later, _)| *later));
             if !self.keys_to_fetch.is_empty() && !self.is_fetching_followers {
                 at = at.min(self.followers_at);
             }
         }
+        at = at.min(self.endpoints.tell_at().filter(|_| !self.is_telling).unwrap_or(at));
         if let Some(last) = self.checkpoint_at {
             at = at.min(last + CHECKPOINT_INTERVAL);
         }
@@ -553,7 +681,7 @@ impl Dispatcher {
             }
             Event::Paged(page, rows) => {
                 let (rows, left) = rows?;
-                self.take_page(page, rows, left);
+                self.take_page(page, rows, &left);
             }
             Event::Due(wanted, deferrals, answer) => {
                 let answer = answer?;
@@ -567,6 +695,10 @@ impl Dispatcher {
                     self.endpoints_at = Instant::now();
                 }
                 self.due_at = Instant::now();
+            }
+            Event::Expired(most, rows) => {
+                let rows = rows?;
+                self.take_expired(most, rows);
             }
             Event::Followers(asked, rows) => {
                 let rows = rows?;
@@ -588,30 +720,54 @@ impl Dispatcher {
                 self.lanes.remove(&shards);
                 self.chains.forget_shards(&shards);
                 self.backlogs.retain(|shard, _| !shards.contains(shard));
+                self.pending.forget(&shards);
                 self.ring_off();
             }
             Event::Endpoints(answer) => {
                 let (versions, rows) = answer?;
                 self.take_endpoints(&versions, rows);
             }
-            Event::Settings(rows) => {
+            Event::Settings(answer) => {
                 self.is_loading_settings = false;
-                self.apply_settings(&rows?);
+                self.apply_settings(answer?);
             }
-            Event::Retired(result) => {
-                result?;
+            Event::Retired(id, result) => {
+                if !result? {
+                    // Somebody holds it locked, or was quicker: what it is now, we read again.
+                    self.endpoints.doubt_version(id);
+                }
                 self.endpoints_at = Instant::now();
             }
+            Event::Circuits(circuits) => {
+                self.is_loading_circuits = false;
+                let now = Instant::now();
+                if self.endpoints.learn(circuits?, now) {
+                    self.due_at = self.due_at.min(now);
+                }
+            }
+            Event::Told(asked, answers) => {
+                self.is_telling = false;
+                self.note_answers(&asked, &answers?, Instant::now());
+            }
+            Event::Probing(probe, answers) => self.take_probe(*probe, &answers?),
+            Event::Tokens(granted) => {
+                self.is_asking_for_tokens = false;
+                self.tokens_at = None;
+                self.endpoints.take_tokens(granted?, Instant::now());
+            }
             Event::Doorbell(is_locked) => self.take_doorbell(is_locked?),
+            Event::ReplaysAdvanced(answer) => self.take_replays(answer),
+            Event::Upkept(answer) => self.take_upkeep(answer),
             Event::Maintained(result) => {
                 self.is_maintaining = false;
                 match result {
                     Err(error) if error.is_lock_timeout() => {
                         debug!("maintenance waits for a quiet moment");
                     }
-                    other => self.note_waiting_counts(other?),
+                    other => other?,
                 }
             }
+            Event::Counted(counting, counts) => self.take_counts(counting, &counts?),
         }
         Ok(())
     }

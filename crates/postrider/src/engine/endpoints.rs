@@ -9,17 +9,22 @@ use std::{
 
 use postrider_core::{
     admit::free_places,
-    id::{EndpointId, PRIORITY_COUNT, Priority, Target},
-    outcome::Report,
-    policy::{Policy, PolicyOverride},
+    breaker::{Breaker, Circuit, Moment, Permit, Prober, Rules, State},
+    id::{EndpointId, MessageId, PRIORITY_COUNT, Priority, Target},
+    outcome::{Outcome, Report},
+    rate::Bucket,
 };
 use tokio::time::Instant;
 use tracing::{info, warn};
 
-use super::{delivery::Delivery, queue::RankedQueue};
+use super::{clock::Clock, delivery::Delivery, policies::EndpointPolicies, queue::RankedQueue};
 use crate::{
-    store::{log::EndpointRow, wire::Timestamp},
-    transport::{self, Shared, Transport},
+    store::{
+        circuits::{Answer, Granted, Proposal, Wanted},
+        log::EndpointRow,
+        wire::Timestamp,
+    },
+    transport::{self, Flow, Shared, Transport},
 };
 
 /// What waits in memory for an endpoint is at most so many times what may be in flight to it.
@@ -40,6 +45,16 @@ const STALLED_SHARE: usize = 16;
 const DOUBTFUL_PART: usize = 2;
 /// So many failures in a row are worth a line in the log.
 const FAILING_AFTER: u32 = 10;
+/// What is queued for an endpoint that is left alone stays in memory for so long.
+const PARKED_AFTER: Duration = Duration::from_secs(60);
+/// So many messages are let in for an endpoint that may be probed: some of them may have expired.
+const PROBE_ROOM: usize = 64;
+/// Endpoints for which tokens are asked by one query.
+const THIRSTY: usize = 200;
+/// So often we look for what others have to be told of.
+const TELL_INTERVAL: Duration = Duration::from_millis(100);
+/// Circuits that are saved by one query.
+const PROPOSALS: usize = 1_000;
 
 /// One endpoint.
 pub struct Endpoint {
@@ -49,7 +64,7 @@ pub struct Endpoint {
     is_enabled: bool,
     /// Why it cannot be sent to, when its config is not understood.
     transport: Result<Arc<dyn Transport>, String>,
-    own_policy: PolicyOverride,
+    policies: EndpointPolicies,
     pub queue: RankedQueue,
     /// Deliveries, by priority, that come into the queue when they are claimed and it is their turn.
     reserved: [usize; PRIORITY_COUNT as usize],
@@ -60,6 +75,15 @@ pub struct Endpoint {
     pub deferred_in_hand: usize,
     /// Asked to be left alone until then.
     paused_until: Option<Instant>,
+    breaker: Breaker,
+    /// The delivery that is our probe, while it is in flight.
+    probe: Option<(MessageId, Target)>,
+    /// Its circuit was seen not to be closed.
+    is_open: bool,
+    /// Since when nothing goes there, for its circuit or because it asked for that.
+    left_alone_at: Option<Instant>,
+    /// Our tokens, if it has a rate limit.
+    bucket: Option<Bucket>,
     failures_in_a_row: u32,
     /// When something was last answered, or first sent after a rest.
     answered_at: Instant,
@@ -78,7 +102,22 @@ pub struct Endpoints {
     /// Endpoints that have waiting deliveries, as far as is known.
     waiting: HashSet<EndpointId>,
     paused: HashSet<EndpointId>,
-    defaults: Policy,
+    /// When the first of those pauses and cooldowns ends.
+    next_end: Option<Instant>,
+    /// Endpoints whose circuit is not closed.
+    open: HashSet<EndpointId>,
+    /// Endpoints of which we have seen something that the others have not heard of.
+    untold: HashSet<EndpointId>,
+    tell_at: Option<Instant>,
+    /// Endpoints that have something to send and no token for it.
+    thirsty: HashSet<EndpointId>,
+    /// When one of them may go on, or ask; `None`: look.
+    tokens_at: Option<Instant>,
+    pub clock: Clock,
+    rules: Rules,
+    /// How many shards are ours, and how many there are.
+    owned_shards: usize,
+    shard_count: usize,
     max_in_flight: usize,
     max_buffered: usize,
     pub in_flight: usize,
@@ -110,6 +149,8 @@ pub struct Wanting {
 /// A batch that is to be attempted now.
 pub struct Batch {
     pub endpoint: EndpointId,
+    /// The circuit is open: it may go only once the probe is ours.
+    pub is_probe: bool,
     pub transport: Result<Arc<dyn Transport>, String>,
     pub deliveries: Vec<Delivery>,
 }
@@ -124,7 +165,16 @@ impl Endpoints {
             is_ready: HashSet::new(),
             waiting: HashSet::new(),
             paused: HashSet::new(),
-            defaults: Policy::default(),
+            next_end: None,
+            open: HashSet::new(),
+            untold: HashSet::new(),
+            tell_at: None,
+            thirsty: HashSet::new(),
+            tokens_at: None,
+            clock: Clock::new(Instant::now(), 0),
+            rules: Rules { threshold: 10, cooldown: Duration::from_secs(30) },
+            owned_shards: 1,
+            shard_count: 1,
             max_in_flight,
             max_buffered,
             in_flight: 0,
@@ -133,8 +183,18 @@ impl Endpoints {
         }
     }
 
-    pub fn set_defaults(&mut self, defaults: Policy) {
-        self.defaults = defaults;
+    pub fn set_rules(&mut self, rules: Rules) {
+        self.rules = rules;
+    }
+
+    /// How much of the log is ours, which is our part of what an endpoint takes at a time.
+    pub fn set_share(&mut self, owned: usize, total: usize) {
+        self.owned_shards = owned;
+        self.shard_count = total;
+    }
+
+    fn moment(&self, at: Instant) -> Moment {
+        Moment(self.clock.timestamp(at).0)
     }
 
     pub fn shared(&self) -> &Arc<Shared> {
@@ -162,6 +222,9 @@ impl Endpoints {
         let mut orphans = Vec::new();
         for id in &gone {
             if let Some(mut endpoint) = self.by_id.remove(id) {
+                self.open.remove(id);
+                self.untold.remove(id);
+                self.thirsty.remove(id);
                 for target in &endpoint.targets {
                     self.by_target.remove(target);
                 }
@@ -187,24 +250,26 @@ impl Endpoints {
         if let Err(error) = &transport {
             warn!(endpoint = %row.name, %error, "endpoint cannot be opened");
         }
-        let own_policy = row.retry_policy.map(serde_json::from_value).transpose();
-        let own_policy = own_policy.unwrap_or_else(|error| {
-            warn!(endpoint = %row.name, %error, "retry policy is not understood");
-            None
-        });
+        let policies = EndpointPolicies::read(&row);
+        let rate = transport.as_ref().ok().and_then(|transport| transport.flow().rate);
         let fresh = Endpoint {
             name: row.name.into(),
             version: row.version,
             targets: row.targets,
-            is_enabled: row.is_enabled,
+            is_enabled: row.is_enabled && !row.is_paused,
             transport,
-            own_policy: own_policy.unwrap_or_default(),
+            policies,
             queue: RankedQueue::default(),
             reserved: [0; PRIORITY_COUNT as usize],
             in_flight: 0,
             deferred_at: None,
             deferred_in_hand: 0,
             paused_until: None,
+            breaker: Breaker::default(),
+            probe: None,
+            is_open: false,
+            left_alone_at: None,
+            bucket: rate.map(Bucket::new),
             failures_in_a_row: 0,
             answered_at: Instant::now(),
             is_trusted: false,
@@ -217,7 +282,10 @@ impl Endpoints {
                 known.targets = fresh.targets;
                 known.is_enabled = fresh.is_enabled;
                 known.transport = fresh.transport;
-                known.own_policy = fresh.own_policy;
+                known.policies = fresh.policies;
+                if known.bucket.map(|bucket| bucket.rate) != rate {
+                    known.bucket = fresh.bucket;
+                }
             }
             None => {
                 self.by_id.insert(row.id, fresh);
@@ -230,10 +298,12 @@ impl Endpoints {
     /// lower priority takes no room away, and a part belongs to each priority alone.
     pub fn room(&self, id: EndpointId, priority: Priority) -> usize {
         let Some(endpoint) = self.by_id.get(&id) else { return 0 };
-        if !endpoint.is_enabled || endpoint.is_paused() {
-            return 0;
+        match self.permit(endpoint) {
+            Permit::None => return 0,
+            Permit::Probe => return PROBE_ROOM.saturating_sub(endpoint.buffered()),
+            Permit::Some(_) | Permit::All => {}
         }
-        let limit = endpoint.queue_limit();
+        let limit = endpoint.queue_limit(self.concurrency(endpoint));
         let held = endpoint.buffered_from(priority);
         let room = free_places(self.max_buffered, self.buffered, held, limit);
         let own = (limit / OWN_SHARE).max(1).saturating_sub(endpoint.buffered_of(priority));
@@ -244,10 +314,12 @@ impl Endpoints {
     /// from the log.
     pub fn room_for_waiting(&self, id: EndpointId, priority: Priority) -> usize {
         let Some(endpoint) = self.by_id.get(&id) else { return 0 };
-        if !endpoint.is_enabled || endpoint.is_paused() {
-            return 0;
+        match self.permit(endpoint) {
+            Permit::None | Permit::Probe => return self.room(id, priority),
+            Permit::Some(_) | Permit::All => {}
         }
-        let own = (endpoint.queue_limit() / WAITING_SHARE).max(1);
+        let limit = endpoint.queue_limit(self.concurrency(endpoint));
+        let own = (limit / WAITING_SHARE).max(1);
         let own = own.saturating_sub(endpoint.deferred_in_hand);
         let own = own.min(self.max_buffered.saturating_sub(self.buffered));
         let room = self.room(id, priority);
@@ -289,6 +361,24 @@ impl Endpoints {
         }
     }
 
+    /// What may be sent to an endpoint now.
+    fn permit(&self, endpoint: &Endpoint) -> Permit {
+        if !endpoint.is_enabled || endpoint.is_paused() {
+            return Permit::None;
+        }
+        let now = match endpoint.breaker.is_closed() {
+            true => Moment(0),
+            false => self.moment(Instant::now()),
+        };
+        endpoint.breaker.permit(now, self.rules)
+    }
+
+    /// Our part of what may be in flight to an endpoint.
+    fn concurrency(&self, endpoint: &Endpoint) -> usize {
+        let whole = endpoint.flow().map_or(1, |flow| flow.concurrency);
+        (whole * self.owned_shards).div_ceil(self.shard_count.max(1)).max(1)
+    }
+
     /// The endpoint may have something to do.
     pub fn wake(&mut self, id: EndpointId) {
         if self.is_ready.insert(id) {
@@ -301,15 +391,23 @@ impl Endpoints {
         while self.in_flight < self.max_in_flight {
             let id = self.ready.pop_front()?;
             self.is_ready.remove(&id);
-            let Some(endpoint) = self.by_id.get_mut(&id) else { continue };
-            if !endpoint.is_enabled || endpoint.is_paused() {
-                continue;
-            }
-            let batch_limit = endpoint.transport.as_ref().map_or(64, |t| t.batch_limit());
+            let Some(endpoint) = self.by_id.get(&id) else { continue };
+            let permit = self.permit(endpoint);
+            let concurrency = self.concurrency(endpoint);
             let now = Instant::now();
-            let limit = match endpoint.is_stalled(now) {
-                true => endpoint.concurrency().div_ceil(STALLED_SHARE),
-                false => endpoint.concurrency(),
+            let moment = self.moment(now);
+            let Some(endpoint) = self.by_id.get_mut(&id) else { continue };
+            let is_probe = permit == Permit::Probe;
+            let limit = match (permit, endpoint.is_stalled(now)) {
+                (Permit::None, _) => continue,
+                (Permit::Probe, _) => endpoint.in_flight + 1,
+                (Permit::Some(limit), _) => limit.min(concurrency),
+                (Permit::All, true) => concurrency.div_ceil(STALLED_SHARE),
+                (Permit::All, false) => concurrency,
+            };
+            let batch_limit = match is_probe {
+                true => 1,
+                false => endpoint.transport.as_ref().map_or(64, |t| t.batch_limit()),
             };
             let free = |total, taken| free_places(total, taken, endpoint.in_flight, limit);
             let places = free(self.max_in_flight, self.in_flight);
@@ -319,7 +417,14 @@ impl Endpoints {
                     .max(usize::from(endpoint.in_flight == 0))
                     .min(places),
             };
-            let count = places.min(batch_limit).min(endpoint.queue.len());
+            let mut count = places.min(batch_limit).min(endpoint.queue.len());
+            if let Some(bucket) = endpoint.bucket.as_mut().filter(|_| count > 0) {
+                count = count.min(bucket.available(moment));
+                bucket.take(count);
+                if count == 0 && self.thirsty.insert(id) {
+                    self.tokens_at = None;
+                }
+            }
             if count == 0 {
                 continue;
             }
@@ -339,7 +444,7 @@ impl Endpoints {
             if has_more {
                 self.wake(id);
             }
-            return Some(Batch { endpoint: id, transport, deliveries });
+            return Some(Batch { endpoint: id, is_probe, transport, deliveries });
         }
         None
     }
@@ -356,23 +461,28 @@ impl Endpoints {
         }
     }
 
-    /// Leaves an endpoint alone until then.
-    pub fn pause(&mut self, id: EndpointId, until: Instant) {
-        if let Some(endpoint) = self.by_id.get_mut(&id) {
-            let later = endpoint.paused_until.map_or(until, |known| known.max(until));
-            endpoint.paused_until = Some(later);
-            self.paused.insert(id);
-        }
-    }
-
-    /// Ends the pauses whose time has come; when the next one ends.
+    /// Ends the pauses and cooldowns whose time has come; when the next one ends.
     pub fn end_pauses(&mut self, now: Instant) -> Option<Instant> {
-        let until = |id: &EndpointId| self.by_id.get(id).and_then(|e| e.paused_until);
-        let ended: Vec<EndpointId> =
-            self.paused.iter().filter(|id| until(id).is_none_or(|at| at <= now)).copied().collect();
-        let next = self.paused.iter().filter_map(until).filter(|at| *at > now).min();
+        if self.next_end.is_none_or(|next| now < next) {
+            return self.next_end;
+        }
+        let clock = self.clock;
+        let (mut ended, mut next) = (Vec::new(), None);
+        for id in &self.paused {
+            let until = self.by_id.get(id).and_then(|endpoint| endpoint.blocked_until(&clock));
+            match until.filter(|at| *at > now) {
+                None => ended.push(*id),
+                Some(at) => next = Some(next.map_or(at, |known: Instant| known.min(at))),
+            }
+        }
+        self.next_end = next;
         for id in ended {
             self.paused.remove(&id);
+            if let Some(endpoint) = self.by_id.get_mut(&id)
+                && endpoint.breaker.is_closed()
+            {
+                endpoint.left_alone_at = None;
+            }
             self.wake(id);
         }
         next
@@ -413,6 +523,25 @@ impl Endpoints {
         }
     }
 
+    /// Endpoints that have been left alone for a while, and for which more is queued than a probe.
+    pub fn parked(&self, now: Instant) -> HashSet<EndpointId> {
+        let is_parked = |id: &&EndpointId| {
+            self.by_id.get(id).is_some_and(|endpoint| {
+                endpoint.left_alone_at.is_some_and(|at| now >= at + PARKED_AFTER)
+                    && endpoint.queue.len() > PROBE_ROOM
+            })
+        };
+        self.open.union(&self.paused).filter(is_parked).copied().collect()
+    }
+
+    /// Whether nothing is to be sent to an endpoint for now, whatever waits for it.
+    pub fn is_left_alone(&self, target: Target) -> bool {
+        let endpoint = self.by_target(target).and_then(|id| self.by_id.get(&id));
+        endpoint.is_some_and(|endpoint| {
+            !endpoint.is_enabled || endpoint.is_paused() || !endpoint.breaker.is_closed()
+        })
+    }
+
     /// Whether memory is so full that stalled endpoints should have nothing in it.
     pub fn is_crowded(&self) -> bool {
         self.buffered * 2 >= self.max_buffered
@@ -435,6 +564,13 @@ impl Endpoints {
         for id in &self.waiting {
             let Some(endpoint) = self.by_id.get(id) else { continue };
             let Some(at) = endpoint.deferred_at else { continue };
+            // What is due at one that is left alone is not looked for before that is over.
+            let blocked_until =
+                endpoint.blocked_until(&self.clock).map(|at| self.clock.timestamp(at));
+            if !endpoint.is_enabled {
+                continue;
+            }
+            let at = blocked_until.map_or(at, |until| until.max(at));
             if at > now {
                 next = Some(next.map_or(at, |known| known.min(at)));
             } else {
@@ -491,19 +627,51 @@ impl Endpoints {
         is_retired
     }
 
-    /// The policy in force for an endpoint now.
-    pub fn policy(&self, id: EndpointId) -> Policy {
-        let own = self.by_id.get(&id).map(|endpoint| &endpoint.own_policy);
-        own.map_or(self.defaults, |own| self.defaults.overridden(own))
+    /// An endpoint is not as we think: the next comparison finds it changed.
+    pub fn doubt_version(&mut self, id: EndpointId) {
+        if let Some(endpoint) = self.by_id.get_mut(&id) {
+            endpoint.version = 0;
+        }
+    }
+
+    /// The policies of an endpoint and its subscriptions.
+    pub fn policies(&self, id: EndpointId) -> Option<&EndpointPolicies> {
+        self.by_id.get(&id).map(|endpoint| &endpoint.policies)
     }
 
     /// Learns from an attempt. Says once when an endpoint fails all the time, and once when it
     /// delivers again.
-    pub fn note_outcome(&mut self, id: EndpointId, is_accepted: bool, report: &Report) {
+    pub fn note_outcome(
+        &mut self,
+        id: EndpointId,
+        place: (MessageId, Target),
+        is_accepted: bool,
+        report: &Report,
+        me: Prober,
+    ) {
+        let now = Instant::now();
+        let at = self.moment(now);
+        let Some(limit) = self.by_id.get(&id).map(|endpoint| self.concurrency(endpoint)) else {
+            return;
+        };
         let Some(endpoint) = self.by_id.get_mut(&id) else { return };
         if is_accepted || report.status.is_some() {
-            endpoint.answered_at = Instant::now();
+            endpoint.answered_at = now;
         }
+        let is_probe = endpoint.probe.take_if(|probe| *probe == place).is_some();
+        if is_probe {
+            endpoint.breaker.note_probe(is_accepted, at, me, limit);
+        } else {
+            endpoint.breaker.note(is_accepted, at, limit);
+        }
+        if matches!(report.outcome, Outcome::Unavailable { .. }) {
+            endpoint.breaker.back_off(limit);
+        }
+        // That it works is told once for many.
+        if is_probe || !is_accepted || !self.untold.contains(&id) {
+            self.tell(id);
+        }
+        let Some(endpoint) = self.by_id.get_mut(&id) else { return };
         if is_accepted {
             if endpoint.failures_in_a_row >= FAILING_AFTER {
                 info!(endpoint = %endpoint.name, "endpoint delivers again");
@@ -521,6 +689,212 @@ impl Endpoints {
     }
 }
 
+/// Circuits and rate limits: what is shared with other dispatchers.
+impl Endpoints {
+    /// The endpoint asked to be left alone for so long, by all.
+    pub fn ask_for_pause(&mut self, id: EndpointId, pause: Duration, now: Instant) {
+        let until = self.moment(now).after(pause);
+        if let Some(endpoint) = self.by_id.get_mut(&id) {
+            endpoint.breaker.note_pause(until);
+            self.tell(id);
+        }
+        self.heed_circuit(id, now);
+    }
+
+    /// There is something of the endpoint that others have to hear of, at once or before long.
+    fn tell(&mut self, id: EndpointId) {
+        let now = Instant::now();
+        let moment = self.moment(now);
+        let Some(endpoint) = self.by_id.get(&id) else { return };
+        let Some(at) = endpoint.breaker.tell_at(moment, self.rules) else { return };
+        self.untold.insert(id);
+        let soonest = if at <= moment { now } else { now + TELL_INTERVAL };
+        self.tell_at = Some(self.tell_at.map_or(soonest, |known| known.min(soonest)));
+    }
+
+    /// When there may be something to tell.
+    pub fn tell_at(&self) -> Option<Instant> {
+        self.tell_at
+    }
+
+    /// What is to be told now.
+    pub fn proposals(&mut self, now: Instant) -> Vec<Proposal> {
+        if self.tell_at.is_none_or(|at| now < at) {
+            return Vec::new();
+        }
+        let (moment, rules) = (self.moment(now), self.rules);
+        let mut proposals = Vec::new();
+        let by_id = &mut self.by_id;
+        self.untold.retain(|id| {
+            let Some(endpoint) = by_id.get_mut(id) else { return false };
+            let Some(at) = endpoint.breaker.tell_at(moment, rules) else { return false };
+            if at > moment || proposals.len() >= PROPOSALS {
+                return true;
+            }
+            let known_version = endpoint.breaker.circuit().version;
+            let circuit = endpoint.breaker.propose(moment, rules);
+            proposals.push(Proposal { endpoint: *id, known_version, circuit });
+            false
+        });
+        self.tell_at = (!self.untold.is_empty()).then(|| now + TELL_INTERVAL);
+        proposals
+    }
+
+    /// Asks for the probe of an endpoint whose cooldown is over.
+    pub fn propose_probe(&mut self, id: EndpointId, me: Prober, now: Instant) -> Option<Proposal> {
+        let (moment, rules) = (self.moment(now), self.rules);
+        let endpoint = self.by_id.get_mut(&id)?;
+        let known_version = endpoint.breaker.circuit().version;
+        let circuit = endpoint.breaker.propose_probe(moment, me, rules);
+        Some(Proposal { endpoint: id, known_version, circuit })
+    }
+
+    /// The probe is ours, and this is it.
+    pub fn begin_probe(&mut self, id: EndpointId, place: (MessageId, Target)) {
+        if let Some(endpoint) = self.by_id.get_mut(&id) {
+            endpoint.probe = Some(place);
+        }
+    }
+
+    /// The probe is ours, and we have nothing to send.
+    pub fn abandon_probe(&mut self, id: EndpointId, me: Prober) {
+        if let Some(endpoint) = self.by_id.get_mut(&id) {
+            endpoint.probe = None;
+            endpoint.breaker.abandon_probe(me);
+            self.tell(id);
+        }
+    }
+
+    /// What became of proposals. Whether any endpoint is not left alone any more.
+    pub fn take_answers(&mut self, asked: &[EndpointId], answers: &[Answer], now: Instant) -> bool {
+        let moment = self.moment(now);
+        let answers: HashMap<EndpointId, &Answer> =
+            answers.iter().map(|answer| (answer.endpoint, answer)).collect();
+        let mut is_any_free = false;
+        for id in asked {
+            let answer = answers.get(id);
+            let Some(endpoint) = self.by_id.get_mut(id) else { continue };
+            match answer {
+                Some(Answer { is_saved: true, .. }) => endpoint.breaker.saved(moment),
+                Some(Answer { current, .. }) => endpoint.breaker.refused(*current, moment),
+                // It was dropped, and we shall hear of it.
+                None => endpoint.breaker.refused(*endpoint.breaker.circuit(), moment),
+            }
+            is_any_free |= self.heed_circuit(*id, now);
+            self.tell(*id);
+        }
+        is_any_free
+    }
+
+    /// The endpoints that are left alone, by their circuit or because they asked for it: those to be read
+    /// again.
+    pub fn open(&self) -> Vec<EndpointId> {
+        self.open.union(&self.paused).copied().collect()
+    }
+
+    /// Circuits as they were read. Whether any endpoint is not left alone any more.
+    pub fn learn(&mut self, circuits: Vec<(EndpointId, Circuit)>, now: Instant) -> bool {
+        let mut is_any_free = false;
+        for (id, circuit) in circuits {
+            let Some(endpoint) = self.by_id.get_mut(&id) else { continue };
+            if *endpoint.breaker.circuit() != circuit {
+                endpoint.breaker.learn(circuit);
+                is_any_free |= self.heed_circuit(id, now);
+            } else if matches!(circuit.state, State::HalfOpen { is_prober_alive: false, .. }) {
+                // The row was locked when we asked for the probe.
+                self.wake(id);
+            }
+        }
+        is_any_free
+    }
+
+    /// Whatever a circuit has become: pauses, cooldowns, and something to do. Whether it was left alone
+    /// and is not any more.
+    fn heed_circuit(&mut self, id: EndpointId, now: Instant) -> bool {
+        let (clock, moment) = (self.clock, self.moment(now));
+        let Some(endpoint) = self.by_id.get_mut(&id) else { return false };
+        let asked_until = endpoint.breaker.paused_until().filter(|until| *until > moment);
+        if asked_until.is_some() && !endpoint.is_paused() {
+            info!(endpoint = %endpoint.name, "endpoint asked to be left alone for a while");
+        }
+        endpoint.paused_until = asked_until.map(|until| clock.instant(Timestamp(until.0)));
+        let was_left_alone = endpoint.left_alone_at.is_some();
+        let is_closed = endpoint.breaker.is_closed();
+        if is_closed {
+            if endpoint.is_open {
+                info!(endpoint = %endpoint.name, "circuit closed");
+            }
+            self.open.remove(&id);
+        } else {
+            if !endpoint.is_open {
+                warn!(endpoint = %endpoint.name, "circuit opened: it is left alone for a while");
+            }
+            self.open.insert(id);
+        }
+        endpoint.is_open = !is_closed;
+        match is_closed && asked_until.is_none() {
+            true => endpoint.left_alone_at = None,
+            false => _ = endpoint.left_alone_at.get_or_insert(now),
+        }
+        let is_free = was_left_alone && endpoint.left_alone_at.is_none();
+        if let Some(until) = endpoint.blocked_until(&clock) {
+            self.paused.insert(id);
+            self.next_end = Some(self.next_end.map_or(until, |next| next.min(until)));
+            return is_free;
+        }
+        // Closed by now, or half-open with a prober that is dead.
+        self.wake(id);
+        is_free
+    }
+
+    /// The tokens to ask for now; when there may be more of them.
+    pub fn wanted_tokens(&mut self, now: Instant) -> (Vec<Wanted>, Option<Instant>) {
+        if self.thirsty.is_empty() || self.tokens_at.is_some_and(|at| now < at) {
+            return (Vec::new(), self.tokens_at);
+        }
+        let moment = self.moment(now);
+        let dispatchers = self.shard_count.div_ceil(self.owned_shards.max(1)) as u32;
+        let mut next: Option<Moment> = None;
+        let (mut wanted, mut usable) = (Vec::new(), Vec::new());
+        let by_id = &mut self.by_id;
+        self.thirsty.retain(|id| {
+            let Some(endpoint) = by_id.get_mut(id) else { return false };
+            let queued = endpoint.queue.len();
+            let Some(bucket) = endpoint.bucket.as_mut().filter(|_| queued > 0) else {
+                return false;
+            };
+            if bucket.available(moment) > 0 {
+                usable.push(*id);
+                return false;
+            }
+            if wanted.len() == THIRSTY {
+                next = Some(moment);
+            } else if let Some(count) = bucket.ask(queued, dispatchers, moment) {
+                wanted.push(Wanted { endpoint: *id, count, rate: bucket.rate });
+            } else if let Some(at) = bucket.next_at() {
+                next = Some(next.map_or(at, |known| known.min(at)));
+            }
+            true
+        });
+        for id in usable {
+            self.wake(id);
+        }
+        self.tokens_at = next.map(|at| self.clock.instant(Timestamp(at.0)));
+        (wanted, self.tokens_at)
+    }
+
+    /// Tokens that were asked for.
+    pub fn take_tokens(&mut self, granted: Vec<Granted>, now: Instant) {
+        let moment = self.moment(now);
+        for Granted { endpoint: id, count, wait } in granted {
+            let Some(endpoint) = self.by_id.get_mut(&id) else { continue };
+            let Some(bucket) = &mut endpoint.bucket else { continue };
+            bucket.grant(count, wait, moment);
+        }
+        self.tokens_at = None;
+    }
+}
+
 impl Endpoint {
     fn is_stalled(&self, now: Instant) -> bool {
         self.in_flight > 0 && now >= self.answered_at + STALLED_AFTER
@@ -530,8 +904,14 @@ impl Endpoint {
         self.paused_until.is_some_and(|until| until > Instant::now())
     }
 
-    fn concurrency(&self) -> usize {
-        self.transport.as_ref().map_or(1, |transport| transport.concurrency())
+    fn flow(&self) -> Option<Flow> {
+        self.transport.as_ref().ok().map(|transport| transport.flow())
+    }
+
+    /// Until when nothing is to be sent: a pause that it asked for, or the cooldown of its circuit.
+    fn blocked_until(&self, clock: &Clock) -> Option<Instant> {
+        let cooldown = self.breaker.probe_at().map(|at| clock.instant(Timestamp(at.0)));
+        self.paused_until.max(cooldown)
     }
 
     fn buffered(&self) -> usize {
@@ -549,10 +929,13 @@ impl Endpoint {
     }
 
     /// What it may have in memory.
-    fn queue_limit(&self) -> usize {
+    fn queue_limit(&self, concurrency: usize) -> usize {
         match self.is_stalled(Instant::now()) {
             true => 1,
-            false => (self.concurrency() * QUEUE_FACTOR).max(SMALLEST_QUEUE),
+            false => self
+                .flow()
+                .and_then(|flow| flow.max_in_memory)
+                .unwrap_or_else(|| (concurrency * QUEUE_FACTOR).max(SMALLEST_QUEUE)),
         }
     }
 }

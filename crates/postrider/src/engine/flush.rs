@@ -10,7 +10,10 @@ use postrider_core::{
 };
 use tokio::time::Instant;
 
-use super::delivery::{Delivery, Message, Source};
+use super::{
+    delivery::{Delivery, Message, Source},
+    pending::{Ages, Change},
+};
 use crate::store::{
     ledger::{Dead, Deferred, FailedAttempt, Results},
     wire::Timestamp,
@@ -32,9 +35,9 @@ pub struct Gathered {
     /// Deliveries with ordering keys that ended, and those that wait in the table from now on.
     pub left: Vec<Link>,
     pub stored: Vec<Link>,
-    /// How the backlog of each shard changes: deliveries read from the log, and waiting ones.
-    pub closed: HashMap<Shard, i64>,
-    pub waiting: HashMap<Shard, i64>,
+    /// What is no longer in hand of what was read from the log, and how what waits changes.
+    pub closed: HashMap<(Shard, Target), Ages>,
+    pub waiting: HashMap<(Shard, Target), Change>,
     /// Something waits for what is gathered here.
     pub is_urgent: bool,
     since: Option<Instant>,
@@ -61,8 +64,8 @@ impl Gathered {
     pub fn forget(&mut self, lost: &[Shard]) {
         self.results.forget(lost);
         self.finished.retain(|(lane, _), _| !lost.contains(&lane.shard()));
-        self.closed.retain(|shard, _| !lost.contains(shard));
-        self.waiting.retain(|shard, _| !lost.contains(shard));
+        self.closed.retain(|(shard, _), _| !lost.contains(shard));
+        self.waiting.retain(|(shard, _), _| !lost.contains(shard));
         let is_kept = |link: &Link| !lost.contains(&link.id.lane().shard());
         self.left.retain(is_kept);
         self.stored.retain(is_kept);
@@ -154,7 +157,7 @@ impl Gathered {
         self.results.read.push((delivery.message.id, delivery.target));
     }
 
-    /// A failed attempt, for the history.
+    /// An attempt, for the history.
     pub fn attempt(&mut self, delivery: &Delivery, started_at: Timestamp, report: &Report) {
         self.results.attempts.push(FailedAttempt {
             id: delivery.message.id,
@@ -166,12 +169,14 @@ impl Gathered {
             outcome: outcome_name(report.outcome),
             status: report.status,
             error: report.error.as_deref().map(|error| capped(error).to_owned()),
+            correlation_id: delivery.message.content.correlation_id,
+            response: report.response.as_deref().cloned(),
         });
     }
 
     fn defer(&mut self, delivery: &Delivery, deferred: Deferred) {
         if delivery.source != Source::Deferred {
-            *self.waiting.entry(shard(delivery)).or_default() += 1;
+            self.waiting.entry(place(delivery)).or_default().came(created_at(delivery));
         }
         self.stored.extend(delivery.link());
         self.results.deferred.push(deferred);
@@ -181,7 +186,7 @@ impl Gathered {
         let is_last = self.close(delivery, now);
         if delivery.source == Source::Deferred {
             self.results.settled.push((delivery.message.id, delivery.target));
-            *self.waiting.entry(shard(delivery)).or_default() -= 1;
+            self.waiting.entry(place(delivery)).or_default().left(created_at(delivery));
         }
         if delivery.message.terms.has_idempotency_key {
             self.results.keyed.push(delivery.message.id);
@@ -219,7 +224,7 @@ impl Gathered {
         let is_last = delivery.message.close_one();
         match delivery.source {
             Source::Log { lane, segment } => {
-                *self.closed.entry(shard(delivery)).or_default() += 1;
+                self.closed.entry(place(delivery)).or_default().add(created_at(delivery));
                 if is_last {
                     *self.finished.entry((lane, segment)).or_default() += 1;
                 }
@@ -230,8 +235,13 @@ impl Gathered {
     }
 }
 
-fn shard(delivery: &Delivery) -> Shard {
-    delivery.message.id.lane().shard()
+/// Where a delivery counts as pending.
+fn place(delivery: &Delivery) -> (Shard, Target) {
+    (delivery.message.id.lane().shard(), delivery.target)
+}
+
+fn created_at(delivery: &Delivery) -> Timestamp {
+    delivery.message.terms.created_at
 }
 
 /// The delivery as it waits, due now.

@@ -6,9 +6,9 @@ use std::{
 };
 
 use postrider_core::{
-    id::{Lane, Shard},
+    id::{Lane, Shard, Target},
     ranks::SHARED_TURN,
-    reader::{LaneReader, LaneState, Page, Which},
+    reader::{LaneReader, LaneState, Left, Page, Which},
     snapshot::{Snapshot, Xid},
 };
 use tokio::time::Instant;
@@ -173,6 +173,11 @@ impl Lanes {
             let ((number, left), (other_number, other_left)) = (one?, other?);
             Some((number.min(other_number), left + other_left))
         })?
+    }
+
+    /// What is left to the lags.
+    pub fn remaining(&self) -> impl Iterator<Item = (Target, Left)> + '_ {
+        self.lanes.values().flat_map(|owned| owned.reader.remaining())
     }
 
     /// Where every lane stands, and the oldest transaction that may have left something unfinished.

@@ -9,6 +9,8 @@ mod dispatcher;
 mod endpoints;
 mod flush;
 mod lanes;
+mod pending;
+mod policies;
 mod queue;
 mod settings;
 mod test_hooks;
@@ -34,6 +36,7 @@ use crate::{
     config::{Config, Wake},
     store::{
         StoreError,
+        circuits::Circuits,
         connect::{ConnectError, Connector, Session},
         lease::{self, Lease},
         ledger::Ledger,
@@ -216,6 +219,7 @@ async fn tenure(
         Wake::Auto => !lease::may_prepare(&keeper).await?,
     };
     let doorbell = Doorbell::open(Arc::clone(&keeper), is_listening).await?;
+    let circuits = Arc::new(Circuits::open(Arc::clone(&keeper), id).await?);
     let lease = Arc::new(Lease::open(keeper, id).await?);
     let log = Arc::new(Log::open(Arc::new(reading.client)).await?);
     let ledger = Arc::new(Ledger::open(Arc::new(recording.client), id).await?);
@@ -225,6 +229,7 @@ async fn tenure(
     let dispatcher = Dispatcher::new(
         Arc::clone(options),
         lease,
+        circuits,
         log,
         ledger,
         Arc::new(doorbell),

@@ -2,14 +2,17 @@
 
 use std::{sync::Arc, time::Duration};
 
-use postrider_core::{chains::Scope, networks::InternalDestinations, policy::Policy};
+use postrider_core::{
+    breaker::Rules, chains::Scope, networks::InternalDestinations, policy::Simple,
+};
 use tracing::warn;
 
 use crate::transport;
 
 /// All of them, parsed. What is missing or not understood keeps its default.
 pub struct Settings {
-    pub policy: Policy,
+    pub policy: Simple,
+    pub breaker: Rules,
     pub transport: transport::Settings,
     /// `record_attempts = all`: successful attempts are recorded, too.
     pub records_successes: bool,
@@ -18,7 +21,8 @@ pub struct Settings {
 
 impl Settings {
     pub fn new(rows: &[(String, String)]) -> Settings {
-        let mut policy = Policy::default();
+        let mut policy = Simple::default();
+        let mut breaker = Rules { threshold: 10, cooldown: Duration::from_secs(30) };
         let mut transport = transport::Settings::default();
         let mut records_successes = false;
         let mut ordering_scope = Scope::default();
@@ -29,6 +33,10 @@ impl Settings {
                     policy.max_retries = value.parse().unwrap_or(policy.max_retries);
                     continue;
                 }
+                "circuit_breaker_threshold" => {
+                    breaker.threshold = value.parse().unwrap_or(breaker.threshold);
+                    continue;
+                }
                 "allow_internal_destinations" => {
                     transport.internal_destinations = internal_destinations(value);
                     continue;
@@ -37,11 +45,21 @@ impl Settings {
                     records_successes = value == "all";
                     continue;
                 }
+                "capture_response" => {
+                    transport.captures_responses = value == "on";
+                    continue;
+                }
+                "response_body_max_size" => {
+                    transport.response_body_max =
+                        value.parse().unwrap_or(transport.response_body_max);
+                    continue;
+                }
                 "ordering_scope" => {
                     ordering_scope =
                         if value == "global" { Scope::Global } else { Scope::Endpoint };
                     continue;
                 }
+                "circuit_breaker_cooldown" => &mut breaker.cooldown,
                 "retry_base_delay" => &mut policy.base_delay,
                 "retry_max_delay" => &mut policy.max_delay,
                 "retry_increment" => &mut policy.increment,
@@ -51,7 +69,7 @@ impl Settings {
             };
             *target = seconds().unwrap_or(*target);
         }
-        Settings { policy, transport, records_successes, ordering_scope }
+        Settings { policy, breaker, transport, records_successes, ordering_scope }
     }
 }
 

@@ -64,6 +64,7 @@ pub fn signal(payload: &str) -> Signal {
         "shards" => Signal::Shards,
         "endpoints" => Signal::Endpoints,
         "settings" => Signal::Settings,
+        "circuits" => Signal::Circuits,
         "deferred" => Signal::Deferred,
         // A shard's number. Whose it is does not matter: a tick too many costs next to nothing.
         _ => Signal::Ring,

@@ -1,9 +1,9 @@
 //! Owning: heartbeats, shards, checkpoints and what a former owner left behind.
 
 use std::{
-    collections::{BTreeMap, HashSet},
+    collections::{BTreeMap, HashMap, HashSet},
     sync::Arc,
-    time::Duration,
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use postrider_core::{
@@ -16,7 +16,10 @@ use tokio::sync::Mutex;
 use tokio_postgres::{Client, Statement};
 use uuid::Uuid;
 
-use super::{StoreError, wire::Xid8};
+use super::{
+    StoreError,
+    wire::{EPOCH_US, Timestamp, Xid8},
+};
 
 /// A shard and the fencing token with which it is owned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,6 +41,8 @@ pub struct Heartbeat {
     pub owned: Vec<Owned>,
     /// The database's clock, in microseconds since 1970.
     pub now_us: i64,
+    /// How far this host's clock is ahead of it, taken in the middle of the round trip.
+    pub clock_offset_ms: i64,
 }
 
 /// A shard as it was taken.
@@ -100,6 +105,13 @@ pub struct Claim {
     pub retry_count: u32,
 }
 
+/// A waiting delivery that was claimed and is still there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StillWaiting {
+    /// By the database's clock, after the claim.
+    pub has_expired: bool,
+}
+
 /// What a dispatcher says of itself with every heartbeat.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Statistics {
@@ -109,6 +121,36 @@ pub struct Statistics {
     pub buffered: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_error: Option<String>,
+    /// The shards that the rest is about.
+    pub shards: Vec<i16>,
+    /// What is pending at each endpoint, of those with the most.
+    pub pending: Vec<PendingAt>,
+    /// At how many endpoints something is pending.
+    pub pending_endpoint_count: usize,
+    /// How far this host's clock is ahead of the database's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clock_offset_ms: Option<i64>,
+}
+
+/// What is pending at one endpoint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PendingAt {
+    pub endpoint: EndpointId,
+    pub count: i64,
+    /// When the oldest of it was sent.
+    pub oldest: Timestamp,
+    /// When the oldest was sent of what was passed over in the log and not attempted yet.
+    pub left_since: Option<Timestamp>,
+}
+
+impl Serialize for PendingAt {
+    /// As `[endpoint, count, oldest, left_since]`, times in microseconds since 1970.
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let unix_us = |at: Timestamp| at.0 + EPOCH_US;
+        let fields =
+            (self.endpoint.0, self.count, unix_us(self.oldest), self.left_since.map(unix_us));
+        fields.serialize(serializer)
+    }
 }
 
 /// One dispatcher's dealings with `postrider.shard` and what belongs to it.
@@ -165,11 +207,14 @@ impl Lease {
     /// Extends the lease, if it has not run out.
     pub async fn heartbeat(&self, statistics: &Statistics) -> Result<Heartbeat, StoreError> {
         let statistics = serde_json::to_value(statistics).unwrap_or_default();
+        let asked = SystemTime::now();
         let row = self
             .client
             .query_one(&self.heartbeat, &[&self.id, &statistics])
             .await
             .map_err(StoreError::to("renew the lease"))?;
+        let answered = SystemTime::now();
+        let now_us = row.get("now_us");
         let shards: Vec<i16> = row.get("shards");
         let epochs: Vec<i64> = row.get("epochs");
         let count = |name: &str| row.get::<_, i32>(name).unsigned_abs() as usize;
@@ -183,7 +228,8 @@ impl Lease {
                 .zip(epochs)
                 .map(|(shard, epoch)| Owned { shard: Shard(shard), epoch })
                 .collect(),
-            now_us: row.get("now_us"),
+            clock_offset_ms: ((unix_us(asked) + unix_us(answered)) / 2 - now_us) / 1000,
+            now_us,
         })
     }
 
@@ -303,12 +349,12 @@ impl Lease {
         Ok(Arc::clone(&known.cancels))
     }
 
-    /// Which of these deliveries still wait: one that was fetched, and cancelled before it was
-    /// claimed, does not. To be asked after [`Self::cancels`].
+    /// Which of these deliveries still wait: one that was fetched, and cancelled or ended as expired
+    /// before it was claimed, does not. To be asked after [`Self::cancels`].
     pub async fn still_waiting(
         &self,
         claims: &[Claim],
-    ) -> Result<HashSet<(MessageId, Target)>, StoreError> {
+    ) -> Result<HashMap<(MessageId, Target), StillWaiting>, StoreError> {
         let ids: Vec<i64> = claims.iter().map(|claim| claim.id.0).collect();
         let targets: Vec<i32> = claims.iter().map(|claim| claim.target.0).collect();
         let rows = self
@@ -316,7 +362,17 @@ impl Lease {
             .query(&self.still_waiting, &[&ids, &targets])
             .await
             .map_err(StoreError::to("look for waiting deliveries"))?;
-        Ok(rows.iter().map(|row| (MessageId(row.get(0)), Target(row.get(1)))).collect())
+        let waiting = |row: &tokio_postgres::Row| {
+            let place = (MessageId(row.get("message_id")), Target(row.get("target")));
+            (place, StillWaiting { has_expired: row.get("has_expired") })
+        };
+        Ok(rows.iter().map(waiting).collect())
+    }
+
+    /// Forgets dead letters and events whose retention is over: some of them.
+    pub async fn clean_up(&self) -> Result<i32, StoreError> {
+        let sql = include_str!("../../../../sql/queries/clean_up.sql");
+        self.answer(sql, "forget old dead letters and events").await
     }
 
     /// Forgets idempotency keys whose window is over.
@@ -366,23 +422,25 @@ impl Lease {
         self.answer(include_str!("../../../../sql/queries/rotate_slots.sql"), "rotate").await
     }
 
-    /// Disables an endpoint that says that it is gone.
-    pub async fn disable_endpoint(&self, id: EndpointId) -> Result<(), StoreError> {
-        let sql = include_str!("../../../../sql/queries/disable_gone_endpoint.sql");
-        self.client.execute(sql, &[&id.0]).await.map_err(StoreError::to("disable an endpoint"))?;
-        Ok(())
-    }
-
     /// Gives up what waits for endpoints that were dropped.
     pub async fn bury_orphans(&self) -> Result<i32, StoreError> {
         let sql = include_str!("../../../../sql/queries/bury_orphans.sql");
         self.answer(sql, "give up deliveries to dropped endpoints").await
     }
 
-    /// Creates partitions ahead of time.
-    pub async fn maintain_partitions(&self) -> Result<i32, StoreError> {
-        let sql = include_str!("../../../../sql/queries/maintain_archive_partitions.sql");
-        self.answer(sql, "create partitions").await
+    /// Whether partitions are to be made or dropped.
+    pub async fn needs_archive_upkeep(&self) -> Result<bool, StoreError> {
+        let sql = include_str!("../../../../sql/queries/needs_archive_upkeep.sql");
+        let failed = StoreError::to("look at the partitions");
+        let row = self.client.query_one(sql, &[]).await.map_err(failed)?;
+        Ok(row.get("answer"))
+    }
+
+    /// Takes running replays a step further; after how long to do it again.
+    pub async fn advance_replays(&self) -> Result<Duration, StoreError> {
+        let sql = include_str!("../../../../sql/queries/advance_replays.sql");
+        let pause_ms = self.answer(sql, "advance replays").await?;
+        Ok(Duration::from_millis(u64::from(pause_ms.unsigned_abs())))
     }
 
     async fn answer(&self, sql: &str, action: &'static str) -> Result<i32, StoreError> {
@@ -428,6 +486,11 @@ pub async fn rebase(client: &Client) -> Result<Option<i64>, StoreError> {
         .await
         .map_err(&failed)?;
     Ok(row.get("answer"))
+}
+
+/// By this host's clock.
+fn unix_us(at: SystemTime) -> i64 {
+    at.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as i64)
 }
 
 pub(super) fn split(owned: &[Owned]) -> (Vec<i16>, Vec<i64>) {
@@ -491,7 +554,7 @@ mod tests {
         let (base, top) = ("4:4:".parse().unwrap(), "9:20:9,12".parse().unwrap());
         reader.open_window(postrider_core::reader::Which::Tail, top, 77, 99_999);
         let top = "9:20:9,12".parse().unwrap();
-        assert!(reader.skip(Target(7), &base, &top, MessageId(5_000)));
+        assert!(reader.skip(Target(7), &base, &top, MessageId(5_000), 123));
         *state = reader.state();
         assert!(state.lag.is_some());
 

@@ -5,6 +5,7 @@ use std::{collections::HashMap, sync::Arc};
 use postrider_core::{
     done,
     id::{EndpointId, MessageId, Shard, Target},
+    response::Response,
 };
 use tokio_postgres::{Client, Statement, types::ToSql};
 use uuid::Uuid;
@@ -64,6 +65,8 @@ pub struct FailedAttempt {
     pub outcome: &'static str,
     pub status: Option<i32>,
     pub error: Option<String>,
+    pub correlation_id: Option<Uuid>,
+    pub response: Option<Response>,
 }
 
 /// A delivery that is over without success.
@@ -149,7 +152,7 @@ impl Ledger {
             .iter()
             .flat_map(|(id, targets)| targets.iter().map(|target| (*id, *target)))
             .collect();
-        let parameters: [Box<dyn ToSql + Sync + Send>; 43] = [
+        let parameters: [Box<dyn ToSql + Sync + Send>; 47] = [
             Box::new(self.id),
             Box::new(shards),
             Box::new(epochs),
@@ -180,6 +183,10 @@ impl Ledger {
             column(attempts, |row| row.outcome),
             column(attempts, |row| row.status),
             column(attempts, |row| row.error.clone()),
+            column(attempts, |row| row.correlation_id),
+            column(attempts, |row| row.response.as_ref().map(|response| response.headers.clone())),
+            column(attempts, |row| row.response.as_ref().map(|response| response.body.to_vec())),
+            column(attempts, |row| row.response.as_ref().map(|response| response.is_truncated)),
             column(dead, |row| row.id.0),
             column(dead, |row| row.target.0),
             column(dead, |row| row.endpoint.0),

@@ -3,17 +3,14 @@
 //! Reads only. All queries run on one connection of the dispatcher, whose plans are pinned
 //! (`dispatcher_session.sql`).
 
-use std::{
-    collections::{HashMap, HashSet},
-    sync::Arc,
-};
+use std::{collections::HashSet, sync::Arc};
 
 use bytes::Bytes;
 use postrider_core::{
     chains::{Link, Scope},
     done,
     id::{EndpointId, Lane, MessageId, Priority, Shard, Target},
-    reader::{self, LaneState, Page, Which},
+    reader::{self, LaneState, Left, Page, Which},
     snapshot::{Snapshot, Xid},
 };
 use tokio_postgres::{Client, Row, Statement};
@@ -59,6 +56,8 @@ pub struct Content {
     pub payload: Payload,
     /// Of a payload that is no JSON.
     pub content_type: Option<Arc<str>>,
+    /// Of a replay: the message that it repeats.
+    pub replay_of: Option<MessageId>,
 }
 
 #[derive(Debug, Clone)]
@@ -81,6 +80,7 @@ impl Content {
             headers: None,
             payload: Payload::Gone,
             content_type: None,
+            replay_of: None,
         }
     }
 }
@@ -101,6 +101,12 @@ impl reader::Row for Candidate {
     }
     fn targets(&self) -> &[Target] {
         self.targets.as_slice()
+    }
+}
+
+impl reader::Aged for LogMessage {
+    fn created_at(&self) -> i64 {
+        self.terms.created_at.0
     }
 }
 
@@ -142,9 +148,21 @@ pub struct EndpointRow {
     pub protocol: String,
     pub config: serde_json::Value,
     pub retry_policy: Option<serde_json::Value>,
+    /// Policies of subscriptions, of those that have one.
+    pub target_policies: Vec<(Target, serde_json::Value)>,
     pub is_enabled: bool,
+    pub is_paused: bool,
     pub targets: Vec<Target>,
     pub version: i64,
+}
+
+/// What all dispatchers follow alike, as it is stored.
+#[derive(Debug, Clone)]
+pub struct SharedSettings {
+    /// Name and value of every setting.
+    pub settings: Vec<(String, String)>,
+    /// Name and policy of the event types that have one, in order of name.
+    pub event_type_policies: Vec<(String, serde_json::Value)>,
 }
 
 /// What a tick found.
@@ -180,6 +198,8 @@ pub struct Log {
     deferred_due: Statement,
     deferred_after: Statement,
     deferred_next: Statement,
+    deferred_expired: Statement,
+    deferred_count: Statement,
     followers: Statement,
     payload: Statement,
     candidates: Statement,
@@ -187,7 +207,18 @@ pub struct Log {
     endpoint_versions: Statement,
     endpoints: Statement,
     settings: Statement,
+    event_type_policies: Statement,
     shard_count: i32,
+}
+
+/// How many deliveries wait for a target in a shard, and since when.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WaitingCount {
+    pub shard: Shard,
+    pub target: Target,
+    pub count: i64,
+    /// When the oldest of their messages was sent.
+    pub oldest: Timestamp,
 }
 
 /// What a former owner's waiting deliveries amount to, in the shards that were taken over.
@@ -196,7 +227,7 @@ pub struct Stored {
     /// The ordering keys among them, and the first delivery of each at each endpoint.
     pub links: Vec<Link>,
     /// How many there are.
-    pub counts: Vec<(Shard, i64)>,
+    pub counts: Vec<WaitingCount>,
 }
 
 impl Log {
@@ -216,7 +247,11 @@ impl Log {
             deferred_due: prepare(include_str!("../../../../sql/queries/deferred_due.sql")).await?,
             deferred_after: prepare(include_str!("../../../../sql/queries/deferred_after.sql"))
                 .await?,
+            deferred_expired: prepare(include_str!("../../../../sql/queries/deferred_expired.sql"))
+                .await?,
             deferred_next: prepare(include_str!("../../../../sql/queries/deferred_next.sql"))
+                .await?,
+            deferred_count: prepare(include_str!("../../../../sql/queries/deferred_count.sql"))
                 .await?,
             followers: prepare(include_str!("../../../../sql/queries/followers.sql")).await?,
             payload: prepare(include_str!("../../../../sql/queries/payload.sql")).await?,
@@ -230,6 +265,10 @@ impl Log {
                 .await?,
             settings: prepare(include_str!("../../../../sql/queries/dispatcher_settings.sql"))
                 .await?,
+            event_type_policies: prepare(include_str!(
+                "../../../../sql/queries/dispatcher_event_types.sql"
+            ))
+            .await?,
             client,
         })
     }
@@ -275,8 +314,11 @@ impl Log {
         i64::from(self.shard_count)
     }
 
-    /// One page of a window, in order of id, and how many messages it leaves to the lag.
-    pub async fn page(&self, page: &Page) -> Result<(Vec<LogMessage>, u64), StoreError> {
+    /// One page of a window, in order of id, and what it leaves to the lag.
+    pub async fn page(
+        &self,
+        page: &Page,
+    ) -> Result<(Vec<LogMessage>, Vec<(Target, Left)>), StoreError> {
         let targets: Vec<i32> = page.targets.iter().map(|target| target.0).collect();
         let rows = self
             .client
@@ -303,11 +345,11 @@ impl Log {
             return Err(StoreError::Nonsense("a page out of order"));
         }
         if page.which == Which::Lag || targets.is_empty() {
-            return Ok((rows, 0));
+            return Ok((rows, Vec::new()));
         }
         let left = self
             .client
-            .query_one(
+            .query(
                 &self.page_left,
                 &[
                     &page.lane.0,
@@ -321,7 +363,12 @@ impl Log {
             )
             .await
             .map_err(StoreError::to("count what a page leaves"))?;
-        Ok((rows, left.get::<_, i64>("left_count").unsigned_abs()))
+        let left = left.iter().map(|row| {
+            let Timestamp(oldest) = row.get("oldest");
+            let count = row.get::<_, i64>("left_count").unsigned_abs();
+            (Target(row.get("target")), Left { count, oldest })
+        });
+        Ok((rows, left.collect()))
     }
 
     /// Where walks through the windows of these lanes that start at `base` begin and end. Called
@@ -415,15 +462,33 @@ impl Log {
         Ok(Stored { links, counts: self.deferred_count(shards).await? })
     }
 
-    /// How many deliveries wait in each of these shards.
-    pub async fn deferred_count(&self, shards: &[Shard]) -> Result<Vec<(Shard, i64)>, StoreError> {
-        let sql = include_str!("../../../../sql/queries/deferred_count.sql");
-        let numbers: Vec<i16> = shards.iter().map(|shard| shard.0).collect();
-        let failed = StoreError::to("count waiting deliveries");
-        let rows = self.client.query(sql, &[&numbers]).await.map_err(&failed)?;
-        let found: HashMap<Shard, i64> =
-            rows.iter().map(|row| (Shard(row.get(0)), row.get(1))).collect();
-        Ok(shards.iter().map(|shard| (*shard, found.get(shard).copied().unwrap_or(0))).collect())
+    /// What waits in each of these shards. A shard at a time, so that what is read between two of
+    /// them does not wait for all.
+    pub async fn deferred_count(&self, shards: &[Shard]) -> Result<Vec<WaitingCount>, StoreError> {
+        let mut counts = Vec::new();
+        for shard in shards {
+            let rows = self.client.query(&self.deferred_count, &[&shard.0]).await;
+            let rows = rows.map_err(StoreError::to("count waiting deliveries"))?;
+            counts.extend(rows.iter().map(waiting_count));
+        }
+        Ok(counts)
+    }
+
+    /// The same for some endpoints only.
+    pub async fn deferred_count_of(
+        &self,
+        shards: &[Shard],
+        endpoints: &[EndpointId],
+    ) -> Result<Vec<WaitingCount>, StoreError> {
+        let sql = include_str!("../../../../sql/queries/deferred_count_of.sql");
+        let shards: Vec<i16> = shards.iter().map(|shard| shard.0).collect();
+        let endpoints: Vec<i32> = endpoints.iter().map(|endpoint| endpoint.0).collect();
+        let rows = self
+            .client
+            .query(sql, &[&endpoints, &shards])
+            .await
+            .map_err(StoreError::to("count waiting deliveries"))?;
+        Ok(rows.iter().map(waiting_count).collect())
     }
 
     /// When the next waiting delivery of these endpoints is due that is not due yet.
@@ -456,6 +521,21 @@ impl Log {
         Ok(rows.iter().map(|row| (EndpointId(row.get(0)), row.get(1))).collect())
     }
 
+    /// Waiting deliveries that have expired, without what is sent.
+    pub async fn deferred_expired(
+        &self,
+        shards: &[Shard],
+        most: usize,
+    ) -> Result<Vec<DueDelivery>, StoreError> {
+        let shards: Vec<i16> = shards.iter().map(|shard| shard.0).collect();
+        let rows = self
+            .client
+            .query(&self.deferred_expired, &[&shards, &(most as i64)])
+            .await
+            .map_err(StoreError::to("look for what has expired"))?;
+        rows.iter().map(due_delivery).collect()
+    }
+
     /// The content of one message, whole.
     pub async fn content(&self, id: MessageId, target: Target) -> Result<Content, StoreError> {
         let row = self
@@ -477,6 +557,7 @@ impl Log {
             headers: headers(row.get("headers"))?,
             payload,
             content_type: text(row.get("content_type")),
+            replay_of: row.get::<_, Option<i64>>("replay_of").map(MessageId),
         })
     }
 
@@ -575,20 +656,35 @@ impl Log {
                 protocol: row.get("protocol"),
                 config: row.get("config"),
                 retry_policy: row.get("retry_policy"),
+                target_policies: std::iter::zip(
+                    row.get::<_, Vec<i32>>("policy_targets").into_iter().map(Target),
+                    row.get::<_, Vec<serde_json::Value>>("target_policies"),
+                )
+                .collect(),
                 is_enabled: row.get("enabled"),
+                is_paused: row.get("paused"),
                 targets: row.get::<_, Vec<i32>>("targets").into_iter().map(Target).collect(),
                 version: row.get("version"),
             })
             .collect())
     }
 
-    pub async fn settings(&self) -> Result<Vec<(String, String)>, StoreError> {
-        let rows = self
+    /// What all dispatchers follow alike.
+    pub async fn shared_settings(&self) -> Result<SharedSettings, StoreError> {
+        let settings = self
             .client
             .query(&self.settings, &[])
             .await
             .map_err(StoreError::to("read the settings"))?;
-        Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
+        let policies = self
+            .client
+            .query(&self.event_type_policies, &[])
+            .await
+            .map_err(StoreError::to("read the event types' policies"))?;
+        Ok(SharedSettings {
+            settings: settings.iter().map(|row| (row.get(0), row.get(1))).collect(),
+            event_type_policies: policies.iter().map(|row| (row.get(0), row.get(1))).collect(),
+        })
     }
 }
 
@@ -644,7 +740,7 @@ fn due_delivery(row: &Row) -> Result<DueDelivery, StoreError> {
 }
 
 /// Columns from `at` on: correlation_id, event_type, headers, payload, body, content_type,
-/// payload_bytes.
+/// payload_bytes, replay_of.
 fn content(row: &Row, at: usize) -> Result<Content, StoreError> {
     let json: Option<JsonText> = row.get(at + 3);
     let body: Option<&[u8]> = row.get(at + 4);
@@ -662,7 +758,18 @@ fn content(row: &Row, at: usize) -> Result<Content, StoreError> {
         headers: headers(row.get(at + 2))?,
         payload,
         content_type: text(row.get(at + 5)),
+        replay_of: row.get::<_, Option<i64>>(at + 7).map(MessageId),
     })
+}
+
+/// The columns of `deferred_count.sql` and `deferred_count_of.sql`.
+fn waiting_count(row: &Row) -> WaitingCount {
+    WaitingCount {
+        shard: Shard(row.get("shard")),
+        target: Target(row.get("target")),
+        count: row.get("waiting"),
+        oldest: row.get("oldest"),
+    }
 }
 
 fn candidate(row: &Row) -> Candidate {

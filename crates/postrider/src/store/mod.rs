@@ -1,5 +1,7 @@
 //! What is kept in PostgreSQL, and how it is reached.
 
+pub mod archive;
+pub mod circuits;
 pub mod connect;
 pub mod lease;
 pub mod ledger;

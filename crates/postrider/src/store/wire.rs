@@ -19,6 +19,9 @@ pub struct Xid8(pub Xid);
 #[derive(Debug, Clone)]
 pub struct PgSnapshot(pub Snapshot);
 
+/// 2000-01-01, where PostgreSQL counts from, in microseconds since 1970.
+pub const EPOCH_US: i64 = 946_684_800_000_000;
+
 /// `timestamptz`, in microseconds since 2000-01-01 UTC: PostgreSQL's own count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Timestamp(pub i64);

@@ -5,11 +5,14 @@
 //! stored; `testdata/endpoint_config.json` holds the cases for both.
 
 use http::Uri;
-use postrider_core::render::{self, HeaderError};
+use postrider_core::{
+    render::{self, HeaderError},
+    spelling::{self, edit_distance},
+};
 use serde_json::{Map, Value, json};
 
 /// The longest name that is compared or repeated in an error, in characters.
-const NAME_MAX: usize = 64;
+const NAME_MAX: usize = spelling::LENGTH_MAX;
 /// How much of a name may differ from one that is still taken for it, in parts of a thousand.
 const DIFFERENCE_MAX: usize = 666;
 
@@ -204,8 +207,15 @@ impl<'a> Checked<'a> {
 
     /// The value of a boolean option, or its default, or false.
     pub fn is_set(&self, name: &str) -> bool {
-        let default = || self.default(name) == DefaultValue::Boolean(true);
-        self.values.get(name).and_then(Value::as_bool).unwrap_or_else(default)
+        self.boolean(name).unwrap_or(false)
+    }
+
+    /// The value of a boolean option, or its default.
+    pub fn boolean(&self, name: &str) -> Option<bool> {
+        self.values.get(name).and_then(Value::as_bool).or_else(|| match self.default(name) {
+            DefaultValue::Boolean(value) => Some(value),
+            _ => None,
+        })
     }
 
     /// The value of an option that is written as a text, or its default.
@@ -302,20 +312,4 @@ fn hint(key: &str, options: &[ConfigOption]) -> String {
             format!("known options: {}", names.join(", "))
         }
     }
-}
-
-/// How many characters must be inserted, removed or replaced to make `a` from `b` (Levenshtein).
-fn edit_distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().take(NAME_MAX).collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (line, left) in a.chars().take(NAME_MAX).enumerate() {
-        let mut diagonal = row[0];
-        row[0] = line + 1;
-        for (column, right) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(left != *right);
-            diagonal = row[column + 1];
-            row[column + 1] = replaced.min(row[column] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
 }

@@ -9,8 +9,10 @@ use postrider_core::outcome::{Outcome, Report};
 use tokio::time::Instant;
 
 use super::{
-    Attempts, ConfigError, ConfigOption, DefaultValue, Envelope, OptionKind, Protocol, Shared,
-    Transport, config::Checked,
+    Attempts, ConfigError, ConfigOption, DefaultValue, Envelope, Flow, OptionKind, Protocol,
+    Shared, Transport,
+    config::Checked,
+    flow::{self, with_flow},
 };
 
 /// How many messages are taken at a time.
@@ -26,7 +28,9 @@ pub const PROTOCOL: Protocol = Protocol {
 };
 
 /// What the config of a `discard` endpoint may hold.
-pub const OPTIONS: &[ConfigOption] = &[ConfigOption {
+pub const OPTIONS: &[ConfigOption] = &with_flow::<{ OWN.len() + flow::OPTIONS.len() }>(OWN);
+
+const OWN: &[ConfigOption] = &[ConfigOption {
     name: "concurrency",
     kind: OptionKind::Integer { min: 1, max: 65_536 },
     required: false,
@@ -36,12 +40,11 @@ pub const OPTIONS: &[ConfigOption] = &[ConfigOption {
 }];
 
 struct Discard {
-    concurrency: usize,
+    flow: Flow,
 }
 
 fn open(config: &Checked<'_>, _: &Arc<Shared>) -> Result<Arc<dyn Transport>, ConfigError> {
-    let concurrency = config.integer("concurrency").and_then(|count| count.try_into().ok());
-    Ok(Arc::new(Discard { concurrency: concurrency.expect("checked, and has a default") }))
+    Ok(Arc::new(Discard { flow: Flow::new(config) }))
 }
 
 impl Transport for Discard {
@@ -49,8 +52,8 @@ impl Transport for Discard {
         BATCH_LIMIT
     }
 
-    fn concurrency(&self) -> usize {
-        self.concurrency
+    fn flow(&self) -> Flow {
+        self.flow
     }
 
     fn attempt(self: Arc<Self>, batch: Vec<Envelope>, _: Instant) -> Attempts {
@@ -59,6 +62,7 @@ impl Transport for Discard {
             status: None,
             error: None,
             duration: Duration::ZERO,
+            response: None,
         };
         Box::pin(std::future::ready(vec![accepted; batch.len()]))
     }

@@ -1,11 +1,12 @@
 //! `http`: each message is one HTTP request, each answer an outcome.
 //!
-//! The answer's status decides; its body is read only so that the connection can be used again,
-//! within limits of size and time. Redirects are not followed. A request is sent once; it is
+//! The answer's status decides; its body is read so that the connection can be used again, and kept
+//! only where responses are captured, within limits of size and time. Redirects are not followed. A request is sent once; it is
 //! repeated within an attempt only if its connection turned out to be closed before a byte of it
 //! was written. Status codes are understood in the core (`classify`), headers are put together
 //! there (`render`), and internal destinations are refused by the [`guard`](super::guard).
 
+mod answer;
 mod body;
 mod dial;
 mod failure;
@@ -19,8 +20,7 @@ use std::{
 use body::Payload;
 use dial::Dial;
 use http::{Method, Request, Response, StatusCode, Uri, header::RETRY_AFTER};
-use http_body_util::BodyExt;
-use hyper::body::{Body, Incoming};
+use hyper::body::Incoming;
 use hyper_util::{
     client::legacy::{Client, Error, ResponseFuture},
     rt::{TokioExecutor, TokioTimer},
@@ -30,17 +30,18 @@ use postrider_core::{
     networks::InternalDestinations,
     outcome::{Outcome, Report},
     render::{self, HEADERS_MAX, HeaderError, HeaderTemplate},
+    response::{Response as Captured, kept_headers},
 };
 use tokio::time::{Instant, timeout_at};
 use uuid::Uuid;
 
 use super::{
-    Attempts, ConfigError, ConfigOption, DefaultValue, Envelope, OptionKind, Protocol, Settings,
-    Shared, Transport, config::Checked,
+    Attempts, ConfigError, ConfigOption, DefaultValue, Envelope, Flow, OptionKind, Protocol,
+    Settings, Shared, Transport,
+    config::Checked,
+    flow::{self, with_flow},
 };
 
-/// The most that is read of an answer's body, in bytes.
-const BODY_MAX: u64 = 64 * 1024;
 /// The longest time that reading an answer's body may take once its status is known.
 const BODY_TIMEOUT: Duration = Duration::from_secs(1);
 /// How long a connection is kept that nobody uses.
@@ -68,7 +69,9 @@ pub const PROTOCOL: Protocol = Protocol {
 };
 
 /// What the config of an `http` endpoint may hold.
-pub const OPTIONS: &[ConfigOption] = &[
+pub const OPTIONS: &[ConfigOption] = &with_flow::<{ OWN.len() + flow::OPTIONS.len() }>(OWN);
+
+const OWN: &[ConfigOption] = &[
     ConfigOption {
         name: "url",
         kind: OptionKind::Url { max: 2_048 },
@@ -118,7 +121,8 @@ pub const OPTIONS: &[ConfigOption] = &[
         kind: OptionKind::Integer { min: 1, max: CONCURRENCY_MAX },
         required: false,
         default: DefaultValue::Integer(CONCURRENCY),
-        description: "How many requests may be in flight at a time.",
+        description: "How many requests may be in flight at a time, of all dispatchers together: each has a \
+                      share in proportion to what it owns of the log, rounded up.",
         secret: false,
     },
     ConfigOption {
@@ -127,6 +131,15 @@ pub const OPTIONS: &[ConfigOption] = &[
         required: false,
         default: DefaultValue::Boolean(false),
         description: "Whether the answer 410 Gone disables the endpoint.",
+        secret: false,
+    },
+    ConfigOption {
+        name: "capture_response",
+        kind: OptionKind::Boolean,
+        required: false,
+        default: DefaultValue::None,
+        description: "Whether answers are kept with their attempts. Default: setting \
+                      capture_response.",
         secret: false,
     },
 ];
@@ -138,15 +151,15 @@ fn open(config: &Checked<'_>, shared: &Arc<Shared>) -> Result<Arc<dyn Transport>
         .map_err(|source| ConfigError::Header { key: "headers", source })?;
     let url = config.text("url").and_then(|url| url.parse().ok());
     let method = config.text("method").and_then(|method| method.parse().ok());
-    let concurrency = config.integer("concurrency").and_then(|count| count.try_into().ok());
     Ok(Arc::new(Http {
         url: url.expect("checked, and required"),
         method: method.expect("checked, and has a default"),
         template,
         timeout: seconds("timeout_seconds"),
         connect_timeout: seconds("connect_timeout_seconds"),
-        concurrency: concurrency.expect("checked, and has a default"),
+        flow: Flow::new(config),
         is_disabled_when_gone: config.is_set("auto_disable_on_gone"),
+        captures_responses: config.boolean("capture_response"),
         shared: Arc::clone(shared),
         pool: RwLock::default(),
     }))
@@ -159,8 +172,9 @@ struct Http {
     template: HeaderTemplate,
     timeout: Option<Duration>,
     connect_timeout: Option<Duration>,
-    concurrency: usize,
+    flow: Flow,
     is_disabled_when_gone: bool,
+    captures_responses: Option<bool>,
     shared: Arc<Shared>,
     pool: RwLock<Option<Arc<Pool>>>,
 }
@@ -176,8 +190,8 @@ impl Transport for Http {
         1
     }
 
-    fn concurrency(&self) -> usize {
-        self.concurrency
+    fn flow(&self) -> Flow {
+        self.flow
     }
 
     fn is_disabled_when_gone(&self) -> bool {
@@ -216,13 +230,30 @@ impl Http {
         let duration = started_at.elapsed();
         match answer {
             Ok(response) => {
-                let report = report(&response, duration);
+                let mut report = report(&response, duration);
                 let end = limits.end().min(Instant::now() + BODY_TIMEOUT);
-                drain(response.into_body(), end).await;
+                if self.captures_responses.unwrap_or(settings.captures_responses) {
+                    report.response = Some(self.capture(response, &settings, end).await);
+                } else {
+                    answer::drain(response.into_body(), end).await;
+                }
                 report
             }
             Err(error) => failure::unavailable(error, duration),
         }
+    }
+
+    async fn capture(
+        &self,
+        response: Response<Incoming>,
+        settings: &Settings,
+        end: Instant,
+    ) -> Box<Captured> {
+        let headers = kept_headers(response.headers());
+        let room = self.shared.captured();
+        let (body, is_truncated) =
+            answer::keep(response.into_body(), settings.response_body_max, room, end).await;
+        Box::new(Captured { headers, body, is_truncated })
     }
 
     fn request(
@@ -240,6 +271,7 @@ impl Http {
             timestamp: since_1970.map_or(0, |time| time.as_secs() as i64),
             correlation_id,
             event_type: envelope.event_type.as_deref(),
+            replay_of: envelope.replay_of,
             headers: envelope.headers.as_deref(),
             content_type: envelope.content_type.as_deref(),
         })?;
@@ -277,7 +309,7 @@ impl Http {
             .timer(TokioTimer::new())
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(IDLE_TIMEOUT)
-            .pool_max_idle_per_host(self.concurrency)
+            .pool_max_idle_per_host(self.flow.concurrency)
             .retry_canceled_requests(true)
             .http1_max_buf_size(HEAD_MAX)
             .http1_max_headers(HEADERS_MAX)
@@ -346,6 +378,7 @@ fn report(response: &Response<Incoming>, duration: Duration) -> Report {
         status: Some(status.as_u16().into()),
         error: (outcome != Outcome::Accepted).then(|| status_error(status)),
         duration,
+        response: None,
     }
 }
 
@@ -353,26 +386,6 @@ fn status_error(status: StatusCode) -> String {
     let advice = if status.is_redirection() { ": redirects are not followed" } else { "" };
     let reason = status.canonical_reason().map(|reason| format!(" {reason}")).unwrap_or_default();
     format!("HTTP {}{reason}{advice}", status.as_u16())
-}
-
-/// Reads the rest of the answer, so that its connection can take the next request. What is too
-/// long or too slow is given up, and its connection with it.
-async fn drain(mut body: Incoming, end: Instant) {
-    if body.is_end_stream() || body.size_hint().lower() > BODY_MAX {
-        return;
-    }
-    let mut left = BODY_MAX;
-    let read = async {
-        while let Some(Ok(frame)) = body.frame().await {
-            let length = frame.data_ref().map_or(0, |data| data.len() as u64);
-            match left.checked_sub(length) {
-                Some(rest) => left = rest,
-                None => break,
-            }
-        }
-    };
-    // Too late is as good as done: the status is known.
-    let _ = timeout_at(end, read).await;
 }
 
 #[cfg(test)]

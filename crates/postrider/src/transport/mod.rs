@@ -7,6 +7,7 @@
 
 pub mod config;
 pub mod discard;
+pub mod flow;
 pub mod guard;
 pub mod http;
 pub mod shared;
@@ -15,6 +16,7 @@ use std::{future::Future, pin::Pin, sync::Arc};
 
 use bytes::Bytes;
 pub use config::{ConfigError, ConfigOption, DefaultValue, OptionKind};
+pub use flow::Flow;
 use postrider_core::outcome::Report;
 pub use shared::{Settings, Shared};
 use tokio::time::Instant;
@@ -29,6 +31,8 @@ pub struct Envelope {
     pub correlation_id: Option<uuid::Uuid>,
     /// Of a published message.
     pub event_type: Option<Arc<str>>,
+    /// Of a replay: the message that it repeats.
+    pub replay_of: Option<i64>,
     /// The message's own headers: a JSON object of strings, as text.
     pub headers: Option<Arc<str>>,
     /// The body exactly as it is to be sent.
@@ -50,8 +54,8 @@ pub trait Transport: Send + Sync {
     /// How many messages one call of [`attempt`](Self::attempt) should be given. More are sent too.
     fn batch_limit(&self) -> usize;
 
-    /// How many messages may be in flight to the endpoint at a time.
-    fn concurrency(&self) -> usize;
+    /// How much the endpoint takes. The caller sees to it.
+    fn flow(&self) -> Flow;
 
     /// Whether the outcome `Gone` also disables the endpoint.
     fn is_disabled_when_gone(&self) -> bool {

@@ -10,6 +10,7 @@ use std::{
 
 use postrider_core::networks::InternalDestinations;
 use rustls::{ClientConfig, RootCertStore, crypto::ring};
+use tokio::sync::Semaphore;
 
 /// The settings that transports follow, as they are at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,6 +21,10 @@ pub struct Settings {
     pub http_connect_timeout: Duration,
     /// `allow_internal_destinations`.
     pub internal_destinations: Arc<InternalDestinations>,
+    /// `capture_response`: unless an endpoint says otherwise.
+    pub captures_responses: bool,
+    /// `response_body_max_size`, in bytes.
+    pub response_body_max: usize,
 }
 
 impl Default for Settings {
@@ -28,15 +33,22 @@ impl Default for Settings {
             http_timeout: Duration::from_secs(10),
             http_connect_timeout: Duration::from_secs(5),
             internal_destinations: Arc::default(),
+            captures_responses: false,
+            response_body_max: 64 * 1024,
         }
     }
 }
+
+/// How much of captured answers may be in memory, in KiB: until they are recorded. What finds no room
+/// is cut.
+const CAPTURED_KIB: usize = 32 * 1024;
 
 /// What all transports of a dispatcher share.
 #[derive(Debug)]
 pub struct Shared {
     settings: RwLock<Arc<Settings>>,
     tls: Arc<ClientConfig>,
+    captured: Arc<Semaphore>,
 }
 
 impl Shared {
@@ -54,7 +66,11 @@ impl Shared {
             .with_root_certificates(roots)
             .with_no_client_auth();
         tls.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-        Arc::new(Self { settings: RwLock::new(Arc::new(settings)), tls: Arc::new(tls) })
+        Arc::new(Self {
+            settings: RwLock::new(Arc::new(settings)),
+            tls: Arc::new(tls),
+            captured: Arc::new(Semaphore::new(CAPTURED_KIB)),
+        })
     }
 
     /// The settings of now. Each attempt asks anew and keeps to what it got.
@@ -66,6 +82,11 @@ impl Shared {
     /// Lets every attempt that begins from now on follow `settings`.
     pub fn apply(&self, settings: Settings) {
         *self.settings.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(settings);
+    }
+
+    /// Room for captured answers, a permit per KiB.
+    pub(super) fn captured(&self) -> &Arc<Semaphore> {
+        &self.captured
     }
 
     /// For HTTP: offers HTTP/2 and HTTP/1.1.

@@ -75,7 +75,7 @@ fn an_absent_option_has_its_default() {
     let shared = Shared::new(Settings::default());
     let url = json!({ "url": "http://example.com/" });
     let http = super::open("http", &url, &shared).unwrap();
-    assert_eq!((http.batch_limit(), http.concurrency()), (1, 64));
+    assert_eq!((http.batch_limit(), http.flow().concurrency), (1, 64));
     assert!(!http.is_disabled_when_gone());
 }
 
@@ -88,6 +88,7 @@ async fn discard_accepts_every_message() {
         attempt: 1,
         correlation_id: None,
         event_type: None,
+        replay_of: None,
         headers: None,
         payload: Bytes::from_static(b"{}"),
         content_type: None,

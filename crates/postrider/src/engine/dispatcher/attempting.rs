@@ -8,7 +8,8 @@ impl Dispatcher {
             return;
         }
         let timestamp = self.clock.timestamp(now);
-        while let Some(Batch { endpoint, transport, deliveries }) = self.endpoints.next_batch() {
+        while let Some(batch) = self.endpoints.next_batch() {
+            let Batch { endpoint, is_probe, transport, deliveries } = batch;
             let count = deliveries.len();
             let (expired, deliveries): (Vec<_>, Vec<_>) =
                 deliveries.into_iter().partition(|delivery| delivery.is_expired(timestamp));
@@ -17,15 +18,19 @@ impl Dispatcher {
             }
             let is_stale =
                 |delivery: &Delivery| delivery.claimed_at.is_some_and(|at| now >= at + CLAIM_AGE);
-            let (stale, deliveries): (Vec<_>, Vec<_>) = deliveries.into_iter().partition(is_stale);
+            let (stale, mut deliveries): (Vec<_>, Vec<_>) =
+                deliveries.into_iter().partition(is_stale);
             self.endpoints.landed(endpoint, count - deliveries.len());
             for delivery in stale {
                 self.put_back(delivery);
             }
-            if deliveries.is_empty() {
-                continue;
+            if is_probe {
+                if let Some(delivery) = deliveries.pop() {
+                    self.ask_for_probe(Probe { endpoint, transport, delivery }, now);
+                }
+            } else if !deliveries.is_empty() {
+                self.start_attempt(endpoint, transport, deliveries);
             }
-            self.start_attempt(endpoint, transport, deliveries);
         }
     }
 
@@ -45,7 +50,7 @@ impl Dispatcher {
             if started >= fence {
                 // The process was stopped in between, and a heartbeat may have got through since.
                 let late = StoreError::Nonsense("an attempt that began after its lease");
-                let _ = report.send(Event::Retired(Err(late)));
+                let _ = report.send(Event::Retired(endpoint, Err(late)));
                 return;
             }
             let deadline = started + LONGEST_ATTEMPT;
@@ -76,16 +81,17 @@ impl Dispatcher {
     ) {
         let now = Instant::now();
         self.endpoints.landed(id, landed.len());
-        let policy = self.endpoints.policy(id);
+        let me = self.circuits.prober();
         for (delivery, report) in landed {
+            let is_accepted = report.outcome == Outcome::Accepted;
+            let place = (delivery.message.id, delivery.target);
+            self.endpoints.note_outcome(id, place, is_accepted, &report, me);
             let shard = delivery.message.id.lane().shard();
             if self.lanes.epoch(shard) != Some(delivery.epoch) {
                 self.let_go(&delivery);
                 continue;
             }
             self.statistics.messages_processed += 1;
-            let is_accepted = report.outcome == Outcome::Accepted;
-            self.endpoints.note_outcome(id, is_accepted, &report);
             if !is_accepted {
                 self.statistics.error_count += 1;
                 self.statistics.last_error = report.error.clone();
@@ -96,12 +102,15 @@ impl Dispatcher {
                     "attempt failed"
                 );
             }
-            if !is_accepted || self.records_successes {
+            if !is_accepted || self.records_successes || report.response.is_some() {
                 self.gathered.attempt(&delivery, self.clock.timestamp(started), &report);
             }
             if report.outcome == Outcome::Gone && self.endpoints.retire(id) {
-                let lease = Arc::clone(&self.lease);
-                self.send(async move { Event::Retired(lease.disable_endpoint(id).await) });
+                let circuits = Arc::clone(&self.circuits);
+                self.send(async move { Event::Retired(id, circuits.retire(id, "gone").await) });
+            }
+            if let Outcome::Unavailable { retry_after: Some(asked) } = report.outcome {
+                self.endpoints.ask_for_pause(id, asked, now);
             }
             let error = || error_text(&report);
             if !is_accepted && !self.endpoints.is_known(id) {
@@ -110,12 +119,16 @@ impl Dispatcher {
                 self.hurry_for_followers(&delivery);
                 continue;
             }
-            match decide(&policy, delivery.retry_count, report.outcome, fastrand::f64()) {
+            let decision = match report.outcome {
+                Outcome::Accepted => Decision::Delivered,
+                outcome => {
+                    let policy = self.policy(&delivery);
+                    decide(&policy, delivery.retry_count, outcome, fastrand::f64())
+                }
+            };
+            match decision {
                 Decision::Delivered => self.gathered.delivered(&delivery, now),
                 Decision::RetryAfter(wait) => {
-                    if let Outcome::Unavailable { retry_after: Some(asked) } = report.outcome {
-                        self.endpoints.pause(id, now + asked);
-                    }
                     self.gathered.retry(&delivery, wait, error(), now);
                     self.store_followers(&delivery);
                     self.note_deferred(id, self.clock.timestamp(now + wait));
@@ -124,6 +137,11 @@ impl Dispatcher {
             }
             self.hurry_for_followers(&delivery);
         }
+    }
+
+    /// The policy in force for a delivery now.
+    pub(super) fn policy(&self, delivery: &Delivery) -> Policy {
+        self.policies.of(delivery, self.endpoints.policies(delivery.endpoint))
     }
 }
 
@@ -168,6 +186,7 @@ async fn envelopes(
             attempt: delivery.retry_count + 1,
             correlation_id: content.correlation_id,
             event_type: content.event_type,
+            replay_of: content.replay_of.map(|id| id.0),
             headers: content.headers,
             content_type: content.content_type,
             payload,
@@ -182,6 +201,7 @@ fn unavailable(count: usize, error: &str) -> Vec<Report> {
         status: None,
         error: Some(error.to_owned()),
         duration: Duration::ZERO,
+        response: None,
     };
     vec![report; count]
 }

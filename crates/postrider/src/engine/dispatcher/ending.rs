@@ -51,6 +51,8 @@ impl Dispatcher {
         let result = async {
             if !owned.is_empty() && is_clean {
                 self.lease.save_checkpoint(&owned, &checkpoint, true).await?;
+                // What people see until somebody else takes over.
+                self.lease.heartbeat(&self.statistics()).await?;
                 self.lease.release(&owned).await?;
             }
             self.lease.unregister(self.lease.id()).await

@@ -2,22 +2,65 @@
 
 use super::*;
 
+/// A beat comes early for so many deliveries more or less than were spoken of, and a quarter of those;
+/// no sooner than this.
+const NEWS: i64 = 1_000;
+const NEWS_INTERVAL: Duration = Duration::from_millis(500);
+/// The clocks are compared only when the database answered so soon.
+const LONGEST_MEASUREMENT: Duration = Duration::from_secs(1);
+
 impl Dispatcher {
     pub(super) fn beat_if_due(&mut self, now: Instant) {
-        if self.is_beating || now < self.beat_at {
+        if self.is_beating || now < self.beat_at && !self.has_news(now) {
             return;
         }
         self.is_beating = true;
-        self.beat_at = now + self.lease_length / 3;
-        self.statistics.in_flight = self.endpoints.in_flight;
-        self.statistics.buffered = self.endpoints.buffered;
+        self.beat_at = now + self.beat_interval();
+        self.news_at = now + NEWS_INTERVAL;
+        self.pending_said = self.pending_count();
+        self.count_doubtful(now);
         let lease = Arc::clone(&self.lease);
-        let statistics = self.statistics.clone();
+        let statistics = self.statistics();
         self.send(async move {
             let asked = Instant::now();
             let heartbeat = lease.heartbeat(&statistics).await;
             Event::Beat(asked, Instant::now(), heartbeat)
         });
+    }
+
+    /// Whether what is pending has changed so much that people should see it before the next beat is
+    /// due: should we die, it is what they see until somebody takes over.
+    fn has_news(&mut self, now: Instant) -> bool {
+        if now < self.news_at {
+            return false;
+        }
+        self.news_at = now + NEWS_INTERVAL;
+        let pending = self.pending_count();
+        let change = (pending - self.pending_said).abs();
+        change >= NEWS && change * 4 >= self.pending_said
+    }
+
+    fn pending_count(&self) -> i64 {
+        let known: i64 = self.backlogs.values().map(|known| known.in_hand + known.waiting).sum();
+        known + self.lanes.remaining().map(|(_, left)| left.count as i64).sum::<i64>()
+    }
+
+    fn beat_interval(&self) -> Duration {
+        BEAT_INTERVAL.min(self.lease_length / 3)
+    }
+
+    /// What is said of this dispatcher with a heartbeat.
+    pub(super) fn statistics(&self) -> Statistics {
+        let (pending, pending_endpoint_count) =
+            self.pending.figures(&self.endpoints, self.lanes.remaining());
+        Statistics {
+            in_flight: self.endpoints.in_flight,
+            buffered: self.endpoints.buffered,
+            shards: self.lanes.shards().iter().map(|shard| shard.0).collect(),
+            pending,
+            pending_endpoint_count,
+            ..self.statistics.clone()
+        }
     }
 
     pub(super) fn beat(&mut self, asked: Instant, answered: Instant, heartbeat: Heartbeat) {
@@ -27,10 +70,15 @@ impl Dispatcher {
             return;
         }
         self.clock = Clock::new(answered, heartbeat.now_us);
+        self.endpoints.clock = self.clock;
         self.lease_length = heartbeat.lease;
         // The lease counts from a moment after we asked, so this ends before it does.
         self.fence = asked + heartbeat.lease - heartbeat.lease / 10;
-        self.beat_at = asked + heartbeat.lease / 3;
+        self.beat_at = asked + self.beat_interval();
+        // The middle of a round trip is off by half of it at most.
+        if answered - asked <= LONGEST_MEASUREMENT {
+            self.statistics.clock_offset_ms = Some(heartbeat.clock_offset_ms);
+        }
         if self.is_stopping {
             return;
         }
@@ -71,7 +119,9 @@ impl Dispatcher {
         for link in &stored.links {
             self.chains.inherit(link);
         }
-        self.note_waiting_counts(stored.counts);
+        let shards: Vec<Shard> = shards.into_iter().map(Shard).collect();
+        self.note_waiting_counts(&shards, &stored.counts);
+        self.pending.note_counts(&shards, None, &self.endpoints, &stored.counts);
         self.checkpoint_at = Some(now - CHECKPOINT_INTERVAL);
         self.refresh_deferred_at = now;
         self.tick_at = now;
@@ -153,6 +203,7 @@ impl Dispatcher {
             self.let_go(delivery);
         }
         self.backlogs.retain(|shard, _| !lost.contains(shard));
+        self.pending.forget(lost);
         let unclaimed = std::mem::take(&mut self.unclaimed);
         for (delivery, place) in unclaimed {
             if !is_lost(&delivery) {

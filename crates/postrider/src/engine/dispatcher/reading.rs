@@ -124,12 +124,23 @@ impl Dispatcher {
         };
     }
 
-    pub(super) fn take_page(&mut self, page: Page, rows: Vec<LogMessage>, left: u64) {
+    pub(super) fn take_page(
+        &mut self,
+        page: Page,
+        rows: Vec<LogMessage>,
+        left: &[(Target, reader::Left)],
+    ) {
         self.pages -= 1;
         self.lanes.free(page.lane);
         let Some(owned) = self.lanes.get_mut(page.lane) else { return };
-        if page.which == Which::Lag && !rows.is_empty() {
-            owned.lag_moved_at = Instant::now();
+        let now = Instant::now();
+        // What comes because it has waited too long is no sign that there is room.
+        let patience = patience(&self.endpoints, &owned.reader);
+        let is_late = now >= owned.lag_moved_at + patience;
+        // Nor is what was let in for a probe.
+        let is_probe = patience == PARKED_PATIENCE;
+        if page.which == Which::Lag && !rows.is_empty() && !is_late && !is_probe {
+            owned.lag_moved_at = now;
         }
         let taken = owned.reader.take_page(&page, rows, left);
         self.distribute(page.lane, taken, page.which);
@@ -154,11 +165,11 @@ impl Dispatcher {
                 let is_full =
                     may_lag && endpoint.is_some_and(|id| self.endpoints.room(id, priority) == 0);
                 let is_skipped = skipped.contains(&target);
-                if is_skipped || is_full && self.skip(lane, target, &base, &top, row.id) {
+                if is_skipped || is_full && self.skip(lane, target, &base, &top, &row) {
                     skipped.insert(target);
                     if let Some(owned) = self.lanes.get_mut(lane) {
                         if is_skipped {
-                            owned.reader.count_left();
+                            owned.reader.count_left(target, row.terms.created_at.0);
                         }
                         owned.reader.finish(segment, 1);
                     }
@@ -175,13 +186,13 @@ impl Dispatcher {
         target: Target,
         base: &Snapshot,
         top: &Snapshot,
-        id: MessageId,
+        row: &LogMessage,
     ) -> bool {
         let Some(owned) = self.lanes.get_mut(lane) else { return false };
         if !owned.reader.has_lag() {
             owned.lag_moved_at = Instant::now();
         }
-        owned.reader.skip(target, base, top, id)
+        owned.reader.skip(target, base, top, row.id, row.terms.created_at.0)
     }
 
     /// Takes a message in: one delivery for each of its targets.
@@ -194,7 +205,9 @@ impl Dispatcher {
         }
         let backlog = self.backlogs.entry(message.id.lane().shard()).or_default();
         backlog.in_hand += targets.as_slice().len() as i64;
+        let shard = message.id.lane().shard();
         for target in targets.as_slice() {
+            self.pending.take_in_hand(shard, *target, message.terms.created_at);
             let endpoint = self.endpoints.by_target(*target);
             let delivery = Delivery {
                 message: Arc::clone(&message),
@@ -241,7 +254,9 @@ impl Dispatcher {
             while let Some(front) = lane.held.front() {
                 if self.endpoints.room(front.endpoint, front.priority()) > 0 {
                     self.endpoints.reserve(front.endpoint, front.priority());
-                    lane.lag_moved_at = now;
+                    if !self.endpoints.is_left_alone(front.target) {
+                        lane.lag_moved_at = now;
+                    }
                     admitted.extend(lane.held.pop_front());
                     continue;
                 }
@@ -250,7 +265,8 @@ impl Dispatcher {
                     .reader
                     .skipped()
                     .any(|target| target != blocked && self.endpoints.is_hungry(target, priority));
-                if !is_in_the_way && now < lane.lag_moved_at + LAG_PATIENCE {
+                let patience = patience(&self.endpoints, &lane.reader);
+                if !is_in_the_way && now < lane.lag_moved_at + patience {
                     break;
                 }
                 aside.extend(lane.held.pop_front());
@@ -272,8 +288,19 @@ impl Dispatcher {
         }
         self.make_room_at = now + MAKE_ROOM_INTERVAL;
         self.endpoints.doubt_stalled(now);
+        if let Some(suspect) = self.suspect
+            && self.endpoints.is_left_alone(suspect.1)
+        {
+            // Other suspects wait for it.
+            self.return_queued(|delivery| (delivery.message.id, delivery.target) == suspect);
+        }
+        let parked = self.endpoints.parked(now);
+        if !parked.is_empty() {
+            self.return_queued(|delivery| parked.contains(&delivery.endpoint));
+        }
         if self.endpoints.is_crowded() {
-            let stalled = self.endpoints.stalled(now);
+            let mut stalled = self.endpoints.stalled(now);
+            stalled.extend(self.endpoints.open());
             self.return_queued(|delivery| stalled.contains(&delivery.endpoint));
         }
     }
@@ -298,9 +325,18 @@ fn room_of(endpoints: &Endpoints, reader: &LaneReader) -> Room {
     }
 }
 
+/// How long what was skipped of a lane waits in the log: long, when it waits only for endpoints to which
+/// nothing is to be sent.
+fn patience(endpoints: &Endpoints, reader: &LaneReader) -> Duration {
+    match reader.skipped().all(|target| endpoints.is_left_alone(target)) {
+        true => PARKED_PATIENCE,
+        false => LAG_PATIENCE,
+    }
+}
+
 /// How many messages that were skipped could be taken now; some, when they have waited too long.
 fn wanted_of_lag(endpoints: &Endpoints, lane: &OwnedLane, now: Instant) -> usize {
-    let is_impatient = now >= lane.lag_moved_at + LAG_PATIENCE;
+    let is_impatient = now >= lane.lag_moved_at + patience(endpoints, &lane.reader);
     let priority = lane_priority(lane);
     let room_of = |target: Target| {
         endpoints.by_target(target).map_or(PAGE_ROWS, |id| endpoints.room(id, priority))

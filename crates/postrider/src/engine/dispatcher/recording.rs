@@ -15,6 +15,8 @@ impl Dispatcher {
         self.is_flushing = true;
         let mut gathered = std::mem::take(&mut self.gathered);
         self.deferrals += u64::from(!gathered.results.deferred.is_empty());
+        self.waiting_changes += u64::from(!gathered.waiting.is_empty());
+        self.is_changing_waiting = !gathered.waiting.is_empty();
         let ledger = Arc::clone(&self.ledger);
         let mut owned = self.lanes.owned();
         self.send(async move {
@@ -37,6 +39,7 @@ impl Dispatcher {
 
     pub(super) fn take_flush(&mut self, gathered: &Gathered, lost: &[Shard]) {
         self.is_flushing = false;
+        self.is_changing_waiting = false;
         self.lose(lost);
         self.note_waiting_from_now(gathered);
         for ((lane, segment), count) in &gathered.finished {
@@ -53,12 +56,15 @@ impl Dispatcher {
             }
             self.forget_in_hand(*id, *target);
         }
-        for (shard, count) in &gathered.closed {
-            self.backlogs.entry(*shard).or_default().in_hand -= count;
+        for (place, ages) in &gathered.closed {
+            self.backlogs.entry(place.0).or_default().in_hand -= ages.count();
+            self.pending.put_down(*place, ages);
         }
-        for (shard, change) in &gathered.waiting {
-            self.backlogs.entry(*shard).or_default().waiting += change;
+        for (place, change) in &gathered.waiting {
+            self.backlogs.entry(place.0).or_default().waiting += change.count;
+            self.pending.note_change(*place, change);
         }
+        self.waiting_changes += u64::from(!gathered.waiting.is_empty());
         for link in &gathered.stored {
             self.chains.note_recorded(link);
             // What it was put behind may be gone by now.

@@ -19,7 +19,14 @@ impl Dispatcher {
             self.is_loading_settings = true;
             self.settings_at = now + ENDPOINT_REFRESH;
             let log = Arc::clone(&self.log);
-            self.send(async move { Event::Settings(log.settings().await) });
+            self.send(async move { Event::Settings(log.shared_settings().await) });
+        }
+        if !self.is_loading_circuits && now >= self.circuits_at {
+            self.is_loading_circuits = true;
+            self.circuits_at = now + ENDPOINT_REFRESH;
+            let circuits = Arc::clone(&self.circuits);
+            let open = self.endpoints.open();
+            self.send(async move { Event::Circuits(circuits.known(&open).await) });
         }
         let shards = self.lanes.active_shards();
         if !self.is_refreshing_deferred && now >= self.refresh_deferred_at && !shards.is_empty() {
@@ -32,20 +39,22 @@ impl Dispatcher {
             self.maintenance_at = now + MAINTENANCE;
             let lease = Arc::clone(&self.lease);
             let (log, ledger) = (Arc::clone(&self.log), Arc::clone(&self.ledger));
+            let circuits = Arc::clone(&self.circuits);
             self.send(async move {
                 let result = async {
                     log.discard_plans().await?;
                     ledger.discard_plans().await?;
                     lease.bury_orphans().await?;
+                    circuits.retire_failing().await?;
                     lease.forget_idempotency_keys().await?;
-                    lease.maintain_partitions().await?;
+                    lease.clean_up().await?;
                     match lease.rotate_slots().await {
                         Err(error) if !error.is_lock_timeout() => return Err(error),
                         _ => {}
                     }
                     // For rows whose release nobody has told us of.
                     log.release_stored_keys(&shards).await?;
-                    log.deferred_count(&shards).await
+                    Ok(())
                 };
                 Event::Maintained(result.await)
             });
@@ -106,6 +115,8 @@ impl Dispatcher {
             return;
         }
         self.is_loading_endpoints = false;
+        // One that was enabled has what is due.
+        self.due_at = self.due_at.min(now);
         // Every endpoint that existed when they were read is known now: what has none is for one that
         // was dropped. What came in since and has one by now must not be overtaken.
         let orphans: Vec<Delivery> = std::mem::take(&mut self.orphans);
@@ -128,16 +139,11 @@ impl Dispatcher {
         }
     }
 
-    /// What was counted in the table of waiting deliveries.
-    pub(super) fn note_waiting_counts(&mut self, counts: Vec<(Shard, i64)>) {
-        for (shard, count) in counts {
-            self.backlogs.entry(shard).or_default().waiting = count;
-        }
-    }
-
-    pub(super) fn apply_settings(&mut self, rows: &[(String, String)]) {
-        let settings = Settings::new(rows);
-        self.endpoints.set_defaults(settings.policy);
+    pub(super) fn apply_settings(&mut self, shared: SharedSettings) {
+        let settings = Settings::new(&shared.settings);
+        self.policies.set_settings(settings.policy);
+        self.policies.set_event_types(shared.event_type_policies);
+        self.endpoints.set_rules(settings.breaker);
         self.records_successes = settings.records_successes;
         self.set_ordering_scope(settings.ordering_scope);
         let shared = self.endpoints.shared();

@@ -69,8 +69,12 @@ impl Dispatcher {
             Signal::Shards => self.beat_at = now,
             Signal::Endpoints => self.endpoints_at = now,
             Signal::Settings => self.settings_at = now,
+            Signal::Circuits => self.circuits_at = now,
             Signal::Key(key) => self.want_all_stored(|stored| *stored == *key),
-            Signal::Deferred => self.refresh_deferred_at = now,
+            Signal::Deferred => {
+                self.refresh_deferred_at = now;
+                self.count_soon();
+            }
         }
     }
 }

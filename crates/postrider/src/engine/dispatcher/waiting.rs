@@ -99,7 +99,6 @@ impl Dispatcher {
                 self.endpoints.reserve(delivery.endpoint, delivery.priority());
                 claimed.push(delivery);
             } else if self.fetch_link(&delivery, is_current) {
-                self.hold(&delivery);
                 claimed.extend(self.take_in_hand(delivery, now));
             } else {
                 self.note_deferred(delivery.endpoint, self.clock.timestamp(now));
@@ -112,11 +111,13 @@ impl Dispatcher {
         self.claim_due(claimed);
     }
 
-    /// Decides about a waiting delivery that is in hand: returned when it is to be claimed.
+    /// Takes a waiting delivery in hand: returned when it is to be claimed. There is room for it before
+    /// it is in hand itself, which for an endpoint that is stalled is all the room there is.
     pub(super) fn take_in_hand(&mut self, delivery: Delivery, now: Instant) -> Option<Delivery> {
-        let max_retries = self.endpoints.policy(delivery.endpoint).max_retries;
         // A retry that was granted stays granted when the policy allows fewer by now.
-        if delivery.recovery_count > 0 && delivery.retry_count > max_retries {
+        let has_used_up = || delivery.retry_count > self.policy(&delivery).max_retries();
+        if delivery.recovery_count > 0 && has_used_up() {
+            self.hold(&delivery);
             let error = "[PERMANENT] Recovered from stale processing state";
             self.gathered.dead(&delivery, Cause::Stale, Some(error.to_owned()), now);
             return None;
@@ -125,6 +126,7 @@ impl Dispatcher {
             self.put_back(delivery);
             return None;
         }
+        self.hold(&delivery);
         self.endpoints.reserve(delivery.endpoint, delivery.priority());
         Some(delivery)
     }
@@ -224,9 +226,13 @@ impl Dispatcher {
             let is_kept =
                 is_ours && !is_refused && !self.is_leaving(&delivery) && !self.is_stopping;
             let state = self.cancel_state(&delivery, &cancels);
-            let is_gone = !still_waiting.contains(&(delivery.message.id, delivery.target));
-            if is_kept && state == CancelState::None && !is_gone {
-                self.take_claimed(Delivery { claimed_at: Some(now), ..delivery }, now);
+            let waiting = still_waiting.get(&(delivery.message.id, delivery.target));
+            if is_kept
+                && state == CancelState::None
+                && let Some(StillWaiting { has_expired }) = waiting
+            {
+                let delivery = Delivery { claimed_at: Some(now), ..delivery };
+                self.take_claimed(delivery, *has_expired, now);
                 continue;
             }
             self.endpoints.cancel_reservation(delivery.endpoint, delivery.priority());
@@ -235,7 +241,7 @@ impl Dispatcher {
                     self.postponed.push((now + CANCEL_PAUSE, delivery));
                 }
                 CancelState::Cancelled if is_kept => self.gathered.cancelled(&delivery, now),
-                // It was cancelled after it was fetched; that is on record.
+                // It was cancelled or has expired after it was fetched; that is on record.
                 CancelState::None if is_kept => {
                     self.let_go(&delivery);
                     if let Some(link) = delivery.link() {
@@ -247,10 +253,11 @@ impl Dispatcher {
         }
     }
 
-    /// A delivery is claimed: nobody cancels it any more.
-    fn take_claimed(&mut self, delivery: Delivery, now: Instant) {
+    /// A delivery is claimed: nobody cancels it any more. `has_expired`: by the database's clock,
+    /// which others go by when they end what is not claimed.
+    fn take_claimed(&mut self, delivery: Delivery, has_expired: bool, now: Instant) {
         let timestamp = self.clock.timestamp(now);
-        if delivery.is_expired(timestamp) {
+        if has_expired || delivery.is_expired(timestamp) {
             self.endpoints.cancel_reservation(delivery.endpoint, delivery.priority());
             self.gathered.expired(&delivery, now);
         } else if let Some(run_at) = delivery.scheduled_after(timestamp) {

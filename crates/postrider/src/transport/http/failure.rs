@@ -20,6 +20,7 @@ pub fn unsendable(error: &HeaderError) -> Report {
         status: None,
         error: Some(format!("the message cannot be sent: {error}")),
         duration: Duration::ZERO,
+        response: None,
     }
 }
 
@@ -27,7 +28,7 @@ pub fn unsendable(error: &HeaderError) -> Report {
 pub fn not_sent() -> Report {
     let error = "not sent: the dispatcher's lease ended before".to_owned();
     let outcome = Outcome::Unavailable { retry_after: None };
-    Report { outcome, status: None, error: Some(error), duration: Duration::ZERO }
+    Report { outcome, status: None, error: Some(error), duration: Duration::ZERO, response: None }
 }
 
 /// The report of an attempt without an answer.
@@ -38,7 +39,7 @@ pub fn unavailable(reason: NoAnswer, duration: Duration) -> Report {
         NoAnswer::LeaseEnded => "no answer before the dispatcher's lease ended".to_owned(),
     };
     let outcome = Outcome::Unavailable { retry_after: None };
-    Report { outcome, status: None, error: Some(error), duration }
+    Report { outcome, status: None, error: Some(error), duration, response: None }
 }
 
 /// What failed, by the innermost error that says so.

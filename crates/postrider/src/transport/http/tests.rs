@@ -24,6 +24,7 @@ fn settings() -> Settings {
         http_timeout: Duration::from_secs(10),
         http_connect_timeout: Duration::from_secs(5),
         internal_destinations: Arc::new(InternalDestinations::On),
+        ..Settings::default()
     }
 }
 
@@ -42,6 +43,7 @@ fn envelope(message_id: i64) -> Envelope {
         attempt: 1,
         correlation_id: None,
         event_type: None,
+        replay_of: None,
         headers: None,
         payload,
         content_type: None,

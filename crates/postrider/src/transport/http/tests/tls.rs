@@ -6,7 +6,7 @@ use std::{
 };
 
 use ::http::Version;
-use http_body_util::Full;
+use http_body_util::{BodyExt, Full};
 use hyper::{server, service::service_fn};
 use hyper_util::rt::TokioIo;
 use rustls::{RootCertStore, ServerConfig, crypto::ring, pki_types::PrivateKeyDer};

@@ -1,0 +1,34 @@
+//! `postrider events`
+
+use super::{Context, Failure, input::parse_seconds, json_rows};
+
+const EVENTS: &str = include_str!("../../../../sql/queries/events.sql");
+
+/// Show what has happened: changes of endpoints and settings, takeovers and the like, the newest first
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  postrider events --since 1h
+  postrider events --endpoint orders --json | jq '.[].event'")]
+pub struct Events {
+    /// Only what is about this endpoint
+    #[arg(long, value_name = "NAME")]
+    endpoint: Option<String>,
+    /// Only what has happened since so long ago, such as 30m or 2d
+    #[arg(long, value_name = "TIME", value_parser = parse_seconds)]
+    since: Option<f64>,
+    /// How many at most
+    #[arg(long, value_name = "COUNT", default_value_t = 50, value_parser = clap::value_parser!(i64).range(1..=10_000))]
+    limit: i64,
+}
+
+impl Events {
+    pub async fn run(&self, context: &Context) -> Result<(), Failure> {
+        let client = context.connect().await?.client;
+        let parameters: [&(dyn tokio_postgres::types::ToSql + Sync); 3] =
+            [&self.endpoint, &self.since, &self.limit];
+        let rows = json_rows(&client, EVENTS, &parameters).await?;
+        context.output.list(&rows, &["at", "event", "endpoint_name", "details"], "No such events.");
+        Ok(())
+    }
+}

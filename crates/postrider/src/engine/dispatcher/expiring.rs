@@ -1,0 +1,54 @@
+//! What expires where it waits: for an endpoint that is disabled or takes nothing, or behind others.
+//!
+//! Deliveries that are due are fetched, expired ones among them. For an endpoint that takes nothing
+//! nothing is fetched, so what has expired is looked for by itself, whatever its endpoint. Only its
+//! owner can tell whether a waiting delivery is in hand, which the claims in the database do not say:
+//! one that was given back was claimed, too.
+
+use super::*;
+
+impl Dispatcher {
+    pub(super) fn fetch_expired(&mut self, now: Instant) {
+        let shards = self.lanes.active_shards();
+        if self.is_fetching_expired || now < self.expired_at || shards.is_empty() {
+            return;
+        }
+        self.is_fetching_expired = true;
+        self.expired_at = now + EXPIRY_INTERVAL;
+        // What is in hand may have expired, and must not keep the rest out of sight.
+        let most = EXPIRED_ROWS + self.in_hand.len();
+        let log = Arc::clone(&self.log);
+        self.send(async move {
+            let rows = log.deferred_expired(&shards, most).await;
+            Event::Expired(most, rows)
+        });
+    }
+
+    pub(super) fn take_expired(&mut self, most: usize, rows: Vec<DueDelivery>) {
+        self.is_fetching_expired = false;
+        if self.is_stopping {
+            return;
+        }
+        let now = Instant::now();
+        let timestamp = self.clock.timestamp(now);
+        let is_all = rows.len() < most;
+        let mut claimed = Vec::new();
+        for row in rows {
+            let is_in_hand = self.in_hand.contains(&(row.id, row.target));
+            let epoch = self.lanes.epoch(row.id.lane().shard());
+            let (Some(epoch), false) = (epoch, is_in_hand) else { continue };
+            let delivery = Delivery::due(row, epoch);
+            if delivery.is_expired(timestamp) && !self.is_leaving(&delivery) {
+                // It ends wherever it is in its chain. One that has ended since it was read waits no
+                // more, as the claim shows.
+                self.hold(&delivery);
+                self.endpoints.reserve(delivery.endpoint, delivery.priority());
+                claimed.push(delivery);
+            }
+        }
+        if !is_all && !claimed.is_empty() {
+            self.expired_at = now;
+        }
+        self.claim_due(claimed);
+    }
+}

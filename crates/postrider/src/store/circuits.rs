@@ -1,0 +1,227 @@
+//! What dispatchers share about endpoints: circuit breakers, pauses, and rate limits.
+
+use std::{sync::Arc, time::Duration};
+
+use postrider_core::{
+    breaker::{Circuit, Moment, State},
+    id::EndpointId,
+    rate::Rate,
+};
+use tokio_postgres::{Client, Row, Statement};
+use uuid::Uuid;
+
+use super::{StoreError, wire::Timestamp};
+
+/// A circuit that is to be saved, if it still has the version that is known.
+#[derive(Debug, Clone, Copy)]
+pub struct Proposal {
+    pub endpoint: EndpointId,
+    pub known_version: i64,
+    pub circuit: Circuit,
+}
+
+/// What became of a proposal, and the circuit as it is now.
+#[derive(Debug, Clone, Copy)]
+pub struct Answer {
+    pub endpoint: EndpointId,
+    pub is_saved: bool,
+    pub current: Circuit,
+}
+
+/// A request for tokens of a rate limit.
+#[derive(Debug, Clone, Copy)]
+pub struct Wanted {
+    pub endpoint: EndpointId,
+    pub count: u32,
+    pub rate: Rate,
+}
+
+/// Tokens, which may be used after `wait`.
+#[derive(Debug, Clone, Copy)]
+pub struct Granted {
+    pub endpoint: EndpointId,
+    pub count: u32,
+    pub wait: Duration,
+}
+
+/// One dispatcher's dealings with `postrider.circuit` and `postrider.rate_grant`.
+pub struct Circuits {
+    id: Uuid,
+    client: Arc<Client>,
+    save: Statement,
+    known: Statement,
+    take_tokens: Statement,
+}
+
+impl Circuits {
+    /// Prepares the queries; `id` is the dispatcher's.
+    pub async fn open(client: Arc<Client>, id: Uuid) -> Result<Circuits, StoreError> {
+        let prepare = async |sql| client.prepare(sql).await.map_err(StoreError::to("prepare"));
+        Ok(Circuits {
+            id,
+            save: prepare(include_str!("../../../../sql/queries/save_circuits.sql")).await?,
+            known: prepare(include_str!("../../../../sql/queries/known_circuits.sql")).await?,
+            take_tokens: prepare(include_str!("../../../../sql/queries/take_tokens.sql")).await?,
+            client,
+        })
+    }
+
+    /// The id under which we send probes.
+    pub fn prober(&self) -> u128 {
+        self.id.as_u128()
+    }
+
+    /// All circuits that are not simply closed, and those of these endpoints.
+    pub async fn known(
+        &self,
+        endpoints: &[EndpointId],
+    ) -> Result<Vec<(EndpointId, Circuit)>, StoreError> {
+        let ids: Vec<i32> = endpoints.iter().map(|id| id.0).collect();
+        let rows = self
+            .client
+            .query(&self.known, &[&ids])
+            .await
+            .map_err(StoreError::to("read the circuits"))?;
+        rows.iter().map(|row| Ok((EndpointId(row.get("endpoint_id")), circuit(row)?))).collect()
+    }
+
+    /// Saves those of the proposals whose circuit is still as it was known.
+    pub async fn save(&self, proposals: &[Proposal]) -> Result<Vec<Answer>, StoreError> {
+        let circuits = || proposals.iter().map(|proposal| &proposal.circuit);
+        let ids: Vec<i32> = proposals.iter().map(|proposal| proposal.endpoint.0).collect();
+        let versions: Vec<i64> = proposals.iter().map(|p| p.known_version).collect();
+        let next_versions: Vec<i64> = circuits().map(|circuit| circuit.version).collect();
+        let states: Vec<&str> = circuits().map(|circuit| state_name(circuit.state)).collect();
+        let counts: Vec<i32> =
+            circuits().map(|c| i32::try_from(c.failure_count).unwrap_or(i32::MAX)).collect();
+        let probe_at: Vec<Option<Timestamp>> = circuits()
+            .map(|circuit| match circuit.state {
+                State::Open { probe_at } => Some(Timestamp(probe_at.0)),
+                _ => None,
+            })
+            .collect();
+        let probers: Vec<Option<Uuid>> = circuits()
+            .map(|circuit| match circuit.state {
+                State::HalfOpen { prober, .. } => Some(Uuid::from_u128(prober)),
+                _ => None,
+            })
+            .collect();
+        let times = |of: fn(&Circuit) -> Option<Moment>| -> Vec<Option<Timestamp>> {
+            circuits().map(|circuit| of(circuit).map(|at| Timestamp(at.0))).collect()
+        };
+        let rows = self
+            .client
+            .query(
+                &self.save,
+                &[
+                    &self.id,
+                    &ids,
+                    &versions,
+                    &next_versions,
+                    &states,
+                    &counts,
+                    &probe_at,
+                    &probers,
+                    &times(|circuit| circuit.paused_until),
+                    &times(|circuit| circuit.last_success_at),
+                    &times(|circuit| circuit.last_failure_at),
+                    &times(|circuit| circuit.failing_since),
+                ],
+            )
+            .await
+            .map_err(StoreError::to("save circuits"))?;
+        rows.iter()
+            .map(|row| {
+                Ok(Answer {
+                    endpoint: EndpointId(row.get("endpoint_id")),
+                    is_saved: row.get("is_saved"),
+                    current: circuit(row)?,
+                })
+            })
+            .collect()
+    }
+
+    /// Takes what there is of the endpoints' rate limits.
+    pub async fn take_tokens(&self, wanted: &[Wanted]) -> Result<Vec<Granted>, StoreError> {
+        let column = |of: fn(&Wanted) -> u32| -> Vec<i32> {
+            wanted.iter().map(|w| i32::try_from(of(w)).unwrap_or(i32::MAX)).collect()
+        };
+        let ids: Vec<i32> = wanted.iter().map(|wanted| wanted.endpoint.0).collect();
+        let rows = self
+            .client
+            .query(
+                &self.take_tokens,
+                &[
+                    &ids,
+                    &column(|wanted| wanted.count),
+                    &column(|wanted| wanted.rate.per_second),
+                    &column(|wanted| wanted.rate.burst),
+                ],
+            )
+            .await
+            .map_err(StoreError::to("take tokens of a rate limit"))?;
+        Ok(rows
+            .iter()
+            .map(|row| Granted {
+                endpoint: EndpointId(row.get("endpoint_id")),
+                count: row.get::<_, i32>("granted").unsigned_abs(),
+                wait: Duration::from_millis(row.get::<_, i32>("wait_ms").max(0) as u64),
+            })
+            .collect())
+    }
+
+    /// Disables an endpoint, and says why in the event log.
+    pub async fn retire(&self, endpoint: EndpointId, reason: &str) -> Result<bool, StoreError> {
+        let sql = include_str!("../../../../sql/queries/retire_endpoint.sql");
+        let row = self
+            .client
+            .query_one(sql, &[&endpoint.0, &reason])
+            .await
+            .map_err(StoreError::to("disable an endpoint"))?;
+        Ok(row.get("answer"))
+    }
+
+    /// Disables the endpoints that have failed for as long as the settings allow.
+    pub async fn retire_failing(&self) -> Result<i32, StoreError> {
+        let sql = include_str!("../../../../sql/queries/retire_failing_endpoints.sql");
+        let row = self
+            .client
+            .query_one(sql, &[])
+            .await
+            .map_err(StoreError::to("disable endpoints that keep failing"))?;
+        Ok(row.get("answer"))
+    }
+}
+
+fn state_name(state: State) -> &'static str {
+    match state {
+        State::Closed => "closed",
+        State::Open { .. } => "open",
+        State::HalfOpen { .. } => "half_open",
+    }
+}
+
+fn circuit(row: &Row) -> Result<Circuit, StoreError> {
+    let time = |name: &str| row.get::<_, Option<Timestamp>>(name).map(|at| Moment(at.0));
+    let state = match (row.get("state"), time("probe_at"), row.get("probe_owner")) {
+        ("closed", ..) => State::Closed,
+        ("open", Some(probe_at), _) => State::Open { probe_at },
+        ("half_open", _, Some(prober)) => {
+            let prober: Uuid = prober;
+            State::HalfOpen {
+                prober: prober.as_u128(),
+                is_prober_alive: row.get("is_prober_alive"),
+            }
+        }
+        _ => return Err(StoreError::Nonsense("a circuit in no known state")),
+    };
+    Ok(Circuit {
+        version: row.get("version"),
+        state,
+        failure_count: row.get::<_, i32>("failure_count").unsigned_abs(),
+        paused_until: time("paused_until"),
+        last_success_at: time("last_success_at"),
+        last_failure_at: time("last_failure_at"),
+        failing_since: time("failing_since"),
+    })
+}

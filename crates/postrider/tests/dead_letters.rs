@@ -1,0 +1,661 @@
+//! Dead letters: their history, how they are put back, told of, and forgotten.
+
+mod shop;
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use shop::{
+    Shop,
+    producing::{check_refusals, id_of},
+    serving::LONG,
+};
+use tokio_postgres::Client;
+use xtask::receiver::{Answer, Behaviour, Receiver, Request};
+
+/// Much longer than a look into the database, and much shorter than any wait for a lock.
+const SOON: Duration = Duration::from_secs(3);
+
+const IS_SETTLED: &str = "select not exists (select from postrider.deferred)
+    and not exists (
+        select
+        from postrider.subscriptions s
+        where postrider.has_unread_messages(s.id)
+    )";
+
+/// The `n` of a payload.
+fn number_in(body: &[u8]) -> i64 {
+    serde_json::from_slice::<Value>(body).unwrap()["n"].as_i64().unwrap()
+}
+
+fn numbers(receiver: &Receiver) -> Vec<i64> {
+    receiver.requests().iter().map(|request| number_in(&request.body)).collect()
+}
+
+impl Shop {
+    /// Makes dead letters of new messages `{"n": 1}` and so on, as a dispatcher does, of which none
+    /// runs.
+    async fn bury(&self, endpoint: &str, count: usize, cause: &str, error: &str) {
+        let client = self.client().await;
+        let send = format!(
+            "select postrider.send_batch('{endpoint}', array_agg(jsonb_build_object('n', n)
+                order by n))
+            from generate_series(1, {count}) n"
+        );
+        let ids: Vec<i64> = client.query_one(&send, &[]).await.unwrap().get(0);
+        let bury = "select postrider.bury(
+                array_agg(m.id), array_agg(m.targets[1]), array_agg(s.endpoint_id),
+                array_agg($2::text), array_agg(0), array_agg($3::text))
+            from postrider.message m
+            join postrider.subscriptions s on s.id = m.targets[1]
+            where m.id = any ($1)";
+        client.execute(bury, &[&ids, &cause, &error]).await.unwrap();
+        self.read_all().await;
+    }
+
+    /// As if everything in the log had been read and were finished or waited.
+    async fn read_all(&self) {
+        let read = "insert into postrider.done (bucket, at, offsets)
+            select m.id >> 22, now(), int2send(((m.id >> 10) & 4095)::smallint)
+            from postrider.message m
+            where not postrider.is_done(m.id)";
+        self.execute(read).await;
+    }
+
+    async fn history(&self, message_id: i64) -> Vec<Value> {
+        let sql = format!(
+            "select l.error_history
+            from postrider.dlq l
+            where l.message_id = {message_id}
+            order by l.id desc
+            limit 1"
+        );
+        self.ask::<Value>(&sql).await.as_array().unwrap().clone()
+    }
+}
+
+/// Round, number and outcome of each attempt.
+fn outline(history: &[Value]) -> Vec<(i64, i64, String)> {
+    let line = |entry: &Value| {
+        let number = |name: &str| entry[name].as_i64().unwrap();
+        let outcome = entry["outcome"].as_str().unwrap().to_owned();
+        assert!(number("duration_ms") >= 0 && entry["at"].is_string(), "{entry}");
+        (number("round"), number("attempt"), outcome)
+    };
+    history.iter().map(line).collect()
+}
+
+fn expected(lines: &[(i64, i64, &str)]) -> Vec<(i64, i64, String)> {
+    lines.iter().map(|(round, number, outcome)| (*round, *number, (*outcome).to_owned())).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_history_is_complete_when_a_dispatcher_was_lost_and_after_a_redrive() {
+    let shop = Shop::open_to_receivers().await;
+    shop.execute("select postrider.set_setting('stale_recovery_timeout', '5')").await;
+    shop.execute("select postrider.set_setting('record_attempts', 'all')").await;
+    // 1 hangs at once; 2 hangs at its second attempt; 3 hangs and has an ordering key, as 4 behind it.
+    let receiver = Receiver::start(Behaviour::custom(|arrival| {
+        match (number_in(arrival.body), arrival.earlier_count) {
+            (1 | 3, 0) | (2, 1) => Answer::default(),
+            (2, 0) => Answer::status(503),
+            _ => Answer::status(400),
+        }
+    }))
+    .unwrap();
+    let policy = json!({ "base_delay_seconds": 1, "backoff": "fixed", "jitter": 0 });
+    let config = json!({ "url": receiver.url(), "timeout_seconds": 100 });
+    shop.endpoint("hooks", config, policy).await;
+    let killed = shop.serve().await;
+    let mut ids = Vec::new();
+    for number in 1..=4 {
+        let key = if number > 2 { "'k'" } else { "null" };
+        let send = format!(
+            "select postrider.send_with_options(
+                'hooks', '{{\"n\": {number}}}', p_ordering_key => {key})"
+        );
+        ids.push(shop.ask::<i64>(&send).await);
+    }
+    receiver.wait_for(4, LONG).await.unwrap();
+    killed.sigkill();
+    let _successor = shop.serve().await;
+    shop.until("select count(*) = 4 from postrider.dead_letter").await;
+
+    let unknown = [(1, 1, "unknown"), (1, 2, "rejected")];
+    let cases = [
+        (ids[0], unknown.to_vec(), 1),
+        (ids[1], vec![(1, 1, "unavailable"), (1, 2, "unknown"), (1, 3, "rejected")], 2),
+        (ids[2], unknown.to_vec(), 1),
+        (ids[3], vec![(1, 1, "rejected")], 0),
+    ];
+    for (id, lines, retry_count) in &cases {
+        let history = shop.history(*id).await;
+        assert_eq!(outline(&history), expected(lines), "{id}");
+        let sql = format!("select retry_count from postrider.dlq where message_id = {id}");
+        assert_eq!(shop.ask::<i32>(&sql).await, *retry_count);
+        assert_eq!(lines.len() as i32, retry_count + 1, "each retry has an attempt before it");
+    }
+    let lost = &shop.history(ids[1]).await[1];
+    assert_eq!(lost["error"], "Recovered from stale processing state");
+    assert!(lost["status"].is_null(), "{lost}");
+    assert_eq!(shop.history(ids[1]).await[0]["status"], 503);
+
+    // A second death: both rounds, also when the first one's attempts are gone with their partition.
+    let gone = format!("delete from postrider.attempt where message_id = {}", ids[1]);
+    shop.execute(&gone).await;
+    assert_eq!(shop.ask::<i32>("select postrider.redrive_all()").await, 4);
+    shop.until("select count(*) = 8 from postrider.dead_letter").await;
+    for (id, mut lines, _) in cases {
+        lines.push((2, 1, "rejected"));
+        assert_eq!(outline(&shop.history(id).await), expected(&lines), "{id}");
+        let sql = format!(
+            "select retry_count from postrider.dlq where message_id = {id} and status = 'failed'"
+        );
+        assert_eq!(shop.ask::<i32>(&sql).await, 0);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_long_history_keeps_the_newest_attempts() {
+    let shop = Shop::open_to_producers().await;
+    shop.bury("a", 1, "rejected", "first").await;
+    let sql = "update postrider.dead_letter
+        set status = 'redriven', redriven_at = now(), error_history = (
+            select jsonb_agg(jsonb_build_object(
+                'round', 7, 'attempt', n, 'outcome', 'rejected',
+                'at', timestamptz '2026-01-01' + n * interval '1 minute') order by n)
+            from generate_series(1, 1500) n
+        );
+        insert into postrider.attempt
+        select l.message_id, l.target, l.endpoint_id, n, timestamptz '2026-01-01'
+            + n * interval '1 minute', 1, 'rejected', 400, 'no'
+        from postrider.dead_letter l
+        cross join generate_series(1, 1501) n;
+        select postrider.bury(
+            array[l.message_id], array[l.target], array[l.endpoint_id], array['rejected'], array[0],
+            array['second'])
+        from postrider.dead_letter l";
+    shop.execute(sql).await;
+    let history = shop.history(shop.ask("select max(id) from postrider.message").await).await;
+    assert_eq!(history.len(), 1001);
+    assert_eq!((&history[0]["attempt"], &history[0]["round"]), (&json!(501), &json!(7)));
+    assert_eq!((&history[1000]["attempt"], &history[1000]["round"]), (&json!(1501), &json!(8)));
+}
+
+// Putting back -----------------------------------------------------------------------------------
+
+/// Which letters a filter puts back, by their errors; everything is rolled back.
+async fn matched(client: &Client, filter: &str) -> Vec<String> {
+    client.batch_execute("begin").await.unwrap();
+    let sql = format!("select postrider.redrive_matching({filter})");
+    let count: i32 = client.query_one(&sql, &[]).await.expect(filter).get(0);
+    let sql = "select coalesce(array_agg(l.last_error order by l.id), '{}')
+        from postrider.dead_letter l
+        where l.status = 'redriven'
+        and l.redriven_by = session_user";
+    let matched: Vec<String> = client.query_one(sql, &[]).await.unwrap().get(0);
+    let sql = "select count(*)::integer from postrider.deferred";
+    assert_eq!(client.query_one(sql, &[]).await.unwrap().get::<_, i32>(0), count, "{filter}");
+    assert_eq!(matched.len() as i32, count, "{filter}");
+    client.batch_execute("rollback").await.unwrap();
+    matched
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn letters_are_put_back_by_a_filter() {
+    let shop = Shop::open_to_producers().await;
+    shop.execute("select postrider.create_endpoint('b', 'discard', '{}')").await;
+    shop.bury("a", 1, "rejected", "[PERMANENT] HTTP 400").await;
+    shop.bury("a", 1, "retries_exhausted", "[RETRYABLE] HTTP 503").await;
+    shop.bury("b", 1, "retries_exhausted", "[RETRYABLE] HTTP 502").await;
+    let client = shop.client().await;
+    client
+        .batch_execute(
+            "update postrider.dead_letter l
+            set failed_at = timestamptz '2026-11-21 10:00Z' + l.id * interval '1 minute';
+            update postrider.dead_letter set event_type = 'order.created' where id = 3",
+        )
+        .await
+        .unwrap();
+    let (first, second, third) =
+        ("[PERMANENT] HTTP 400", "[RETRYABLE] HTTP 503", "[RETRYABLE] HTTP 502");
+    let cases: [(&str, &[&str]); 10] = [
+        ("", &[first, second, third]),
+        ("'a'", &[first, second]),
+        ("p_from => '2026-11-21 10:02Z'", &[second, third]),
+        ("p_to => '2026-11-21 10:02Z'", &[first]),
+        ("p_from => '2026-11-21 10:02Z', p_to => '2026-11-21 10:03Z'", &[second]),
+        ("p_error_pattern => 'HTTP 50[23]$'", &[second, third]),
+        ("p_cause => 'rejected'", &[first]),
+        ("p_event_type => 'order.created'", &[third]),
+        ("'b', p_error_pattern => '503'", &[]),
+        ("'a', p_cause => 'retries_exhausted', p_rate => 5", &[second]),
+    ];
+    for (filter, errors) in cases {
+        assert_eq!(matched(&client, filter).await, errors, "{filter}");
+    }
+
+    let refusals = [
+        ("select postrider.redrive_message(null)", "22004", "Dead letter id must not be null"),
+        ("select postrider.redrive_endpoint(null)", "22004", "Endpoint name must not be null"),
+        ("select postrider.redrive_endpoint('x')", "42704", "Endpoint 'x' does not exist"),
+        ("select postrider.redrive_matching('x')", "42704", "Endpoint 'x' does not exist"),
+        (
+            "select postrider.redrive_matching(p_error_pattern => 'a(')",
+            "22023",
+            "p_error_pattern must be a POSIX regular expression, got 'a('",
+        ),
+        (
+            "select postrider.redrive_all(0)",
+            "22023",
+            "p_rate must be between 1 and 100000 deliveries per second, got 0",
+        ),
+        (
+            "select postrider.redrive_endpoint('a', 100001)",
+            "22023",
+            "p_rate must be between 1 and 100000 deliveries per second, got 100001",
+        ),
+        (
+            "set timezone = 'UTC';
+            select postrider.redrive_matching(p_from => '2026-01-02', p_to => '2026-01-02')",
+            "22023",
+            "p_from must be before p_to, got 2026-01-02 00:00:00+00 and 2026-01-02 00:00:00+00",
+        ),
+    ];
+    check_refusals(&client, &refusals).await;
+
+    // Each call is on record, and by whom.
+    client.execute("select postrider.redrive_matching('a', p_rate => 5)", &[]).await.unwrap();
+    let event: Value =
+        shop.ask("select to_jsonb(l) from postrider.event_log l order by l.id desc limit 1").await;
+    let user: String = shop.ask("select session_user::text").await;
+    assert_eq!((&event["event"], &event["endpoint_name"]), (&json!("dlq.redriven"), &json!("a")));
+    let details = json!({"count": 2, "filter": {"endpoint_name": "a"}, "by": user, "rate": 5});
+    assert_eq!(event["details"], details);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn letters_are_put_back_in_order_each_once_and_apart() {
+    let shop = Shop::open_to_producers().await;
+    shop.bury("a", 1_000, "rejected", "400").await;
+    let (one, other) = (shop.client().await, shop.client().await);
+    one.batch_execute("begin; select postrider.redrive_all()").await.unwrap();
+    let second = tokio::spawn(async move { id_of_count(&other).await });
+    // The second has to wait for what the first decides.
+    let pid = "select exists (select from pg_stat_activity a where a.wait_event_type = 'Lock'
+        and a.query like '%redrive_matching%')";
+    shop.until(pid).await;
+    one.batch_execute("commit").await.unwrap();
+    assert_eq!(second.await.unwrap(), 0);
+    let sql = "select count(*) = 1000 and bool_and(d.run_at < clock_timestamp())
+            and array_agg(d.message_id order by d.run_at) = array_agg(d.message_id order by d.message_id)
+            and bool_and(d.retry_count = 0 and d.expires_at is null)
+        from postrider.deferred d";
+    assert!(shop.ask::<bool>(sql).await);
+    let sql = "select count(*) = 1000 and bool_and(status = 'redriven') from postrider.dead_letter";
+    assert!(shop.ask::<bool>(sql).await);
+
+    // At a rate: the first at once, the others so much later.
+    shop.execute("delete from postrider.deferred; delete from postrider.dead_letter").await;
+    shop.bury("a", 10, "rejected", "400").await;
+    shop.execute("select postrider.redrive_all(4)").await;
+    let sql = "select array_agg(extract(epoch from d.run_at - (
+                select min(run_at) from postrider.deferred))::float8 order by d.message_id)
+        from postrider.deferred d";
+    let offsets: Vec<f64> = shop.ask(sql).await;
+    let wanted: Vec<f64> = (0..10).map(|place| f64::from(place) * 0.25).collect();
+    assert_eq!(offsets, wanted);
+    assert!(
+        shop.ask::<bool>("select min(run_at) < clock_timestamp() from postrider.deferred").await
+    );
+}
+
+async fn id_of_count(client: &Client) -> i32 {
+    client.query_one("select postrider.redrive_matching('a')", &[]).await.unwrap().get(0)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_odd_letter_does_not_fail_the_others() {
+    let shop = Shop::open_to_producers().await;
+    shop.execute("select postrider.create_endpoint('b', 'discard', '{}')").await;
+    shop.bury("a", 3, "rejected", "400").await;
+    shop.bury("b", 2, "rejected", "400").await;
+    // One waits already, and the endpoint of others is gone.
+    let waits = "insert into postrider.deferred (
+            message_id, target, endpoint_id, shard, run_at, retry_count, message_created_at)
+        select l.message_id, l.target, l.endpoint_id, 0, 'infinity', 3, l.message_created_at
+        from postrider.dead_letter l
+        where l.id = 2";
+    shop.execute(waits).await;
+    shop.execute("select postrider.drop_endpoint('b', true)").await;
+    let client = shop.client().await;
+    check_refusals(
+        &client,
+        &[(
+            "select postrider.redrive_message(4)",
+            "55000",
+            "Endpoint 'b' of dead letter 4 has been dropped",
+        )],
+    )
+    .await;
+    assert_eq!(shop.ask::<i32>("select postrider.redrive_all()").await, 3);
+    let sql = "select array_agg(d.retry_count order by d.message_id) from postrider.deferred d";
+    assert_eq!(shop.ask::<Vec<i32>>(sql).await, [0, 3, 0], "what waits is as it was");
+    let sql = "select array_agg(l.status order by l.id) from postrider.dead_letter l";
+    let statuses: Vec<String> = shop.ask(sql).await;
+    assert_eq!(statuses, ["redriven", "redriven", "redriven", "failed", "failed"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_redrive_at_a_rate_outlives_its_dispatcher() {
+    const COUNT: usize = 80;
+    let shop = Shop::open_to_receivers().await;
+    shop.execute("select postrider.set_setting('stale_recovery_timeout', '5')").await;
+    let receiver = Receiver::start(Behaviour::Status(400)).unwrap();
+    shop.quick_endpoint("hooks", &receiver.url()).await;
+    let killed = shop.serve().await;
+    shop.send_many("hooks", COUNT).await;
+    shop.until(&format!("select count(*) = {COUNT} from postrider.dead_letter")).await;
+    receiver.set_behaviour(Behaviour::Delay {
+        wait: Duration::from_millis(100),
+        then: Box::new(Behaviour::Status(200)),
+    });
+    receiver.clear();
+    let began = Instant::now();
+    assert_eq!(shop.ask::<i32>("select postrider.redrive_endpoint('hooks', 10)").await, 80);
+    receiver.wait_for_accepted(COUNT / 4, LONG).await.unwrap();
+    killed.sigkill();
+    let in_the_middle = receiver.accepted_count();
+    assert!(in_the_middle < COUNT / 2, "{in_the_middle}: it does not keep to the rate");
+    let _successor = shop.serve().await;
+    receiver.wait_for_accepted(COUNT, LONG).await.unwrap();
+    let rate = Duration::from_millis(100 * (COUNT as u64 - 1));
+    assert!(began.elapsed() >= rate, "{:?}", began.elapsed());
+    shop.until(IS_SETTLED).await;
+    let requests = receiver.requests();
+    let again: Vec<&Request> = requests.iter().filter(|request| request.attempt > 1).collect();
+    println!("{} came twice", again.len());
+    assert_eq!(requests.len(), COUNT + again.len());
+    // In flight at the kill are those of a tenth of a second and of a flush.
+    assert!(again.len() <= 10, "{again:?}");
+    let lost = "select count(*) from postrider.attempt where outcome = 'unknown'";
+    assert_eq!(shop.ask::<i64>(lost).await, again.len() as i64, "each has its reason on record");
+    let sql = "select count(*) = 80 and bool_and(status = 'redriven') from postrider.dead_letter";
+    assert!(shop.ask::<bool>(sql).await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_keeps_its_order_while_its_letters_come_back_at_a_rate() {
+    let shop = Shop::open_to_receivers().await;
+    // 1 and 2 are refused at first. What is newer takes long enough for them to come back while one
+    // is in flight and another one waits behind it.
+    let receiver = Receiver::start(Behaviour::custom(|arrival| {
+        let number = number_in(arrival.body);
+        let is_refused = number <= 2 && arrival.earlier_count == 0;
+        let delay = Duration::from_millis(if number > 2 { 1_500 } else { 0 });
+        Answer { delay, ..Answer::status(if is_refused { 400 } else { 200 }) }
+    }))
+    .unwrap();
+    shop.quick_endpoint("hooks", &receiver.url()).await;
+    let _dispatcher = shop.serve().await;
+    let send = async |number: i64| {
+        let sql = format!(
+            "select postrider.send_with_options(
+                'hooks', '{{\"n\": {number}}}', p_ordering_key => 'k')"
+        );
+        shop.execute(&sql).await;
+    };
+    send(1).await;
+    send(2).await;
+    shop.until("select count(*) = 2 from postrider.dead_letter").await;
+    send(3).await;
+    send(4).await;
+    receiver.wait_for(3, LONG).await.unwrap();
+    assert_eq!(shop.ask::<i32>("select postrider.redrive_all(1)").await, 2);
+    receiver.wait_for_accepted(4, LONG).await.unwrap();
+    shop.until(IS_SETTLED).await;
+    let order = numbers(&receiver);
+    assert_eq!(order[..4], [1, 2, 3, 1], "behind what is in flight, before what waits: {order:?}");
+    assert_eq!(order.len(), 6, "{order:?}");
+    assert_eq!(receiver.in_flight_peak(), 1, "one at a time");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_redriven_message_does_not_expire() {
+    let shop = Shop::open_to_receivers().await;
+    let receiver = Receiver::start(Behaviour::Status(400)).unwrap();
+    shop.quick_endpoint("hooks", &receiver.url()).await;
+    let dispatcher = shop.serve().await;
+    let send = "select postrider.send_with_options(
+        'hooks', '{\"n\": 1}', p_scheduled_at => clock_timestamp() + interval '0.5 seconds',
+        p_expires_at => clock_timestamp() + interval '2 seconds', p_idempotency_key => 'once')";
+    let id: i64 = shop.ask(send).await;
+    shop.until("select count(*) = 1 from postrider.dead_letter").await;
+    shop.until("select expires_at < clock_timestamp() from postrider.message").await;
+    // It waits for a retry, and for a dispatcher, and is there for everybody who asks.
+    receiver.set_behaviour(Behaviour::FirstFail { count: 2, status: 503 });
+    assert_eq!(shop.ask::<i64>("select postrider.redrive_message(1)").await, id);
+    shop.until("select retry_count = 1 from postrider.deferred").await;
+    assert_eq!(shop.ask::<i32>("select postrider.mark_expired_messages()").await, 0);
+    let status = format!("select status from postrider.message_status({id})");
+    dispatcher.sigterm();
+    dispatcher.wait(LONG).await.unwrap();
+    let waits = "select count(*) = 1 and bool_and(q.expires_at is null and q.status = 'pending')
+        from postrider.queue q";
+    assert!(shop.ask::<bool>(waits).await);
+    assert_eq!(shop.ask::<String>(&status).await, "pending");
+    let _other = shop.serve().await;
+    receiver.wait_for_accepted(1, LONG).await.unwrap();
+    shop.until(IS_SETTLED).await;
+    assert_eq!(shop.ask::<String>(&status).await, "completed");
+    assert!(!shop.ask::<bool>("select exists (select from postrider.ended)").await);
+}
+
+// Retention --------------------------------------------------------------------------------------
+
+#[tokio::test(flavor = "multi_thread")]
+async fn old_letters_and_events_are_forgotten() {
+    let shop = Shop::open_to_producers().await;
+    let client = shop.client().await;
+    client
+        .batch_execute(
+            "select postrider.create_endpoint('b', 'discard', '{}');
+            select postrider.create_event_type('order.created');
+            select postrider.subscribe('order.created', e.name) from postrider.endpoints e;
+            select postrider.set_setting('dlq_retention_days', '7');
+            select postrider.set_setting('event_log_retention_days', '3')",
+        )
+        .await
+        .unwrap();
+    // A published message with a key that is delivered at one of its two targets.
+    let publish = "select postrider.publish('order.created', '{}', p_idempotency_key => 'k')";
+    let id = id_of(&client, publish).await;
+    client
+        .batch_execute(
+            "insert into postrider.attempt
+            select m.id, m.targets[2], 2, 1, now(), 5, 'rejected', 400, 'HTTP 400'
+            from postrider.message m;
+            select postrider.bury(
+                array[m.id], array[m.targets[2]], array[2], array['rejected'], array[0],
+                array['[PERMANENT] HTTP 400'])
+            from postrider.message m",
+        )
+        .await
+        .unwrap();
+    shop.read_all().await;
+    shop.bury("a", 4, "rejected", "400").await;
+    // 1 is old and so is 2; 3 is locked; 4 was put back lately; 5 was put back long ago, and waits.
+    client
+        .batch_execute(
+            "select postrider.redrive_message(4);
+            select postrider.redrive_message(5);
+            delete from postrider.deferred d
+            using postrider.dead_letter l
+            where l.id = 4
+            and d.message_id = l.message_id;
+            update postrider.dead_letter set failed_at = now() - interval '8 days';
+            update postrider.dead_letter set redriven_at = now() - interval '8 days' where id = 5;
+            update postrider.event_log set at = at - interval '4 days' where id % 2 = 0",
+        )
+        .await
+        .unwrap();
+    let other = shop.client().await;
+    other.batch_execute("begin; select postrider.redrive_message(3)").await.unwrap();
+    let began = Instant::now();
+    assert_eq!(shop.ask::<i32>("select postrider.cleanup_dlq()").await, 2);
+    assert!(began.elapsed() < SOON, "it waited for a transaction: {:?}", began.elapsed());
+    other.batch_execute("rollback").await.unwrap();
+    let kept = "select array_agg(id order by id) from postrider.dead_letter";
+    assert_eq!(shop.ask::<Vec<i64>>(kept).await, [3, 4, 5]);
+
+    // What has failed has failed for those who ask, and holds no key.
+    let status = format!("select array_agg(status) from postrider.message_status({id})");
+    assert_eq!(shop.ask::<Vec<String>>(&status).await, ["completed", "failed"]);
+    let archived = format!(
+        "select array_agg(a.status || coalesce(': ' || a.last_error, '') order by a.target)
+        from postrider.archive a
+        where a.id = {id}"
+    );
+    assert_eq!(shop.ask::<Vec<String>>(&archived).await, ["completed", "failed: HTTP 400"]);
+    shop.execute(&format!("select postrider.free_idempotency_keys(array[{id}])")).await;
+    assert!(!shop.ask::<bool>("select exists (select from postrider.idempotency_key)").await);
+
+    let old =
+        "select count(*)::integer from postrider.event_log where at < now() - interval '3 days'";
+    let count: i32 = shop.ask(old).await;
+    assert!(count > 0);
+    assert_eq!(shop.ask::<i32>("select postrider.cleanup_event_log()").await, count);
+    assert_eq!(shop.ask::<i32>(old).await, 0);
+    assert!(shop.ask::<bool>("select exists (select from postrider.event_log)").await);
+
+    // A dispatcher does the same by itself.
+    let age = "update postrider.event_log set at = at - interval '4 days';
+        update postrider.dead_letter set redriven_at = now() - interval '8 days' where id = 4";
+    shop.execute(age).await;
+    let _dispatcher = shop.serve().await;
+    shop.until("select not exists (select from postrider.dead_letter where id in (3, 4))").await;
+    shop.until(&format!("select ({old}) = 0")).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_summary_counts_by_endpoint() {
+    let shop = Shop::open_to_producers().await;
+    shop.execute("select postrider.create_endpoint('b', 'discard', '{}')").await;
+    shop.bury("b", 3, "rejected", "400").await;
+    shop.bury("a", 1, "rejected", "400").await;
+    shop.execute("select postrider.redrive_message(1), postrider.redrive_message(4)").await;
+    let summary = shop.run(&["dlq", "summary", "--json"]).json();
+    let counts: Vec<_> = summary
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| {
+            (
+                row["endpoint_name"].clone(),
+                row["failed_count"].clone(),
+                row["redriven_count"].clone(),
+            )
+        })
+        .collect();
+    assert_eq!(counts, [(json!("a"), json!(0), json!(1)), (json!("b"), json!(2), json!(1))]);
+    assert!(summary[0]["oldest_failed_at"].is_null() && summary[1]["newest_failed_at"].is_string());
+
+    // The command line puts back by filter, and cleans up.
+    let run = |arguments: &[&str]| shop.run(&[&["dlq"], arguments, &["--json"]].concat());
+    assert_eq!(run(&["redrive", "--endpoint", "b", "--error", "^5"]).json()["redriven"], 0);
+    let at = ["redrive", "--from", "2026-01-01T00:00Z", "--cause", "rejected", "--rate", "10"];
+    assert_eq!(run(&at).json()["redriven"], 2);
+    run(&["redrive", "--all", "--endpoint", "b"]).fail(2, "cannot be used with");
+    run(&["redrive", "1", "--rate", "5"]).fail(2, "cannot be used with");
+    run(&["redrive", "--rate", "5"]).fail(2, "required");
+    run(&["redrive", "--to", "2026-01-01"]).fail(2, "expected a time with its offset");
+    run(&["redrive", "--all", "--rate", "0"]).fail(2, "0 is not in");
+    run(&["redrive", "--error", "("]).fail(1, "p_error_pattern must be a POSIX regular expression");
+    assert_eq!(run(&["cleanup"]).json(), json!({"removed": 0}));
+    assert!(shop.run(&["dlq", "summary"]).succeed().stdout.contains("FAILED COUNT"));
+}
+
+// Telling of them --------------------------------------------------------------------------------
+
+#[tokio::test(flavor = "multi_thread")]
+async fn dead_letters_are_published() {
+    let shop = Shop::open_to_receivers().await;
+    let refusing = Receiver::start(Behaviour::Status(400)).unwrap();
+    let told = Receiver::start(Behaviour::Status(200)).unwrap();
+    for (name, receiver) in [("hooks", &refusing), ("told", &told), ("deaf", &refusing)] {
+        shop.quick_endpoint(name, &receiver.url()).await;
+    }
+    let dispatcher = shop.serve().await;
+    // Nobody is told before the event type is there.
+    let before = shop.send("hooks", json!({})).await;
+    shop.until("select count(*) = 1 from postrider.dead_letter").await;
+    shop.execute(
+        "select postrider.create_event_type('postrider.dead_letter');
+        select postrider.subscribe('postrider.*', e.name)
+        from postrider.endpoints e
+        where e.name in ('told', 'deaf')",
+    )
+    .await;
+    let send = "select postrider.send_with_options(
+        'hooks', '{\"secret\": 1}', p_correlation_id => '8e03978e-40d5-43e8-bc93-6894a57f9324')";
+    let id: i64 = shop.ask(send).await;
+    told.wait_for_accepted(1, LONG).await.unwrap();
+    let event: Value = serde_json::from_slice(&told.requests()[0].body).unwrap();
+    let letter: Value = shop
+        .ask(&format!("select to_jsonb(l) from postrider.dlq l where l.message_id = {id}"))
+        .await;
+    let same = ["message_id", "endpoint_name", "cause", "retry_count", "last_error", "event_type"];
+    let same = same.iter().chain(&["correlation_id"]);
+    for name in same {
+        assert_eq!(event[name], letter[name], "{name}");
+    }
+    assert_eq!(event["dlq_id"], letter["id"]);
+    assert_eq!(event.as_object().unwrap().len(), 10, "{event}");
+    assert!(event["created_at"].is_string() && event["failed_at"].is_string(), "{event}");
+
+    // Told is who listens; that somebody could not be told is not told on.
+    shop.until("select count(*) = 3 from postrider.dead_letter").await;
+    let waiting = shop.send("hooks", json!({})).await;
+    told.wait_for_accepted(2, LONG).await.unwrap();
+    shop.until("select count(*) = 5 from postrider.dead_letter").await;
+    shop.until(IS_SETTLED).await;
+    assert_eq!(told.accepted_count(), 2);
+    let events = "select count(*) from postrider.message where event_type is not null";
+    assert_eq!(
+        shop.ask::<i64>(events).await,
+        2,
+        "nobody was told of {before}, and of {waiting} once"
+    );
+
+    // A full queue does not keep a delivery from being dead, and is noted once.
+    shop.execute("select postrider.disable_endpoint('told')").await;
+    let client = shop.client().await;
+    client.batch_execute("begin").await.unwrap();
+    client.query_one("select postrider.send('hooks', '{}')", &[]).await.unwrap();
+    client.query_one("select postrider.send('hooks', '{}')", &[]).await.unwrap();
+    client.batch_execute("commit").await.unwrap();
+    shop.until("select count(*) >= 7 from postrider.dead_letter").await;
+    shop.until(IS_SETTLED).await;
+    dispatcher.sigterm();
+    dispatcher.wait(LONG).await.unwrap();
+    shop.execute("select postrider.set_setting('max_queue_size', '1')").await;
+    let before: i64 = shop.ask("select count(*) from postrider.message").await;
+    let bury = "select postrider.bury(
+            array[m.id], array[m.targets[1]], array[1], array['rejected'], array[0], array['400'])
+        from postrider.message m
+        join postrider.dead_letter l on l.message_id = m.id
+        where m.event_type is null";
+    shop.execute("update postrider.dead_letter set status = 'redriven', redriven_at = now()").await;
+    // Numbers that nobody has read count as waiting.
+    shop.execute("select setval('postrider.message_sequence', last_value + 100) from postrider.message_sequence")
+        .await;
+    shop.execute(bury).await;
+    let after = "select count(*) filter (where status = 'failed') > 0 from postrider.dead_letter";
+    assert!(shop.ask::<bool>(after).await);
+    assert_eq!(shop.ask::<i64>("select count(*) from postrider.message").await, before);
+    let noted = "select array_agg(l.details ->> 'error') from postrider.event_log l
+        where l.event = 'dlq.not_published'";
+    let noted: Vec<String> = shop.ask(noted).await;
+    assert_eq!(noted.len(), 1, "{noted:?}");
+    assert!(noted[0].starts_with("[postrider] Queue backpressure"), "{noted:?}");
+}

@@ -1,0 +1,258 @@
+//! What expires where it waits, for endpoints that take nothing, and who ends it.
+
+mod shop;
+
+use std::{
+    collections::HashSet,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+use shop::{Shop, serving::LONG};
+use tokio::sync::watch;
+use xtask::receiver::{Answer, Behaviour, Receiver};
+
+/// A dispatcher looks every five seconds.
+const LOOK: Duration = Duration::from_secs(5);
+/// What anything may need on top, on a busy machine.
+const SLACK: Duration = Duration::from_secs(5);
+
+const ENDED: &str = "select count(*) from postrider.ended where reason = 'expired'";
+
+impl Shop {
+    async fn send_expiring(&self, endpoint: &str, number: i64, expires_in: &str, key: &str) -> i64 {
+        let sql = format!(
+            "select postrider.send_with_options(
+                '{endpoint}', '{{\"n\": {number}}}',
+                p_expires_at => clock_timestamp() + nullif('{expires_in}', '')::interval,
+                p_ordering_key => nullif('{key}', ''),
+                p_idempotency_key => 'message {number}')"
+        );
+        self.ask(&sql).await
+    }
+
+    /// An endpoint where everything waits for a retry that is far away.
+    async fn slow_endpoint(&self, name: &str, url: &str) {
+        let policy = json!({ "base_delay_seconds": 3600, "backoff": "fixed", "jitter": 0,
+            "max_delay_seconds": 3600 });
+        self.endpoint(name, json!({ "url": url }), policy).await;
+    }
+
+    async fn status(&self, id: i64) -> String {
+        self.ask(&format!("select status from postrider.message_status({id})")).await
+    }
+}
+
+fn numbers(receiver: &Receiver) -> Vec<i64> {
+    let number =
+        |body: &[u8]| serde_json::from_slice::<Value>(body).unwrap()["n"].as_i64().unwrap();
+    receiver.requests().iter().map(|request| number(&request.body)).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_waits_for_a_disabled_endpoint_expires_by_itself() {
+    let shop = Shop::open_to_receivers().await;
+    let receiver = Receiver::start(Behaviour::Status(503)).unwrap();
+    shop.slow_endpoint("hooks", &receiver.url()).await;
+    let _dispatcher = shop.serve().await;
+    let plain = shop.send_expiring("hooks", 1, "4 seconds", "").await;
+    let first = shop.send_expiring("hooks", 2, "4 seconds", "k").await;
+    let behind = shop.send_expiring("hooks", 3, "4 seconds", "k").await;
+    let last = shop.send_expiring("hooks", 4, "", "k").await;
+    shop.until("select count(*) = 4 from postrider.deferred").await;
+    receiver.wait_for(2, LONG).await.unwrap();
+    shop.execute("select postrider.disable_endpoint('hooks')").await;
+    let took = shop
+        .until_within(
+            LONG,
+            &format!("select ({ENDED}) = 3 and count(*) = 1 from postrider.deferred"),
+        )
+        .await;
+    assert!(took < Duration::from_secs(4) + LOOK + SLACK, "{took:?}");
+    for id in [plain, first, behind] {
+        assert_eq!(shop.status(id).await, "expired");
+    }
+    assert_eq!(shop.status(last).await, "pending");
+    let held: Vec<i64> =
+        shop.ask("select array_agg(message_id) from postrider.idempotency_key").await;
+    assert_eq!(held, [last], "keys are free when their messages have ended");
+
+    // What is left goes when it may, and nothing else.
+    receiver.set_behaviour(Behaviour::Status(200));
+    shop.execute("select postrider.enable_endpoint('hooks')").await;
+    receiver.wait_for_accepted(1, LONG).await.unwrap();
+    shop.until("select not exists (select from postrider.deferred)").await;
+    assert_eq!(numbers(&receiver).iter().filter(|number| **number > 2).collect::<Vec<_>>(), [&4]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_expired_message_at_a_disabled_endpoint_lets_its_key_go_elsewhere() {
+    let shop = Shop::open_to_receivers().await;
+    let (down, up) = (
+        Receiver::start(Behaviour::Status(503)).unwrap(),
+        Receiver::start(Behaviour::Status(200)).unwrap(),
+    );
+    shop.slow_endpoint("down", &down.url()).await;
+    shop.slow_endpoint("up", &up.url()).await;
+    shop.execute("select postrider.set_setting('ordering_scope', 'global')").await;
+    let _dispatcher = shop.serve().await;
+    shop.send_expiring("down", 1, "3 seconds", "k").await;
+    down.wait_for(1, LONG).await.unwrap();
+    shop.execute("select postrider.disable_endpoint('down')").await;
+    shop.send_expiring("up", 2, "", "k").await;
+    shop.until("select count(*) = 2 from postrider.deferred").await;
+    assert_eq!(up.request_count(), 0);
+    up.wait_for_accepted(1, LONG).await.unwrap();
+    assert_eq!(shop.ask::<i64>(ENDED).await, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_dispatcher_people_can_end_what_has_expired_and_nobody_may_have_in_hand() {
+    let shop = Shop::open_to_receivers().await;
+    // The second attempt of 2 hangs: it is claimed when its dispatcher dies.
+    let receiver = Receiver::start(Behaviour::custom(|arrival| {
+        let is_second =
+            arrival.body.windows(2).any(|pair| pair == b" 2") && arrival.earlier_count > 0;
+        if is_second { Answer::default() } else { Answer::status(503) }
+    }))
+    .unwrap();
+    shop.slow_endpoint("slow", &receiver.url()).await;
+    shop.quick_endpoint("quick", &receiver.url()).await;
+    let killed = shop.serve().await;
+    let waits = shop.send_expiring("slow", 1, "4 seconds", "").await;
+    let claimed = shop.send_expiring("quick", 2, "4 seconds", "").await;
+    let later = shop.send_expiring("slow", 3, "1 hour", "").await;
+    receiver.wait_for(4, LONG).await.unwrap();
+    shop.until("select count(*) = 3 from postrider.deferred").await;
+    killed.sigkill();
+    shop.until("select count(*) = 2 from postrider.deferred where expires_at < clock_timestamp()")
+        .await;
+    assert_eq!(shop.ask::<i32>("select postrider.mark_expired_messages()").await, 1);
+    assert_eq!(shop.ask::<i32>("select postrider.mark_expired_messages()").await, 0);
+    assert_eq!(shop.status(waits).await, "expired");
+    assert_ne!(shop.status(claimed).await, "expired", "it may have been delivered");
+    assert_eq!(shop.status(later).await, "pending");
+    assert_eq!(shop.ask::<i64>(ENDED).await, 1);
+    let held: Vec<i64> = shop
+        .ask("select array_agg(message_id order by message_id) from postrider.idempotency_key")
+        .await;
+    assert_eq!(held, [claimed, later]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dispatcher_does_not_wait_for_whoever_marks_messages_as_expired() {
+    let shop = Shop::open_to_receivers().await;
+    let receiver = Receiver::start(Behaviour::Status(503)).unwrap();
+    shop.slow_endpoint("hooks", &receiver.url()).await;
+    let dispatcher = shop.serve().await;
+    for round in ["rollback", "commit"] {
+        receiver.set_behaviour(Behaviour::Status(503));
+        let before: i64 = shop.ask(ENDED).await;
+        let id = shop.send_expiring("hooks", before, "3 seconds", "k").await;
+        shop.until("select count(*) = 1 from postrider.deferred").await;
+        dispatcher.sigstop();
+        shop.until("select bool_and(expires_at < clock_timestamp()) from postrider.deferred").await;
+        let open = shop.client().await;
+        open.batch_execute("begin").await.unwrap();
+        let marked = "select postrider.mark_expired_messages()";
+        assert_eq!(open.query_one(marked, &[]).await.unwrap().get::<_, i32>(0), 1);
+        let locks = "select count(*) from pg_locks l where not l.granted";
+        dispatcher.sigcont();
+        // It finds the row, claims it, ends it, and is not held up: everything else goes on.
+        shop.until(&format!(
+            "select exists (select from postrider.claim c where c.message_ids @> array[{id}::bigint])"
+        ))
+        .await;
+        receiver.set_behaviour(Behaviour::Status(200));
+        let began = Instant::now();
+        let accepted = receiver.accepted_count();
+        shop.send("hooks", json!({ "n": 99 })).await;
+        receiver.wait_for_accepted(accepted + 1, SLACK).await.unwrap();
+        println!("{:?} for another one", began.elapsed());
+        shop.until("select exists (select from postrider.done)").await;
+        assert_eq!(shop.ask::<i64>(locks).await, 0, "somebody waits");
+        open.batch_execute(round).await.unwrap();
+        shop.until("select not exists (select from postrider.deferred)").await;
+        shop.until(&format!("select ({ENDED}) > {before}")).await;
+        assert_eq!(shop.ask::<i64>(ENDED).await, before + 1, "it ended once: {round}");
+        assert_eq!(shop.status(id).await, "expired");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_is_either_expired_or_delivered() {
+    const COUNT: i64 = 1_500;
+    let shop = Arc::new(Shop::open_to_receivers().await);
+    let receiver = Receiver::start(Behaviour::Status(200)).unwrap();
+    shop.quick_endpoint("hooks", &receiver.url()).await;
+    let _dispatcher = shop.serve().await;
+    let seed = fastrand::u64(..1_000_000);
+    println!("seed {seed}");
+    let (stop, is_stopped) = watch::channel(false);
+    let markers: Vec<_> = (0..3)
+        .map(|index| {
+            let (shop, is_stopped) = (Arc::clone(&shop), is_stopped.clone());
+            tokio::spawn(async move {
+                let mut dice = fastrand::Rng::with_seed(seed + index);
+                let client = shop.client().await;
+                let sql = "select postrider.mark_expired_messages()";
+                let mut marked = 0;
+                while !*is_stopped.borrow() {
+                    client.batch_execute("begin").await.unwrap();
+                    let count: i32 = client.query_one(sql, &[]).await.unwrap().get(0);
+                    // Transactions stay open for a while, and not all are committed.
+                    tokio::time::sleep(Duration::from_millis(dice.u64(0..40))).await;
+                    let is_kept = dice.u8(..4) > 0;
+                    client
+                        .batch_execute(if is_kept { "commit" } else { "rollback" })
+                        .await
+                        .unwrap();
+                    marked += if is_kept { count } else { 0 };
+                }
+                marked
+            })
+        })
+        .collect();
+    // Each is due at about the time at which it expires.
+    let client = shop.client().await;
+    let mut dice = fastrand::Rng::with_seed(seed);
+    let send = client
+        .prepare(
+            "select postrider.send_with_options(
+                'hooks', '{}', p_scheduled_at => clock_timestamp() + $1::int * interval '1 ms',
+                p_expires_at => clock_timestamp() + $2::int * interval '1 ms',
+                p_ordering_key => $3)",
+        )
+        .await
+        .unwrap();
+    for _ in 0..COUNT {
+        let scheduled = dice.i32(20..80);
+        // From hardly any time to plenty, however busy the machine is.
+        let expires = scheduled + dice.i32(1..20).pow(2);
+        let key = (dice.u8(..3) == 0).then(|| format!("k{}", dice.u8(..20)));
+        client.execute(&send, &[&scheduled, &expires, &key]).await.unwrap();
+    }
+    let ended = || async { shop.ask::<i64>("select count(*) from postrider.ended").await };
+    let began = Instant::now();
+    while ended().await + (receiver.accepted_count() as i64) < COUNT {
+        assert!(began.elapsed() < LONG, "{} and {}", ended().await, receiver.accepted_count());
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    shop.until("select not exists (select from postrider.deferred)").await;
+    stop.send(true).unwrap();
+    let mut marked = 0;
+    for marker in markers {
+        marked += marker.await.unwrap();
+    }
+    let ids: Vec<i64> = shop.ask("select array_agg(message_id) from postrider.ended").await;
+    let expired: HashSet<i64> = ids.iter().copied().collect();
+    let arrived: HashSet<i64> = receiver.distinct_ids().iter().map(|id| id.0).collect();
+    println!("{} delivered, {} expired, {marked} of them marked", arrived.len(), expired.len());
+    let both: Vec<&i64> = arrived.intersection(&expired).collect();
+    assert!(both.is_empty(), "expired, and attempted all the same: {both:?}");
+    assert_eq!(ids.len(), expired.len(), "each ended once");
+    assert_eq!((expired.len() + arrived.len()) as i64, COUNT);
+    assert_eq!(receiver.request_count(), arrived.len(), "nothing came twice");
+    assert!(marked > 0 && !arrived.is_empty(), "there was no race");
+}

@@ -1,0 +1,70 @@
+-- postrider.expire_waiting(most) → how many waiting deliveries have expired
+--
+-- Internal, see mark_expired_messages. Deliveries in postrider.deferred whose time is over, the first to
+-- expire first, at most so many; none that a dispatcher has claimed, for the claim's retry count.
+--
+-- A dispatcher writes its claim and then asks whether the row is there and has not expired, by this
+-- database's clock (still_waiting). What has expired here had done so when this transaction began: a
+-- claim that this statement does not see is followed by a question whose answer is no. So what ends
+-- here is not attempted any more, whatever clocks and locks do. What is locked is left to who has it.
+--
+-- What waited behind them is the dispatcher's to let go, as in cancel_message. Uses deferred_expires_at,
+-- claim_owner.
+create or replace function postrider.expire_waiting(p_most integer)
+returns integer
+language plpgsql
+set search_path = pg_catalog, postrider, pg_temp
+as $$
+declare
+    message_ids bigint[];
+    ordering_keys text[];
+    expired integer;
+begin
+    -- Reading the claims is what costs, and mostly there is no reason to.
+    if not exists (select from postrider.deferred d where d.expires_at <= now()) then
+        return 0;
+    end if;
+    with claimed as materialized (
+        select r.message_id, r.target, r.retry_count
+        from postrider.claim c
+        cross join lateral unnest(c.message_ids, c.targets, c.retry_counts)
+            r (message_id, target, retry_count)
+        where c.owner = any (array(select s.owner from postrider.shard s))
+    ), over as materialized (
+        select w.message_id, w.target
+        from postrider.deferred w
+        where w.expires_at <= now()
+        and not exists (
+            select
+            from claimed c
+            where c.message_id = w.message_id
+            and c.target = w.target
+            and c.retry_count = w.retry_count
+        )
+        order by w.expires_at
+        limit p_most
+        for update of w skip locked
+    ), gone as (
+        delete from postrider.deferred d
+        using over o
+        where d.message_id = o.message_id
+        and d.target = o.target
+        returning d.message_id, d.target, d.endpoint_id, d.ordering_key, d.is_blocked
+    ), noted as (
+        insert into postrider.ended (message_id, target, endpoint_id, reason)
+        select g.message_id, g.target, g.endpoint_id, 'expired'
+        from gone g
+    )
+    -- What was blocked has blocked nobody.
+    select
+        count(*), array_agg(distinct g.message_id),
+        array_agg(distinct g.ordering_key)
+        filter (where g.ordering_key is not null and not g.is_blocked)
+    into expired, message_ids, ordering_keys
+    from gone g;
+    perform postrider.free_idempotency_keys(message_ids);
+    perform pg_notify('postrider', 'key ' || k.ordering_key)
+    from unnest(ordering_keys) k (ordering_key);
+    return expired;
+end;
+$$;

@@ -1,0 +1,13 @@
+-- postrider.pause_endpoint(endpoint) → whether that changed anything
+--
+-- Admin. Stops deliveries to an endpoint and keeps taking messages for it (disable_endpoint refuses them); they
+-- wait, and expire where they have to.
+-- Logged in event_log. Raises 22004 (a null name), 42704 (no such endpoint).
+create or replace function postrider.pause_endpoint(p_endpoint_name text)
+returns boolean
+language sql
+security definer
+set search_path = pg_catalog, postrider, pg_temp
+as $$
+    select postrider.switch_endpoint(p_endpoint_name, null, true);
+$$;

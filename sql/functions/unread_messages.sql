@@ -1,0 +1,133 @@
+-- postrider.unread_messages() → what of the log no dispatcher has read, for each endpoint
+--
+-- Internal. How many deliveries, when the oldest message was sent, and since when one could have been
+-- attempted (null: all are scheduled for later). A look at no more than 10,000 messages from where
+-- reading has come to, and as many from the slowest of the lanes that are walked through in order of
+-- id: where there are more, their number is what these tell of the rest, by sequence numbers.
+-- Uses message_xid_id, message_id.
+create or replace function postrider.unread_messages()
+returns table (
+    endpoint_id integer,
+    delivery_count double precision,
+    oldest_at timestamptz,
+    due_since timestamptz)
+language plpgsql
+stable
+set search_path = pg_catalog, postrider, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set jit = off
+as $$
+declare
+    look constant integer := 10000;
+    last_number bigint;
+begin
+    select s.last_value into last_number from postrider.message_sequence s;
+    return query
+    with tails as materialized (
+        select t.lane, t.base, t.top, t.walked
+        from postrider.lane_tails() t
+    ), following as materialized (
+        -- Lanes that are read by ticks: what came since the one that is farthest behind.
+        select m.id, m.xid, m.lane, m.targets, m.created_at, m.scheduled_at
+        from postrider.message m
+        where m.xid >= (
+            select pg_snapshot_xmax(t.base)
+            from tails t
+            where t.walked is null
+            order by 1
+            limit 1
+        )
+        order by m.xid, m.id
+        limit look
+    ), late as (
+        -- And what was not committed then.
+        select m.id, m.xid, m.lane, m.targets, m.created_at, m.scheduled_at
+        from (
+            select distinct x.xid
+            from tails t
+            cross join lateral pg_snapshot_xip(t.base) x (xid)
+            where t.walked is null
+        ) x
+        cross join lateral (
+            select l.id, l.xid, l.lane, l.targets, l.created_at, l.scheduled_at
+            from postrider.message l
+            where l.xid = x.xid
+            order by l.id
+            limit look
+        ) m
+        where not exists (select from following f where f.id = m.id)
+    ), walking as materialized (
+        -- Lanes that are walked through: what lies behind the slowest of them.
+        select m.id, m.xid, m.lane, m.targets, m.created_at, m.scheduled_at
+        from postrider.message m
+        where m.id > (select min(t.walked) from tails t)
+        and not pg_visible_in_snapshot(
+            m.xid, (
+                select t.base
+                from tails t
+                where t.walked is not null
+                order by pg_snapshot_xmax(t.base)
+                limit 1
+            ))
+        order by m.id
+        limit look
+    ), following_size as (
+        select
+            count(*) = look as is_full,
+            (last_number - min(f.id >> 10) + 1) / (max(f.id >> 10) - min(f.id >> 10) + 1.0)
+                as factor
+        from following f
+    ), walking_size as (
+        select count(*) = look as is_full, max(w.id >> 10) as up_to
+        from walking w
+    ), unread as (
+        select
+            f.id, f.targets, f.created_at, f.scheduled_at,
+            case when z.is_full then greatest(z.factor, 1) else 1 end as weight
+        from following f
+        join tails t on t.lane = f.lane
+        cross join following_size z
+        where t.walked is null
+        and not pg_visible_in_snapshot(f.xid, t.base)
+        union all
+        select l.id, l.targets, l.created_at, l.scheduled_at, 1
+        from late l
+        join tails t on t.lane = l.lane
+        where t.walked is null
+        and not pg_visible_in_snapshot(l.xid, t.base)
+        union all
+        -- What was passed already of a lane says how much of it comes behind the look.
+        select
+            w.id, w.targets,
+            case when p.is_passed then null else w.created_at end,
+            w.scheduled_at,
+            case
+                when z.is_full then
+                    greatest(last_number - greatest(t.walked >> 10, z.up_to), 0)
+                    / (z.up_to - (s.walked >> 10) + 1.0)
+                    + (not p.is_passed)::integer
+                else (not p.is_passed)::integer
+            end
+        from walking w
+        join tails t on t.lane = w.lane
+        cross join walking_size z
+        cross join (select min(m.walked) as walked from tails m) s
+        cross join lateral (
+            select pg_visible_in_snapshot(w.xid, t.base)
+                or w.id <= t.walked and pg_visible_in_snapshot(w.xid, t.top)
+        ) p (is_passed)
+        where t.walked is not null
+    )
+    select
+        s.endpoint_id, sum(u.weight)::double precision, min(u.created_at),
+        min(greatest(u.created_at, u.scheduled_at))
+            filter (where u.created_at is not null
+                and (u.scheduled_at is null or u.scheduled_at <= clock_timestamp()))
+    from unread u
+    cross join lateral unnest(u.targets) g (target)
+    join postrider.subscriptions s on s.id = g.target
+    group by s.endpoint_id
+    having sum(u.weight) > 0;
+end;
+$$;

@@ -1,0 +1,2 @@
+-- See postrider.advance_replays.
+select postrider.advance_replays() as answer;

@@ -1,0 +1,1 @@
+select postrider.cancel_replay($1::bigint);

@@ -1,0 +1,1 @@
+select postrider.cleanup_dlq();

@@ -1,0 +1,2 @@
+-- See postrider.needs_archive_upkeep.
+select postrider.needs_archive_upkeep() as answer;

@@ -1,0 +1,1 @@
+select postrider.pause_endpoint($1::text);

@@ -1,1 +1,0 @@
-select postrider.redrive_all();

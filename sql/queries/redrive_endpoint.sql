@@ -1,1 +1,0 @@
-select postrider.redrive_endpoint($1::text);

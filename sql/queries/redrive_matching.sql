@@ -1,0 +1,4 @@
+-- Times are handed over as text, which the database reads.
+select postrider.redrive_matching(
+    $1::text, $2::text::timestamptz, $3::text::timestamptz, $4::text, $5::text, $6::text,
+    $7::integer);

@@ -1,0 +1,1 @@
+select postrider.replay_message($1::bigint);

@@ -1,0 +1,1 @@
+select postrider.reset_circuit_breaker($1::text);

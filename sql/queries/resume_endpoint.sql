@@ -1,0 +1,1 @@
+select postrider.resume_endpoint($1::text);
