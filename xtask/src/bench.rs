@@ -11,6 +11,7 @@ mod clients;
 mod compare;
 mod engine;
 mod http;
+mod isolation;
 mod latency;
 mod machine;
 mod pinned;
@@ -68,6 +69,8 @@ enum Measurement {
     Pinned,
     /// From commit to attempt.
     Latency,
+    /// A failing receiver, or a flooded one, beside a good one.
+    Isolation,
 }
 
 /// Runs the measurements and prints their results; what is under way is told on standard error.
@@ -128,6 +131,7 @@ impl Measurement {
             Self::Senders => senders::measure(stand, time).await,
             Self::Pinned => pinned::measure(stand, time).await,
             Self::Latency => latency::measure(stand).await,
+            Self::Isolation => isolation::measure(stand).await,
         }
     }
 }
