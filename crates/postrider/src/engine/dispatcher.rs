@@ -341,8 +341,6 @@ pub struct Dispatcher {
     circuits_at: Instant,
     is_loading_circuits: bool,
     is_telling: bool,
-    /// When there may be tokens for what waits for a rate limit.
-    tokens_at: Option<Instant>,
     is_asking_for_tokens: bool,
     maintenance_at: Instant,
     is_maintaining: bool,
@@ -471,7 +469,6 @@ impl Dispatcher {
             circuits_at: now,
             is_loading_circuits: false,
             is_telling: false,
-            tokens_at: None,
             is_asking_for_tokens: false,
             maintenance_at: now,
             is_maintaining: false,
@@ -635,7 +632,8 @@ impl Dispatcher {
                 at = at.min(self.tick_at);
             }
             at = at.min(self.due_at).min(self.endpoints_at).min(self.settings_at);
-            at = at.min(self.circuits_at).min(self.tokens_at.unwrap_or(at));
+            let tokens_at = self.endpoints.tokens_at().filter(|_| !self.is_asking_for_tokens);
+            at = at.min(self.circuits_at).min(tokens_at.unwrap_or(at));
             at = at.min(self.refresh_deferred_at).min(self.maintenance_at).min(self.expired_at);
             at = at.min(if self.is_counting { at } else { self.count_at });
             at = at.min(if self.is_advancing_replays { at } else { self.replays_at });
@@ -752,7 +750,6 @@ impl Dispatcher {
             Event::Probing(probe, answers) => self.take_probe(*probe, &answers?),
             Event::Tokens(granted) => {
                 self.is_asking_for_tokens = false;
-                self.tokens_at = None;
                 self.endpoints.take_tokens(granted?, Instant::now());
             }
             Event::Doorbell(is_locked) => self.take_doorbell(is_locked?),

@@ -78,8 +78,6 @@ pub struct Endpoint {
     breaker: Breaker,
     /// The delivery that is our probe, while it is in flight.
     probe: Option<(MessageId, Target)>,
-    /// Its circuit was seen not to be closed.
-    is_open: bool,
     /// Since when nothing goes there, for its circuit or because it asked for that.
     left_alone_at: Option<Instant>,
     /// Our tokens, if it has a rate limit.
@@ -267,7 +265,6 @@ impl Endpoints {
             paused_until: None,
             breaker: Breaker::default(),
             probe: None,
-            is_open: false,
             left_alone_at: None,
             bucket: rate.map(Bucket::new),
             failures_in_a_row: 0,
@@ -820,18 +817,11 @@ impl Endpoints {
         endpoint.paused_until = asked_until.map(|until| clock.instant(Timestamp(until.0)));
         let was_left_alone = endpoint.left_alone_at.is_some();
         let is_closed = endpoint.breaker.is_closed();
-        if is_closed {
-            if endpoint.is_open {
-                info!(endpoint = %endpoint.name, "circuit closed");
-            }
-            self.open.remove(&id);
-        } else {
-            if !endpoint.is_open {
-                warn!(endpoint = %endpoint.name, "circuit opened: it is left alone for a while");
-            }
-            self.open.insert(id);
+        if is_closed && self.open.remove(&id) {
+            info!(endpoint = %endpoint.name, "circuit closed");
+        } else if !is_closed && self.open.insert(id) {
+            warn!(endpoint = %endpoint.name, "circuit opened: it is left alone for a while");
         }
-        endpoint.is_open = !is_closed;
         match is_closed && asked_until.is_none() {
             true => endpoint.left_alone_at = None,
             false => _ = endpoint.left_alone_at.get_or_insert(now),
@@ -847,10 +837,15 @@ impl Endpoints {
         is_free
     }
 
-    /// The tokens to ask for now; when there may be more of them.
-    pub fn wanted_tokens(&mut self, now: Instant) -> (Vec<Wanted>, Option<Instant>) {
+    /// When there may be tokens for what waits for a rate limit.
+    pub fn tokens_at(&self) -> Option<Instant> {
+        self.tokens_at.filter(|_| !self.thirsty.is_empty())
+    }
+
+    /// The tokens to ask for now.
+    pub fn wanted_tokens(&mut self, now: Instant) -> Vec<Wanted> {
         if self.thirsty.is_empty() || self.tokens_at.is_some_and(|at| now < at) {
-            return (Vec::new(), self.tokens_at);
+            return Vec::new();
         }
         let moment = self.moment(now);
         let dispatchers = self.shard_count.div_ceil(self.owned_shards.max(1)) as u32;
@@ -880,7 +875,7 @@ impl Endpoints {
             self.wake(id);
         }
         self.tokens_at = next.map(|at| self.clock.instant(Timestamp(at.0)));
-        (wanted, self.tokens_at)
+        wanted
     }
 
     /// Tokens that were asked for.

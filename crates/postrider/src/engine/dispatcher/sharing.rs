@@ -79,8 +79,7 @@ impl Dispatcher {
         if self.is_asking_for_tokens || self.is_stopping {
             return;
         }
-        let (wanted, next) = self.endpoints.wanted_tokens(now);
-        self.tokens_at = next;
+        let wanted = self.endpoints.wanted_tokens(now);
         if wanted.is_empty() {
             return;
         }
