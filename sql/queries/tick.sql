@@ -3,9 +3,10 @@
 --   $3 xid8[]: in progress at the last tick               $4 bigint: at most so many rows
 --   $5 integer: payloads up to so many stored bytes come along, larger ones are fetched later
 -- The first row is the tick itself: the snapshot of this very statement, the reasons to refuse it,
--- and the newest sequence number. All branches see the same snapshot. The cast of the lane keeps a
--- plan that was made while a partition was empty from using message_lane_id, which would read all of
--- it. Index: message_xid_id.
+-- and the newest sequence number. All branches see the same snapshot. Of the transactions that were in
+-- progress only those are looked at that have ended: one that goes on, with a million messages behind
+-- it, would cost 0.3 s in every tick. The cast of the lane keeps a plan that was made while a partition
+-- was empty from using message_lane_id, which would read all of it. Index: message_xid_id.
 select
     pg_current_snapshot() as snapshot,
     pg_is_in_recovery() as is_standby,
@@ -56,7 +57,11 @@ union all
             m.ordering_key, m.idempotency_key, m.correlation_id, m.event_type, m.headers, m.payload,
             m.body, m.content_type, m.replay_of
         from postrider.message m
-        where m.xid = any ($3)
+        where m.xid = any (array(
+            select x.xid
+            from unnest($3::xid8[]) x (xid)
+            where pg_visible_in_snapshot(x.xid, pg_current_snapshot())
+        ))
         and m.lane::integer = any ($2::smallint[])
     ) r
     limit $4

@@ -54,6 +54,7 @@ const FILL: &str = "
     analyze;";
 
 /// A statement that is to be planned, with the types and values of its parameters.
+#[derive(Clone, Copy)]
 struct Case {
     name: &'static str,
     sql: &'static str,
@@ -306,4 +307,43 @@ async fn queries_in_a_loop_use_their_index() {
     println!("an idle tick touches {touched:?} buffers");
     assert!(touched.iter().sum::<u64>() < 100, "{touched:?}: {idle:#}");
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// How many rows a tick brings, itself included, and how many buffers it touches, when these transactions
+/// were in progress at the one before.
+async fn tick_cost(client: &Client, in_progress: &str) -> (u64, u64) {
+    let values = CASES[0].values.replace("'{}'", in_progress);
+    let case = Case { values: values.leak(), ..CASES[0] };
+    // The first run makes the plan.
+    explain(client, &case, "analyze, buffers,").await;
+    let plan = explain(client, &case, "analyze, buffers,").await;
+    let touched = ["Shared Hit Blocks", "Shared Read Blocks"].map(|name| plan[name].as_u64());
+    (plan["Actual Rows"].as_f64().unwrap() as u64, touched.into_iter().flatten().sum())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tick_does_not_look_at_what_is_in_progress() {
+    let shop = Shop::open_migrated().await;
+    shop.execute(
+        "select postrider.create_endpoint('sink', 'discard', '{}');
+        select postrider.set_setting('max_queue_size', '0')",
+    )
+    .await;
+    let client = shop.client().await;
+    let session = include_str!("../../../sql/queries/dispatcher_session.sql");
+    client.batch_execute(session).await.unwrap();
+    let writer = shop.client().await;
+    let send = "begin;
+        select postrider.send_batch('sink', array_fill('{}'::jsonb, array[1000]))
+        from generate_series(1, 20)";
+    writer.batch_execute(send).await.unwrap();
+    let xid = writer.query_one("select pg_current_xact_id()::text", &[]).await.unwrap();
+    let in_progress = format!("'{{{}}}'", xid.get::<_, String>(0));
+    // The end of a snapshot is behind the last transaction that has ended.
+    shop.execute("select pg_current_xact_id()").await;
+
+    let (row_count, touched) = tick_cost(&client, &in_progress).await;
+    assert!(row_count == 1 && touched < 100, "{row_count} rows, {touched} buffers");
+    writer.batch_execute("commit").await.unwrap();
+    assert_eq!(tick_cost(&client, &in_progress).await.0, 4002);
 }
