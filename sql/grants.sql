@@ -48,13 +48,16 @@ declare
     producing constant text[] := array[
         'send', 'send_with_options', 'send_batch', 'send_batch_with_priority', 'send_bytes',
         'publish', 'publish_batch', 'cancel_message', 'enable_fast_mode'];
+    consuming constant text[] := array[
+        'fetch_messages', 'acknowledge', 'peek_messages', 'tick', 'lease_partitions', 'release_partitions',
+        'begin_batch', 'park_message', 'resolve_parked_message'];
     watching constant text[] := array[
         'dlq_summary', 'explain_policy', 'get_endpoint_health', 'get_setting', 'get_worker_status',
         'health_check', 'metrics', 'shard_count'];
     -- What the views and message_status call, which run with the rights of who reads them.
     viewing constant text[] := array[
         'message_status', 'describe_end', 'done_before', 'done_map', 'done_map_start',
-        'ended_ceiling', 'has_ended', 'is_claimed', 'is_deferred', 'is_taken', 'pending_floor'];
+        'consumer_holders', 'consumer_report', 'ended_ceiling', 'has_ended', 'is_claimed', 'is_deferred', 'is_taken', 'pending_floor'];
     managing constant text[] := array[
         'create_endpoint', 'alter_endpoint', 'drop_endpoint', 'enable_endpoint', 'disable_endpoint',
         'pause_endpoint', 'resume_endpoint', 'reset_circuit_breaker',
@@ -63,15 +66,17 @@ declare
         'redrive_message', 'redrive_endpoint', 'redrive_all', 'redrive_matching', 'cleanup_dlq',
         'cleanup_event_log', 'mark_expired_messages', 'maintain_archive_partitions',
         'cleanup_old_archive_partitions', 'replay_message', 'replay_range', 'create_replay',
-        'cancel_replay'];
-    readable constant text[] := array['queue', 'archive', 'dlq', 'blocked_keys'];
+        'cancel_replay', 'create_consumer', 'reset_consumer', 'drop_consumer'];
+    readable constant text[] := array['queue', 'archive', 'dlq', 'blocked_keys', 'consumers', 'parked_messages'];
     -- Neither payloads nor what else an application wrote.
     visible constant text[] := array[
         'checkpoint', 'circuit', 'deferred', 'dispatcher', 'done', 'ended', 'endpoints', 'event_log',
         'event_types', 'heartbeat', 'installation', 'migration', 'setting', 'shard', 'subscriptions',
-        'transport_option', 'blocked_keys', 'partitions', 'replays'];
+        'transport_option', 'blocked_keys', 'partitions', 'replays', 'consumers', 'consumer', 'consumer_position',
+        'tick'];
     -- Columns of those views with what an application wrote, or an endpoint answered.
-    written constant text[] := array['payload', 'body', 'headers', 'metadata', 'response_body'];
+    written constant text[] := array[
+        'payload', 'data', 'body', 'headers', 'metadata', 'response_body'];
     wanted text;
     granted record;
 begin
@@ -88,8 +93,8 @@ begin
             where p.pronamespace = 'postrider'::regnamespace
             and p.proname = any (
                 case wanted
-                    when 'postrider_admin' then producing || watching || viewing || managing
-                    when 'postrider_application' then producing || viewing
+                    when 'postrider_admin' then producing || consuming || watching || viewing || managing
+                    when 'postrider_application' then producing || consuming || viewing
                     else watching || viewing
                 end)
         loop
@@ -126,7 +131,7 @@ begin
             from pg_class c
             join pg_attribute a on a.attrelid = c.oid
             where c.relnamespace = 'postrider'::regnamespace
-            and c.relname in ('queue', 'archive', 'dlq', 'attempt', 'attempts')
+            and c.relname in ('queue', 'archive', 'dlq', 'attempt', 'attempts', 'parked_messages')
             and a.attnum > 0
             and a.attname <> all (written)
             group by c.relname

@@ -5,6 +5,120 @@
 
 CREATE SCHEMA postrider;
 
+-- Name: tick_span; Type: TYPE; Schema: postrider; Owner: -
+
+CREATE TYPE postrider.tick_span AS (
+	first_at timestamp with time zone,
+	last_at timestamp with time zone,
+	from_at timestamp with time zone,
+	to_at timestamp with time zone,
+	late_from_at timestamp with time zone,
+	sparse_from_at timestamp with time zone
+);
+
+-- Name: acknowledge(text, bigint); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.acknowledge(p_consumer text, p_position bigint) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET max_parallel_workers_per_gather TO '0'
+    SET jit TO 'off'
+    AS $$
+declare
+    -- As many as read_partition looks at.
+    tick_look constant integer := 2000;
+    reader postrider.consumer := postrider.known_consumer(p_consumer);
+    fetched record;
+    target record;
+    ahead record;
+    known postrider.consumer_position;
+    acknowledged_count bigint;
+    new_seq bigint;
+begin
+    if p_position is null then
+        raise exception 'p_position must not be null' using errcode = '22004';
+    end if;
+    select f.partition, f.seq, f.tick, f.xid, f.id, f.message_count, f.at, f.is_end
+    into fetched
+    from postrider.fetched_batches(reader) f
+    order by f.id >> 10 = p_position desc, f.partition = (
+        select postrider.message_partition(m.ordering_key, m.id, reader.partition_count)
+        from postrider.message m
+        where m.id between p_position << 10 and (p_position << 10) | 1023
+    ) desc
+    limit 1;
+    if not found then
+        raise exception
+            'Consumer ''%'' has nothing to acknowledge: it must be in the transaction of its fetch_messages',
+            p_consumer using errcode = '55000';
+    end if;
+    select p.* into known from postrider.newest_position(reader.id, fetched.partition) p;
+    -- Nor may the note lead back, or to where nothing is yet: any session can write one.
+    if known.seq is distinct from fetched.seq
+        or (fetched.tick, fetched.id) <= (known.tick, known.message_id)
+        or (fetched.xid, fetched.id) <= (known.xid, known.message_id)
+        or fetched.tick > pg_sequence_last_value('postrider.tick_sequence')
+        or fetched.xid >= pg_snapshot_xmax(pg_current_snapshot())
+        or not pg_try_advisory_xact_lock(
+            1886352245, postrider.consumer_lock(reader.id, fetched.partition))
+    then
+        raise exception
+            'Consumer ''%'' has been moved since its fetch_messages', p_consumer
+            using errcode = '55000';
+    end if;
+
+    if fetched.id >> 10 = p_position then
+        select
+            fetched.tick as tick, fetched.xid as xid,
+            case when fetched.is_end then 9223372036854775807 else fetched.id end as id
+        into target;
+        acknowledged_count := fetched.message_count;
+    else
+        -- Somewhere within the batch.
+        select n.span into ahead from postrider.next_ticks(known.tick, known.message_id, tick_look) n;
+        select b.tick, b.xid, b.id, b.number
+        into target
+        from (
+            select m.tick, m.xid, m.id, row_number() over () as number
+            from (
+                select c.tick, c.xid, c.id
+                from postrider.consumer_messages(
+                    reader, fetched.partition, known.tick, known.xid, known.message_id, fetched.tick,
+                    greatest(10000, fetched.message_count)::integer, ahead.span) c
+                limit fetched.message_count
+            ) m
+        ) b
+        where b.id >> 10 = p_position;
+        if not found then
+            raise exception
+                'p_position must be that of a message fetched and not acknowledged, got %', p_position
+                using errcode = '22023';
+        end if;
+        acknowledged_count := target.number;
+    end if;
+
+    new_seq := postrider.append_position(
+        known, target.tick, case when known.xid is not null then target.xid end, target.id,
+        acknowledged_count, fetched.at);
+    perform set_config(
+        format('postrider.fetched_%s_%s', reader.id, fetched.partition),
+        case
+            when acknowledged_count = fetched.message_count then ''
+            else array[
+                new_seq::text, fetched.tick::text, fetched.xid::text, fetched.id::text,
+                (fetched.message_count - acknowledged_count)::text, fetched.at::text,
+                fetched.is_end::text
+            ]::text
+        end,
+        true);
+end;
+$$;
+
 -- Name: acquire_shards(uuid, integer); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.acquire_shards(p_dispatcher uuid, p_limit integer) RETURNS TABLE(shard smallint, epoch bigint, state jsonb, backlog bigint, last_owner uuid)
@@ -247,6 +361,18 @@ begin
 end;
 $$;
 
+-- Name: advance_ticks(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.advance_ticks() RETURNS TABLE(is_made boolean, interval_ms integer)
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+    select postrider.append_tick() is not null, s.value::integer
+    from postrider.setting s
+    where s.name = 'tick_interval_ms'
+    and exists (select from postrider.consumer c);
+$$;
+
 -- Name: alter_endpoint(text, jsonb); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.alter_endpoint(endpoint_name text, new_config jsonb) RETURNS boolean
@@ -462,6 +588,62 @@ begin
 end;
 $$;
 
+-- Name: rotation_sequence; Type: SEQUENCE; Schema: postrider; Owner: -
+
+CREATE SEQUENCE postrider.rotation_sequence
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
+-- Name: consumer_position; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.consumer_position (
+    seq bigint DEFAULT nextval('postrider.rotation_sequence'::regclass) NOT NULL,
+    consumer_id integer NOT NULL,
+    partition smallint NOT NULL,
+    tick bigint,
+    xid xid8,
+    message_id bigint NOT NULL,
+    generation bigint DEFAULT nextval('postrider.rotation_sequence'::regclass) NOT NULL,
+    message_count bigint NOT NULL,
+    suspect_count bigint DEFAULT 0 NOT NULL,
+    fetched_at timestamp with time zone,
+    acknowledged_at timestamp with time zone,
+    CONSTRAINT consumer_position_check CHECK (((tick IS NULL) <> (xid IS NULL)))
+);
+
+-- Name: append_position(postrider.consumer_position, bigint, xid8, bigint, bigint, timestamp with time zone); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.append_position(p_from postrider.consumer_position, p_tick bigint, p_xid xid8, p_message_id bigint, p_acknowledged_count bigint, p_fetched_at timestamp with time zone) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    new_seq bigint;
+begin
+    insert into postrider.consumer_position (
+        consumer_id, partition, tick, xid, message_id, generation, message_count, suspect_count,
+        fetched_at, acknowledged_at)
+    select
+        p_from.consumer_id, p_from.partition, p_tick, p_xid, p_message_id,
+        p_from.generation, p_from.message_count + p_acknowledged_count,
+        greatest(
+            p_from.suspect_count, (
+                select a.suspect_count
+                from postrider.newest_attempt(p_from.consumer_id, p_from.partition) a
+                where a.generation = p_from.generation
+                and a.message_count = p_from.message_count
+                and p_acknowledged_count > 0
+            )),
+        coalesce(p_fetched_at, p_from.fetched_at),
+        case when p_acknowledged_count > 0 then clock_timestamp() else p_from.acknowledged_at end
+    returning seq into new_seq;
+    return new_seq;
+end;
+$$;
+
 -- Name: append_replays(bigint[], integer[]); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.append_replays(p_message_ids bigint[], p_targets integer[]) RETURNS bigint[]
@@ -529,6 +711,268 @@ begin
     ) s
     where not pg_try_advisory_xact_lock_shared(1886352244, s.shard);
     return replay_ids;
+end;
+$$;
+
+-- Name: append_tick(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.append_tick() RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET max_parallel_workers_per_gather TO '0'
+    SET jit TO 'off'
+    AS $$
+declare
+    look constant integer := 4000;
+    -- A walk over ids may meet so many others for each message.
+    density constant integer := 20;
+    patience constant interval := '5 seconds';
+    last_tick postrider.tick;
+    top pg_snapshot;
+    base_end xid8;
+    stragglers xid8[];
+    found record;
+    ceiling bigint;
+    floor_id bigint;
+    new_id bigint;
+begin
+    if not exists (select from postrider.consumer c) then
+        return null;
+    end if;
+    -- Left again where no tick is made: with it goes the lock.
+    begin
+        if not pg_try_advisory_xact_lock(1886352244, 1004) then
+            raise no_data_found;
+        end if;
+        -- Each in a statement of its own, in this order: the last tick is seen by a snapshot that is younger
+        -- than the lock, and the tick's snapshot is younger still.
+        select t.* into last_tick from postrider.tick t order by t.id desc limit 1;
+        if last_tick.at > clock_timestamp() - make_interval(secs => (
+                select s.value::double precision / 1000
+                from postrider.setting s
+                where s.name = 'tick_interval_ms'
+            ))
+            and last_tick.at <= clock_timestamp()
+        then
+            raise no_data_found;
+        end if;
+        top := pg_current_snapshot();
+        base_end := coalesce(pg_snapshot_xmax(last_tick.snapshot), '3');
+        if pg_snapshot_xmax(top) < base_end then
+            raise exception
+                'Transaction ids went back: this log is from another cluster; start a dispatcher, which puts it right'
+                using errcode = '55000';
+        end if;
+        stragglers := array(
+            select x.xid
+            from pg_snapshot_xip(last_tick.snapshot) x (xid)
+            where pg_visible_in_snapshot(x.xid, top)
+            and exists (select from postrider.message m where m.xid = x.xid)
+            order by x.xid
+        );
+
+        with gaps as (
+            select
+                g.first_xid,
+                lead(g.last_xid, 1, pg_snapshot_xmax(top)) over (order by g.first_xid) as end_xid
+            from (
+                select base_end as first_xid, null::xid8 as last_xid
+                union all
+                select (x.xid::text::bigint + 1)::text::xid8, x.xid
+                from pg_snapshot_xip(top) x (xid)
+                where x.xid >= base_end
+            ) g
+        )
+        select
+            count(*)::integer as message_count,
+            min(r.id) filter (where not r.is_late) as first_id,
+            max(r.id) as last_id,
+            min(r.created_at) as from_at,
+            max(r.created_at) as to_at
+        into found
+        from (
+            (
+                select m.id, m.created_at, false as is_late
+                from gaps g
+                cross join lateral (
+                    select n.id, n.created_at
+                    from postrider.message n
+                    where n.xid >= g.first_xid
+                    and n.xid < g.end_xid
+                    limit look + 1
+                ) m
+            )
+            union all
+            (
+                select m.id, m.created_at, true
+                from unnest(stragglers) x (xid)
+                cross join lateral (
+                    select n.id, n.created_at
+                    from postrider.message n
+                    where n.xid = x.xid
+                    limit look + 1
+                ) m
+            )
+            limit look + 1
+        ) r;
+        if found.message_count = 0 then
+            raise no_data_found;
+        end if;
+
+        -- What the snapshot sees took its number before.
+        select (s.last_value << 10) | 1023 into ceiling from postrider.message_sequence s;
+        if found.message_count > look then
+            found.message_count := null;
+            found.last_id := ceiling;
+            found.from_at := '-infinity';
+            found.to_at := 'infinity';
+            select (greatest(
+                (
+                    select t.sequence_floor
+                    from postrider.tick t
+                    where t.xid < base_end
+                    order by t.id desc
+                    limit 1
+                ), (
+                    select h.sequence_floor
+                    from postrider.heartbeat h
+                    where h.xid < base_end
+                    order by h.xid desc
+                    limit 1
+                ), 0) + 1) << 10
+            into floor_id;
+            found.first_id := floor_id;
+        end if;
+
+        new_id := nextval('postrider.tick_sequence');
+        if new_id <= last_tick.id then
+            -- Sequences are not replicated with the rest.
+            new_id := setval('postrider.tick_sequence', last_tick.id + 1);
+        end if;
+        insert into postrider.tick (
+            id, at, sequence_floor, xid, snapshot, base_xmax, stragglers, first_id, last_id, from_at, to_at,
+            message_count, is_sparse)
+        values (
+            new_id, greatest(clock_timestamp(), last_tick.at, nullif(found.to_at, 'infinity')),
+            ceiling >> 10, pg_current_xact_id(), top,
+            base_end, stragglers, coalesce(found.first_id, found.last_id + 1), found.last_id, found.from_at,
+            found.to_at, found.message_count,
+            coalesce(
+                found.message_count::bigint * density < (found.last_id >> 10) - (found.first_id >> 10),
+                false));
+        perform pg_notify('postrider:' || c.name, '')
+        from postrider.consumer c;
+        if current_setting('idle_in_transaction_session_timeout')::interval
+            not between interval '1 millisecond' and patience
+        then
+            perform set_config('idle_in_transaction_session_timeout', '5s', true);
+        end if;
+        return new_id;
+    exception
+        when no_data_found then
+            return null;
+    end;
+end;
+$$;
+
+-- Name: begin_batch(text, integer, integer); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.begin_batch(p_consumer text, p_partition integer, p_batch_size integer) RETURNS TABLE(batch_size integer, failure_count integer)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET max_parallel_workers_per_gather TO '0'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+declare
+    most_messages constant integer := 10000;
+    reader postrider.consumer := postrider.known_consumer(p_consumer);
+    has_ticked boolean;
+    has_lock boolean;
+    is_filled boolean := false;
+    known postrider.consumer_position;
+    last_attempt postrider.consumer_attempt;
+    available integer;
+    failures integer := 0;
+    suspects bigint := 0;
+    allowed integer;
+begin
+    if p_partition is null or p_partition not between 0 and reader.partition_count - 1 then
+        raise exception 'p_partition must be between 0 and %, got %', reader.partition_count - 1,
+            coalesce(p_partition::text, 'null') using errcode = '22023';
+    end if;
+    if p_batch_size is null or p_batch_size not between 1 and most_messages then
+        raise exception 'p_batch_size must be between 1 and %, got %', most_messages,
+            coalesce(p_batch_size::text, 'null') using errcode = '22023';
+    end if;
+    if pg_is_in_recovery() then
+        raise exception 'begin_batch needs the primary, this is a standby' using errcode = '25006';
+    end if;
+    if current_setting('transaction_isolation') not in ('read committed', 'read uncommitted') then
+        raise exception
+            'begin_batch needs a transaction with isolation level READ COMMITTED, this is %',
+            upper(current_setting('transaction_isolation')) using errcode = '25001';
+    end if;
+    if pg_current_xact_id_if_assigned() is not null then
+        raise exception 'begin_batch needs a transaction that has not written or locked anything'
+            using errcode = '25001';
+    end if;
+
+    has_ticked := postrider.append_tick() is not null;
+    has_lock := pg_try_advisory_xact_lock(
+        1886352245, postrider.consumer_lock(reader.id, p_partition));
+    -- It may have been dropped or reset meanwhile.
+    reader := postrider.known_consumer(p_consumer);
+    if has_lock then
+        is_filled := postrider.is_partition_filled(reader, p_partition, not has_ticked);
+    end if;
+    select p.* into known from postrider.newest_position(reader.id, p_partition) p;
+    select a.* into last_attempt from postrider.newest_attempt(reader.id, p_partition) a;
+    if last_attempt.generation = known.generation and last_attempt.message_count = known.message_count
+    then
+        failures := last_attempt.failure_count;
+        suspects := last_attempt.suspect_count;
+        if is_filled then
+            -- It came to nothing. What it may have got: no more than there is now.
+            select count(*)
+            into available
+            from (
+                select
+                from postrider.consumer_messages(
+                    reader, p_partition, known.tick, known.xid, known.message_id,
+                    9223372036854775807, most_messages)
+                limit last_attempt.batch_size
+            ) m;
+            failures := failures + case when available = 1 then 1 else 0 end;
+            suspects := greatest(suspects, known.message_count + available);
+        elsif not has_lock then
+            -- It is under way.
+            suspects := greatest(suspects, known.message_count + last_attempt.batch_size);
+        end if;
+    end if;
+    allowed := case
+        when known.message_count < greatest(known.suspect_count, suspects) then 1
+        else p_batch_size
+    end;
+    if is_filled then
+        insert into postrider.consumer_attempt (
+            consumer_id, partition, generation, message_count, batch_size, failure_count,
+            suspect_count)
+        values (
+            reader.id, p_partition, known.generation, known.message_count,
+            allowed, failures, suspects);
+    end if;
+    return query select allowed, failures;
 end;
 $$;
 
@@ -818,6 +1262,102 @@ begin
     end loop;
 end;
 $_$;
+
+-- Name: check_consumers(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.check_consumers() RETURNS TABLE(status text, details text)
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+    with found (place, details) as (
+        select
+            1,
+            format(
+                'consumer %s has not read partition %s, which would have been dropped %s ago',
+                k.consumer_name, k.partition_name,
+                postrider.describe_age(extract(epoch from clock_timestamp() - k.since)))
+        from (
+            select distinct on (h.consumer_name) h.consumer_name, h.partition_name, h.since
+            from postrider.retention_holders() h
+            order by h.consumer_name, h.since
+        ) k
+        union all
+        select
+            2,
+            format(
+                'consumer %s has waited for %s for %s', w.name,
+                postrider.describe_age(extract(epoch from clock_timestamp() - w.waits_since)),
+                concat_ws(
+                    ', ',
+                    coalesce(
+                        'pid ' || w.waits_for_pid,
+                        format('prepared transaction %L', w.waits_for_gid),
+                        'a transaction'),
+                    'open for ' || postrider.describe_age(
+                        extract(epoch from w.waits_for_age))))
+        from (
+            select distinct on (c.name)
+                c.name, c.waits_since, c.waits_for_pid, c.waits_for_gid, c.waits_for_age
+            from postrider.consumers c
+            where c.ordering = 'transaction'
+            and c.waits_since <= clock_timestamp() - interval '5 minutes'
+            order by c.name, c.waits_since
+        ) w
+        union all
+        select
+            3,
+            format(
+                '%s keeps others from making ticks and is open for %s: consumers get nothing new until it ends',
+                coalesce('pid ' || l.pid, format('prepared transaction %L', p.gid)),
+                postrider.describe_age(
+                    extract(epoch from clock_timestamp() - coalesce(a.xact_start, p.prepared))))
+        from pg_locks l
+        join pg_database d on d.oid = l.database and d.datname = current_database()
+        left join pg_stat_activity a on a.pid = l.pid
+        -- A prepared transaction keeps the number of its session's until the next restart.
+        left join pg_locks t
+            on l.pid is null
+            and t.pid is null
+            and t.locktype = 'transactionid'
+            and t.virtualtransaction = l.virtualtransaction
+        left join pg_prepared_xacts p on p.transaction = t.transactionid
+        where l.locktype = 'advisory'
+        and l.classid = 1886352244
+        and l.objid = 1004
+        and l.objsubid = 2
+        and l.granted
+        and coalesce(a.xact_start, p.prepared) <= clock_timestamp() - interval '10 seconds'
+        union all
+        select
+            4,
+            format(
+                '%s holds consumer %s for %s',
+                coalesce('pid ' || h.pid, format('prepared transaction %L', h.gid)), c.name,
+                postrider.describe_age(extract(epoch from clock_timestamp() - h.since)))
+        from (
+            select distinct on (o.consumer_id) o.consumer_id, o.pid, o.gid, o.since
+            from postrider.consumer_holders() o
+            where o.since <= clock_timestamp() - interval '1 hour'
+            order by o.consumer_id, o.since
+        ) h
+        join postrider.consumer c on c.id = h.consumer_id
+    )
+    select
+        case when f.found_count > 0 then 'degraded' else 'healthy' end,
+        case
+            when f.found_count > 0 then f.details
+            when c.consumer_count = 0 then 'there are no consumers'
+            else format(
+                'consumers: %s; none is kept from reading, or keeps old partitions', c.consumer_count)
+        end
+    from (
+        select
+            count(*) as found_count,
+            string_agg(n.details, '; ' order by n.place, n.details) as details
+        from found n
+    ) f
+    cross join (select count(*) as consumer_count from postrider.consumer) c;
+$$;
 
 -- Name: check_dispatchers(); Type: FUNCTION; Schema: postrider; Owner: -
 
@@ -1427,7 +1967,11 @@ declare
     most_tries constant integer := 5;
     most_messages constant integer := 6;
     cutoff timestamptz;
+    -- What ended before goes even if a consumer has not read it.
+    unread_cutoff timestamptz;
     old record;
+    readers text[];
+    unread jsonb := '{}';
     since xid8;
     needed_from timestamptz;
     kept_from timestamptz;
@@ -1436,6 +1980,7 @@ declare
     parents text[];
     part text;
     newest xid8;
+    locked_count bigint;
 begin
     if p_retention_months is null or p_retention_months not between 1 and 120 then
         raise exception 'p_retention_months must be between 1 and 120, got %',
@@ -1451,6 +1996,16 @@ begin
     end if;
 
     cutoff := now() - make_interval(months => p_retention_months);
+    select now() - make_interval(days => nullif(s.value::integer, 0))
+    into unread_cutoff
+    from postrider.setting s
+    where s.name = 'consumer_retention';
+    -- One that is being reset or dropped: the next time.
+    perform c.id from postrider.consumer c for share skip locked;
+    get diagnostics locked_count = row_count;
+    if locked_count < (select count(*) from postrider.consumer) then
+        return 0;
+    end if;
     since := postrider.done_before();
     for old in
         select l.name, l.from_at, l.to_at
@@ -1460,8 +2015,17 @@ begin
         order by l.from_at
     loop
         exit when cardinality(messages) = most_messages;
-        if postrider.is_partition_finished(old.name, old.from_at, old.to_at, since) then
-            messages := messages || old.name;
+        continue when not postrider.is_partition_finished(old.name, old.from_at, old.to_at, since);
+        readers := array(
+            select c.name
+            from postrider.consumer c
+            where not postrider.has_read_partition(c, old.name)
+            order by c.name
+        );
+        continue when readers <> '{}' and old.to_at > coalesce(unread_cutoff, '-infinity');
+        messages := messages || old.name;
+        if readers <> '{}' then
+            unread := unread || jsonb_build_object(old.name, readers);
         end if;
     end loop;
 
@@ -1510,6 +2074,11 @@ begin
             insert into postrider.event_log (event, details)
             select 'partition.dropped', jsonb_build_object('partition', d.name, 'by', session_user)
             from unnest(records || messages) d (name);
+            insert into postrider.event_log (event, details)
+            select
+                'consumer.messages_dropped',
+                jsonb_build_object('consumers', u.value, 'partition', u.key, 'by', session_user)
+            from jsonb_each(unread) u;
             return cardinality(records || messages);
         exception
             when lock_not_available then null;
@@ -1562,6 +2131,491 @@ CREATE FUNCTION postrider.complete_retry_policy(policy jsonb, place text) RETURN
         else policy
     end;
 $$;
+
+-- Name: consumer_figures(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.consumer_figures() RETURNS TABLE(name text, partition integer, message_count bigint, lag_messages bigint, lag_seconds double precision, parked_count bigint)
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+begin
+    return query
+    select c.name, c.partition, c.message_count, c.lag_messages, c.lag_seconds, c.parked_count
+    from postrider.consumers c;
+exception
+    when lock_not_available then
+        return;
+end;
+$$;
+
+-- Name: consumer_holders(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.consumer_holders() RETURNS TABLE(consumer_id integer, partition integer, pid integer, gid text, since timestamp with time zone, application_name text)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+    select
+        (l.objid::bigint / 64)::integer, (l.objid::bigint % 64)::integer, l.pid, p.gid,
+        coalesce(a.xact_start, p.prepared), nullif(a.application_name, '')
+    from pg_locks l
+    join pg_database d on d.oid = l.database and d.datname = current_database()
+    left join pg_stat_activity a on a.pid = l.pid
+    -- A prepared transaction keeps the number of its session's until the next restart.
+    left join pg_locks t
+        on l.pid is null
+        and t.pid is null
+        and t.locktype = 'transactionid'
+        and t.virtualtransaction = l.virtualtransaction
+    left join pg_prepared_xacts p on p.transaction = t.transactionid
+    where l.locktype = 'advisory'
+    and l.classid = 1886352245
+    and l.objsubid = 2
+    and l.granted;
+$$;
+
+-- Name: consumer; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.consumer (
+    id integer NOT NULL,
+    name text NOT NULL,
+    ordering text NOT NULL,
+    event_types text[],
+    type_patterns text[],
+    filter jsonb,
+    partition_count smallint NOT NULL,
+    start_snapshot pg_snapshot,
+    start_id bigint,
+    start_at timestamp with time zone,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT consumer_check CHECK (((event_types IS NULL) = (type_patterns IS NULL))),
+    CONSTRAINT consumer_check1 CHECK (((start_snapshot IS NULL) = (start_id IS NULL))),
+    CONSTRAINT consumer_event_types_check CHECK ((cardinality(event_types) > 0)),
+    CONSTRAINT consumer_filter_check CHECK ((jsonb_typeof(filter) = 'object'::text)),
+    CONSTRAINT consumer_name_check CHECK ((name ~ '^[A-Za-z0-9][A-Za-z0-9_.:-]{0,49}$'::text)),
+    CONSTRAINT consumer_ordering_check CHECK ((ordering = ANY (ARRAY['commit'::text, 'transaction'::text]))),
+    CONSTRAINT consumer_partition_count_check CHECK (((partition_count >= 1) AND (partition_count <= 64)))
+);
+
+-- Name: consumer_lag(postrider.consumer, integer); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.consumer_lag(p_consumer postrider.consumer, p_partition integer) RETURNS TABLE(message_count bigint, oldest_at timestamp with time zone, blocked_at timestamp with time zone)
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET max_parallel_workers_per_gather TO '0'
+    SET jit TO 'off'
+    AS $$
+declare
+    most_ticks constant integer := 2000;
+    oldest_xid constant xid8 := pg_snapshot_xmin(pg_current_snapshot());
+    look integer := 10000;
+    known postrider.consumer_position;
+    newest record;
+    first_tick bigint;
+    to_tick bigint;
+    is_end boolean := true;
+    looked record;
+    late record;
+    last_number bigint;
+    rest double precision := 0;
+begin
+    -- What it reads is then what it looks at.
+    if p_consumer.type_patterns is null and p_consumer.filter is null
+        and p_consumer.partition_count = 1 and p_consumer.start_id is null
+        and p_consumer.start_at is null
+    then
+        look := 1000;
+    end if;
+    select p.* into known from postrider.newest_position(p_consumer.id, p_partition) p;
+    select s.last_value into last_number from postrider.message_sequence s;
+    select t.id, t.snapshot into newest from postrider.tick t order by t.id desc limit 1;
+    if known.tick is not null then
+        -- Older ones may be gone.
+        select t.id
+        into first_tick
+        from postrider.tick t
+        where t.id >= known.tick
+        order by t.id
+        limit 1;
+        to_tick := least(newest.id, first_tick + most_ticks);
+        is_end := to_tick is not distinct from newest.id or first_tick is null;
+    end if;
+
+    select
+        count(*) as found_count,
+        count(*) filter (where m.is_wanted) as wanted_count,
+        min(m.created_at) filter (where m.is_wanted) as oldest_at,
+        -- A few may be much older than the others.
+        percentile_disc(0.1) within group (order by m.id) >> 10 as from_number,
+        max(m.id) >> 10 as to_number
+    into looked
+    from (
+        select
+            t.id, t.created_at,
+            postrider.is_wanted(
+                p_consumer, p_partition, t.id, t.xid, t.created_at, t.event_type, t.ordering_key,
+                t.payload) as is_wanted
+        from postrider.tick_messages(known.tick, known.message_id, to_tick, look) t
+        union all
+        select
+            x.id, x.created_at,
+            postrider.is_wanted(
+                p_consumer, p_partition, x.id, x.xid, x.created_at, x.event_type, x.ordering_key,
+                x.payload)
+        from postrider.visible_messages(known.xid, known.message_id, look) x
+    ) m;
+    message_count := looked.wanted_count;
+    oldest_at := looked.oldest_at;
+
+    if known.tick is not null and looked.found_count < look and is_end then
+        -- What is in no tick yet.
+        select
+            count(*) as found_count,
+            count(*) filter (where m.is_wanted) as wanted_count,
+            min(m.created_at) filter (where m.is_wanted) as oldest_at,
+            percentile_disc(0.1) within group (order by m.id) >> 10 as from_number,
+            max(m.id) >> 10 as to_number
+        into late
+        from (
+            select
+                n.id, n.created_at,
+                postrider.is_wanted(
+                    p_consumer, p_partition, n.id, n.xid, n.created_at, n.event_type, n.ordering_key,
+                    n.payload) as is_wanted
+            from (
+                select v.id, v.xid, v.created_at, v.event_type, v.ordering_key, v.payload
+                from postrider.visible_messages(
+                    coalesce(pg_snapshot_xmax(newest.snapshot), '3'), 0, look) v
+                union all
+                select l.id, l.xid, l.created_at, l.event_type, l.ordering_key, l.payload
+                from pg_snapshot_xip(newest.snapshot) s (xid)
+                cross join lateral (
+                    select w.id, w.xid, w.created_at, w.event_type, w.ordering_key, w.payload
+                    from postrider.message w
+                    where w.xid = s.xid
+                    limit look
+                ) l
+                where pg_visible_in_snapshot(s.xid, pg_current_snapshot())
+                limit look
+            ) n
+        ) m;
+        message_count := message_count + late.wanted_count;
+        oldest_at := least(oldest_at, late.oldest_at);
+        looked := late;
+    end if;
+    if looked.found_count = look then
+        rest := greatest(last_number - looked.to_number, 0) * least(
+            0.9 * looked.wanted_count / (looked.to_number - looked.from_number + 1), 1);
+    elsif not is_end then
+        -- Ticks with a message or two each, or none any more.
+        select greatest(last_number - (t.last_id >> 10), 0)
+            * coalesce(1.0 * looked.wanted_count / nullif(looked.found_count, 0), 1.0)
+        into rest
+        from postrider.tick t
+        where t.id <= to_tick
+        order by t.id desc
+        limit 1;
+    end if;
+    message_count := message_count + round(rest)::bigint;
+
+    if known.xid is not null then
+        select min(x.created_at)
+        into blocked_at
+        from postrider.visible_messages(
+            greatest(known.xid, oldest_xid),
+            case when known.xid >= oldest_xid then known.message_id else 0 end, look) x
+        where postrider.is_wanted(
+            p_consumer, p_partition, x.id, x.xid, x.created_at, x.event_type, x.ordering_key, x.payload);
+    end if;
+    return next;
+end;
+$$;
+
+-- Name: consumer_lock(integer, integer); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.consumer_lock(p_consumer_id integer, p_partition integer) RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$
+    select p_consumer_id * 64 + p_partition;
+$$;
+
+-- Name: consumer_messages(postrider.consumer, integer, bigint, xid8, bigint, bigint, integer, postrider.tick_span, xid8); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.consumer_messages(p_consumer postrider.consumer, p_partition integer, p_tick bigint, p_xid xid8, p_after_id bigint, p_to_tick bigint, p_look integer, p_span postrider.tick_span DEFAULT NULL::postrider.tick_span, p_to_xid xid8 DEFAULT NULL::xid8) RETURNS TABLE(tick bigint, id bigint, xid xid8, created_at timestamp with time zone, scheduled_at timestamp with time zone, correlation_id uuid, event_type text, ordering_key text, headers jsonb, metadata jsonb, payload jsonb, body bytea, content_type text)
+    LANGUAGE sql STABLE
+    AS $$
+    select
+        m.tick, m.id, m.xid, m.created_at, m.scheduled_at, m.correlation_id, m.event_type,
+        m.ordering_key, m.headers, m.metadata, m.payload, m.body, m.content_type
+    from (
+        select
+            t.tick, t.id, t.xid, t.created_at, t.scheduled_at, t.correlation_id, t.event_type,
+            t.ordering_key, t.headers, t.metadata, t.payload, t.body, t.content_type
+        from postrider.tick_messages(p_tick, p_after_id, p_to_tick, p_look, p_span) t
+        union all
+        select
+            x.tick, x.id, x.xid, x.created_at, x.scheduled_at, x.correlation_id, x.event_type,
+            x.ordering_key, x.headers, x.metadata, x.payload, x.body, x.content_type
+        from postrider.transaction_messages(p_xid, p_after_id, p_look, p_to_xid) x
+    ) m
+    where ((p_consumer).type_patterns is null or m.event_type like any ((p_consumer).type_patterns))
+    and ((p_consumer).filter is null or m.payload @> (p_consumer).filter)
+    and (
+        (p_consumer).partition_count = 1
+        or postrider.message_partition(m.ordering_key, m.id, (p_consumer).partition_count) = p_partition)
+    and (
+        (p_consumer).start_id is null
+        or m.id >= (p_consumer).start_id
+        or not pg_visible_in_snapshot(m.xid, (p_consumer).start_snapshot))
+    and ((p_consumer).start_at is null or m.created_at >= (p_consumer).start_at);
+$$;
+
+-- Name: consumer_report(integer, integer); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.consumer_report(p_consumer_id integer, p_partition integer) RETURNS TABLE("position" bigint, tick bigint, message_count bigint, lag_messages bigint, lag_seconds double precision, last_fetched_at timestamp with time zone, last_acknowledged_at timestamp with time zone, parked_count bigint, waits_since timestamp with time zone, waits_for_pid integer, waits_for_gid text, waits_for_age interval, waits_for_query text)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+declare
+    last_id constant bigint := 9223372036854775807;
+    most_parked constant integer := 10000;
+    most_characters constant integer := 500;
+    reader postrider.consumer;
+    known postrider.consumer_position;
+    lag record;
+begin
+    select c.* into reader from postrider.consumer c where c.id = p_consumer_id;
+    select p.* into known from postrider.newest_position(p_consumer_id, p_partition) p;
+    select g.* into lag from postrider.consumer_lag(reader, p_partition) g;
+
+    tick := nullif(known.tick, 0);
+    position := nullif(known.message_id, 0) >> 10;
+    if known.message_id = last_id then
+        select t.last_id >> 10 into position from postrider.tick t where t.id = known.tick;
+    end if;
+    message_count := known.message_count;
+    lag_messages := lag.message_count;
+    lag_seconds := coalesce(
+        greatest(extract(epoch from clock_timestamp() - lag.oldest_at), 0), 0);
+    last_fetched_at := known.fetched_at;
+    last_acknowledged_at := known.acknowledged_at;
+    select count(*)
+    into parked_count
+    from (
+        select
+        from postrider.parked_message m
+        where m.consumer_id = p_consumer_id
+        and m.partition = p_partition
+        limit most_parked
+    ) n;
+
+    waits_since := lag.blocked_at;
+    if waits_since is not null then
+        select
+            l.pid, p.gid, clock_timestamp() - coalesce(a.xact_start, p.prepared),
+            left(nullif(nullif(a.query, '<insufficient privilege>'), ''), most_characters)
+        into waits_for_pid, waits_for_gid, waits_for_age, waits_for_query
+        from (select pg_snapshot_xmin(pg_current_snapshot())::xid as xid) x
+        left join pg_locks l
+            on l.locktype = 'transactionid'
+            and l.transactionid = x.xid
+            and l.mode = 'ExclusiveLock'
+            and l.granted
+        left join pg_stat_activity a on a.pid = l.pid
+        left join pg_prepared_xacts p on p.transaction = x.xid;
+    end if;
+    return next;
+end;
+$$;
+
+-- Name: consumer_start(text, text); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.consumer_start(p_ordering text, p_start text) RETURNS TABLE(tick bigint, xid xid8, message_id bigint, start_snapshot pg_snapshot, start_id bigint, start_at timestamp with time zone)
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $_$
+#variable_conflict use_column
+declare
+    last_id constant bigint := 9223372036854775807;
+    own constant xid8 := pg_current_xact_id_if_assigned();
+    seen pg_snapshot;
+    newest_tick bigint;
+    first postrider.message;
+begin
+    if p_start is null then
+        raise exception 'p_start must not be null' using errcode = '22004';
+    end if;
+    -- PostgreSQL would read `NOW` as a time, which is something else.
+    p_start := lower(btrim(p_start));
+    -- In this order: what a tick holds that comes between the two was not seen.
+    select coalesce(max(t.id), 0)
+    into newest_tick
+    from (select k.id from postrider.tick k order by k.id desc limit 1) t;
+    seen := pg_current_snapshot();
+    if own is not null and pg_visible_in_snapshot(own, seen) then
+        seen := format(
+            '%s:%s:%s', least(pg_snapshot_xmin(seen), own), pg_snapshot_xmax(seen), (
+                select string_agg(x.xid::text, ',' order by x.xid)
+                from (
+                    select p.xid
+                    from pg_snapshot_xip(seen) p (xid)
+                    union
+                    select own
+                ) x
+            ));
+    end if;
+
+    tick := case when p_ordering = 'commit' then 0 end;
+    xid := case when p_ordering = 'transaction' then '0'::xid8 end;
+    message_id := 0;
+    if p_start = 'beginning' then
+        null;
+    elsif p_start = 'now' then
+        start_snapshot := seen;
+        -- What it sees took its number before.
+        select (s.last_value + 1) << 10 into start_id from postrider.message_sequence s;
+        -- All below is seen, or was rolled back.
+        tick := case when p_ordering = 'commit' then newest_tick end;
+        xid := case when p_ordering = 'transaction' then pg_snapshot_xmin(seen) end;
+        message_id := case when p_ordering = 'commit' then last_id else 0 end;
+    elsif p_start ~ '^[0-9]{1,18}$' then
+        select m.* into first from postrider.message m where m.id = p_start::bigint;
+        if not found then
+            raise exception 'Message % does not exist', p_start using errcode = '42704';
+        end if;
+        -- The last id that one with a lower number can have.
+        message_id := (first.id >> 10 << 10) - 1;
+        if p_ordering = 'transaction' then
+            xid := first.xid;
+        else
+            select min(t.id)
+            into tick
+            from postrider.tick t
+            where pg_visible_in_snapshot(first.xid, t.snapshot);
+            if tick is null then
+                -- In the next one.
+                tick := newest_tick;
+                message_id := last_id;
+                start_snapshot := seen;
+                start_id := first.id;
+            end if;
+        end if;
+    else
+        begin
+            start_at := p_start::timestamptz;
+            if not isfinite(start_at) then
+                raise invalid_datetime_format;
+            end if;
+        exception
+            when others then
+                raise exception
+                    'p_start must be ''beginning'', ''now'', a time or a message id, got ''%''',
+                    left(p_start, 100) using errcode = '22023';
+        end;
+        if p_ordering = 'commit' then
+            -- No message in a tick was created after the tick.
+            select coalesce(min(t.id), newest_tick + 1) - 1
+            into tick
+            from postrider.tick t
+            where t.at >= start_at;
+            message_id := last_id;
+        else
+            -- There is no min of xid8 in PostgreSQL 14.
+            select min(m.xid::text::bigint)::text::xid8
+            into xid
+            from postrider.message m
+            where m.created_at >= start_at;
+            -- Those that are open may be older.
+            xid := least(xid, pg_snapshot_xmin(seen));
+        end if;
+    end if;
+    return next;
+end;
+$_$;
+
+-- Name: create_consumer(text, text[], jsonb, text, text, integer); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.create_consumer(p_name text, p_event_types text[] DEFAULT NULL::text[], p_filter jsonb DEFAULT NULL::jsonb, p_start text DEFAULT 'beginning'::text, p_ordering text DEFAULT 'commit'::text, p_partitions integer DEFAULT 1) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $_$
+declare
+    most_event_types constant integer := 100;
+    wanted text;
+    start record;
+    created_id integer;
+begin
+    if p_name is null then
+        raise exception 'Consumer name must not be null' using errcode = '22004';
+    end if;
+    if p_name !~ '^[A-Za-z0-9][A-Za-z0-9_.:-]{0,49}$' then
+        raise exception
+            'Consumer name must be 1 to 50 letters, digits, _ . : or -, the first a letter or digit, got ''%''',
+            left(p_name, 200) using errcode = '22023';
+    end if;
+    if cardinality(p_event_types) not between 1 and most_event_types then
+        raise exception 'p_event_types must hold 1 to % event types, or be null, got %',
+            most_event_types, cardinality(p_event_types) using errcode = '22023';
+    end if;
+    foreach wanted in array coalesce(p_event_types, '{}') loop
+        if wanted is null or length(wanted) > 200
+            or wanted !~ '^([A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*(\.\*)?|\*)$'
+        then
+            raise exception
+                'p_event_types must hold names of event types or patterns such as order.* or *, got %',
+                coalesce(quote_literal(left(wanted, 200)), 'null') using errcode = '22023';
+        end if;
+    end loop;
+    if jsonb_typeof(p_filter) <> 'object' then
+        raise exception 'p_filter must be an object, got %', jsonb_typeof(p_filter)
+            using errcode = '22023';
+    end if;
+    if p_ordering is null or p_ordering not in ('commit', 'transaction') then
+        raise exception 'p_ordering must be commit or transaction, got %',
+            coalesce(quote_literal(left(p_ordering, 100)), 'null') using errcode = '22023';
+    end if;
+    if p_partitions is null or p_partitions not between 1 and 64 then
+        raise exception 'p_partitions must be between 1 and 64, got %',
+            coalesce(p_partitions::text, 'null') using errcode = '22023';
+    end if;
+    select s.* into start from postrider.consumer_start(p_ordering, p_start) s;
+
+    insert into postrider.consumer (
+        name, ordering, event_types, type_patterns, filter, partition_count, start_snapshot, start_id,
+        start_at)
+    values (
+        p_name, p_ordering, p_event_types, (
+            select array_agg(replace(replace(replace(t.name, '\', '\\'), '_', '\_'), '*', '%'))
+            from unnest(p_event_types) t (name)
+        ),
+        p_filter, p_partitions, start.start_snapshot, start.start_id, start.start_at)
+    on conflict on constraint consumer_name_key do nothing
+    returning id into created_id;
+    if created_id is null then
+        raise exception 'Consumer ''%'' already exists', p_name using errcode = '42710';
+    end if;
+    insert into postrider.consumer_position (
+        consumer_id, partition, tick, xid, message_id, message_count)
+    select created_id, k, start.tick, start.xid, start.message_id, 0
+    from generate_series(0, p_partitions - 1) k;
+    insert into postrider.event_log (event, details)
+    values (
+        'consumer.created',
+        jsonb_build_object(
+            'consumer', p_name, 'start', p_start, 'ordering', p_ordering, 'partitions', p_partitions,
+            'by', session_user));
+    -- Dispatchers make ticks for consumers.
+    perform pg_notify('postrider', 'consumers');
+    return created_id;
+end;
+$_$;
 
 -- Name: create_endpoint(text, text, jsonb); Type: FUNCTION; Schema: postrider; Owner: -
 
@@ -1903,6 +2957,27 @@ CREATE FUNCTION postrider.done_map_start() RETURNS bigint
     from postrider.message_sequence s;
 $$;
 
+-- Name: drop_consumer(text); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.drop_consumer(p_name text) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    reader postrider.consumer := postrider.known_consumer(p_name);
+begin
+    perform postrider.hold_consumer(reader);
+    delete from postrider.consumer c where c.id = reader.id;
+    delete from postrider.consumer_position p where p.consumer_id = reader.id;
+    delete from postrider.consumer_attempt a where a.consumer_id = reader.id;
+    delete from postrider.consumer_lease l where l.consumer_id = reader.id;
+    insert into postrider.event_log (event, details)
+    values ('consumer.dropped', jsonb_build_object('consumer', p_name, 'by', session_user));
+    perform pg_notify('postrider', 'consumers');
+    return true;
+end;
+$$;
+
 -- Name: drop_endpoint(text, boolean); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.drop_endpoint(endpoint_name text, p_force boolean DEFAULT false) RETURNS boolean
@@ -2009,6 +3084,37 @@ begin
     return distances[cardinality(b_letters) + 1];
 end;
 $$;
+
+-- Name: empty_slot(text, smallint); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.empty_slot(p_table text, p_slot smallint) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $_$
+declare
+    most_rows constant integer := 10000;
+    part constant text := format('postrider.%I', format('%s_%s', p_table, p_slot));
+    deleted_count bigint;
+    is_filled boolean;
+begin
+    execute format('select exists (select from %s)', part) into is_filled;
+    if not is_filled then
+        return false;
+    end if;
+    begin
+        execute format('lock table %s in access exclusive mode nowait', part);
+        execute format('truncate %s', part);
+        return true;
+    exception
+        when lock_not_available then null;
+    end;
+    execute format(
+        'delete from %1$s d where d.ctid = any (array(select k.ctid from %1$s k limit %2$s))', part,
+        most_rows);
+    get diagnostics deleted_count = row_count;
+    return deleted_count < most_rows;
+end;
+$_$;
 
 -- Name: enable_endpoint(text); Type: FUNCTION; Schema: postrider; Owner: -
 
@@ -2349,6 +3455,146 @@ begin
 end;
 $$;
 
+-- Name: fetch_messages(text, integer, interval, integer, boolean); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.fetch_messages(p_consumer text, p_limit integer DEFAULT 100, p_wait interval DEFAULT NULL::interval, p_partition integer DEFAULT NULL::integer, p_wait_for_holder boolean DEFAULT false) RETURNS TABLE("position" bigint, transaction_id xid8, message_id bigint, message_type text, data jsonb, headers jsonb, metadata jsonb, scheduled timestamp with time zone, tick bigint, created_at timestamp with time zone, ordering_key text, correlation_id uuid, body bytea, content_type text)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET max_parallel_workers_per_gather TO '0'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+declare
+    most_messages constant integer := 10000;
+    longest_wait constant interval := '60 seconds';
+    shortest_pause constant double precision := 0.005;
+    longest_pause constant double precision := 0.05;
+    look constant integer := 10000;
+    deadline constant timestamptz := clock_timestamp() + coalesce(p_wait, '0');
+    pause double precision := shortest_pause;
+    reader postrider.consumer := postrider.known_consumer(p_consumer);
+    is_choosing boolean := p_partition is null and reader.partition_count > 1;
+    chosen integer := coalesce(p_partition, floor(random() * reader.partition_count)::integer);
+    candidate integer;
+    locked_id integer;
+    held integer[];
+    message_count bigint;
+begin
+    if p_limit is null or p_limit not between 1 and most_messages then
+        raise exception 'p_limit must be between 1 and %, got %', most_messages,
+            coalesce(p_limit::text, 'null') using errcode = '22023';
+    end if;
+    if p_wait not between interval '0' and longest_wait then
+        raise exception 'p_wait must be between 0 and 60 seconds, got %', p_wait
+            using errcode = '22023';
+    end if;
+    if p_partition not between 0 and reader.partition_count - 1 then
+        raise exception 'p_partition must be between 0 and %, got %', reader.partition_count - 1,
+            p_partition using errcode = '22023';
+    end if;
+    if p_wait_for_holder and is_choosing then
+        raise exception 'p_wait_for_holder needs p_partition: consumer ''%'' has % partitions',
+            p_consumer, reader.partition_count using errcode = '22023';
+    end if;
+    -- An older snapshot does not see what was acknowledged since.
+    if current_setting('transaction_isolation') not in ('read committed', 'read uncommitted') then
+        raise exception
+            'fetch_messages needs a transaction with isolation level READ COMMITTED, this is %',
+            upper(current_setting('transaction_isolation')) using errcode = '25001';
+    end if;
+    if p_wait_for_holder then
+        perform pg_advisory_xact_lock(1886352245, postrider.consumer_lock(reader.id, chosen));
+    end if;
+
+    loop
+        held := '{}';
+        for step in 0..case when is_choosing then reader.partition_count - 1 else 0 end loop
+            candidate := (chosen + step) % reader.partition_count;
+            -- The lock of a partition with nothing in it could not be given back.
+            if is_choosing and not postrider.is_partition_unread(reader, candidate, look)
+                or not pg_try_advisory_xact_lock(
+                    1886352245, postrider.consumer_lock(reader.id, candidate))
+            then
+                continue;
+            end if;
+            -- It may have been dropped or reset before we had the lock.
+            locked_id := reader.id;
+            reader := postrider.known_consumer(p_consumer);
+            continue when reader.id <> locked_id;
+            held := held || candidate;
+            return query
+            select
+                m.id >> 10, m.xid, m.id, m.event_type, m.payload, m.headers, m.metadata,
+                m.scheduled_at, m.tick, m.created_at, m.ordering_key, m.correlation_id, m.body,
+                m.content_type
+            from postrider.read_partition(reader, candidate, p_limit) m;
+            get diagnostics message_count = row_count;
+            if message_count > 0 then
+                return;
+            end if;
+        end loop;
+
+        if reader.ordering = 'commit'
+            and pg_current_xact_id_if_assigned() is null
+            and not exists (select from postrider.live_dispatchers())
+            and postrider.append_tick() is not null
+            or clock_timestamp() >= deadline
+        then
+            -- What it does not want of those that were not worth reading, either.
+            for candidate in 0..case when is_choosing then reader.partition_count - 1 else -1 end loop
+                if exists (
+                        select
+                        from postrider.newest_position(reader.id, candidate) p
+                        cross join lateral postrider.next_ticks(p.tick, p.message_id, 1) n
+                        where not postrider.is_at_end(p)
+                        and (
+                            n.tick_count > 0
+                            or exists (
+                                select from postrider.transaction_messages(p.xid, p.message_id, 1)
+                            ))
+                    )
+                    and pg_try_advisory_xact_lock(
+                        1886352245, postrider.consumer_lock(reader.id, candidate))
+                then
+                    perform postrider.is_partition_filled(reader, candidate, false);
+                    held := held || candidate;
+                end if;
+            end loop;
+            perform postrider.note_fetch(reader.id, f.partition)
+            from unnest(held) f (partition);
+            return;
+        end if;
+        perform pg_sleep(
+            least(pause, greatest(extract(epoch from deadline - clock_timestamp()), 0.001)));
+        pause := least(pause * 2, longest_pause);
+    end loop;
+end;
+$$;
+
+-- Name: fetched_batches(postrider.consumer); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.fetched_batches(p_consumer postrider.consumer) RETURNS TABLE(partition integer, seq bigint, tick bigint, xid xid8, id bigint, message_count bigint, at timestamp with time zone, is_end boolean)
+    LANGUAGE sql STABLE
+    AS $$
+    select
+        b.partition, b.parts[1]::bigint, b.parts[2]::bigint, b.parts[3]::xid8, b.parts[4]::bigint,
+        b.parts[5]::bigint, b.parts[6]::timestamptz, b.parts[7]::boolean
+    from (
+        select
+            g.partition,
+            nullif(
+                current_setting(format('postrider.fetched_%s_%s', p_consumer.id, g.partition), true),
+                '')::text[] as parts
+        from generate_series(0, p_consumer.partition_count - 1) g (partition)
+    ) b
+    where b.parts is not null;
+$$;
+
 -- Name: flush(uuid, smallint[], bigint[], bigint[], bytea[], bigint[], integer[], bigint[], integer[], integer[], timestamp with time zone[], bigint[], integer[], integer[], timestamp with time zone[], timestamp with time zone[], text[], text[], boolean[], bigint[], integer[], bigint[], integer[], integer[], integer[], timestamp with time zone[], integer[], text[], integer[], text[], uuid[], jsonb[], bytea[], boolean[], bigint[], integer[], integer[], text[], integer[], text[], bigint[], integer[], integer[], text[], bigint[], integer[], bigint[]); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.flush(p_dispatcher uuid, p_shards smallint[], p_epochs bigint[], p_done_buckets bigint[], p_done_offsets bytea[], p_partly_ids bigint[], p_partly_targets integer[], p_deferred_ids bigint[], p_deferred_targets integer[], p_deferred_endpoints integer[], p_deferred_run_at timestamp with time zone[], p_deferred_wait_ms bigint[], p_deferred_retry_counts integer[], p_deferred_recovery_counts integer[], p_deferred_created_at timestamp with time zone[], p_deferred_expires_at timestamp with time zone[], p_deferred_errors text[], p_deferred_keys text[], p_deferred_blocked boolean[], p_settled_ids bigint[], p_settled_targets integer[], p_attempt_ids bigint[], p_attempt_targets integer[], p_attempt_endpoints integer[], p_attempt_numbers integer[], p_attempt_started_at timestamp with time zone[], p_attempt_duration_ms integer[], p_attempt_outcomes text[], p_attempt_statuses integer[], p_attempt_errors text[], p_attempt_correlation_ids uuid[], p_attempt_headers jsonb[], p_attempt_bodies bytea[], p_attempt_truncated boolean[], p_dead_ids bigint[], p_dead_targets integer[], p_dead_endpoints integer[], p_dead_causes text[], p_dead_retry_counts integer[], p_dead_errors text[], p_ended_ids bigint[], p_ended_targets integer[], p_ended_endpoints integer[], p_ended_reasons text[], p_read_ids bigint[], p_read_targets integer[], p_keyed_ids bigint[]) RETURNS smallint[]
@@ -2485,6 +3731,51 @@ begin
     end if;
     return '{}';
 end;
+$$;
+
+-- Name: forget_consumer_rows(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.forget_consumer_rows() RETURNS bigint
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+    with resting as materialized (
+        select c.id as consumer_id, g.partition, p.seq as position_seq, a.seq as attempt_seq
+        from postrider.consumer c
+        cross join generate_series(0, c.partition_count - 1) g (partition)
+        cross join lateral postrider.newest_position(c.id, g.partition) p
+        left join lateral postrider.newest_attempt(c.id, g.partition) a on true
+    ), positions as (
+        delete from postrider.consumer_position p
+        using resting r
+        where p.consumer_id = r.consumer_id
+        and p.partition = r.partition
+        and p.seq < r.position_seq
+        returning 1
+    ), attempts as (
+        delete from postrider.consumer_attempt a
+        using resting r
+        where a.consumer_id = r.consumer_id
+        and a.partition = r.partition
+        and a.seq < r.attempt_seq
+        returning 1
+    ), leases as (
+        delete from postrider.consumer_lease l
+        using (
+            select n.consumer_id, n.member, n.seq, n.lease_until
+            from (select distinct k.consumer_id from postrider.consumer_lease k) c
+            cross join lateral postrider.newest_leases(c.consumer_id) n
+        ) newest
+        where l.consumer_id = newest.consumer_id
+        and l.member = newest.member
+        and (
+            l.seq < newest.seq
+            or newest.lease_until < clock_timestamp() - interval '10 minutes' and l.seq = newest.seq)
+        returning 1
+    )
+    select
+        (select count(*) from positions) + (select count(*) from attempts)
+        + (select count(*) from leases);
 $$;
 
 -- Name: forget_dead_letters(integer); Type: FUNCTION; Schema: postrider; Owner: -
@@ -2757,6 +4048,113 @@ begin
 end;
 $$;
 
+-- Name: has_read_partition(postrider.consumer, text); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.has_read_partition(p_consumer postrider.consumer, p_name text) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET max_parallel_workers_per_gather TO '0'
+    SET jit TO 'off'
+    AS $_$
+declare
+    look constant integer := 100000;
+    last_id constant bigint := 9223372036854775807;
+    known postrider.consumer_position;
+    latest postrider.tick;
+    is_needed boolean;
+begin
+    for k in 0..p_consumer.partition_count - 1 loop
+        select p.* into known from postrider.newest_position(p_consumer.id, k) p;
+        if known.xid is not null then
+            execute format(
+                $sql$
+                with behind as (
+                    select m.id, m.xid, m.created_at, m.event_type, m.ordering_key, m.payload
+                    from postrider.%I m
+                    where (m.xid, m.id) > ($3, $4)
+                    order by m.xid, m.id
+                    limit $5
+                )
+                select
+                    exists (
+                        select
+                        from behind b
+                        where postrider.is_wanted(
+                            $1, $2, b.id, b.xid, b.created_at, b.event_type, b.ordering_key, b.payload)
+                    )
+                    or exists (select from behind b offset $5 - 1)
+                $sql$,
+                p_name)
+            into is_needed
+            using p_consumer, k, known.xid, known.message_id, look;
+        else
+            -- What came before a tick that is gone is gone, too.
+            select t.*
+            into latest
+            from postrider.tick t
+            where t.id <= known.tick
+            order by t.id desc
+            limit 1;
+            execute format(
+                $sql$
+                with behind as (
+                    (
+                        select m.id, m.xid, m.created_at, m.event_type, m.ordering_key, m.payload
+                        from postrider.%1$I m
+                        where m.xid >= $3
+                        order by m.xid
+                        limit $7
+                    )
+                    union all
+                    (
+                        select m.id, m.xid, m.created_at, m.event_type, m.ordering_key, m.payload
+                        from pg_snapshot_xip($4) x (xid)
+                        cross join lateral (
+                            select l.id, l.xid, l.created_at, l.event_type, l.ordering_key, l.payload
+                            from postrider.%1$I l
+                            where l.xid = x.xid
+                            limit $7
+                        ) m
+                    )
+                    union all
+                    (
+                        select m.id, m.xid, m.created_at, m.event_type, m.ordering_key, m.payload
+                        from postrider.%1$I m
+                        where m.id > $5
+                        and (m.xid >= $6 or m.xid = any ($8))
+                        and pg_visible_in_snapshot(m.xid, $4)
+                        order by m.id
+                        limit $7
+                    )
+                )
+                select
+                    exists (
+                        select
+                        from behind b
+                        where postrider.is_wanted(
+                            $1, $2, b.id, b.xid, b.created_at, b.event_type, b.ordering_key, b.payload)
+                    )
+                    or exists (select from behind b offset $7 - 1)
+                $sql$,
+                p_name)
+            into is_needed
+            using
+                p_consumer, k, coalesce(pg_snapshot_xmax(latest.snapshot), '0'),
+                coalesce(latest.snapshot, '3:3:'),
+                -- The rest of a tick that is read in part.
+                case when latest.id = known.tick then known.message_id else last_id end,
+                latest.base_xmax, look, latest.stragglers;
+        end if;
+        if is_needed then
+            return false;
+        end if;
+    end loop;
+    return true;
+end;
+$_$;
+
 -- Name: has_unread_messages(integer); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.has_unread_messages(p_target integer) RETURNS boolean
@@ -2797,7 +4195,8 @@ declare
         array['partitions', 'check_partitions'],
         array['lag', 'check_lag'],
         array['clock', 'check_clock'],
-        array['oldest transaction', 'check_transactions']];
+        array['oldest transaction', 'check_transactions'],
+        array['consumers', 'check_consumers']];
     pair text[];
 begin
     foreach pair slice 1 in array checks loop
@@ -2884,6 +4283,35 @@ begin
 end;
 $$;
 
+-- Name: hold_consumer(postrider.consumer); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.hold_consumer(p_consumer postrider.consumer) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET lock_timeout TO '8s'
+    AS $$
+declare
+    holder integer;
+begin
+    for k in 0..p_consumer.partition_count - 1 loop
+        begin
+            perform pg_advisory_xact_lock(1886352245, postrider.consumer_lock(p_consumer.id, k));
+        exception
+            when lock_not_available then
+                select h.pid
+                into holder
+                from postrider.consumer_holders() h
+                where h.consumer_id = p_consumer.id
+                and h.partition = k;
+                raise exception 'Consumer ''%'' is held by another transaction', p_consumer.name
+                    using errcode = '55006',
+                        detail = format('partition %s, pid %s', k, coalesce(holder::text, 'unknown')),
+                        hint = 'Stop its readers first.';
+        end;
+    end loop;
+end;
+$$;
+
 -- Name: idempotency_key_holder(integer, text, bytea); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.idempotency_key_holder(p_destination integer, p_key text, p_payload_hash bytea) RETURNS bigint
@@ -2942,6 +4370,18 @@ begin
     from postrider.setting s
     where s.name = 'idempotency_window';
 end;
+$$;
+
+-- Name: is_at_end(postrider.consumer_position); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.is_at_end(p_position postrider.consumer_position) RETURNS boolean
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+    select
+        p_position.tick is not null
+        and p_position.message_id = 9223372036854775807
+        and coalesce(pg_sequence_last_value('postrider.tick_sequence'), 0) <= p_position.tick;
 $$;
 
 -- Name: is_claimed(bigint, integer, integer); Type: FUNCTION; Schema: postrider; Owner: -
@@ -3019,7 +4459,18 @@ CREATE FUNCTION postrider.is_foreign() RETURNS boolean
             >= pg_snapshot_xmax(pg_current_snapshot()), false)
         or coalesce(
             (select c.done_xmin from postrider.checkpoint c order by c.seq desc limit 1)
-            > pg_snapshot_xmax(pg_current_snapshot()), false);
+            > pg_snapshot_xmax(pg_current_snapshot()), false)
+        or coalesce(
+            (select t.xid from postrider.tick t order by t.id desc limit 1)
+            >= pg_snapshot_xmax(pg_current_snapshot()), false)
+        or exists (
+            select
+            from postrider.consumer c
+            cross join lateral generate_series(0, c.partition_count - 1) g (partition)
+            cross join lateral postrider.newest_position(c.id, g.partition) p
+            where p.xid > pg_snapshot_xmax(pg_current_snapshot())
+            or pg_snapshot_xmax(c.start_snapshot) > pg_snapshot_xmax(pg_current_snapshot())
+        );
 $$;
 
 -- Name: is_http_url(text, bigint); Type: FUNCTION; Schema: postrider; Owner: -
@@ -3041,6 +4492,51 @@ CREATE FUNCTION postrider.is_http_url(url text, maximum bigint) RETURNS boolean
             between 1 and 65535,
         true);
 $_$;
+
+-- Name: is_partition_filled(postrider.consumer, integer, boolean); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.is_partition_filled(p_consumer postrider.consumer, p_partition integer, p_is_patient boolean) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    look constant integer := 10000;
+    tick_look constant integer := 2000;
+    deadline constant timestamptz :=
+        clock_timestamp() + case when p_is_patient then interval '500 milliseconds' else '0' end;
+    known postrider.consumer_position;
+    moved postrider.consumer_position;
+    ahead record;
+    to_xid xid8;
+begin
+    select p.* into known from postrider.newest_position(p_consumer.id, p_partition) p;
+    loop
+        if postrider.is_at_end(known) then
+            return false;
+        end if;
+        select n.to_tick, n.tick_count, n.span
+        into ahead
+        from postrider.next_ticks(known.tick, known.message_id, tick_look) n;
+        if known.tick is not null and ahead.tick_count = 0 then
+            return false;
+        end if;
+        to_xid := pg_snapshot_xmin(pg_current_snapshot());
+        if exists (
+            select
+            from postrider.consumer_messages(
+                p_consumer, p_partition, known.tick, known.xid, known.message_id, ahead.to_tick, look,
+                ahead.span, to_xid)
+        ) then
+            return true;
+        end if;
+        moved := postrider.pass_unwanted(known, ahead.to_tick, ahead.span, look, to_xid);
+        if moved.seq = known.seq or clock_timestamp() >= deadline then
+            return false;
+        end if;
+        known := moved;
+    end loop;
+end;
+$$;
 
 -- Name: is_partition_finished(text, timestamp with time zone, timestamp with time zone, xid8); Type: FUNCTION; Schema: postrider; Owner: -
 
@@ -3073,6 +4569,48 @@ begin
         );
 end;
 $_$;
+
+-- Name: is_partition_unread(postrider.consumer, integer, integer); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.is_partition_unread(p_consumer postrider.consumer, p_partition integer, p_look integer) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    tick_look constant integer := 2000;
+    known postrider.consumer_position;
+    ahead record;
+begin
+    select p.* into known from postrider.newest_position(p_consumer.id, p_partition) p;
+    if postrider.is_at_end(known) then
+        return false;
+    end if;
+    select n.to_tick, n.tick_count, n.span
+    into ahead
+    from postrider.next_ticks(known.tick, known.message_id, tick_look) n;
+    if known.tick is not null and ahead.tick_count = 0 then
+        return false;
+    end if;
+    return ahead.tick_count = tick_look
+        or exists (
+            select
+            from postrider.consumer_messages(
+                p_consumer, p_partition, known.tick, known.xid, known.message_id,
+                ahead.to_tick, p_look, ahead.span)
+        )
+        or exists (
+            select
+            from postrider.tick_messages(
+                known.tick, known.message_id, ahead.to_tick, p_look, ahead.span)
+            offset p_look - 1
+        )
+        or exists (
+            select
+            from postrider.transaction_messages(known.xid, known.message_id, p_look)
+            offset p_look - 1
+        );
+end;
+$$;
 
 -- Name: is_position_behind(jsonb, xid8, bigint); Type: FUNCTION; Schema: postrider; Owner: -
 
@@ -3126,6 +4664,27 @@ begin
     end if;
     return postrider.is_position_behind(lane_state -> 'tail', p_xid, p_message_id);
 end;
+$$;
+
+-- Name: is_wanted(postrider.consumer, integer, bigint, xid8, timestamp with time zone, text, text, jsonb); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.is_wanted(p_consumer postrider.consumer, p_partition integer, p_id bigint, p_xid xid8, p_created_at timestamp with time zone, p_event_type text, p_ordering_key text, p_payload jsonb) RETURNS boolean
+    LANGUAGE sql STABLE
+    AS $$
+    select
+        coalesce(
+            ((p_consumer).type_patterns is null or p_event_type like any ((p_consumer).type_patterns))
+            and ((p_consumer).filter is null or p_payload @> (p_consumer).filter)
+            and (
+                (p_consumer).partition_count = 1
+                or postrider.message_partition(p_ordering_key, p_id, (p_consumer).partition_count)
+                    = p_partition)
+            and (
+                (p_consumer).start_id is null
+                or p_id >= (p_consumer).start_id
+                or not pg_visible_in_snapshot(p_xid, (p_consumer).start_snapshot))
+            and ((p_consumer).start_at is null or p_created_at >= (p_consumer).start_at),
+            false);
 $$;
 
 -- Name: kept_message(bigint, integer); Type: FUNCTION; Schema: postrider; Owner: -
@@ -3199,6 +4758,26 @@ begin
 end;
 $$;
 
+-- Name: known_consumer(text); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.known_consumer(p_name text) RETURNS postrider.consumer
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    known postrider.consumer;
+begin
+    if p_name is null then
+        raise exception 'Consumer name must not be null' using errcode = '22004';
+    end if;
+    select c.* into known from postrider.consumer c where c.name = p_name;
+    if not found then
+        raise exception 'Consumer ''%'' does not exist', p_name using errcode = '42704';
+    end if;
+    return known;
+end;
+$$;
+
 -- Name: lane_tails(); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.lane_tails() RETURNS TABLE(lane smallint, base pg_snapshot, top pg_snapshot, walked bigint)
@@ -3231,6 +4810,76 @@ CREATE FUNCTION postrider.lane_tails() RETURNS TABLE(lane smallint, base pg_snap
     ) g on true;
 $$;
 
+-- Name: lease_partitions(text, uuid, interval); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.lease_partitions(p_consumer text, p_member uuid, p_lease interval DEFAULT '00:00:15'::interval) RETURNS integer[]
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    shortest constant interval := '1 second';
+    longest constant interval := '1 hour';
+    reader postrider.consumer := postrider.known_consumer(p_consumer);
+    at timestamptz;
+    own postrider.consumer_lease;
+    others postrider.consumer_lease[];
+    even_share integer;
+    remainder integer;
+    large_count integer;
+    share integer;
+    leased integer[];
+begin
+    if p_member is null then
+        raise exception 'p_member must not be null' using errcode = '22004';
+    end if;
+    if p_lease is null or p_lease not between shortest and longest then
+        raise exception 'p_lease must be between 1 second and 1 hour, got %',
+            coalesce(p_lease::text, 'null') using errcode = '22023';
+    end if;
+    perform postrider.lock_leases(reader);
+
+    -- After the lock: what others have got by then is seen.
+    at := clock_timestamp();
+    select l.* into own from postrider.newest_leases(reader.id) l where l.member = p_member;
+    others := array(
+        select l
+        from postrider.newest_leases(reader.id) l
+        where l.member <> p_member
+        and l.lease_until > at
+    );
+    even_share := reader.partition_count / (cardinality(others) + 1);
+    remainder := reader.partition_count % (cardinality(others) + 1);
+    -- So many members may have one more; those that have it keep it.
+    select count(*)
+    into large_count
+    from unnest(others) l
+    where cardinality(l.partitions) > even_share;
+    share := even_share + case when large_count < remainder then 1 else 0 end;
+    -- Its own first, or what it had when its lease ran out.
+    leased := array(
+        select f.partition
+        from (
+            select p.partition
+            from generate_series(0, reader.partition_count - 1) p (partition)
+            where not exists (
+                select
+                from unnest(others) l
+                where p.partition = any (l.partitions)
+            )
+            order by p.partition = any (coalesce(own.partitions, '{}')) desc, p.partition
+            limit share
+        ) f
+        order by f.partition
+    );
+    insert into postrider.consumer_lease (
+        consumer_id, member, partitions, lease_until, joined_at)
+    values (
+        reader.id, p_member, leased, at + p_lease,
+        case when own.lease_until > at then own.joined_at else at end);
+    return leased;
+end;
+$$;
+
 -- Name: live_dispatchers(); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.live_dispatchers() RETURNS SETOF uuid
@@ -3247,6 +4896,30 @@ CREATE FUNCTION postrider.live_dispatchers() RETURNS SETOF uuid
         limit 1
     ) newest
     where newest.lease_until > clock_timestamp();
+$$;
+
+-- Name: lock_leases(postrider.consumer); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.lock_leases(p_consumer postrider.consumer) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    deadline constant timestamptz := clock_timestamp() + interval '5 seconds';
+begin
+    -- An older snapshot does not see what others have got since.
+    if current_setting('transaction_isolation') not in ('read committed', 'read uncommitted') then
+        raise exception 'leases need a transaction with isolation level READ COMMITTED, this is %',
+            upper(current_setting('transaction_isolation')) using errcode = '25001';
+    end if;
+    while not pg_try_advisory_xact_lock(1886352246, p_consumer.id) loop
+        if clock_timestamp() > deadline then
+            raise exception 'Leases of consumer ''%'' are held by another transaction', p_consumer.name
+                using errcode = '55006';
+        end if;
+        perform pg_sleep(0.01);
+    end loop;
+end;
 $$;
 
 -- Name: lost_shards(uuid, smallint[], bigint[]); Type: FUNCTION; Schema: postrider; Owner: -
@@ -3390,6 +5063,19 @@ begin
 end;
 $$;
 
+-- Name: message_partition(text, bigint, integer); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.message_partition(p_ordering_key text, p_id bigint, p_count integer) RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$
+    select
+        case
+            when p_count = 1 then 0
+            when p_ordering_key is null then ((p_id >> 10) % p_count)::integer
+            else get_byte(sha256(convert_to(p_ordering_key, 'UTF8')), 2) % p_count
+        end;
+$$;
+
 -- Name: message_status(bigint); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.message_status(p_message_id bigint) RETURNS TABLE(endpoint_name text, status text, retry_count integer, next_retry_at timestamp with time zone, last_error text, completed_at timestamp with time zone)
@@ -3488,6 +5174,9 @@ CREATE FUNCTION postrider.metrics() RETURNS TABLE(metric_name text, metric_value
     ), horizons as materialized (
         select h.table_name, h.horizon, h.has_default_rows
         from postrider.partition_horizons() h
+    ), consumers as materialized (
+        select c.name, c.partition, c.message_count, c.lag_messages, c.lag_seconds, c.parked_count
+        from postrider.consumer_figures() c
     ), seconds (at) as (
         select clock_timestamp()
     )
@@ -3529,6 +5218,22 @@ CREATE FUNCTION postrider.metrics() RETURNS TABLE(metric_name text, metric_value
             ('partition_horizon_seconds', extract(epoch from h.horizon)::double precision),
             ('default_partition_rows', h.has_default_rows::integer)
         ) v (name, value)
+        union all
+        select
+            v.name, v.value, jsonb_build_object('consumer', c.name, 'partition', c.partition::text),
+            v.kind
+        from consumers c
+        cross join lateral (values
+            ('consumer_lag_messages', c.lag_messages::double precision, 'gauge'),
+            ('consumer_lag_seconds', c.lag_seconds, 'gauge'),
+            ('consumer_parked_messages', c.parked_count, 'gauge'),
+            ('consumer_messages_total', c.message_count, 'counter')
+        ) v (name, value, kind)
+        union all
+        select
+            'ticks_total', (
+                select t.id::double precision from postrider.tick t order by t.id desc limit 1
+            ), '{}', 'counter'
         union all
         select v.name, v.value, '{}', 'gauge'
         from seconds n
@@ -3688,6 +5393,154 @@ begin
 end;
 $$;
 
+-- Name: consumer_attempt; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.consumer_attempt (
+    seq bigint DEFAULT nextval('postrider.rotation_sequence'::regclass) NOT NULL,
+    consumer_id integer NOT NULL,
+    partition smallint NOT NULL,
+    generation bigint NOT NULL,
+    message_count bigint NOT NULL,
+    batch_size integer NOT NULL,
+    failure_count integer NOT NULL,
+    suspect_count bigint NOT NULL,
+    at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
+);
+
+-- Name: newest_attempt(integer, integer); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.newest_attempt(p_consumer_id integer, p_partition integer) RETURNS SETOF postrider.consumer_attempt
+    LANGUAGE sql STABLE
+    AS $$
+    select a.*
+    from postrider.consumer_attempt a
+    where a.consumer_id = p_consumer_id
+    and a.partition = p_partition
+    order by a.seq desc
+    limit 1;
+$$;
+
+-- Name: consumer_lease; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.consumer_lease (
+    seq bigint DEFAULT nextval('postrider.rotation_sequence'::regclass) NOT NULL,
+    consumer_id integer NOT NULL,
+    member uuid NOT NULL,
+    partitions smallint[] NOT NULL,
+    lease_until timestamp with time zone NOT NULL,
+    joined_at timestamp with time zone NOT NULL
+);
+
+-- Name: newest_leases(integer); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.newest_leases(p_consumer_id integer) RETURNS SETOF postrider.consumer_lease
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    AS $$
+    with recursive members as (
+        (
+            select l.member
+            from postrider.consumer_lease l
+            where l.consumer_id = p_consumer_id
+            order by l.member
+            limit 1
+        )
+        union all
+        select (
+                select l.member
+                from postrider.consumer_lease l
+                where l.consumer_id = p_consumer_id
+                and l.member > m.member
+                order by l.member
+                limit 1
+            )
+        from members m
+        where m.member is not null
+    )
+    select newest.*
+    from members m
+    cross join lateral (
+        select l.*
+        from postrider.consumer_lease l
+        where l.consumer_id = p_consumer_id
+        and l.member = m.member
+        order by l.seq desc
+        limit 1
+    ) newest;
+$$;
+
+-- Name: newest_position(integer, integer); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.newest_position(p_consumer_id integer, p_partition integer) RETURNS SETOF postrider.consumer_position
+    LANGUAGE sql STABLE
+    AS $$
+    select p.*
+    from postrider.consumer_position p
+    where p.consumer_id = p_consumer_id
+    and p.partition = p_partition
+    order by p.seq desc
+    limit 1;
+$$;
+
+-- Name: next_ticks(bigint, bigint, integer); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.next_ticks(p_tick bigint, p_after_id bigint, p_look integer) RETURNS TABLE(to_tick bigint, tick_count bigint, span postrider.tick_span)
+    LANGUAGE sql STABLE
+    AS $$
+    select
+        coalesce(max(n.id), p_tick),
+        count(*),
+        row(
+            min(n.at),
+            max(n.at),
+            min(n.from_at),
+            max(n.to_at),
+            coalesce(min(n.from_at) filter (where n.stragglers <> '{}'), 'infinity'),
+            coalesce(min(n.from_at) filter (where n.is_sparse), 'infinity'))::postrider.tick_span
+    from (
+        select t.id, t.at, t.from_at, t.to_at, t.stragglers, t.is_sparse
+        from postrider.tick t
+        where t.id >= p_tick
+        and (t.id > p_tick or t.last_id > p_after_id)
+        order by t.id
+        limit p_look
+    ) n;
+$$;
+
+-- Name: note_fetch(integer, integer); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.note_fetch(p_consumer_id integer, p_partition integer) RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+    select postrider.append_position(p, p.tick, p.xid, p.message_id, 0, clock_timestamp())
+    from postrider.newest_position(p_consumer_id, p_partition) p
+    where p.fetched_at is null
+    or p.fetched_at < clock_timestamp() - interval '10 seconds';
+$$;
+
+-- Name: note_page(integer, integer, bigint, bigint, xid8, bigint, bigint, boolean); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.note_page(p_consumer_id integer, p_partition integer, p_seq bigint, p_tick bigint, p_xid xid8, p_id bigint, p_count bigint, p_is_end boolean) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+begin
+    perform set_config(
+        format('postrider.fetched_%s_%s', p_consumer_id, p_partition),
+        array[
+            p_seq::text, p_tick::text, p_xid::text, p_id::text, p_count::text,
+            clock_timestamp()::text, coalesce(p_is_end, false)::text
+        ]::text,
+        true);
+    return true;
+end;
+$$;
+
 -- Name: open_transactions(integer); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.open_transactions(p_limit integer) RETURNS TABLE(kind text, pid integer, gid text, database text, state text, application_name text, age double precision)
@@ -3787,6 +5640,81 @@ CREATE FUNCTION postrider.overdue_deliveries() RETURNS TABLE(endpoint_name text,
     group by e.id, c.endpoint_id;
 $$;
 
+-- Name: park_message(text, bigint, integer, text); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.park_message(p_consumer text, p_position bigint, p_attempt_count integer, p_error text) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET max_parallel_workers_per_gather TO '0'
+    SET jit TO 'off'
+    AS $$
+declare
+    most_characters constant integer := 8192;
+    reader postrider.consumer := postrider.known_consumer(p_consumer);
+    first record;
+    parked_id bigint;
+begin
+    if p_position is null then
+        raise exception 'p_position must not be null' using errcode = '22004';
+    end if;
+    if p_attempt_count is null or p_attempt_count < 1 then
+        raise exception 'p_attempt_count must be at least 1, got %',
+            coalesce(p_attempt_count::text, 'null') using errcode = '22023';
+    end if;
+    if not exists (select from postrider.fetched_batches(reader)) then
+        raise exception
+            'Consumer ''%'' has nothing to park: it must be in the transaction of its fetch_messages',
+            p_consumer using errcode = '55000';
+    end if;
+    select f.partition, m.*
+    into first
+    from postrider.fetched_batches(reader) f
+    cross join lateral postrider.newest_position(reader.id, f.partition) p
+    cross join lateral (
+        select c.*
+        from postrider.consumer_messages(
+            reader, f.partition, p.tick, p.xid, p.message_id, f.tick,
+            greatest(10000, f.message_count)::integer) c
+        limit 1
+    ) m
+    where m.id >> 10 = p_position;
+    if not found then
+        raise exception
+            'p_position must be that of the first message fetched and not acknowledged, got %',
+            p_position using errcode = '22023';
+    end if;
+    -- Raises if the consumer has been moved meanwhile.
+    perform postrider.acknowledge(p_consumer, p_position);
+
+    insert into postrider.parked_message as k (
+        consumer_id, message_id, xid, tick, partition, attempt_count, last_error, created_at,
+        scheduled_at, correlation_id, event_type, ordering_key, headers, metadata, payload, body,
+        content_type)
+    values (
+        reader.id, first.id, first.xid, first.tick, first.partition, p_attempt_count,
+        left(p_error, most_characters), first.created_at, first.scheduled_at, first.correlation_id,
+        first.event_type, first.ordering_key, first.headers, first.metadata, first.payload, first.body,
+        first.content_type)
+    on conflict on constraint parked_message_consumer_id_message_id_key do update
+    set attempt_count = excluded.attempt_count,
+        last_error = excluded.last_error,
+        parked_at = excluded.parked_at
+    returning k.id into parked_id;
+    insert into postrider.event_log (event, details)
+    values (
+        'consumer.message_parked',
+        jsonb_build_object(
+            'consumer', p_consumer, 'id', parked_id, 'message_id', first.id, 'position', p_position,
+            'partition', first.partition, 'attempt_count', p_attempt_count, 'by', session_user));
+    return parked_id;
+end;
+$$;
+
 -- Name: partition_horizons(); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.partition_horizons() RETURNS TABLE(table_name text, horizon interval, width interval, has_default_rows boolean)
@@ -3799,7 +5727,7 @@ declare
     covered_until timestamptz;
     parent text;
 begin
-    foreach parent in array array['message', 'done', 'partly_done', 'ended', 'attempt'] loop
+    foreach parent in array array['message', 'done', 'partly_done', 'ended', 'attempt', 'tick'] loop
         table_name := parent;
         begin
             covered_until := this_moment;
@@ -3849,6 +5777,43 @@ CREATE FUNCTION postrider.partition_months_ahead() RETURNS integer
     where s.name = 'partition_interval';
 $$;
 
+-- Name: pass_unwanted(postrider.consumer_position, bigint, postrider.tick_span, integer, xid8); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.pass_unwanted(p_position postrider.consumer_position, p_to_tick bigint, p_span postrider.tick_span, p_look integer, p_to_xid xid8) RETURNS postrider.consumer_position
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    last_id constant bigint := 9223372036854775807;
+    moved postrider.consumer_position := p_position;
+    cut record;
+begin
+    if p_position.xid is null then
+        select t.tick, null::xid8 as xid, t.id
+        into cut
+        from postrider.tick_messages(
+            p_position.tick, p_position.message_id, p_to_tick, p_look, p_span) t
+        offset p_look - 1;
+    else
+        select null::bigint as tick, x.xid, x.id
+        into cut
+        from postrider.transaction_messages(
+            p_position.xid, p_position.message_id, p_look, p_to_xid) x
+        order by x.xid desc, x.id desc
+        limit 1;
+    end if;
+    if cut.id is not null or (p_to_tick, last_id) > (p_position.tick, p_position.message_id) then
+        perform postrider.append_position(
+            p_position, case when p_position.tick is not null then coalesce(cut.tick, p_to_tick) end,
+            cut.xid, coalesce(cut.id, last_id), 0, clock_timestamp());
+        select p.*
+        into strict moved
+        from postrider.newest_position(p_position.consumer_id, p_position.partition) p;
+    end if;
+    return moved;
+end;
+$$;
+
 -- Name: pause_endpoint(text); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.pause_endpoint(p_endpoint_name text) RETURNS boolean
@@ -3856,6 +5821,115 @@ CREATE FUNCTION postrider.pause_endpoint(p_endpoint_name text) RETURNS boolean
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
     AS $$
     select postrider.switch_endpoint(p_endpoint_name, null, true);
+$$;
+
+-- Name: peek_messages(text, integer, bigint, xid8, bigint); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.peek_messages(p_consumer text, p_limit integer DEFAULT 100, p_after_tick bigint DEFAULT NULL::bigint, p_after_transaction xid8 DEFAULT NULL::xid8, p_after_message bigint DEFAULT NULL::bigint) RETURNS TABLE("position" bigint, partition integer, transaction_id xid8, message_id bigint, message_type text, data jsonb, headers jsonb, metadata jsonb, scheduled timestamp with time zone, tick bigint, created_at timestamp with time zone, ordering_key text, correlation_id uuid, body bytea, content_type text)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET max_parallel_workers_per_gather TO '0'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+declare
+    most_messages constant integer := 10000;
+    -- Messages, or ticks, that are looked at in one go.
+    look constant integer := 10000;
+    most_ticks constant integer := 2000;
+    last_id constant bigint := 9223372036854775807;
+    reader postrider.consumer := postrider.known_consumer(p_consumer);
+    whole postrider.consumer := reader;
+    -- Where each partition is.
+    ticks bigint[];
+    xids xid8[];
+    ids bigint[];
+    place record;
+    cut record;
+    newest_tick bigint;
+    to_tick bigint;
+    message_count bigint;
+    found_count bigint := 0;
+begin
+    if p_limit is null or p_limit not between 1 and most_messages then
+        raise exception 'p_limit must be between 1 and %, got %', most_messages,
+            coalesce(p_limit::text, 'null') using errcode = '22023';
+    end if;
+    -- One walk over what all its partitions read.
+    whole.partition_count := 1;
+    select
+        array_agg(p.tick order by p.partition), array_agg(p.xid order by p.partition),
+        array_agg(p.message_id order by p.partition)
+    into ticks, xids, ids
+    from generate_series(0, reader.partition_count - 1) g (partition)
+    cross join lateral postrider.newest_position(reader.id, g.partition) p;
+    select p.tick, p.xid, p.id
+    into place
+    from unnest(ticks, xids, ids) p (tick, xid, id)
+    order by p.tick, p.xid, p.id
+    limit 1;
+    if coalesce(
+            (p_after_tick, coalesce(p_after_message, last_id)) > (place.tick, place.id),
+            (p_after_transaction, coalesce(p_after_message, last_id)) > (place.xid, place.id))
+    then
+        select
+            case when place.tick is not null then p_after_tick end as tick,
+            case when place.xid is not null then p_after_transaction end as xid,
+            coalesce(p_after_message, last_id) as id
+        into place;
+    end if;
+    select coalesce(max(newest.id), 0)
+    into newest_tick
+    from (select t.id from postrider.tick t order by t.id desc limit 1) newest;
+
+    loop
+        -- Older ones may be gone.
+        to_tick := least(
+            newest_tick,
+            most_ticks + coalesce((
+                select t.id from postrider.tick t where t.id >= place.tick order by t.id limit 1
+            ), place.tick));
+        return query
+        select
+            m.id >> 10, k.partition, m.xid, m.id, m.event_type, m.payload, m.headers, m.metadata,
+            m.scheduled_at, m.tick, m.created_at, m.ordering_key, m.correlation_id, m.body,
+            m.content_type
+        from postrider.consumer_messages(whole, 0, place.tick, place.xid, place.id, to_tick, look) m
+        cross join lateral (
+            select postrider.message_partition(m.ordering_key, m.id, reader.partition_count)
+        ) k (partition)
+        where case
+            when place.tick is not null then (m.tick, m.id) > (ticks[k.partition + 1], ids[k.partition + 1])
+            else (m.xid, m.id) > (xids[k.partition + 1], ids[k.partition + 1])
+        end
+        limit p_limit - found_count;
+        get diagnostics message_count = row_count;
+        found_count := found_count + message_count;
+        exit when found_count >= p_limit;
+
+        select c.tick, c.xid, c.id
+        into cut
+        from (
+            select t.tick, t.xid, t.id
+            from postrider.tick_messages(place.tick, place.id, to_tick, look) t
+            union all
+            select null, x.xid, x.id
+            from postrider.transaction_messages(place.xid, place.id, look) x
+        ) c
+        offset look - 1;
+        exit when cut.id is null and (place.tick is null or to_tick >= newest_tick);
+        select
+            case when place.tick is not null then coalesce(cut.tick, to_tick) end as tick,
+            case when place.xid is not null then cut.xid end as xid,
+            coalesce(cut.id, last_id) as id
+        into place;
+    end loop;
+end;
 $$;
 
 -- Name: pending_deliveries(); Type: FUNCTION; Schema: postrider; Owner: -
@@ -4276,6 +6350,75 @@ CREATE FUNCTION postrider.queue_base() RETURNS bigint
     ) newest on true;
 $$;
 
+-- Name: read_partition(postrider.consumer, integer, integer); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.read_partition(p_consumer postrider.consumer, p_partition integer, p_limit integer) RETURNS TABLE(tick bigint, id bigint, xid xid8, created_at timestamp with time zone, scheduled_at timestamp with time zone, correlation_id uuid, event_type text, ordering_key text, headers jsonb, metadata jsonb, payload jsonb, body bytea, content_type text)
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+declare
+    -- Messages, and ticks, that are looked at in one go, and how long one call passes unwanted ones.
+    look integer := greatest(10000, p_limit);
+    tick_look integer := 2000;
+    passing constant interval := '500 milliseconds';
+    sign_of_life constant interval := '10 seconds';
+    began constant timestamptz := clock_timestamp();
+    -- It reads all of the log.
+    is_whole constant boolean :=
+        p_consumer.type_patterns is null and p_consumer.filter is null
+        and p_consumer.partition_count = 1 and p_consumer.start_id is null
+        and p_consumer.start_at is null;
+    known postrider.consumer_position;
+    moved postrider.consumer_position;
+    ahead record;
+    to_xid xid8;
+begin
+    -- Then a page is all that has to be looked at, and there is no tick without a message.
+    if is_whole then
+        look := p_limit;
+        tick_look := least(p_limit, tick_look);
+    end if;
+    select p.* into known from postrider.newest_position(p_consumer.id, p_partition) p;
+
+    loop
+        -- Now and then it is looked for all the same.
+        exit when postrider.is_at_end(known) and known.fetched_at > began - sign_of_life;
+        select n.to_tick, n.tick_count, n.span
+        into ahead
+        from postrider.next_ticks(known.tick, known.message_id, tick_look) n;
+        exit when known.tick is not null and ahead.tick_count = 0;
+        -- What ends meanwhile must not be passed unseen.
+        to_xid := pg_snapshot_xmin(pg_current_snapshot());
+        -- The last row is noted as it passes by: another look at the page would cost as much as the page.
+        return query
+        select
+            p.tick, p.id, p.xid, p.created_at, p.scheduled_at, p.correlation_id, p.event_type,
+            p.ordering_key, p.headers, p.metadata, p.payload, p.body, p.content_type
+        from (
+            select m.*, row_number() over () as number, count(*) over () as page_count
+            from (
+                select c.*
+                from postrider.consumer_messages(
+                    p_consumer, p_partition, known.tick, known.xid, known.message_id, ahead.to_tick,
+                    look, ahead.span, to_xid) c
+                limit p_limit
+            ) m
+        ) p
+        where p.number < p.page_count
+        or postrider.note_page(
+            p_consumer.id, p_partition, known.seq, p.tick, p.xid, p.id, p.page_count,
+            is_whole and p.page_count < p_limit and p.tick = ahead.to_tick);
+        if found then
+            return;
+        end if;
+        moved := postrider.pass_unwanted(known, ahead.to_tick, ahead.span, look, to_xid);
+        exit when moved.seq = known.seq or clock_timestamp() > began + passing;
+        known := moved;
+    end loop;
+end;
+$$;
+
 -- Name: rebase_log(); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.rebase_log() RETURNS bigint
@@ -4286,15 +6429,35 @@ CREATE FUNCTION postrider.rebase_log() RETURNS bigint
     SET enable_bitmapscan TO 'on'
     SET enable_hashjoin TO 'on'
     SET enable_mergejoin TO 'on'
-    AS $$
+    AS $_$
 declare
+    last_id constant bigint := 9223372036854775807;
+    first_xid constant bigint := 3;
+    most_groups constant integer := 2000;
     unfinished bigint;
-    positions jsonb;
+    floor_number bigint;
+    tick_id bigint;
+    group_count bigint;
+    finished_count bigint;
+    part record;
+    known postrider.consumer_position;
 begin
     perform pg_advisory_xact_lock(1886352244, 1000);
     if not postrider.is_foreign() then
         return null;
     end if;
+    -- Before the log: who reads may be about to send.
+    perform pg_advisory_xact_lock(1886352245, postrider.consumer_lock(l.id, l.partition))
+    from (
+        select c.id, g.partition
+        from postrider.consumer c
+        cross join lateral generate_series(0, c.partition_count - 1) g (partition)
+        order by c.id, g.partition
+    ) l;
+    -- And whoever makes a tick.
+    perform pg_advisory_xact_lock(1886352244, 1004);
+    -- Before this transaction has an id: see heartbeat.
+    select s.last_value into floor_number from postrider.message_sequence s;
     lock table postrider.message in share row exclusive mode;
 
     create temporary table finished on commit drop as
@@ -4321,48 +6484,170 @@ begin
     and not exists (select from postrider.delivery_end(o.id, t.target))
     on conflict (message_id, target) do nothing;
 
-    with marked as (
-        update postrider.message m
-        set xid = case when settled.is_finished then '3'::xid8 else pg_current_xact_id() end
+    -- How far each partition of each consumer is: up to the snapshot of a tick, and in this up to an id.
+    create temporary table reading on commit drop as
+    select
+        c.id as consumer_id, g.partition, c.partition_count, c.start_snapshot, c.start_id,
+        p.xid, p.message_id, coalesce(p.fetched_at, c.created_at) as read_at,
+        t.snapshot, t.sequence_floor,
+        case when t.id = p.tick and p.message_id < last_id then t.base_xmax end as part_xmax, t.stragglers
+    from postrider.consumer c
+    cross join lateral generate_series(0, c.partition_count - 1) g (partition)
+    cross join lateral postrider.newest_position(c.id, g.partition) p
+    left join lateral (
+        select k.id, k.snapshot, k.sequence_floor, k.base_xmax, k.stragglers
+        from postrider.tick k
+        where k.id <= p.tick
+        order by k.id desc
+        limit 1
+    ) t on true;
+
+    create temporary table settled on commit drop as
+    select
+        o.id, o.created_at,
+        f.sequence_number is not null
+        or not exists (
+            select
+            from unnest(o.targets) t (target)
+            where not exists (
+                select
+                from postrider.deferred d
+                where d.message_id = o.id
+                and d.target = t.target
+            )
+            and not exists (
+                select
+                from postrider.dead_letter l
+                where l.message_id = o.id
+                and l.target = t.target
+            )
+            and not exists (
+                select
+                from postrider.ended e
+                where e.message_id = o.id
+                and e.target = t.target
+            )
+            and not exists (
+                select
+                from postrider.partly_done p
+                where p.message_id = o.id
+                and p.targets @> array[t.target]
+            )
+        ) as is_finished,
+        array(
+            select r.consumer_id
+            from reading r
+            where r.partition = postrider.message_partition(o.ordering_key, o.id, r.partition_count)
+            and (
+                o.id >> 10 <= r.sequence_floor
+                and pg_visible_in_snapshot(o.xid, r.snapshot)
+                and (
+                    r.part_xmax is null
+                    or o.id <= r.message_id
+                    or o.xid < r.part_xmax and o.xid <> all (r.stragglers)
+                )
+                or (o.xid, o.id) <= (r.xid, r.message_id)
+                and (o.created_at <= r.read_at or o.id <= r.message_id)
+                or o.id < r.start_id
+                and pg_visible_in_snapshot(o.xid, r.start_snapshot)
+            )
+            order by r.consumer_id
+        ) as readers
+    from postrider.message o
+    left join finished f on f.sequence_number = o.id >> 10;
+    if (
+        select count(*) > least(
+            most_groups, pg_snapshot_xmin(pg_current_snapshot())::text::bigint - first_xid)
+        from (
+            select distinct m.is_finished, m.readers
+            from settled m
+        ) n
+    ) then
+        update settled m
+        set readers = array(
+            select c.id
+            from postrider.consumer c
+            where not exists (select from settled o where c.id <> all (o.readers))
+            order by c.id
+        );
+    end if;
+    create temporary table grouped on commit drop as
+    select
+        g.is_finished, g.readers,
+        (first_xid - 1 + row_number() over (
+            order by g.is_finished desc, cardinality(g.readers) desc, g.first_id))::text::xid8 as xid
+    from (
+        select m.is_finished, m.readers, min(m.id) as first_id
+        from settled m
+        group by m.is_finished, m.readers
+    ) g;
+    select count(*), count(*) filter (where g.is_finished) into group_count, finished_count from grouped g;
+    analyze settled;
+
+    update postrider.message m
+    set xid = g.xid
+    from settled s
+    join grouped g on g.is_finished = s.is_finished and g.readers = s.readers
+    where m.id = s.id;
+    select count(*) into unfinished from settled m where not m.is_finished;
+
+    select 1 + greatest(max(n.id), 0)
+    into tick_id
+    from (
+        select max(t.id) as id from postrider.tick t
+        union all
+        select max(p.tick) from postrider.consumer_position p
+    ) n;
+    perform setval('postrider.tick_sequence', greatest(tick_id, s.last_value))
+    from postrider.tick_sequence s;
+    delete from postrider.tick;
+    insert into postrider.tick (
+        id, at, sequence_floor, xid, snapshot, base_xmax, stragglers, first_id, last_id, from_at, to_at,
+        message_count, is_sparse)
+    select
+        tick_id, greatest(clock_timestamp(), max(m.created_at)), floor_number, pg_current_xact_id(),
+        format('%1$s:%1$s:', first_xid + group_count)::pg_snapshot, first_xid::text::xid8, '{}',
+        min(m.id), max(m.id), min(m.created_at), max(m.created_at), count(*), false
+    from settled m
+    where exists (select from postrider.consumer)
+    having count(*) > 0;
+    for part in
+        select
+            r.consumer_id, r.partition,
+            exists (select from grouped g where r.consumer_id = any (g.readers)) as is_begun,
+            exists (select from grouped g where r.consumer_id <> all (g.readers)) as is_behind
+        from reading r
+    loop
+        select p.* into known from postrider.newest_position(part.consumer_id, part.partition) p;
+        perform postrider.append_position(
+            known,
+            case when known.tick is not null then tick_id - part.is_behind::integer end,
+            case
+                when known.xid is null then null
+                when part.is_behind then '0'::xid8
+                else (first_xid + group_count)::text::xid8
+            end,
+            case
+                when known.tick is not null then last_id
+                else 0
+            end,
+            0, known.fetched_at);
+        update postrider.consumer c
+        set start_snapshot = case when n.is_needed then n.snapshot::pg_snapshot end,
+            start_id = case when n.is_needed then (floor_number + 1) << 10 end
         from (
             select
-                o.id,
-                f.sequence_number is not null
-                or not exists (
-                    select
-                    from unnest(o.targets) t (target)
-                    where not exists (
-                        select
-                        from postrider.deferred d
-                        where d.message_id = o.id
-                        and d.target = t.target
-                    )
-                    and not exists (
-                        select
-                        from postrider.dead_letter l
-                        where l.message_id = o.id
-                        and l.target = t.target
-                    )
-                    and not exists (
-                        select
-                        from postrider.ended e
-                        where e.message_id = o.id
-                        and e.target = t.target
-                    )
-                    and not exists (
-                        select
-                        from postrider.partly_done p
-                        where p.message_id = o.id
-                        and p.targets @> array[t.target]
-                    )
-                ) as is_finished
-            from postrider.message o
-            left join finished f on f.sequence_number = o.id >> 10
-        ) settled
-        where m.id = settled.id
-        returning settled.is_finished
-    )
-    select count(*) filter (where not m.is_finished) into unfinished from marked m;
+                part.is_begun and part.is_behind as is_needed,
+                format(
+                    '%s:%s:%s', coalesce(min(g.xid::text::bigint), first_xid + group_count),
+                    first_xid + group_count,
+                    string_agg(g.xid::text, ',' order by g.xid)) as snapshot
+            from grouped g
+            where part.consumer_id <> all (g.readers)
+        ) n
+        where c.id = part.consumer_id;
+    end loop;
+    delete from postrider.consumer_lease;
 
     -- Whatever was read before is forgotten; everyone starts behind what is finished.
     update postrider.shard s set owner = null, epoch = s.epoch + 1;
@@ -4370,19 +6655,26 @@ begin
     delete from postrider.heartbeat;
     delete from postrider.claim;
     delete from postrider.checkpoint;
-    -- Everyone begins at the start of the log, and only what is not finished counts as waiting.
+    -- Everyone begins behind what is finished, and only the rest counts as waiting.
     insert into postrider.checkpoint (slot, owner, shards, done_xmin, backlogs, state)
     select
         postrider.current_slot(), '00000000-0000-0000-0000-000000000000',
-        array_agg(s.shard order by s.shard), '3', array_agg(n.last_value - unfinished), '[]'
+        array_agg(s.shard order by s.shard), (first_xid + finished_count)::text::xid8,
+        array_agg(n.last_value - unfinished),
+        jsonb_build_array(jsonb_build_object('state', jsonb_build_object(
+            'tail', finished.position, 'done', jsonb_build_array(finished.position))))
     from postrider.shard s
-    cross join postrider.message_sequence n;
+    cross join postrider.message_sequence n
+    cross join (
+        select jsonb_build_object('base', format('%1$s:%1$s:', first_xid + finished_count))
+    ) finished (position)
+    group by finished.position;
     perform postrider.update_gate();
     insert into postrider.event_log (event, details)
     values ('log.rebased', jsonb_build_object('unfinished_messages', unfinished));
     return unfinished;
 end;
-$$;
+$_$;
 
 -- Name: recover_claims(uuid, smallint[], bigint[], uuid, bigint[]); Type: FUNCTION; Schema: postrider; Owner: -
 
@@ -4774,6 +7066,31 @@ begin
 end;
 $$;
 
+-- Name: release_partitions(text, uuid); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.release_partitions(p_consumer text, p_member uuid) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    reader postrider.consumer := postrider.known_consumer(p_consumer);
+    at timestamptz;
+begin
+    if p_member is null then
+        raise exception 'p_member must not be null' using errcode = '22004';
+    end if;
+    perform postrider.lock_leases(reader);
+    at := clock_timestamp();
+    insert into postrider.consumer_lease (
+        consumer_id, member, partitions, lease_until, joined_at)
+    select l.consumer_id, l.member, '{}', at, l.joined_at
+    from postrider.newest_leases(reader.id) l
+    where l.member = p_member
+    and l.lease_until > at;
+    return found;
+end;
+$$;
+
 -- Name: release_shards(uuid, smallint[], bigint[]); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.release_shards(p_dispatcher uuid, p_shards smallint[], p_epochs bigint[]) RETURNS integer
@@ -4962,6 +7279,35 @@ begin
 end;
 $$;
 
+-- Name: reset_consumer(text, text); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.reset_consumer(p_name text, p_start text DEFAULT 'beginning'::text) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    reader postrider.consumer := postrider.known_consumer(p_name);
+    start record;
+begin
+    select s.* into start from postrider.consumer_start(reader.ordering, p_start) s;
+    perform postrider.hold_consumer(reader);
+    update postrider.consumer c
+    set start_snapshot = start.start_snapshot,
+        start_id = start.start_id,
+        start_at = start.start_at
+    where c.id = reader.id;
+    insert into postrider.consumer_position (
+        consumer_id, partition, tick, xid, message_id, message_count)
+    select reader.id, k, start.tick, start.xid, start.message_id, 0
+    from generate_series(0, reader.partition_count - 1) k;
+    insert into postrider.event_log (event, details)
+    values (
+        'consumer.reset',
+        jsonb_build_object('consumer', p_name, 'start', p_start, 'by', session_user));
+    return true;
+end;
+$$;
+
 -- Name: reset_setting(text); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.reset_setting(name text) RETURNS text
@@ -4985,6 +7331,24 @@ begin
 end;
 $$;
 
+-- Name: resolve_parked_message(bigint); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.resolve_parked_message(p_parked_id bigint) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+begin
+    if p_parked_id is null then
+        raise exception 'Parked message id must not be null' using errcode = '22004';
+    end if;
+    delete from postrider.parked_message k where k.id = p_parked_id;
+    if not found then
+        raise exception 'Parked message % does not exist', p_parked_id using errcode = '42704';
+    end if;
+    return true;
+end;
+$$;
+
 -- Name: resume_endpoint(text); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.resume_endpoint(p_endpoint_name text) RETURNS boolean
@@ -4992,6 +7356,44 @@ CREATE FUNCTION postrider.resume_endpoint(p_endpoint_name text) RETURNS boolean
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
     AS $$
     select postrider.switch_endpoint(p_endpoint_name, null, false);
+$$;
+
+-- Name: retention_holders(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.retention_holders() RETURNS TABLE(partition_name text, since timestamp with time zone, consumer_name text)
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET "TimeZone" TO 'UTC'
+    AS $$
+declare
+    most_partitions constant integer := 6;
+    kept_for interval;
+    most_days integer;
+    old record;
+begin
+    select make_interval(months => s.value::integer)
+    into kept_for
+    from postrider.setting s
+    where s.name = 'archive_retention_months';
+    select s.value::integer into most_days from postrider.setting s where s.name = 'consumer_retention';
+    for old in
+        select l.name, l.from_at, l.to_at
+        from postrider.partitions l
+        where l.table_name = 'message'
+        and l.to_at <= now() - kept_for
+        and (most_days = 0 or l.to_at > now() - make_interval(days => most_days))
+        order by l.from_at
+        limit most_partitions
+    loop
+        continue when not postrider.is_partition_finished(
+            old.name, old.from_at, old.to_at, postrider.done_before());
+        return query
+        select old.name, old.to_at + kept_for, c.name
+        from postrider.consumer c
+        where not postrider.has_read_partition(c, old.name)
+        order by c.name;
+    end loop;
+end;
 $$;
 
 -- Name: retire_endpoint(integer, text); Type: FUNCTION; Schema: postrider; Owner: -
@@ -5218,12 +7620,10 @@ $$;
 CREATE FUNCTION postrider.rotate_slots() RETURNS integer
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
-    SET lock_timeout TO '100ms'
     AS $$
 declare
     next_slot smallint := (postrider.current_slot() + 1) % 3;
     emptied integer := 0;
-    is_filled boolean;
     is_needed boolean;
 begin
     if not pg_try_advisory_xact_lock(1886352244, 1003) then
@@ -5241,24 +7641,12 @@ begin
         ) newest
         where newest.slot = next_slot
     ) into is_needed;
-    select exists (select from postrider.checkpoint c where c.slot = next_slot) into is_filled;
-    if is_filled and not is_needed then
-        execute format('truncate postrider.checkpoint_%s', next_slot);
-        emptied := emptied + 1;
+    if not is_needed then
+        emptied := emptied + postrider.empty_slot('checkpoint', next_slot)::integer;
     end if;
-
-    select exists (select from postrider.claim c where c.slot = next_slot) into is_filled;
-    if is_filled then
-        execute format('truncate postrider.claim_%s', next_slot);
-        emptied := emptied + 1;
-    end if;
-
+    emptied := emptied + postrider.empty_slot('claim', next_slot)::integer;
     -- Ten minutes after the last grant there is nothing left to be remembered.
-    select exists (select from postrider.rate_grant g where g.slot = next_slot) into is_filled;
-    if is_filled then
-        execute format('truncate postrider.rate_grant_%s', next_slot);
-        emptied := emptied + 1;
-    end if;
+    emptied := emptied + postrider.empty_slot('rate_grant', next_slot)::integer;
 
     select exists (
         select
@@ -5266,10 +7654,8 @@ begin
         where h.slot = next_slot
         and h.lease_until > clock_timestamp()
     ) into is_needed;
-    select exists (select from postrider.heartbeat h where h.slot = next_slot) into is_filled;
-    if is_filled and not is_needed then
-        execute format('truncate postrider.heartbeat_%s', next_slot);
-        emptied := emptied + 1;
+    if not is_needed then
+        emptied := emptied + postrider.empty_slot('heartbeat', next_slot)::integer;
     end if;
     return emptied;
 end;
@@ -5816,6 +8202,149 @@ begin
 end;
 $$;
 
+-- Name: tick(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.tick() RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+begin
+    if pg_is_in_recovery() then
+        raise exception 'tick needs the primary, this is a standby' using errcode = '25006';
+    end if;
+    if current_setting('transaction_isolation') not in ('read committed', 'read uncommitted') then
+        raise exception
+            'tick needs a transaction with isolation level READ COMMITTED, this is %',
+            upper(current_setting('transaction_isolation')) using errcode = '25001';
+    end if;
+    if pg_current_xact_id_if_assigned() is not null then
+        raise exception 'tick needs a transaction that has not written or locked anything'
+            using errcode = '25001';
+    end if;
+    return postrider.append_tick();
+end;
+$$;
+
+-- Name: tick_messages(bigint, bigint, bigint, integer, postrider.tick_span); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.tick_messages(p_tick bigint, p_after_id bigint, p_to_tick bigint, p_look integer, p_span postrider.tick_span DEFAULT NULL::postrider.tick_span) RETURNS TABLE(tick bigint, id bigint, xid xid8, created_at timestamp with time zone, scheduled_at timestamp with time zone, correlation_id uuid, event_type text, ordering_key text, headers jsonb, metadata jsonb, payload jsonb, body bytea, content_type text)
+    LANGUAGE sql STABLE
+    AS $$
+    select
+        t.id, m.id, m.xid, m.created_at, m.scheduled_at, m.correlation_id, m.event_type, m.ordering_key,
+        m.headers, m.metadata, m.payload, m.body, m.content_type
+    from (
+        select
+            k.id, k.snapshot, k.base_xmax, k.stragglers, k.first_id, k.last_id, k.from_at, k.to_at,
+            k.is_sparse, case when k.id = p_tick then p_after_id else 0 end as after_id
+        from postrider.tick k
+        where k.id >= p_tick
+        and k.id <= p_to_tick
+        and k.at between coalesce((p_span).first_at, '-infinity')
+        and coalesce((p_span).last_at, 'infinity')
+        order by k.id
+    ) t
+    cross join lateral (
+        (
+            select s.*
+            from unnest(t.stragglers) x (xid)
+            cross join lateral (
+                select
+                    l.id, l.xid, l.created_at, l.scheduled_at, l.correlation_id, l.event_type,
+                    l.ordering_key, l.headers, l.metadata, l.payload, l.body, l.content_type
+                from postrider.message l
+                where (l.xid, l.id) > (x.xid, t.after_id)
+                and (l.xid, l.id) < (x.xid, t.first_id)
+                and l.created_at between coalesce((p_span).late_from_at, '-infinity')
+                and coalesce((p_span).to_at, 'infinity')
+                order by l.xid, l.id
+                limit p_look
+            ) s
+            where not t.is_sparse
+            order by s.id
+        )
+        union all
+        (
+            select
+                l.id, l.xid, l.created_at, l.scheduled_at, l.correlation_id, l.event_type,
+                l.ordering_key, l.headers, l.metadata, l.payload, l.body, l.content_type
+            from postrider.message l
+            where not t.is_sparse
+            and l.id > greatest(t.after_id, t.first_id - 1)
+            and l.id <= t.last_id
+            and l.created_at between coalesce((p_span).from_at, '-infinity')
+            and coalesce((p_span).to_at, 'infinity')
+            and (l.xid >= t.base_xmax or l.xid = any (t.stragglers))
+            and pg_visible_in_snapshot(l.xid, t.snapshot)
+            order by l.id
+        )
+        union all
+        (
+            select
+                l.id, l.xid, l.created_at, l.scheduled_at, l.correlation_id, l.event_type,
+                l.ordering_key, l.headers, l.metadata, l.payload, l.body, l.content_type
+            from (
+                select
+                    r.id, r.xid, r.created_at, r.scheduled_at, r.correlation_id, r.event_type,
+                    r.ordering_key, r.headers, r.metadata, r.payload, r.body, r.content_type
+                from (
+                    select
+                        g.first_xid,
+                        lead(g.last_xid, 1, pg_snapshot_xmax(t.snapshot)) over (order by g.first_xid)
+                            as end_xid
+                    from (
+                        select t.base_xmax as first_xid, null::xid8 as last_xid
+                        union all
+                        select (x.xid::text::bigint + 1)::text::xid8, x.xid
+                        from pg_snapshot_xip(t.snapshot) x (xid)
+                        where x.xid >= t.base_xmax
+                    ) g
+                    where t.is_sparse
+                ) gap
+                cross join lateral (
+                    select
+                        n.id, n.xid, n.created_at, n.scheduled_at, n.correlation_id, n.event_type,
+                        n.ordering_key, n.headers, n.metadata, n.payload, n.body, n.content_type
+                    from postrider.message n
+                    where n.xid >= gap.first_xid
+                    and n.xid < gap.end_xid
+                    and n.created_at between coalesce((p_span).sparse_from_at, '-infinity')
+                    and coalesce((p_span).to_at, 'infinity')
+                ) r
+                union all
+                select
+                    r.id, r.xid, r.created_at, r.scheduled_at, r.correlation_id, r.event_type,
+                    r.ordering_key, r.headers, r.metadata, r.payload, r.body, r.content_type
+                from postrider.message r
+                where t.is_sparse
+                and r.xid = any (t.stragglers)
+                and r.created_at between coalesce((p_span).sparse_from_at, '-infinity')
+                and coalesce((p_span).to_at, 'infinity')
+            ) l
+            where l.id + 0 > t.after_id
+            order by l.id + 0
+        )
+    ) m
+    limit p_look;
+$$;
+
+-- Name: transaction_messages(xid8, bigint, integer, xid8); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.transaction_messages(p_xid xid8, p_after_id bigint, p_look integer, p_to_xid xid8 DEFAULT NULL::xid8) RETURNS TABLE(tick bigint, id bigint, xid xid8, created_at timestamp with time zone, scheduled_at timestamp with time zone, correlation_id uuid, event_type text, ordering_key text, headers jsonb, metadata jsonb, payload jsonb, body bytea, content_type text)
+    LANGUAGE sql STABLE
+    AS $$
+    select
+        null::bigint, m.id, m.xid, m.created_at, m.scheduled_at, m.correlation_id, m.event_type,
+        m.ordering_key, m.headers, m.metadata, m.payload, m.body, m.content_type
+    from postrider.message m
+    where (m.xid, m.id) > (p_xid, p_after_id)
+    and m.xid < coalesce(p_to_xid, pg_snapshot_xmin(pg_current_snapshot()))
+    -- Spares a reader with ordering `commit` all partitions.
+    and m.created_at >= case when p_xid is null then 'infinity'::timestamptz else '-infinity' end
+    order by m.xid, m.id
+    limit p_look;
+$$;
+
 -- Name: unread_messages(); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.unread_messages() RETURNS TABLE(endpoint_id integer, delivery_count double precision, oldest_at timestamp with time zone, due_since timestamp with time zone)
@@ -6213,6 +8742,38 @@ begin
 end;
 $$;
 
+-- Name: visible_messages(xid8, bigint, integer); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.visible_messages(p_xid xid8, p_after_id bigint, p_look integer) RETURNS TABLE(id bigint, xid xid8, created_at timestamp with time zone, event_type text, ordering_key text, payload jsonb)
+    LANGUAGE sql STABLE
+    AS $$
+    select m.id, m.xid, m.created_at, m.event_type, m.ordering_key, m.payload
+    from (
+        select
+            g.first_xid,
+            lead(g.last_xid, 1, pg_snapshot_xmax(pg_current_snapshot())) over (order by g.first_xid)
+                as end_xid
+        from (
+            select p_xid as first_xid, null::xid8 as last_xid
+            union all
+            select (x.xid::text::bigint + 1)::text::xid8, x.xid
+            from pg_snapshot_xip(pg_current_snapshot()) x (xid)
+            where x.xid >= p_xid
+        ) g
+    ) b
+    cross join lateral (
+        select v.id, v.xid, v.created_at, v.event_type, v.ordering_key, v.payload
+        from postrider.message v
+        where (v.xid, v.id) > (p_xid, p_after_id)
+        and v.xid >= b.first_xid
+        and v.xid < b.end_xid
+        order by v.xid, v.id
+        limit p_look
+    ) m
+    where m.xid is distinct from pg_current_xact_id_if_assigned()
+    limit p_look;
+$$;
+
 -- Name: endpoints; Type: TABLE; Schema: postrider; Owner: -
 
 CREATE TABLE postrider.endpoints (
@@ -6605,15 +9166,6 @@ CREATE TABLE postrider.cancellation (
     target integer NOT NULL
 );
 
--- Name: rotation_sequence; Type: SEQUENCE; Schema: postrider; Owner: -
-
-CREATE SEQUENCE postrider.rotation_sequence
-    START WITH 1
-    INCREMENT BY 1
-    NO MINVALUE
-    NO MAXVALUE
-    CACHE 1;
-
 -- Name: checkpoint; Type: TABLE; Schema: postrider; Owner: -
 
 CREATE TABLE postrider.checkpoint (
@@ -6728,6 +9280,78 @@ CREATE TABLE postrider.claim_2 (
     targets integer[] NOT NULL,
     retry_counts integer[] NOT NULL
 );
+
+-- Name: consumer_id_seq; Type: SEQUENCE; Schema: postrider; Owner: -
+
+ALTER TABLE postrider.consumer ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME postrider.consumer_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+-- Name: consumers; Type: VIEW; Schema: postrider; Owner: -
+
+CREATE VIEW postrider.consumers AS
+ WITH holders AS MATERIALIZED (
+         SELECT h_1.consumer_id,
+            h_1.partition,
+            h_1.pid,
+            h_1.since,
+            h_1.application_name
+           FROM postrider.consumer_holders() h_1(consumer_id, partition, pid, gid, since, application_name)
+        ), leases AS MATERIALIZED (
+         SELECT n.consumer_id,
+            n.member,
+            n.partitions,
+            n.lease_until
+           FROM ( SELECT DISTINCT ON (l_1.consumer_id, l_1.member) l_1.consumer_id,
+                    l_1.member,
+                    l_1.partitions,
+                    l_1.lease_until
+                   FROM postrider.consumer_lease l_1
+                  ORDER BY l_1.consumer_id, l_1.member, l_1.seq DESC) n
+          WHERE (n.lease_until > clock_timestamp())
+        )
+ SELECT c.id,
+    c.name,
+    c.ordering,
+    c.event_types,
+    c.filter,
+    g.partition,
+    (c.partition_count)::integer AS partition_count,
+    ('postrider:'::text || c.name) AS channel,
+    r."position",
+    r.tick,
+    r.message_count,
+    r.lag_messages,
+    r.lag_seconds,
+    r.last_fetched_at,
+    r.last_acknowledged_at,
+    h.pid AS holder_pid,
+    h.since AS holder_since,
+    h.application_name AS holder_application,
+    l.member AS leased_to,
+    l.lease_until,
+    r.parked_count,
+    r.waits_since,
+    r.waits_for_pid,
+    r.waits_for_gid,
+    r.waits_for_age,
+    r.waits_for_query,
+    c.created_at
+   FROM ((((postrider.consumer c
+     CROSS JOIN LATERAL generate_series(0, (c.partition_count - 1)) g(partition))
+     CROSS JOIN LATERAL postrider.consumer_report(c.id, g.partition) r("position", tick, message_count, lag_messages, lag_seconds, last_fetched_at, last_acknowledged_at, parked_count, waits_since, waits_for_pid, waits_for_gid, waits_for_age, waits_for_query))
+     LEFT JOIN holders h ON (((h.consumer_id = c.id) AND (h.partition = g.partition))))
+     LEFT JOIN LATERAL ( SELECT e.member,
+            e.lease_until
+           FROM leases e
+          WHERE ((e.consumer_id = c.id) AND (g.partition = ANY (e.partitions)))
+          ORDER BY e.lease_until DESC
+         LIMIT 1) l ON (true));
 
 -- Name: dead_letter; Type: TABLE; Schema: postrider; Owner: -
 
@@ -7026,6 +9650,69 @@ CREATE TABLE postrider.migration (
     applied_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
+-- Name: parked_message; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.parked_message (
+    id bigint NOT NULL,
+    consumer_id integer NOT NULL,
+    message_id bigint NOT NULL,
+    xid xid8 NOT NULL,
+    tick bigint,
+    partition smallint NOT NULL,
+    attempt_count integer NOT NULL,
+    last_error text,
+    parked_at timestamp with time zone DEFAULT now() NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    scheduled_at timestamp with time zone,
+    correlation_id uuid,
+    event_type text,
+    ordering_key text,
+    headers jsonb,
+    metadata jsonb,
+    payload jsonb,
+    body bytea,
+    content_type text,
+    CONSTRAINT parked_message_attempt_count_check CHECK ((attempt_count > 0)),
+    CONSTRAINT parked_message_check CHECK ((((payload IS NULL) = (body IS NOT NULL)) AND ((body IS NULL) = (content_type IS NULL))))
+);
+
+-- Name: parked_message_id_seq; Type: SEQUENCE; Schema: postrider; Owner: -
+
+ALTER TABLE postrider.parked_message ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME postrider.parked_message_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+-- Name: parked_messages; Type: VIEW; Schema: postrider; Owner: -
+
+CREATE VIEW postrider.parked_messages AS
+ SELECT k.id,
+    c.name AS consumer_name,
+    (k.message_id >> 10) AS "position",
+    k.message_id,
+    k.xid AS transaction_id,
+    k.tick,
+    (k.partition)::integer AS partition,
+    k.attempt_count,
+    k.last_error,
+    k.parked_at,
+    k.created_at,
+    k.event_type AS message_type,
+    k.payload AS data,
+    k.headers,
+    k.metadata,
+    k.scheduled_at AS scheduled,
+    k.ordering_key,
+    k.correlation_id,
+    k.body,
+    k.content_type
+   FROM (postrider.parked_message k
+     JOIN postrider.consumer c ON ((c.id = k.consumer_id)));
+
 -- Name: partitions; Type: VIEW; Schema: postrider; Owner: -
 
 CREATE VIEW postrider.partitions AS
@@ -7040,7 +9727,7 @@ CREATE VIEW postrider.partitions AS
      JOIN pg_inherits i ON ((i.inhparent = p.oid)))
      JOIN pg_class c ON ((c.oid = i.inhrelid)))
      LEFT JOIN LATERAL regexp_match(pg_get_expr(c.relpartbound, c.oid), 'FROM \(''([^'']+)''\) TO \(''([^'']+)''\)'::text) b(bounds) ON (true))
-  WHERE ((p.relnamespace = ('postrider'::regnamespace)::oid) AND (p.relname = ANY (ARRAY['message'::name, 'done'::name, 'partly_done'::name, 'ended'::name, 'attempt'::name])));
+  WHERE ((p.relnamespace = ('postrider'::regnamespace)::oid) AND (p.relname = ANY (ARRAY['message'::name, 'done'::name, 'partly_done'::name, 'ended'::name, 'attempt'::name, 'tick'::name])));
 
 -- Name: partly_done; Type: TABLE; Schema: postrider; Owner: -
 
@@ -7365,6 +10052,52 @@ ALTER TABLE postrider.subscriptions ALTER COLUMN id ADD GENERATED ALWAYS AS IDEN
     CACHE 1
 );
 
+-- Name: tick; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.tick (
+    id bigint NOT NULL,
+    at timestamp with time zone NOT NULL,
+    xid xid8 NOT NULL,
+    snapshot pg_snapshot NOT NULL,
+    base_xmax xid8 NOT NULL,
+    stragglers xid8[] NOT NULL,
+    first_id bigint NOT NULL,
+    last_id bigint NOT NULL,
+    from_at timestamp with time zone NOT NULL,
+    to_at timestamp with time zone NOT NULL,
+    message_count integer,
+    is_sparse boolean NOT NULL,
+    sequence_floor bigint NOT NULL
+)
+PARTITION BY RANGE (at);
+
+-- Name: tick_default; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.tick_default (
+    id bigint NOT NULL,
+    at timestamp with time zone NOT NULL,
+    xid xid8 NOT NULL,
+    snapshot pg_snapshot NOT NULL,
+    base_xmax xid8 NOT NULL,
+    stragglers xid8[] NOT NULL,
+    first_id bigint NOT NULL,
+    last_id bigint NOT NULL,
+    from_at timestamp with time zone NOT NULL,
+    to_at timestamp with time zone NOT NULL,
+    message_count integer,
+    is_sparse boolean NOT NULL,
+    sequence_floor bigint NOT NULL
+);
+
+-- Name: tick_sequence; Type: SEQUENCE; Schema: postrider; Owner: -
+
+CREATE SEQUENCE postrider.tick_sequence
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
 -- Name: transport_option; Type: TABLE; Schema: postrider; Owner: -
 
 CREATE TABLE postrider.transport_option (
@@ -7448,6 +10181,10 @@ ALTER TABLE ONLY postrider.rate_grant ATTACH PARTITION postrider.rate_grant_1 FO
 
 ALTER TABLE ONLY postrider.rate_grant ATTACH PARTITION postrider.rate_grant_2 FOR VALUES IN ('2');
 
+-- Name: tick_default; Type: TABLE ATTACH; Schema: postrider; Owner: -
+
+ALTER TABLE ONLY postrider.tick ATTACH PARTITION postrider.tick_default DEFAULT;
+
 -- Name: cancellation cancellation_pkey; Type: CONSTRAINT; Schema: postrider; Owner: -
 
 ALTER TABLE ONLY postrider.cancellation
@@ -7457,6 +10194,16 @@ ALTER TABLE ONLY postrider.cancellation
 
 ALTER TABLE ONLY postrider.circuit
     ADD CONSTRAINT circuit_pkey PRIMARY KEY (endpoint_id);
+
+-- Name: consumer consumer_name_key; Type: CONSTRAINT; Schema: postrider; Owner: -
+
+ALTER TABLE ONLY postrider.consumer
+    ADD CONSTRAINT consumer_name_key UNIQUE (name);
+
+-- Name: consumer consumer_pkey; Type: CONSTRAINT; Schema: postrider; Owner: -
+
+ALTER TABLE ONLY postrider.consumer
+    ADD CONSTRAINT consumer_pkey PRIMARY KEY (id);
 
 -- Name: dead_letter dead_letter_pkey; Type: CONSTRAINT; Schema: postrider; Owner: -
 
@@ -7523,6 +10270,16 @@ ALTER TABLE ONLY postrider.installation
 ALTER TABLE ONLY postrider.migration
     ADD CONSTRAINT migration_pkey PRIMARY KEY (version);
 
+-- Name: parked_message parked_message_consumer_id_message_id_key; Type: CONSTRAINT; Schema: postrider; Owner: -
+
+ALTER TABLE ONLY postrider.parked_message
+    ADD CONSTRAINT parked_message_consumer_id_message_id_key UNIQUE (consumer_id, message_id);
+
+-- Name: parked_message parked_message_pkey; Type: CONSTRAINT; Schema: postrider; Owner: -
+
+ALTER TABLE ONLY postrider.parked_message
+    ADD CONSTRAINT parked_message_pkey PRIMARY KEY (id);
+
 -- Name: replay replay_pkey; Type: CONSTRAINT; Schema: postrider; Owner: -
 
 ALTER TABLE ONLY postrider.replay
@@ -7587,6 +10344,18 @@ CREATE INDEX claim_1_owner_seq_idx ON postrider.claim_1 USING btree (owner, seq)
 -- Name: claim_2_owner_seq_idx; Type: INDEX; Schema: postrider; Owner: -
 
 CREATE INDEX claim_2_owner_seq_idx ON postrider.claim_2 USING btree (owner, seq);
+
+-- Name: consumer_attempt_newest; Type: INDEX; Schema: postrider; Owner: -
+
+CREATE INDEX consumer_attempt_newest ON postrider.consumer_attempt USING btree (consumer_id, partition, seq);
+
+-- Name: consumer_lease_newest; Type: INDEX; Schema: postrider; Owner: -
+
+CREATE INDEX consumer_lease_newest ON postrider.consumer_lease USING btree (consumer_id, member, seq);
+
+-- Name: consumer_position_newest; Type: INDEX; Schema: postrider; Owner: -
+
+CREATE INDEX consumer_position_newest ON postrider.consumer_position USING btree (consumer_id, partition, seq);
 
 -- Name: dead_letter_endpoint; Type: INDEX; Schema: postrider; Owner: -
 
@@ -7736,6 +10505,10 @@ CREATE INDEX message_xid_id ON ONLY postrider.message USING btree (xid, id);
 
 CREATE INDEX message_default_xid_id_idx ON postrider.message_default USING btree (xid, id);
 
+-- Name: parked_message_partition; Type: INDEX; Schema: postrider; Owner: -
+
+CREATE INDEX parked_message_partition ON postrider.parked_message USING btree (consumer_id, partition);
+
 -- Name: partly_done_message_id; Type: INDEX; Schema: postrider; Owner: -
 
 CREATE INDEX partly_done_message_id ON ONLY postrider.partly_done USING btree (message_id);
@@ -7771,6 +10544,14 @@ CREATE INDEX subscriptions_endpoint_id ON postrider.subscriptions USING btree (e
 -- Name: subscriptions_event_type; Type: INDEX; Schema: postrider; Owner: -
 
 CREATE INDEX subscriptions_event_type ON postrider.subscriptions USING btree (event_type) WHERE ((event_type IS NOT NULL) AND (ended_at IS NULL));
+
+-- Name: tick_id; Type: INDEX; Schema: postrider; Owner: -
+
+CREATE INDEX tick_id ON ONLY postrider.tick USING btree (id);
+
+-- Name: tick_default_id_idx; Type: INDEX; Schema: postrider; Owner: -
+
+CREATE INDEX tick_default_id_idx ON postrider.tick_default USING btree (id);
 
 -- Name: attempt_default_message_id_target_idx; Type: INDEX ATTACH; Schema: postrider; Owner: -
 
@@ -7872,6 +10653,10 @@ ALTER INDEX postrider.rate_grant_endpoint ATTACH PARTITION postrider.rate_grant_
 
 ALTER INDEX postrider.rate_grant_endpoint ATTACH PARTITION postrider.rate_grant_2_endpoint_id_seq_idx;
 
+-- Name: tick_default_id_idx; Type: INDEX ATTACH; Schema: postrider; Owner: -
+
+ALTER INDEX postrider.tick_id ATTACH PARTITION postrider.tick_default_id_idx;
+
 -- Name: endpoints announce; Type: TRIGGER; Schema: postrider; Owner: -
 
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON postrider.endpoints FOR EACH ROW EXECUTE FUNCTION postrider.announce_endpoint();
@@ -7906,6 +10691,11 @@ ALTER TABLE ONLY postrider.circuit
 ALTER TABLE ONLY postrider.endpoint_secret
     ADD CONSTRAINT endpoint_secret_endpoint_id_fkey FOREIGN KEY (endpoint_id) REFERENCES postrider.endpoints(id) ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED;
 
+-- Name: parked_message parked_message_consumer_id_fkey; Type: FK CONSTRAINT; Schema: postrider; Owner: -
+
+ALTER TABLE ONLY postrider.parked_message
+    ADD CONSTRAINT parked_message_consumer_id_fkey FOREIGN KEY (consumer_id) REFERENCES postrider.consumer(id) ON DELETE CASCADE;
+
 -- Name: subscriptions subscriptions_endpoint_id_fkey; Type: FK CONSTRAINT; Schema: postrider; Owner: -
 
 ALTER TABLE ONLY postrider.subscriptions
@@ -7916,6 +10706,12 @@ ALTER TABLE ONLY postrider.subscriptions
 GRANT USAGE ON SCHEMA postrider TO postrider_admin;
 GRANT USAGE ON SCHEMA postrider TO postrider_application;
 GRANT USAGE ON SCHEMA postrider TO postrider_monitor;
+
+-- Name: FUNCTION acknowledge(p_consumer text, p_position bigint); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.acknowledge(p_consumer text, p_position bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.acknowledge(p_consumer text, p_position bigint) TO postrider_admin;
+GRANT ALL ON FUNCTION postrider.acknowledge(p_consumer text, p_position bigint) TO postrider_application;
 
 -- Name: FUNCTION acquire_shards(p_dispatcher uuid, p_limit integer); Type: ACL; Schema: postrider; Owner: -
 
@@ -7932,6 +10728,10 @@ REVOKE ALL ON FUNCTION postrider.advance_replay(p_job postrider.replay) FROM PUB
 -- Name: FUNCTION advance_replays(); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.advance_replays() FROM PUBLIC;
+
+-- Name: FUNCTION advance_ticks(); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.advance_ticks() FROM PUBLIC;
 
 -- Name: FUNCTION alter_endpoint(endpoint_name text, new_config jsonb); Type: ACL; Schema: postrider; Owner: -
 
@@ -7971,9 +10771,28 @@ GRANT UPDATE(metadata) ON TABLE postrider.event_types TO postrider_admin;
 
 REVOKE ALL ON FUNCTION postrider.append_message(p_direct_target integer, p_endpoint_name text, p_event_type postrider.event_types, p_payload jsonb, p_body bytea, p_content_type text, p_priority integer, p_scheduled_at timestamp with time zone, p_idempotency_key text, p_correlation_id uuid, p_expires_at timestamp with time zone, p_ordering_key text, p_headers jsonb, p_metadata jsonb) FROM PUBLIC;
 
+-- Name: TABLE consumer_position; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT ON TABLE postrider.consumer_position TO postrider_admin;
+GRANT SELECT ON TABLE postrider.consumer_position TO postrider_monitor;
+
+-- Name: FUNCTION append_position(p_from postrider.consumer_position, p_tick bigint, p_xid xid8, p_message_id bigint, p_acknowledged_count bigint, p_fetched_at timestamp with time zone); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.append_position(p_from postrider.consumer_position, p_tick bigint, p_xid xid8, p_message_id bigint, p_acknowledged_count bigint, p_fetched_at timestamp with time zone) FROM PUBLIC;
+
 -- Name: FUNCTION append_replays(p_message_ids bigint[], p_targets integer[]); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.append_replays(p_message_ids bigint[], p_targets integer[]) FROM PUBLIC;
+
+-- Name: FUNCTION append_tick(); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.append_tick() FROM PUBLIC;
+
+-- Name: FUNCTION begin_batch(p_consumer text, p_partition integer, p_batch_size integer); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.begin_batch(p_consumer text, p_partition integer, p_batch_size integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.begin_batch(p_consumer text, p_partition integer, p_batch_size integer) TO postrider_admin;
+GRANT ALL ON FUNCTION postrider.begin_batch(p_consumer text, p_partition integer, p_batch_size integer) TO postrider_application;
 
 -- Name: FUNCTION bury(p_message_ids bigint[], p_targets integer[], p_endpoint_ids integer[], p_causes text[], p_retry_counts integer[], p_errors text[]); Type: ACL; Schema: postrider; Owner: -
 
@@ -8009,6 +10828,10 @@ REVOKE ALL ON FUNCTION postrider.check_clock() FROM PUBLIC;
 -- Name: FUNCTION check_config_headers(key text, headers jsonb); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.check_config_headers(key text, headers jsonb) FROM PUBLIC;
+
+-- Name: FUNCTION check_consumers(); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.check_consumers() FROM PUBLIC;
 
 -- Name: FUNCTION check_dispatchers(); Type: ACL; Schema: postrider; Owner: -
 
@@ -8077,6 +10900,50 @@ GRANT ALL ON FUNCTION postrider.cleanup_old_archive_partitions(p_retention_month
 -- Name: FUNCTION complete_retry_policy(policy jsonb, place text); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.complete_retry_policy(policy jsonb, place text) FROM PUBLIC;
+
+-- Name: FUNCTION consumer_figures(); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.consumer_figures() FROM PUBLIC;
+
+-- Name: FUNCTION consumer_holders(); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.consumer_holders() FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.consumer_holders() TO postrider_admin;
+GRANT ALL ON FUNCTION postrider.consumer_holders() TO postrider_application;
+GRANT ALL ON FUNCTION postrider.consumer_holders() TO postrider_monitor;
+
+-- Name: TABLE consumer; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT ON TABLE postrider.consumer TO postrider_admin;
+GRANT SELECT ON TABLE postrider.consumer TO postrider_monitor;
+
+-- Name: FUNCTION consumer_lag(p_consumer postrider.consumer, p_partition integer); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.consumer_lag(p_consumer postrider.consumer, p_partition integer) FROM PUBLIC;
+
+-- Name: FUNCTION consumer_lock(p_consumer_id integer, p_partition integer); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.consumer_lock(p_consumer_id integer, p_partition integer) FROM PUBLIC;
+
+-- Name: FUNCTION consumer_messages(p_consumer postrider.consumer, p_partition integer, p_tick bigint, p_xid xid8, p_after_id bigint, p_to_tick bigint, p_look integer, p_span postrider.tick_span, p_to_xid xid8); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.consumer_messages(p_consumer postrider.consumer, p_partition integer, p_tick bigint, p_xid xid8, p_after_id bigint, p_to_tick bigint, p_look integer, p_span postrider.tick_span, p_to_xid xid8) FROM PUBLIC;
+
+-- Name: FUNCTION consumer_report(p_consumer_id integer, p_partition integer); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.consumer_report(p_consumer_id integer, p_partition integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.consumer_report(p_consumer_id integer, p_partition integer) TO postrider_admin;
+GRANT ALL ON FUNCTION postrider.consumer_report(p_consumer_id integer, p_partition integer) TO postrider_application;
+GRANT ALL ON FUNCTION postrider.consumer_report(p_consumer_id integer, p_partition integer) TO postrider_monitor;
+
+-- Name: FUNCTION consumer_start(p_ordering text, p_start text); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.consumer_start(p_ordering text, p_start text) FROM PUBLIC;
+
+-- Name: FUNCTION create_consumer(p_name text, p_event_types text[], p_filter jsonb, p_start text, p_ordering text, p_partitions integer); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.create_consumer(p_name text, p_event_types text[], p_filter jsonb, p_start text, p_ordering text, p_partitions integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.create_consumer(p_name text, p_event_types text[], p_filter jsonb, p_start text, p_ordering text, p_partitions integer) TO postrider_admin;
 
 -- Name: FUNCTION create_endpoint(name text, protocol text, config jsonb); Type: ACL; Schema: postrider; Owner: -
 
@@ -8148,6 +11015,11 @@ GRANT ALL ON FUNCTION postrider.done_map_start() TO postrider_admin;
 GRANT ALL ON FUNCTION postrider.done_map_start() TO postrider_application;
 GRANT ALL ON FUNCTION postrider.done_map_start() TO postrider_monitor;
 
+-- Name: FUNCTION drop_consumer(p_name text); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.drop_consumer(p_name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.drop_consumer(p_name text) TO postrider_admin;
+
 -- Name: FUNCTION drop_endpoint(endpoint_name text, p_force boolean); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.drop_endpoint(endpoint_name text, p_force boolean) FROM PUBLIC;
@@ -8161,6 +11033,10 @@ GRANT ALL ON FUNCTION postrider.drop_event_type(p_name text) TO postrider_admin;
 -- Name: FUNCTION edit_distance(a text, b text); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.edit_distance(a text, b text) FROM PUBLIC;
+
+-- Name: FUNCTION empty_slot(p_table text, p_slot smallint); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.empty_slot(p_table text, p_slot smallint) FROM PUBLIC;
 
 -- Name: FUNCTION enable_endpoint(p_endpoint_name text); Type: ACL; Schema: postrider; Owner: -
 
@@ -8202,9 +11078,23 @@ REVOKE ALL ON FUNCTION postrider.explain_policy(p_message_id bigint) FROM PUBLIC
 GRANT ALL ON FUNCTION postrider.explain_policy(p_message_id bigint) TO postrider_admin;
 GRANT ALL ON FUNCTION postrider.explain_policy(p_message_id bigint) TO postrider_monitor;
 
+-- Name: FUNCTION fetch_messages(p_consumer text, p_limit integer, p_wait interval, p_partition integer, p_wait_for_holder boolean); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.fetch_messages(p_consumer text, p_limit integer, p_wait interval, p_partition integer, p_wait_for_holder boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.fetch_messages(p_consumer text, p_limit integer, p_wait interval, p_partition integer, p_wait_for_holder boolean) TO postrider_admin;
+GRANT ALL ON FUNCTION postrider.fetch_messages(p_consumer text, p_limit integer, p_wait interval, p_partition integer, p_wait_for_holder boolean) TO postrider_application;
+
+-- Name: FUNCTION fetched_batches(p_consumer postrider.consumer); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.fetched_batches(p_consumer postrider.consumer) FROM PUBLIC;
+
 -- Name: FUNCTION flush(p_dispatcher uuid, p_shards smallint[], p_epochs bigint[], p_done_buckets bigint[], p_done_offsets bytea[], p_partly_ids bigint[], p_partly_targets integer[], p_deferred_ids bigint[], p_deferred_targets integer[], p_deferred_endpoints integer[], p_deferred_run_at timestamp with time zone[], p_deferred_wait_ms bigint[], p_deferred_retry_counts integer[], p_deferred_recovery_counts integer[], p_deferred_created_at timestamp with time zone[], p_deferred_expires_at timestamp with time zone[], p_deferred_errors text[], p_deferred_keys text[], p_deferred_blocked boolean[], p_settled_ids bigint[], p_settled_targets integer[], p_attempt_ids bigint[], p_attempt_targets integer[], p_attempt_endpoints integer[], p_attempt_numbers integer[], p_attempt_started_at timestamp with time zone[], p_attempt_duration_ms integer[], p_attempt_outcomes text[], p_attempt_statuses integer[], p_attempt_errors text[], p_attempt_correlation_ids uuid[], p_attempt_headers jsonb[], p_attempt_bodies bytea[], p_attempt_truncated boolean[], p_dead_ids bigint[], p_dead_targets integer[], p_dead_endpoints integer[], p_dead_causes text[], p_dead_retry_counts integer[], p_dead_errors text[], p_ended_ids bigint[], p_ended_targets integer[], p_ended_endpoints integer[], p_ended_reasons text[], p_read_ids bigint[], p_read_targets integer[], p_keyed_ids bigint[]); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.flush(p_dispatcher uuid, p_shards smallint[], p_epochs bigint[], p_done_buckets bigint[], p_done_offsets bytea[], p_partly_ids bigint[], p_partly_targets integer[], p_deferred_ids bigint[], p_deferred_targets integer[], p_deferred_endpoints integer[], p_deferred_run_at timestamp with time zone[], p_deferred_wait_ms bigint[], p_deferred_retry_counts integer[], p_deferred_recovery_counts integer[], p_deferred_created_at timestamp with time zone[], p_deferred_expires_at timestamp with time zone[], p_deferred_errors text[], p_deferred_keys text[], p_deferred_blocked boolean[], p_settled_ids bigint[], p_settled_targets integer[], p_attempt_ids bigint[], p_attempt_targets integer[], p_attempt_endpoints integer[], p_attempt_numbers integer[], p_attempt_started_at timestamp with time zone[], p_attempt_duration_ms integer[], p_attempt_outcomes text[], p_attempt_statuses integer[], p_attempt_errors text[], p_attempt_correlation_ids uuid[], p_attempt_headers jsonb[], p_attempt_bodies bytea[], p_attempt_truncated boolean[], p_dead_ids bigint[], p_dead_targets integer[], p_dead_endpoints integer[], p_dead_causes text[], p_dead_retry_counts integer[], p_dead_errors text[], p_ended_ids bigint[], p_ended_targets integer[], p_ended_endpoints integer[], p_ended_reasons text[], p_read_ids bigint[], p_read_targets integer[], p_keyed_ids bigint[]) FROM PUBLIC;
+
+-- Name: FUNCTION forget_consumer_rows(); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.forget_consumer_rows() FROM PUBLIC;
 
 -- Name: FUNCTION forget_dead_letters(p_most integer); Type: ACL; Schema: postrider; Owner: -
 
@@ -8255,6 +11145,10 @@ REVOKE ALL ON FUNCTION postrider.has_ended_everywhere(p_message_id bigint, p_tar
 
 REVOKE ALL ON FUNCTION postrider.has_offset(p_offsets bytea, p_offset integer) FROM PUBLIC;
 
+-- Name: FUNCTION has_read_partition(p_consumer postrider.consumer, p_name text); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.has_read_partition(p_consumer postrider.consumer, p_name text) FROM PUBLIC;
+
 -- Name: FUNCTION has_unread_messages(p_target integer); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.has_unread_messages(p_target integer) FROM PUBLIC;
@@ -8269,6 +11163,10 @@ GRANT ALL ON FUNCTION postrider.health_check() TO postrider_monitor;
 
 REVOKE ALL ON FUNCTION postrider.heartbeat(p_dispatcher uuid, p_statistics jsonb) FROM PUBLIC;
 
+-- Name: FUNCTION hold_consumer(p_consumer postrider.consumer); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.hold_consumer(p_consumer postrider.consumer) FROM PUBLIC;
+
 -- Name: FUNCTION idempotency_key_holder(p_destination integer, p_key text, p_payload_hash bytea); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.idempotency_key_holder(p_destination integer, p_key text, p_payload_hash bytea) FROM PUBLIC;
@@ -8276,6 +11174,10 @@ REVOKE ALL ON FUNCTION postrider.idempotency_key_holder(p_destination integer, p
 -- Name: FUNCTION idempotency_window(); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.idempotency_window() FROM PUBLIC;
+
+-- Name: FUNCTION is_at_end(p_position postrider.consumer_position); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.is_at_end(p_position postrider.consumer_position) FROM PUBLIC;
 
 -- Name: FUNCTION is_claimed(p_message_id bigint, p_target integer, p_retry_count integer); Type: ACL; Schema: postrider; Owner: -
 
@@ -8303,9 +11205,17 @@ REVOKE ALL ON FUNCTION postrider.is_foreign() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION postrider.is_http_url(url text, maximum bigint) FROM PUBLIC;
 
+-- Name: FUNCTION is_partition_filled(p_consumer postrider.consumer, p_partition integer, p_is_patient boolean); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.is_partition_filled(p_consumer postrider.consumer, p_partition integer, p_is_patient boolean) FROM PUBLIC;
+
 -- Name: FUNCTION is_partition_finished(p_name text, p_from timestamp with time zone, p_to timestamp with time zone, p_done_before xid8); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.is_partition_finished(p_name text, p_from timestamp with time zone, p_to timestamp with time zone, p_done_before xid8) FROM PUBLIC;
+
+-- Name: FUNCTION is_partition_unread(p_consumer postrider.consumer, p_partition integer, p_look integer); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.is_partition_unread(p_consumer postrider.consumer, p_partition integer, p_look integer) FROM PUBLIC;
 
 -- Name: FUNCTION is_position_behind(p_position jsonb, p_xid xid8, p_message_id bigint); Type: ACL; Schema: postrider; Owner: -
 
@@ -8317,6 +11227,10 @@ REVOKE ALL ON FUNCTION postrider.is_taken(p_message_id bigint, p_xid xid8, p_tar
 GRANT ALL ON FUNCTION postrider.is_taken(p_message_id bigint, p_xid xid8, p_targets integer[]) TO postrider_admin;
 GRANT ALL ON FUNCTION postrider.is_taken(p_message_id bigint, p_xid xid8, p_targets integer[]) TO postrider_application;
 GRANT ALL ON FUNCTION postrider.is_taken(p_message_id bigint, p_xid xid8, p_targets integer[]) TO postrider_monitor;
+
+-- Name: FUNCTION is_wanted(p_consumer postrider.consumer, p_partition integer, p_id bigint, p_xid xid8, p_created_at timestamp with time zone, p_event_type text, p_ordering_key text, p_payload jsonb); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.is_wanted(p_consumer postrider.consumer, p_partition integer, p_id bigint, p_xid xid8, p_created_at timestamp with time zone, p_event_type text, p_ordering_key text, p_payload jsonb) FROM PUBLIC;
 
 -- Name: FUNCTION kept_message(p_message_id bigint, p_target integer); Type: ACL; Schema: postrider; Owner: -
 
@@ -8330,13 +11244,27 @@ REVOKE ALL ON FUNCTION postrider.key_shard(p_ordering_key text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION postrider.known_circuits(p_endpoint_ids integer[], p_with_others boolean) FROM PUBLIC;
 
+-- Name: FUNCTION known_consumer(p_name text); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.known_consumer(p_name text) FROM PUBLIC;
+
 -- Name: FUNCTION lane_tails(); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.lane_tails() FROM PUBLIC;
 
+-- Name: FUNCTION lease_partitions(p_consumer text, p_member uuid, p_lease interval); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.lease_partitions(p_consumer text, p_member uuid, p_lease interval) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.lease_partitions(p_consumer text, p_member uuid, p_lease interval) TO postrider_admin;
+GRANT ALL ON FUNCTION postrider.lease_partitions(p_consumer text, p_member uuid, p_lease interval) TO postrider_application;
+
 -- Name: FUNCTION live_dispatchers(); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.live_dispatchers() FROM PUBLIC;
+
+-- Name: FUNCTION lock_leases(p_consumer postrider.consumer); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.lock_leases(p_consumer postrider.consumer) FROM PUBLIC;
 
 -- Name: FUNCTION lost_shards(p_dispatcher uuid, p_shards smallint[], p_epochs bigint[]); Type: ACL; Schema: postrider; Owner: -
 
@@ -8355,6 +11283,10 @@ GRANT ALL ON FUNCTION postrider.mark_expired_messages() TO postrider_admin;
 -- Name: FUNCTION matching_targets(p_patterns text[], p_payload jsonb); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.matching_targets(p_patterns text[], p_payload jsonb) FROM PUBLIC;
+
+-- Name: FUNCTION message_partition(p_ordering_key text, p_id bigint, p_count integer); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.message_partition(p_ordering_key text, p_id bigint, p_count integer) FROM PUBLIC;
 
 -- Name: FUNCTION message_status(p_message_id bigint); Type: ACL; Schema: postrider; Owner: -
 
@@ -8377,6 +11309,38 @@ REVOKE ALL ON FUNCTION postrider.missing_partitions(p_months_ahead integer) FROM
 
 REVOKE ALL ON FUNCTION postrider.needs_archive_upkeep() FROM PUBLIC;
 
+-- Name: TABLE consumer_attempt; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT ON TABLE postrider.consumer_attempt TO postrider_admin;
+
+-- Name: FUNCTION newest_attempt(p_consumer_id integer, p_partition integer); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.newest_attempt(p_consumer_id integer, p_partition integer) FROM PUBLIC;
+
+-- Name: TABLE consumer_lease; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT ON TABLE postrider.consumer_lease TO postrider_admin;
+
+-- Name: FUNCTION newest_leases(p_consumer_id integer); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.newest_leases(p_consumer_id integer) FROM PUBLIC;
+
+-- Name: FUNCTION newest_position(p_consumer_id integer, p_partition integer); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.newest_position(p_consumer_id integer, p_partition integer) FROM PUBLIC;
+
+-- Name: FUNCTION next_ticks(p_tick bigint, p_after_id bigint, p_look integer); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.next_ticks(p_tick bigint, p_after_id bigint, p_look integer) FROM PUBLIC;
+
+-- Name: FUNCTION note_fetch(p_consumer_id integer, p_partition integer); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.note_fetch(p_consumer_id integer, p_partition integer) FROM PUBLIC;
+
+-- Name: FUNCTION note_page(p_consumer_id integer, p_partition integer, p_seq bigint, p_tick bigint, p_xid xid8, p_id bigint, p_count bigint, p_is_end boolean); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.note_page(p_consumer_id integer, p_partition integer, p_seq bigint, p_tick bigint, p_xid xid8, p_id bigint, p_count bigint, p_is_end boolean) FROM PUBLIC;
+
 -- Name: FUNCTION open_transactions(p_limit integer); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.open_transactions(p_limit integer) FROM PUBLIC;
@@ -8384,6 +11348,12 @@ REVOKE ALL ON FUNCTION postrider.open_transactions(p_limit integer) FROM PUBLIC;
 -- Name: FUNCTION overdue_deliveries(); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.overdue_deliveries() FROM PUBLIC;
+
+-- Name: FUNCTION park_message(p_consumer text, p_position bigint, p_attempt_count integer, p_error text); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.park_message(p_consumer text, p_position bigint, p_attempt_count integer, p_error text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.park_message(p_consumer text, p_position bigint, p_attempt_count integer, p_error text) TO postrider_admin;
+GRANT ALL ON FUNCTION postrider.park_message(p_consumer text, p_position bigint, p_attempt_count integer, p_error text) TO postrider_application;
 
 -- Name: FUNCTION partition_horizons(); Type: ACL; Schema: postrider; Owner: -
 
@@ -8393,10 +11363,20 @@ REVOKE ALL ON FUNCTION postrider.partition_horizons() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION postrider.partition_months_ahead() FROM PUBLIC;
 
+-- Name: FUNCTION pass_unwanted(p_position postrider.consumer_position, p_to_tick bigint, p_span postrider.tick_span, p_look integer, p_to_xid xid8); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.pass_unwanted(p_position postrider.consumer_position, p_to_tick bigint, p_span postrider.tick_span, p_look integer, p_to_xid xid8) FROM PUBLIC;
+
 -- Name: FUNCTION pause_endpoint(p_endpoint_name text); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.pause_endpoint(p_endpoint_name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.pause_endpoint(p_endpoint_name text) TO postrider_admin;
+
+-- Name: FUNCTION peek_messages(p_consumer text, p_limit integer, p_after_tick bigint, p_after_transaction xid8, p_after_message bigint); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.peek_messages(p_consumer text, p_limit integer, p_after_tick bigint, p_after_transaction xid8, p_after_message bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.peek_messages(p_consumer text, p_limit integer, p_after_tick bigint, p_after_transaction xid8, p_after_message bigint) TO postrider_admin;
+GRANT ALL ON FUNCTION postrider.peek_messages(p_consumer text, p_limit integer, p_after_tick bigint, p_after_transaction xid8, p_after_message bigint) TO postrider_application;
 
 -- Name: FUNCTION pending_deliveries(); Type: ACL; Schema: postrider; Owner: -
 
@@ -8444,6 +11424,10 @@ REVOKE ALL ON FUNCTION postrider.publish_dead_letters(p_ids bigint[]) FROM PUBLI
 -- Name: FUNCTION queue_base(); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.queue_base() FROM PUBLIC;
+
+-- Name: FUNCTION read_partition(p_consumer postrider.consumer, p_partition integer, p_limit integer); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.read_partition(p_consumer postrider.consumer, p_partition integer, p_limit integer) FROM PUBLIC;
 
 -- Name: FUNCTION rebase_log(); Type: ACL; Schema: postrider; Owner: -
 
@@ -8493,6 +11477,12 @@ REVOKE ALL ON FUNCTION postrider.register_dispatcher(p_dispatcher uuid, p_host t
 
 REVOKE ALL ON FUNCTION postrider.release_keys(p_ordering_keys text[]) FROM PUBLIC;
 
+-- Name: FUNCTION release_partitions(p_consumer text, p_member uuid); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.release_partitions(p_consumer text, p_member uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.release_partitions(p_consumer text, p_member uuid) TO postrider_admin;
+GRANT ALL ON FUNCTION postrider.release_partitions(p_consumer text, p_member uuid) TO postrider_application;
+
 -- Name: FUNCTION release_shards(p_dispatcher uuid, p_shards smallint[], p_epochs bigint[]); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.release_shards(p_dispatcher uuid, p_shards smallint[], p_epochs bigint[]) FROM PUBLIC;
@@ -8512,15 +11502,30 @@ GRANT ALL ON FUNCTION postrider.replay_range(p_endpoint_id bigint, p_from_ts tim
 REVOKE ALL ON FUNCTION postrider.reset_circuit_breaker(p_endpoint_name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.reset_circuit_breaker(p_endpoint_name text) TO postrider_admin;
 
+-- Name: FUNCTION reset_consumer(p_name text, p_start text); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.reset_consumer(p_name text, p_start text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.reset_consumer(p_name text, p_start text) TO postrider_admin;
+
 -- Name: FUNCTION reset_setting(name text); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.reset_setting(name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.reset_setting(name text) TO postrider_admin;
 
+-- Name: FUNCTION resolve_parked_message(p_parked_id bigint); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.resolve_parked_message(p_parked_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.resolve_parked_message(p_parked_id bigint) TO postrider_admin;
+GRANT ALL ON FUNCTION postrider.resolve_parked_message(p_parked_id bigint) TO postrider_application;
+
 -- Name: FUNCTION resume_endpoint(p_endpoint_name text); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.resume_endpoint(p_endpoint_name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.resume_endpoint(p_endpoint_name text) TO postrider_admin;
+
+-- Name: FUNCTION retention_holders(); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.retention_holders() FROM PUBLIC;
 
 -- Name: FUNCTION retire_endpoint(p_endpoint_id integer, p_reason text); Type: ACL; Schema: postrider; Owner: -
 
@@ -8620,6 +11625,20 @@ REVOKE ALL ON FUNCTION postrider.switch_endpoint(p_endpoint_name text, p_enabled
 
 REVOKE ALL ON FUNCTION postrider.take_tokens(p_endpoint_ids integer[], p_wanted integer[], p_rates integer[], p_bursts integer[]) FROM PUBLIC;
 
+-- Name: FUNCTION tick(); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.tick() FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.tick() TO postrider_admin;
+GRANT ALL ON FUNCTION postrider.tick() TO postrider_application;
+
+-- Name: FUNCTION tick_messages(p_tick bigint, p_after_id bigint, p_to_tick bigint, p_look integer, p_span postrider.tick_span); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.tick_messages(p_tick bigint, p_after_id bigint, p_to_tick bigint, p_look integer, p_span postrider.tick_span) FROM PUBLIC;
+
+-- Name: FUNCTION transaction_messages(p_xid xid8, p_after_id bigint, p_look integer, p_to_xid xid8); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.transaction_messages(p_xid xid8, p_after_id bigint, p_look integer, p_to_xid xid8) FROM PUBLIC;
+
 -- Name: FUNCTION unread_messages(); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.unread_messages() FROM PUBLIC;
@@ -8646,6 +11665,10 @@ GRANT ALL ON FUNCTION postrider.validate_endpoint_config(protocol text, config j
 
 REVOKE ALL ON FUNCTION postrider.validate_retry_policy(policy jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.validate_retry_policy(policy jsonb) TO postrider_admin;
+
+-- Name: FUNCTION visible_messages(p_xid xid8, p_after_id bigint, p_look integer); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.visible_messages(p_xid xid8, p_after_id bigint, p_look integer) FROM PUBLIC;
 
 -- Name: TABLE endpoints; Type: ACL; Schema: postrider; Owner: -
 
@@ -8907,6 +11930,12 @@ GRANT SELECT ON TABLE postrider.circuit TO postrider_monitor;
 
 GRANT SELECT ON TABLE postrider.claim TO postrider_admin;
 
+-- Name: TABLE consumers; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT ON TABLE postrider.consumers TO postrider_admin;
+GRANT SELECT ON TABLE postrider.consumers TO postrider_application;
+GRANT SELECT ON TABLE postrider.consumers TO postrider_monitor;
+
 -- Name: TABLE dead_letter; Type: ACL; Schema: postrider; Owner: -
 
 GRANT SELECT ON TABLE postrider.dead_letter TO postrider_admin;
@@ -9091,6 +12120,79 @@ GRANT SELECT ON TABLE postrider.installation TO postrider_monitor;
 GRANT SELECT ON TABLE postrider.migration TO postrider_admin;
 GRANT SELECT ON TABLE postrider.migration TO postrider_monitor;
 
+-- Name: TABLE parked_message; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT ON TABLE postrider.parked_message TO postrider_admin;
+
+-- Name: TABLE parked_messages; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT ON TABLE postrider.parked_messages TO postrider_admin;
+GRANT SELECT ON TABLE postrider.parked_messages TO postrider_application;
+
+-- Name: COLUMN parked_messages.id; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(id) ON TABLE postrider.parked_messages TO postrider_monitor;
+
+-- Name: COLUMN parked_messages.consumer_name; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(consumer_name) ON TABLE postrider.parked_messages TO postrider_monitor;
+
+-- Name: COLUMN parked_messages."position"; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT("position") ON TABLE postrider.parked_messages TO postrider_monitor;
+
+-- Name: COLUMN parked_messages.message_id; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(message_id) ON TABLE postrider.parked_messages TO postrider_monitor;
+
+-- Name: COLUMN parked_messages.transaction_id; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(transaction_id) ON TABLE postrider.parked_messages TO postrider_monitor;
+
+-- Name: COLUMN parked_messages.tick; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(tick) ON TABLE postrider.parked_messages TO postrider_monitor;
+
+-- Name: COLUMN parked_messages.partition; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(partition) ON TABLE postrider.parked_messages TO postrider_monitor;
+
+-- Name: COLUMN parked_messages.attempt_count; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(attempt_count) ON TABLE postrider.parked_messages TO postrider_monitor;
+
+-- Name: COLUMN parked_messages.last_error; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(last_error) ON TABLE postrider.parked_messages TO postrider_monitor;
+
+-- Name: COLUMN parked_messages.parked_at; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(parked_at) ON TABLE postrider.parked_messages TO postrider_monitor;
+
+-- Name: COLUMN parked_messages.created_at; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(created_at) ON TABLE postrider.parked_messages TO postrider_monitor;
+
+-- Name: COLUMN parked_messages.message_type; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(message_type) ON TABLE postrider.parked_messages TO postrider_monitor;
+
+-- Name: COLUMN parked_messages.scheduled; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(scheduled) ON TABLE postrider.parked_messages TO postrider_monitor;
+
+-- Name: COLUMN parked_messages.ordering_key; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(ordering_key) ON TABLE postrider.parked_messages TO postrider_monitor;
+
+-- Name: COLUMN parked_messages.correlation_id; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(correlation_id) ON TABLE postrider.parked_messages TO postrider_monitor;
+
+-- Name: COLUMN parked_messages.content_type; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(content_type) ON TABLE postrider.parked_messages TO postrider_monitor;
+
 -- Name: TABLE partitions; Type: ACL; Schema: postrider; Owner: -
 
 GRANT SELECT ON TABLE postrider.partitions TO postrider_admin;
@@ -9186,6 +12288,11 @@ GRANT SELECT ON TABLE postrider.replays TO postrider_monitor;
 
 GRANT SELECT ON TABLE postrider.shard TO postrider_admin;
 GRANT SELECT ON TABLE postrider.shard TO postrider_monitor;
+
+-- Name: TABLE tick; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT ON TABLE postrider.tick TO postrider_admin;
+GRANT SELECT ON TABLE postrider.tick TO postrider_monitor;
 
 -- Name: TABLE transport_option; Type: ACL; Schema: postrider; Owner: -
 

@@ -94,6 +94,14 @@ from (
     (
         'archive_retention_months', '6', 'integer', 1, 120, null, 'months',
         'How long messages that have ended are kept: partitions that ended before are dropped.'
+    ),
+    (
+        'tick_interval_ms', '20', 'integer', 0, 10000, null, 'ms',
+        'How long two ticks are apart at least: how often consumers get something new.'
+    ),
+    (
+        'consumer_retention', '0', 'integer', 0, 3650, null, 'days',
+        'How long messages are kept that a consumer has not read; 0: until it has read them.'
     )
 ) s (name, default_value, kind, minimum, maximum, choices, unit, description)
 on conflict (name) do update

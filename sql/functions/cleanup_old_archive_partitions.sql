@@ -1,16 +1,19 @@
 -- postrider.cleanup_old_archive_partitions(retention_months) → how many partitions were dropped
 --
 -- Admin, and a dispatcher once a minute if there is something to drop, with archive_retention_months.
--- Drops partitions that ended so many months ago: of the log those without an unfinished message, and
--- of what is recorded (done, partly_done, ended, attempt) those that no message left in the log can need.
+-- Drops partitions that ended so many months ago: of the log those without an unfinished message that all
+-- consumers have read (or that ended consumer_retention days ago), and of what is recorded (done,
+-- partly_done, ended, attempt, tick) those that no message left in the log can need.
 -- The oldest first, and at most six of the log in one call, so that the locks are short. 0 while
 -- somebody else is at it, or while a transaction keeps the log locked; event_log says so once a day.
 -- Raises 22023 and 25001.
 --
 -- Unfinished is what lies behind done_before (unread, under way, skipped, cancelled and not read) and
--- what waits in postrider.deferred. To drop a partition, PostgreSQL locks the whole table against
--- everybody, and whoever comes while we wait for that waits behind us. So all is checked first, each
--- wait is a fraction of what senders may wait, and between two tries everything is given back.
+-- what waits in postrider.deferred. A consumer only moves on, unless it is reset, which has to wait.
+--
+-- To drop a partition, PostgreSQL locks the whole table against everybody, and whoever comes while we
+-- wait for that waits behind us. So all is checked first, each wait is a fraction of what senders may
+-- wait, and between two tries everything is given back.
 create or replace function postrider.cleanup_old_archive_partitions(
     p_retention_months integer default 6)
 returns integer
@@ -24,7 +27,11 @@ declare
     most_tries constant integer := 5;
     most_messages constant integer := 6;
     cutoff timestamptz;
+    -- What ended before goes even if a consumer has not read it.
+    unread_cutoff timestamptz;
     old record;
+    readers text[];
+    unread jsonb := '{}';
     since xid8;
     needed_from timestamptz;
     kept_from timestamptz;
@@ -33,6 +40,7 @@ declare
     parents text[];
     part text;
     newest xid8;
+    locked_count bigint;
 begin
     if p_retention_months is null or p_retention_months not between 1 and 120 then
         raise exception 'p_retention_months must be between 1 and 120, got %',
@@ -48,6 +56,16 @@ begin
     end if;
 
     cutoff := now() - make_interval(months => p_retention_months);
+    select now() - make_interval(days => nullif(s.value::integer, 0))
+    into unread_cutoff
+    from postrider.setting s
+    where s.name = 'consumer_retention';
+    -- One that is being reset or dropped: the next time.
+    perform c.id from postrider.consumer c for share skip locked;
+    get diagnostics locked_count = row_count;
+    if locked_count < (select count(*) from postrider.consumer) then
+        return 0;
+    end if;
     since := postrider.done_before();
     for old in
         select l.name, l.from_at, l.to_at
@@ -57,8 +75,17 @@ begin
         order by l.from_at
     loop
         exit when cardinality(messages) = most_messages;
-        if postrider.is_partition_finished(old.name, old.from_at, old.to_at, since) then
-            messages := messages || old.name;
+        continue when not postrider.is_partition_finished(old.name, old.from_at, old.to_at, since);
+        readers := array(
+            select c.name
+            from postrider.consumer c
+            where not postrider.has_read_partition(c, old.name)
+            order by c.name
+        );
+        continue when readers <> '{}' and old.to_at > coalesce(unread_cutoff, '-infinity');
+        messages := messages || old.name;
+        if readers <> '{}' then
+            unread := unread || jsonb_build_object(old.name, readers);
         end if;
     end loop;
 
@@ -107,6 +134,11 @@ begin
             insert into postrider.event_log (event, details)
             select 'partition.dropped', jsonb_build_object('partition', d.name, 'by', session_user)
             from unnest(records || messages) d (name);
+            insert into postrider.event_log (event, details)
+            select
+                'consumer.messages_dropped',
+                jsonb_build_object('consumers', u.value, 'partition', u.key, 'by', session_user)
+            from jsonb_each(unread) u;
             return cardinality(records || messages);
         exception
             when lock_not_available then null;

@@ -2,7 +2,7 @@
 --
 -- Internal. True after a dump was restored, or the log was replicated, into a cluster with a lower
 -- transaction counter: what is committed here can then not be below the snapshot's end. Uses
--- message_xid_id and checkpoint_seq, from their ends.
+-- message_xid_id, checkpoint_seq and tick_id, from their ends, and consumer_position_newest.
 create or replace function postrider.is_foreign()
 returns boolean
 language sql
@@ -15,5 +15,16 @@ as $$
             >= pg_snapshot_xmax(pg_current_snapshot()), false)
         or coalesce(
             (select c.done_xmin from postrider.checkpoint c order by c.seq desc limit 1)
-            > pg_snapshot_xmax(pg_current_snapshot()), false);
+            > pg_snapshot_xmax(pg_current_snapshot()), false)
+        or coalesce(
+            (select t.xid from postrider.tick t order by t.id desc limit 1)
+            >= pg_snapshot_xmax(pg_current_snapshot()), false)
+        or exists (
+            select
+            from postrider.consumer c
+            cross join lateral generate_series(0, c.partition_count - 1) g (partition)
+            cross join lateral postrider.newest_position(c.id, g.partition) p
+            where p.xid > pg_snapshot_xmax(pg_current_snapshot())
+            or pg_snapshot_xmax(c.start_snapshot) > pg_snapshot_xmax(pg_current_snapshot())
+        );
 $$;

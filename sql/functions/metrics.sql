@@ -26,6 +26,9 @@ as $$
     ), horizons as materialized (
         select h.table_name, h.horizon, h.has_default_rows
         from postrider.partition_horizons() h
+    ), consumers as materialized (
+        select c.name, c.partition, c.message_count, c.lag_messages, c.lag_seconds, c.parked_count
+        from postrider.consumer_figures() c
     ), seconds (at) as (
         select clock_timestamp()
     )
@@ -67,6 +70,22 @@ as $$
             ('partition_horizon_seconds', extract(epoch from h.horizon)::double precision),
             ('default_partition_rows', h.has_default_rows::integer)
         ) v (name, value)
+        union all
+        select
+            v.name, v.value, jsonb_build_object('consumer', c.name, 'partition', c.partition::text),
+            v.kind
+        from consumers c
+        cross join lateral (values
+            ('consumer_lag_messages', c.lag_messages::double precision, 'gauge'),
+            ('consumer_lag_seconds', c.lag_seconds, 'gauge'),
+            ('consumer_parked_messages', c.parked_count, 'gauge'),
+            ('consumer_messages_total', c.message_count, 'counter')
+        ) v (name, value, kind)
+        union all
+        select
+            'ticks_total', (
+                select t.id::double precision from postrider.tick t order by t.id desc limit 1
+            ), '{}', 'counter'
         union all
         select v.name, v.value, '{}', 'gauge'
         from seconds n

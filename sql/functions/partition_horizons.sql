@@ -16,7 +16,7 @@ declare
     covered_until timestamptz;
     parent text;
 begin
-    foreach parent in array array['message', 'done', 'partly_done', 'ended', 'attempt'] loop
+    foreach parent in array array['message', 'done', 'partly_done', 'ended', 'attempt', 'tick'] loop
         table_name := parent;
         begin
             covered_until := this_moment;

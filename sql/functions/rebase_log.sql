@@ -1,9 +1,15 @@
 -- postrider.rebase_log() → how many unfinished messages there were; null when nothing was to be done
 --
 -- Internal, by a dispatcher at its start. Brings a log from another cluster (is_foreign) into this
--- one's transaction ids: unfinished messages count as written by this transaction, finished ones as
--- written before all others. The only statement that changes a message's row, and it changes no
--- column that a user wrote.
+-- one's transaction ids: finished messages count as written before all others, unfinished ones after
+-- them. The only statement that changes a message's row, and it changes no column that a user wrote.
+--
+-- For consumers all messages become one tick, in order of id. Messages of which the same consumers have
+-- read the same get one transaction id, so that a snapshot can say which these are: with that as its
+-- start_snapshot each consumer leaves out what it had read, and begins anew. So it waits for whoever
+-- reads at the moment. A message that came since the restore has a low transaction id, and is told from
+-- those that were read by its number or its time. Where that takes more ids than there were transactions
+-- in this cluster (it never should), consumers with unread messages read all from the beginning again.
 --
 -- It reads everything once, so it plans for that whatever the session is set to: by index, as a
 -- dispatcher reads, 200,000 messages take more than a minute.
@@ -18,13 +24,33 @@ set enable_hashjoin = on
 set enable_mergejoin = on
 as $$
 declare
+    last_id constant bigint := 9223372036854775807;
+    first_xid constant bigint := 3;
+    most_groups constant integer := 2000;
     unfinished bigint;
-    positions jsonb;
+    floor_number bigint;
+    tick_id bigint;
+    group_count bigint;
+    finished_count bigint;
+    part record;
+    known postrider.consumer_position;
 begin
     perform pg_advisory_xact_lock(1886352244, 1000);
     if not postrider.is_foreign() then
         return null;
     end if;
+    -- Before the log: who reads may be about to send.
+    perform pg_advisory_xact_lock(1886352245, postrider.consumer_lock(l.id, l.partition))
+    from (
+        select c.id, g.partition
+        from postrider.consumer c
+        cross join lateral generate_series(0, c.partition_count - 1) g (partition)
+        order by c.id, g.partition
+    ) l;
+    -- And whoever makes a tick.
+    perform pg_advisory_xact_lock(1886352244, 1004);
+    -- Before this transaction has an id: see heartbeat.
+    select s.last_value into floor_number from postrider.message_sequence s;
     lock table postrider.message in share row exclusive mode;
 
     create temporary table finished on commit drop as
@@ -51,48 +77,170 @@ begin
     and not exists (select from postrider.delivery_end(o.id, t.target))
     on conflict (message_id, target) do nothing;
 
-    with marked as (
-        update postrider.message m
-        set xid = case when settled.is_finished then '3'::xid8 else pg_current_xact_id() end
+    -- How far each partition of each consumer is: up to the snapshot of a tick, and in this up to an id.
+    create temporary table reading on commit drop as
+    select
+        c.id as consumer_id, g.partition, c.partition_count, c.start_snapshot, c.start_id,
+        p.xid, p.message_id, coalesce(p.fetched_at, c.created_at) as read_at,
+        t.snapshot, t.sequence_floor,
+        case when t.id = p.tick and p.message_id < last_id then t.base_xmax end as part_xmax, t.stragglers
+    from postrider.consumer c
+    cross join lateral generate_series(0, c.partition_count - 1) g (partition)
+    cross join lateral postrider.newest_position(c.id, g.partition) p
+    left join lateral (
+        select k.id, k.snapshot, k.sequence_floor, k.base_xmax, k.stragglers
+        from postrider.tick k
+        where k.id <= p.tick
+        order by k.id desc
+        limit 1
+    ) t on true;
+
+    create temporary table settled on commit drop as
+    select
+        o.id, o.created_at,
+        f.sequence_number is not null
+        or not exists (
+            select
+            from unnest(o.targets) t (target)
+            where not exists (
+                select
+                from postrider.deferred d
+                where d.message_id = o.id
+                and d.target = t.target
+            )
+            and not exists (
+                select
+                from postrider.dead_letter l
+                where l.message_id = o.id
+                and l.target = t.target
+            )
+            and not exists (
+                select
+                from postrider.ended e
+                where e.message_id = o.id
+                and e.target = t.target
+            )
+            and not exists (
+                select
+                from postrider.partly_done p
+                where p.message_id = o.id
+                and p.targets @> array[t.target]
+            )
+        ) as is_finished,
+        array(
+            select r.consumer_id
+            from reading r
+            where r.partition = postrider.message_partition(o.ordering_key, o.id, r.partition_count)
+            and (
+                o.id >> 10 <= r.sequence_floor
+                and pg_visible_in_snapshot(o.xid, r.snapshot)
+                and (
+                    r.part_xmax is null
+                    or o.id <= r.message_id
+                    or o.xid < r.part_xmax and o.xid <> all (r.stragglers)
+                )
+                or (o.xid, o.id) <= (r.xid, r.message_id)
+                and (o.created_at <= r.read_at or o.id <= r.message_id)
+                or o.id < r.start_id
+                and pg_visible_in_snapshot(o.xid, r.start_snapshot)
+            )
+            order by r.consumer_id
+        ) as readers
+    from postrider.message o
+    left join finished f on f.sequence_number = o.id >> 10;
+    if (
+        select count(*) > least(
+            most_groups, pg_snapshot_xmin(pg_current_snapshot())::text::bigint - first_xid)
+        from (
+            select distinct m.is_finished, m.readers
+            from settled m
+        ) n
+    ) then
+        update settled m
+        set readers = array(
+            select c.id
+            from postrider.consumer c
+            where not exists (select from settled o where c.id <> all (o.readers))
+            order by c.id
+        );
+    end if;
+    create temporary table grouped on commit drop as
+    select
+        g.is_finished, g.readers,
+        (first_xid - 1 + row_number() over (
+            order by g.is_finished desc, cardinality(g.readers) desc, g.first_id))::text::xid8 as xid
+    from (
+        select m.is_finished, m.readers, min(m.id) as first_id
+        from settled m
+        group by m.is_finished, m.readers
+    ) g;
+    select count(*), count(*) filter (where g.is_finished) into group_count, finished_count from grouped g;
+    analyze settled;
+
+    update postrider.message m
+    set xid = g.xid
+    from settled s
+    join grouped g on g.is_finished = s.is_finished and g.readers = s.readers
+    where m.id = s.id;
+    select count(*) into unfinished from settled m where not m.is_finished;
+
+    select 1 + greatest(max(n.id), 0)
+    into tick_id
+    from (
+        select max(t.id) as id from postrider.tick t
+        union all
+        select max(p.tick) from postrider.consumer_position p
+    ) n;
+    perform setval('postrider.tick_sequence', greatest(tick_id, s.last_value))
+    from postrider.tick_sequence s;
+    delete from postrider.tick;
+    insert into postrider.tick (
+        id, at, sequence_floor, xid, snapshot, base_xmax, stragglers, first_id, last_id, from_at, to_at,
+        message_count, is_sparse)
+    select
+        tick_id, greatest(clock_timestamp(), max(m.created_at)), floor_number, pg_current_xact_id(),
+        format('%1$s:%1$s:', first_xid + group_count)::pg_snapshot, first_xid::text::xid8, '{}',
+        min(m.id), max(m.id), min(m.created_at), max(m.created_at), count(*), false
+    from settled m
+    where exists (select from postrider.consumer)
+    having count(*) > 0;
+    for part in
+        select
+            r.consumer_id, r.partition,
+            exists (select from grouped g where r.consumer_id = any (g.readers)) as is_begun,
+            exists (select from grouped g where r.consumer_id <> all (g.readers)) as is_behind
+        from reading r
+    loop
+        select p.* into known from postrider.newest_position(part.consumer_id, part.partition) p;
+        perform postrider.append_position(
+            known,
+            case when known.tick is not null then tick_id - part.is_behind::integer end,
+            case
+                when known.xid is null then null
+                when part.is_behind then '0'::xid8
+                else (first_xid + group_count)::text::xid8
+            end,
+            case
+                when known.tick is not null then last_id
+                else 0
+            end,
+            0, known.fetched_at);
+        update postrider.consumer c
+        set start_snapshot = case when n.is_needed then n.snapshot::pg_snapshot end,
+            start_id = case when n.is_needed then (floor_number + 1) << 10 end
         from (
             select
-                o.id,
-                f.sequence_number is not null
-                or not exists (
-                    select
-                    from unnest(o.targets) t (target)
-                    where not exists (
-                        select
-                        from postrider.deferred d
-                        where d.message_id = o.id
-                        and d.target = t.target
-                    )
-                    and not exists (
-                        select
-                        from postrider.dead_letter l
-                        where l.message_id = o.id
-                        and l.target = t.target
-                    )
-                    and not exists (
-                        select
-                        from postrider.ended e
-                        where e.message_id = o.id
-                        and e.target = t.target
-                    )
-                    and not exists (
-                        select
-                        from postrider.partly_done p
-                        where p.message_id = o.id
-                        and p.targets @> array[t.target]
-                    )
-                ) as is_finished
-            from postrider.message o
-            left join finished f on f.sequence_number = o.id >> 10
-        ) settled
-        where m.id = settled.id
-        returning settled.is_finished
-    )
-    select count(*) filter (where not m.is_finished) into unfinished from marked m;
+                part.is_begun and part.is_behind as is_needed,
+                format(
+                    '%s:%s:%s', coalesce(min(g.xid::text::bigint), first_xid + group_count),
+                    first_xid + group_count,
+                    string_agg(g.xid::text, ',' order by g.xid)) as snapshot
+            from grouped g
+            where part.consumer_id <> all (g.readers)
+        ) n
+        where c.id = part.consumer_id;
+    end loop;
+    delete from postrider.consumer_lease;
 
     -- Whatever was read before is forgotten; everyone starts behind what is finished.
     update postrider.shard s set owner = null, epoch = s.epoch + 1;
@@ -100,13 +248,20 @@ begin
     delete from postrider.heartbeat;
     delete from postrider.claim;
     delete from postrider.checkpoint;
-    -- Everyone begins at the start of the log, and only what is not finished counts as waiting.
+    -- Everyone begins behind what is finished, and only the rest counts as waiting.
     insert into postrider.checkpoint (slot, owner, shards, done_xmin, backlogs, state)
     select
         postrider.current_slot(), '00000000-0000-0000-0000-000000000000',
-        array_agg(s.shard order by s.shard), '3', array_agg(n.last_value - unfinished), '[]'
+        array_agg(s.shard order by s.shard), (first_xid + finished_count)::text::xid8,
+        array_agg(n.last_value - unfinished),
+        jsonb_build_array(jsonb_build_object('state', jsonb_build_object(
+            'tail', finished.position, 'done', jsonb_build_array(finished.position))))
     from postrider.shard s
-    cross join postrider.message_sequence n;
+    cross join postrider.message_sequence n
+    cross join (
+        select jsonb_build_object('base', format('%1$s:%1$s:', first_xid + finished_count))
+    ) finished (position)
+    group by finished.position;
     perform postrider.update_gate();
     insert into postrider.event_log (event, details)
     values ('log.rebased', jsonb_build_object('unfinished_messages', unfinished));

@@ -1,8 +1,9 @@
 -- The log, what is recorded of its deliveries, and who reads it.
 --
--- Append-only tables are partitioned by month or day (message, done, partly_done, ended, attempt) or
--- rotate through three slots (checkpoint, claim, heartbeat); neither is ever updated. The one table on a message's
--- road that is updated is postrider.deferred, and only deliveries that must wait get there.
+-- Append-only tables are partitioned by month or day (message, done, partly_done, ended, attempt, tick) or
+-- rotate through three slots (checkpoint, claim, heartbeat, rate_grant); neither is ever updated. The one
+-- table on a message's road that is updated is postrider.deferred, and only deliveries that must wait get
+-- there.
 
 -- Installation ----------------------------------------------------------------------------------
 
@@ -454,6 +455,154 @@ create index rate_grant_endpoint on postrider.rate_grant (endpoint_id, seq);
 create table postrider.rate_grant_0 partition of postrider.rate_grant for values in (0);
 create table postrider.rate_grant_1 partition of postrider.rate_grant for values in (1);
 create table postrider.rate_grant_2 partition of postrider.rate_grant for values in (2);
+
+-- Consumers -------------------------------------------------------------------------------------
+
+-- The order in which every consumer with ordering `commit` reads the log: by tick, and in a tick by
+-- message id. A tick holds what its snapshot sees and the snapshot of the tick before did not. It never
+-- changes, and is kept as long as a message of it may be in the log. Made by postrider.tick, one after
+-- the other, so that ids rise in the order of commit. They come from a sequence, which tells who has read
+-- everything that there is nothing new, without a look at this table.
+create sequence postrider.tick_sequence;
+create table postrider.tick (
+    id bigint not null,
+    -- Not before any message in it was created.
+    at timestamptz not null,
+    -- The transaction that made it.
+    xid xid8 not null,
+    snapshot pg_snapshot not null,
+    -- In it are: what transactions from base_xmax on wrote, as far as the snapshot sees them, and what
+    -- stragglers wrote: transactions that were in progress at the tick before. Those without messages are
+    -- left out.
+    base_xmax xid8 not null,
+    stragglers xid8[] not null,
+    -- Messages of transactions from base_xmax on have ids between these two, those of stragglers up to
+    -- the second.
+    first_id bigint not null,
+    last_id bigint not null,
+    -- Bounds of created_at.
+    from_at timestamptz not null,
+    to_at timestamptz not null,
+    -- Null: more than a tick looks at.
+    message_count integer,
+    -- Few messages in a wide range of ids: they are found by transaction and not by id.
+    is_sparse boolean not null,
+    -- Transactions with a higher id than xid take sequence numbers above this one.
+    sequence_floor bigint not null
+) partition by range (at);
+create index tick_id on postrider.tick (id);
+create table postrider.tick_default partition of postrider.tick default;
+
+-- Bounds that hold for several ticks: of their own `at`, and of created_at of their messages. late_from_at
+-- and sparse_from_at are infinity where no tick has stragglers or is sparse.
+create type postrider.tick_span as (
+    first_at timestamptz,
+    last_at timestamptz,
+    from_at timestamptz,
+    to_at timestamptz,
+    late_from_at timestamptz,
+    sparse_from_at timestamptz
+);
+
+create table postrider.consumer (
+    id integer generated always as identity primary key,
+    name text not null unique check (name ~ '^[A-Za-z0-9][A-Za-z0-9_.:-]{0,49}$'),
+    ordering text not null check (ordering in ('commit', 'transaction')),
+    -- Names and patterns of event types; null: everything in the log, whatever was sent to endpoints too.
+    event_types text[] check (cardinality(event_types) > 0),
+    -- The same, as patterns of LIKE.
+    type_patterns text[],
+    filter jsonb check (jsonb_typeof(filter) = 'object'),
+    partition_count smallint not null check (partition_count between 1 and 64),
+    -- Where it began. What start_snapshot sees is not read if its id is below start_id; what was created
+    -- before start_at is not read.
+    start_snapshot pg_snapshot,
+    start_id bigint,
+    start_at timestamptz,
+    created_at timestamptz not null default now(),
+    check ((event_types is null) = (type_patterns is null)),
+    check ((start_snapshot is null) = (start_id is null))
+);
+
+-- How far each partition of a consumer is read: up to and with this message. The newest row is its state;
+-- older ones go (forget_consumer_rows).
+create table postrider.consumer_position (
+    seq bigint not null default nextval('postrider.rotation_sequence'),
+    consumer_id integer not null,
+    partition smallint not null,
+    -- Ordering `commit`.
+    tick bigint,
+    -- Ordering `transaction`.
+    xid xid8,
+    message_id bigint not null,
+    -- Another one since it was created or reset; what is counted is counted from there.
+    generation bigint not null default nextval('postrider.rotation_sequence'),
+    -- How many messages have been acknowledged.
+    message_count bigint not null,
+    -- Up to which count messages are suspected of making the consumer fail, and handed out one by one.
+    suspect_count bigint not null default 0,
+    fetched_at timestamptz,
+    acknowledged_at timestamptz,
+    check ((tick is null) <> (xid is null))
+);
+create index consumer_position_newest on postrider.consumer_position (consumer_id, partition, seq);
+
+-- Batches that were begun: committed before a batch is fetched, so that one whose process dies counts,
+-- too. The newest row of a partition came to nothing, or is under way, if it has the position's generation
+-- and message_count: positions move without an acknowledge, too.
+create table postrider.consumer_attempt (
+    seq bigint not null default nextval('postrider.rotation_sequence'),
+    consumer_id integer not null,
+    partition smallint not null,
+    generation bigint not null,
+    -- Messages acknowledged before it, and how many it asked for.
+    message_count bigint not null,
+    batch_size integer not null,
+    -- How often the next message has failed by itself before, and up to which count messages are suspected
+    -- by now.
+    failure_count integer not null,
+    suspect_count bigint not null,
+    at timestamptz not null default clock_timestamp()
+);
+create index consumer_attempt_newest on postrider.consumer_attempt (consumer_id, partition, seq);
+
+-- Who reads which partitions of a consumer. The newest row of a member is its lease.
+create table postrider.consumer_lease (
+    seq bigint not null default nextval('postrider.rotation_sequence'),
+    consumer_id integer not null,
+    member uuid not null,
+    -- What it may read until then. Without any: it waits for one. Who leaves has a lease that has run out.
+    partitions smallint[] not null,
+    lease_until timestamptz not null,
+    joined_at timestamptz not null
+);
+create index consumer_lease_newest on postrider.consumer_lease (consumer_id, member, seq);
+
+-- A consumer's own dead letters: messages that it could not process and has passed, whole.
+create table postrider.parked_message (
+    id bigint generated always as identity primary key,
+    consumer_id integer not null references postrider.consumer on delete cascade,
+    message_id bigint not null,
+    xid xid8 not null,
+    tick bigint,
+    partition smallint not null,
+    attempt_count integer not null check (attempt_count > 0),
+    last_error text,
+    parked_at timestamptz not null default now(),
+    created_at timestamptz not null,
+    scheduled_at timestamptz,
+    correlation_id uuid,
+    event_type text,
+    ordering_key text,
+    headers jsonb,
+    metadata jsonb,
+    payload jsonb,
+    body bytea,
+    content_type text,
+    unique (consumer_id, message_id),
+    check ((payload is null) = (body is not null) and (body is null) = (content_type is null))
+);
+create index parked_message_partition on postrider.parked_message (consumer_id, partition);
 
 -- The number of shards is part of every message's id and cannot be changed later, so the function is
 -- a constant that the planner folds. `postrider migrate --shards` hands it over in the setting

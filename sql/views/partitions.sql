@@ -15,4 +15,4 @@ left join lateral regexp_match(
     pg_get_expr(c.relpartbound, c.oid), 'FROM \(''([^'']+)''\) TO \(''([^'']+)''\)')
     b (bounds) on true
 where p.relnamespace = 'postrider'::regnamespace
-and p.relname in ('message', 'done', 'partly_done', 'ended', 'attempt');
+and p.relname in ('message', 'done', 'partly_done', 'ended', 'attempt', 'tick');

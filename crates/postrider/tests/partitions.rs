@@ -23,7 +23,8 @@ use xtask::receiver::{Behaviour, Receiver};
 
 /// The longest that a send may be held up.
 const LONGEST_SEND: Duration = Duration::from_millis(100);
-const TABLES: [&str; 5] = ["message", "done", "partly_done", "ended", "attempt"];
+const TABLES: [&str; 6] = ["message", "done", "partly_done", "ended", "attempt", "tick"];
+const TABLE_COUNT: i32 = TABLES.len() as i32;
 
 /// Makes the partitions of the month so many months ago, of all tables.
 fn old_month(months_ago: i32) -> String {
@@ -139,7 +140,7 @@ async fn the_interval_can_be_switched_at_any_time() {
     let text = async |sql: &str| -> String { client.query_one(sql, &[]).await.unwrap().get(0) };
 
     interval("day").await;
-    assert_eq!(maintain(&client, 0).await, 8 * 5, "today and seven days more");
+    assert_eq!(maintain(&client, 0).await, 8 * TABLE_COUNT, "today and seven days more");
     let today = text("select to_char(now() at time zone 'UTC', '\"message_\"YYYY_MM_DD')").await;
     assert_eq!(names(&client, "message").await[0], today);
     assert_eq!(maintain(&client, 0).await, 0, "all are there");
@@ -149,9 +150,13 @@ async fn the_interval_can_be_switched_at_any_time() {
     let is_next_touched = left < 8;
     let created = maintain(&client, 1).await;
     if is_next_touched {
-        assert_eq!(created % 5, 0);
+        assert_eq!(created % TABLE_COUNT, 0);
     } else {
-        assert_eq!(created, (left - days_in_this_month + 1) * 5, "the rest as days, and a month");
+        assert_eq!(
+            created,
+            (left - days_in_this_month + 1) * TABLE_COUNT,
+            "the rest as days, and a month"
+        );
     }
     assert_eq!(maintain(&client, 1).await, 0);
     let next = text(
@@ -159,7 +164,7 @@ async fn the_interval_can_be_switched_at_any_time() {
     )
     .await;
     assert!(!names(&client, "attempt").await.contains(&next));
-    assert_eq!(maintain(&client, 2).await, 5);
+    assert_eq!(maintain(&client, 2).await, TABLE_COUNT);
     assert!(names(&client, "attempt").await.contains(&next));
 
     interval("day").await;
@@ -234,7 +239,7 @@ async fn rows_move_out_of_the_default_partition_while_everything_runs() {
     let before: String = client.query_one(digest, &[&newest]).await.unwrap().get(0);
 
     let created = maintain(&client, 3).await;
-    assert_eq!(created, 4 * 5);
+    assert_eq!(created, 4 * TABLE_COUNT);
     let left: i64 = shop
         .ask(
             "select (select count(*) from postrider.message_default)
@@ -283,7 +288,7 @@ async fn a_locked_default_partition_is_waited_for_briefly() {
     println!("longest send {longest:?}");
     assert!(longest < LONGEST_SEND, "{longest:?}");
     reader.batch_execute("rollback").await.unwrap();
-    assert_eq!(maintain(&client, 4).await, 5);
+    assert_eq!(maintain(&client, 4).await, TABLE_COUNT);
 }
 
 #[tokio::test(flavor = "multi_thread")]

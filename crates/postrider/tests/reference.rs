@@ -35,6 +35,7 @@ const PREPARE: &str = r#"
         ('billing', 'retries_exhausted', 10, '[RETRYABLE] HTTP 503 Service Unavailable')
     ) l (name, cause, retry_count, last_error) on l.name = e.name
     order by e.id;
+    select postrider.create_consumer('projection');
 "#;
 
 /// Fails with all that is wrong at once.
@@ -207,6 +208,8 @@ async fn every_example_of_the_reference_runs() {
     let shop = Shop::open_migrated().await;
     let client = shop.client().await;
     client.batch_execute(PREPARE).await.unwrap();
+    // In a transaction of its own.
+    client.batch_execute("select postrider.tick()").await.unwrap();
     let mut reader = Reader::new(&client);
     let paths = |folder: &str| {
         let folder = folder.to_owned();
@@ -228,19 +231,21 @@ async fn every_example_of_the_reference_runs() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_guide_runs_from_its_beginning_to_its_end() {
-    let shop = Shop::open_migrated().await;
-    let client = shop.client().await;
-    let mut reader = Reader::new(&client);
-    let page = Page::read("docs/messages.md");
-    let mut problems = Vec::new();
-    for example in page.examples() {
-        if let Err(problem) = reader.run(&example).await {
-            problems.push(format!("{}:{}: {problem}", page.path, example.block.line));
+async fn each_guide_runs_from_its_beginning_to_its_end() {
+    for path in ["docs/messages.md", "docs/consumers.md"] {
+        let shop = Shop::open_migrated().await;
+        let client = shop.client().await;
+        let mut reader = Reader::new(&client);
+        let page = Page::read(path);
+        let mut problems = Vec::new();
+        for example in page.examples() {
+            if let Err(problem) = reader.run(&example).await {
+                problems.push(format!("{path}:{}: {problem}", example.block.line));
+            }
         }
+        println!("{path}: {} examples", page.examples().len());
+        report(&problems);
     }
-    println!("{} examples", page.examples().len());
-    report(&problems);
 }
 
 /// Links between the pages, and to their sections.

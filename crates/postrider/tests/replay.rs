@@ -610,10 +610,10 @@ async fn the_command_line_does_it_all() {
     drop(dispatcher);
 
     let partitions = shop.run(&["partition", "list", "--json"]).json();
-    assert_eq!(partitions.as_array().unwrap().len(), 25);
+    assert_eq!(partitions.as_array().unwrap().len(), 30);
     shop.run(&["partition", "list"]).succeed();
     let made = shop.run(&["partition", "maintain", "--months-ahead", "5", "--json"]).json();
-    assert_eq!(made["created"], 10);
+    assert_eq!(made["created"], 12);
     let dropped = shop.run(&["partition", "cleanup", "--json"]).json();
     assert_eq!(dropped["dropped"], 0);
     shop.run(&["partition", "cleanup", "--retention-months", "0"]).fail(2, "0");

@@ -21,20 +21,31 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
     (
         "ap",
         &[
+            "acknowledge",
+            "begin_batch",
             "cancel_message",
             "enable_fast_mode",
+            "fetch_messages",
+            "lease_partitions",
+            "park_message",
+            "peek_messages",
             "publish",
             "publish_batch",
+            "release_partitions",
+            "resolve_parked_message",
             "send",
             "send_batch",
             "send_batch_with_priority",
             "send_bytes",
             "send_with_options",
+            "tick",
         ],
     ),
     (
         "apm",
         &[
+            "consumer_holders",
+            "consumer_report",
             "describe_end",
             "done_before",
             "done_map",
@@ -69,10 +80,12 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "cleanup_dlq",
             "cleanup_event_log",
             "cleanup_old_archive_partitions",
+            "create_consumer",
             "create_endpoint",
             "create_event_type",
             "create_replay",
             "disable_endpoint",
+            "drop_consumer",
             "drop_endpoint",
             "drop_event_type",
             "enable_endpoint",
@@ -86,6 +99,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "replay_message",
             "replay_range",
             "reset_circuit_breaker",
+            "reset_consumer",
             "reset_setting",
             "resume_endpoint",
             "set_setting",
@@ -101,17 +115,21 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "acquire_shards",
             "advance_replay",
             "advance_replays",
+            "advance_ticks",
             "announce_endpoint",
             "announce_event_type",
             "announce_subscription",
             "append_message",
+            "append_position",
             "append_replays",
+            "append_tick",
             "bury",
             "bury_deferred",
             "bury_orphans",
             "cancel_lock",
             "check_clock",
             "check_config_headers",
+            "check_consumers",
             "check_dispatchers",
             "check_lag",
             "check_options",
@@ -124,16 +142,24 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "check_transactions",
             "claim_idempotency_key",
             "complete_retry_policy",
+            "consumer_figures",
+            "consumer_lag",
+            "consumer_lock",
+            "consumer_messages",
+            "consumer_start",
             "current_slot",
             "delivery_end",
             "describe_age",
             "direct_target",
             "edit_distance",
+            "empty_slot",
             "end_stale_flushes",
             "ended_status",
             "error_history",
             "expire_waiting",
+            "fetched_batches",
             "flush",
+            "forget_consumer_rows",
             "forget_dead_letters",
             "forget_events",
             "forget_idempotency_keys",
@@ -141,27 +167,43 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "has_ended_everywhere",
             "idempotency_key_holder",
             "has_offset",
+            "has_read_partition",
             "has_unread_messages",
             "heartbeat",
+            "hold_consumer",
             "idempotency_window",
+            "is_at_end",
             "is_done",
             "is_foreign",
             "is_http_url",
+            "is_partition_filled",
             "is_partition_finished",
+            "is_partition_unread",
             "is_position_behind",
+            "is_wanted",
             "kept_message",
             "key_shard",
             "known_circuits",
+            "known_consumer",
             "lane_tails",
             "live_dispatchers",
+            "lock_leases",
             "lost_shards",
             "matching_targets",
+            "message_partition",
             "missing_partitions",
             "needs_archive_upkeep",
+            "newest_attempt",
+            "newest_leases",
+            "newest_position",
+            "next_ticks",
+            "note_fetch",
+            "note_page",
             "open_transactions",
             "overdue_deliveries",
             "partition_horizons",
             "partition_months_ahead",
+            "pass_unwanted",
             "pending_deliveries",
             "phased_waits",
             "prepare_endpoint",
@@ -169,6 +211,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "prepare_subscription",
             "publish_dead_letters",
             "queue_base",
+            "read_partition",
             "rebase_log",
             "recover_claims",
             "recover_messages",
@@ -181,6 +224,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "retry_policy_form",
             "retry_policy_keys",
             "retry_waits",
+            "retention_holders",
             "retire_endpoint",
             "retire_failing_endpoints",
             "rotate_slots",
@@ -190,23 +234,28 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "shard_reports",
             "switch_endpoint",
             "take_tokens",
+            "tick_messages",
+            "transaction_messages",
             "unread_messages",
             "unregister_dispatcher",
             "update_gate",
+            "visible_messages",
         ],
     ),
 ];
 
 /// Who may read a table or view as a whole; `m*`: the monitor, but not every column.
 const RELATIONS: &[(&str, &[&str])] = &[
-    ("apm", &["blocked_keys"]),
-    ("apm*", &["archive", "dlq", "queue"]),
+    ("apm", &["blocked_keys", "consumers"]),
+    ("apm*", &["archive", "dlq", "parked_messages", "queue"]),
     ("am*", &["attempt", "attempts", "dead_letter"]),
     (
         "am",
         &[
             "checkpoint",
             "circuit",
+            "consumer",
+            "consumer_position",
             "deferred",
             "dispatcher",
             "done",
@@ -222,6 +271,7 @@ const RELATIONS: &[(&str, &[&str])] = &[
             "setting",
             "shard",
             "subscriptions",
+            "tick",
             "transport_option",
         ],
     ),
@@ -230,8 +280,11 @@ const RELATIONS: &[(&str, &[&str])] = &[
         &[
             "cancellation",
             "claim",
+            "consumer_attempt",
+            "consumer_lease",
             "idempotency_key",
             "message",
+            "parked_message",
             "partly_done",
             "rate_grant",
             "replay",
@@ -241,7 +294,7 @@ const RELATIONS: &[(&str, &[&str])] = &[
 ];
 
 /// What an application wrote or an endpoint answered: hidden from the monitor.
-const HIDDEN: &[&str] = &["payload", "body", "headers", "metadata", "response_body"];
+const HIDDEN: &[&str] = &["payload", "data", "body", "headers", "metadata", "response_body"];
 
 /// The columns that a role may change directly.
 const CHANGEABLE: &[(char, &str, &[&str])] = &[
@@ -634,6 +687,8 @@ const VICTIMS: &str = r#"
     postrider.explain_policy({id})
     postrider.get_endpoint_health('a')
     postrider.get_worker_status()
+    postrider.consumer_holders()
+    postrider.consumer_report(1, 0)
     postrider.health_check()
     postrider.metrics()
     postrider.cancel_message({id})
@@ -668,6 +723,23 @@ const VICTIMS: &str = r#"
     postrider.cleanup_old_archive_partitions(6)
     postrider.enable_fast_mode()
     postrider.shard_count()
+    postrider.create_consumer('c', '{order.*}', '{"n": 1}', '2001-01-01', 'commit', 2)
+    postrider.create_consumer('d')
+    postrider.create_consumer('e', p_start => 'now', p_ordering => 'transaction')
+    postrider.tick()
+    postrider.fetch_messages('d', 1)
+    postrider.fetch_messages('c', 10, '1 ms', 1, true)
+    postrider.fetch_messages('e')
+    postrider.peek_messages('c', 10, 1, '3', 1)
+    postrider.acknowledge('d', m.position) from (select position from postrider.fetch_messages('d', 2) limit 1) m
+    postrider.lease_partitions('c', '00000000-0000-0000-0000-000000000001', '1 s')
+    postrider.release_partitions('c', '00000000-0000-0000-0000-000000000001')
+    postrider.begin_batch('d', 0, 2)
+    postrider.begin_batch('d', 0, 2)
+    postrider.park_message('d', m.position, 1, 'e') from (select position from postrider.fetch_messages('d', 1)) m
+    postrider.resolve_parked_message({parked})
+    postrider.reset_consumer('d', '{id}')
+    postrider.drop_consumer('e')
     postrider.unsubscribe({subscription})
     postrider.drop_event_type('order.created')
     postrider.drop_endpoint('b', true)"#;
@@ -711,17 +783,29 @@ async fn nobody_runs_code_with_the_owners_rights_by_search_path() {
         let name = victim.split_once('(').unwrap().0.trim_start_matches("postrider.");
         called.insert(name.to_owned());
         let id = first("select min(id)::text from postrider.message").await;
+        let parked = "select coalesce(max(id), 0)::text from postrider.parked_message";
+        let parked = first(parked).await;
         let letter = first("select max(id)::text from postrider.dead_letter").await;
         let subscription = first("select max(id)::text from postrider.subscriptions").await;
         let sql = victim
             .replace("{id}", &id)
             .replace("{letter}", &letter)
+            .replace("{parked}", &parked)
             .replace("{subscription}", &subscription)
             // The casts of a victim's arguments are mallory's own affair.
             .replace("::jsonb[]", "::pg_catalog.jsonb[]");
         attack(&format!("select {sql}")).await.unwrap_or_else(|error| panic!("{sql}: {error:?}"));
     }
-    for view in ["queue", "archive", "dlq", "blocked_keys", "partitions", "replays"] {
+    for view in [
+        "queue",
+        "archive",
+        "dlq",
+        "blocked_keys",
+        "partitions",
+        "replays",
+        "consumers",
+        "parked_messages",
+    ] {
         let sql = format!("select * from postrider.{view} order by 1");
         attack(&sql).await.unwrap_or_else(|error| panic!("{sql}: {error:?}"));
     }

@@ -16,8 +16,8 @@ use xtask::{
     receiver::{Behaviour, Receiver},
 };
 
-const COMPONENTS: [&str; 6] =
-    ["dispatchers", "shards", "partitions", "lag", "clock", "oldest transaction"];
+const COMPONENTS: [&str; 7] =
+    ["dispatchers", "shards", "partitions", "lag", "clock", "oldest transaction", "consumers"];
 
 /// A component's status and details.
 async fn health(shop: &Shop, component: &str) -> (String, String) {
@@ -706,6 +706,10 @@ fn every_metric_is_described() {
 const METRICS: &[(&str, &str, &[&str])] = &[
     ("build_info", "gauge", &["version"]),
     ("clock_offset_seconds", "gauge", &["dispatcher", "host"]),
+    ("consumer_lag_messages", "gauge", &["consumer", "partition"]),
+    ("consumer_lag_seconds", "gauge", &["consumer", "partition"]),
+    ("consumer_messages_total", "counter", &["consumer", "partition"]),
+    ("consumer_parked_messages", "gauge", &["consumer", "partition"]),
     ("dead_letters_estimate", "gauge", &[]),
     ("default_partition_rows", "gauge", &["table"]),
     ("dispatchers", "gauge", &[]),
@@ -726,6 +730,7 @@ const METRICS: &[(&str, &str, &[&str])] = &[
     ("queue_limit", "gauge", &[]),
     ("shards", "gauge", &[]),
     ("shards_owned", "gauge", &[]),
+    ("ticks_total", "counter", &[]),
     ("unread_messages", "gauge", &[]),
 ];
 
@@ -738,6 +743,9 @@ async fn metric(client: &Client, name: &str) -> f64 {
 async fn every_metric_has_its_name_type_and_labels() {
     let shop = Shop::open_to_producers().await;
     shop.execute("update postrider.circuit set last_success_at = now()").await;
+    shop.execute("select postrider.create_consumer('c')").await;
+    shop.send("a", json!(1)).await;
+    shop.execute("select postrider.tick()").await;
     let _dispatcher = shop.serve().await;
     shop.until("select exists (select from postrider.metrics() m where m.metric_name = 'clock_offset_seconds')").await;
     let client = shop.client().await;

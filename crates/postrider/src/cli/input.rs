@@ -165,6 +165,27 @@ pub fn parse_moment(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
+/// Where to begin in the log: `beginning`, `now`, a moment, or a message's id.
+pub fn parse_start(text: &str) -> Result<String, String> {
+    let is_id = matches!(text.len(), 1..=18) && text.bytes().all(is_digit);
+    if is_id || ["beginning", "now"].contains(&text) {
+        return Ok(text.to_owned());
+    }
+    let explain = |error| format!("expected beginning, now, a message's id or a time; {error}");
+    parse_moment(text).map_err(explain)
+}
+
+/// An event type, or a pattern: `order.*`, `*`.
+pub fn parse_event_pattern(text: &str) -> Result<String, String> {
+    let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    let is_part = |part: &str| !part.is_empty() && part.bytes().all(is_letter);
+    let name = text.strip_suffix(".*").unwrap_or(text);
+    if text == "*" || (text.len() <= 200 && name.split('.').all(is_part)) {
+        return Ok(text.to_owned());
+    }
+    Err("expected an event type, or a pattern such as order.* or *".to_owned())
+}
+
 fn is_digit(byte: u8) -> bool {
     byte.is_ascii_digit()
 }
@@ -239,6 +260,27 @@ mod tests {
         ] {
             let error = parse_moment(text).unwrap_err();
             assert!(error.starts_with(wrong), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_start_is_a_word_a_moment_or_an_id() {
+        for text in ["now", "beginning", "0", "123456789012345678", "2030-05-01T09:00:00Z"] {
+            assert_eq!(parse_start(text).as_deref(), Ok(text));
+        }
+        for text in ["", "Now", "-1", "1234567890123456789", "2030-05-01"] {
+            let error = parse_start(text).unwrap_err();
+            assert!(error.starts_with("expected beginning, now, a message's id or"), "{error}");
+        }
+    }
+
+    #[test]
+    fn event_types_may_be_patterns() {
+        for text in ["*", "order.*", "order.line-2.*", "order", "a_b.c"] {
+            assert_eq!(parse_event_pattern(text).as_deref(), Ok(text));
+        }
+        for text in ["", ".*", "order.", "order.*.x", "o*", "order*", "ä", &"a".repeat(201)] {
+            assert!(parse_event_pattern(text).is_err(), "{text}");
         }
     }
 

@@ -7,6 +7,7 @@
 
 mod batch;
 mod cancel;
+mod consumer;
 mod dead_letter;
 mod endpoint;
 mod event;
@@ -30,6 +31,7 @@ mod serve;
 mod setting;
 mod status;
 mod subscription;
+mod tail;
 
 use std::process::ExitCode;
 
@@ -94,6 +96,8 @@ enum Command {
     #[command(alias = "dead-letter")]
     Dlq(dead_letter::DeadLetter),
     Replay(replay::Replay),
+    Consumer(consumer::Consumer),
+    Tail(tail::Tail),
     Partition(partition::Partition),
 }
 
@@ -169,6 +173,8 @@ fn execute(flags: Flags, output: Output, command: Command) -> Result<(), Failure
             Command::Message(message) => message.run(&context).await,
             Command::Dlq(dead_letter) => dead_letter.run(&context).await,
             Command::Replay(replay) => replay.run(&context).await,
+            Command::Consumer(consumer) => consumer.run(&context).await,
+            Command::Tail(tail) => tail.run(&context).await,
             Command::Partition(partition) => partition.run(&context).await,
         }
     })

@@ -7,6 +7,11 @@ use serde_json::{Value, json};
 
 use super::Failure;
 
+/// How long a line may be where there is no terminal that says it.
+const LINE_WIDTH: usize = 120;
+/// How much of a line's content is shown at least.
+const CONTENT_WIDTH: usize = 20;
+
 /// Where and how results are shown.
 #[derive(Debug, Clone, Copy)]
 pub struct Output {
@@ -60,6 +65,16 @@ impl Output {
     /// Shows a result that has its own form for people.
     pub fn report(&self, object: &Value, text: impl FnOnce() -> String) {
         if self.json { self.value(object) } else { print(&text()) }
+    }
+
+    /// Shows one of many results on a line of its own: this JSON as it is, or the fields and as much of
+    /// the content as fits.
+    pub fn line(&self, json: &str, fields: &[String], content: &str) {
+        if self.json {
+            return print(json);
+        }
+        let width = Table::new().width().map_or(LINE_WIDTH, usize::from);
+        print(&line(fields, content, width));
     }
 
     /// A table as text.
@@ -134,6 +149,20 @@ fn aligned(lines: &[Vec<String>]) -> String {
     lines.iter().map(text).collect::<Vec<_>>().join("\n")
 }
 
+/// What does not fit is cut off the content, but for a beginning.
+fn line(fields: &[String], content: &str, width: usize) -> String {
+    let mut text = fields.iter().map(|field| clean(field)).collect::<Vec<_>>().join("  ");
+    text.push_str("  ");
+    let content = clean(content);
+    let room = width.saturating_sub(text.chars().count()).max(CONTENT_WIDTH);
+    if content.chars().count() <= room {
+        return text + &content;
+    }
+    text.extend(content.chars().take(room - 1));
+    text.push('…');
+    text
+}
+
 /// A value on one line, without control characters: what a receiver answered must not be able to
 /// speak to our terminal.
 fn cell(value: &Value) -> String {
@@ -144,6 +173,11 @@ fn cell(value: &Value) -> String {
         Value::String(text) => text.clone(),
         other => other.to_string(),
     };
+    clean(&text)
+}
+
+/// Text on one line, without control characters.
+fn clean(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     for character in text.chars() {
         match character {
@@ -165,6 +199,14 @@ mod tests {
         let rows = [json!({"name": "a", "waiting_count": 5}), json!({"name": "länger"})];
         let table = output.table(&rows, &["name", "waiting_count"]);
         assert_eq!(table, "NAME    WAITING COUNT\na       5\nlänger  -");
+    }
+
+    #[test]
+    fn a_line_is_cut_at_its_end() {
+        let fields = ["7".to_owned(), "a\tb".to_owned()];
+        assert_eq!(line(&fields, "short\u{1b}", 40), "7  a\\tb  short\\u{1b}");
+        assert_eq!(line(&fields, &"ä".repeat(40), 30), format!("7  a\\tb  {}…", "ä".repeat(20)));
+        assert_eq!(line(&fields, &"ä".repeat(40), 10), format!("7  a\\tb  {}…", "ä".repeat(19)));
     }
 
     #[test]

@@ -10,6 +10,7 @@
 mod archiving;
 mod attempting;
 mod claiming;
+mod consuming;
 mod counting;
 mod ending;
 mod expiring;
@@ -49,6 +50,7 @@ use uuid::Uuid;
 use super::{
     Options, Tenure,
     clock::Clock,
+    consumers::ConsumerTicks,
     delivery::{Delivery, Message, Source},
     endpoints::{Batch, Endpoints, Wanting},
     flush::{Gathered, error_text},
@@ -64,7 +66,8 @@ use crate::{
         archive::Upkeep,
         circuits::{Answer, Circuits, Granted, Proposal},
         lease::{
-            Acquired, Cancels, Checkpoint, Claim, Heartbeat, Lease, Owned, Statistics, StillWaiting,
+            Acquired, Cancels, Checkpoint, Claim, Heartbeat, Lease, MadeTick, Owned, Statistics,
+            StillWaiting,
         },
         ledger::Ledger,
         log::{
@@ -169,6 +172,7 @@ enum Event {
     Counted(Counting, Result<Vec<WaitingCount>, StoreError>),
     ReplaysAdvanced(Result<Duration, StoreError>),
     Upkept(Result<Upkeep, String>),
+    ConsumersTicked(Result<Option<MadeTick>, StoreError>),
     /// Whether an endpoint that is gone was disabled by us.
     Retired(EndpointId, Result<bool, StoreError>),
     Circuits(Result<Vec<(EndpointId, Circuit)>, StoreError>),
@@ -239,6 +243,8 @@ pub enum Signal {
     Settings,
     Circuits,
     Deferred,
+    /// The first consumer may have been made.
+    Consumers,
     /// Something waits no more of this ordering key.
     Key(Arc<str>),
 }
@@ -348,6 +354,7 @@ pub struct Dispatcher {
     is_advancing_replays: bool,
     upkeep_at: Instant,
     is_in_upkeep: bool,
+    consumer_ticks: ConsumerTicks,
 
     records_successes: bool,
     statistics: Statistics,
@@ -475,6 +482,7 @@ impl Dispatcher {
             replays_at: now,
             is_advancing_replays: false,
             upkeep_at: now,
+            consumer_ticks: ConsumerTicks::new(now),
             is_in_upkeep: false,
             records_successes: false,
             statistics: Statistics::default(),
@@ -616,6 +624,7 @@ impl Dispatcher {
             self.refresh(now);
             self.count(now);
             self.keep_archive(now);
+            self.advance_consumers(now);
             self.arrange_sleep();
         }
     }
@@ -638,6 +647,7 @@ impl Dispatcher {
             at = at.min(if self.is_counting { at } else { self.count_at });
             at = at.min(if self.is_advancing_replays { at } else { self.replays_at });
             at = at.min(if self.is_in_upkeep { at } else { self.upkeep_at });
+            at = at.min(self.consumer_ticks.due_at().unwrap_or(at));
             at = at.min(self.endpoints.end_pauses(now).unwrap_or(at));
             at = at.min(self.postponed.first().map_or(at, |(later, _)| *later));
             if !self.keys_to_fetch.is_empty() && !self.is_fetching_followers {
@@ -755,6 +765,7 @@ impl Dispatcher {
             Event::Doorbell(is_locked) => self.take_doorbell(is_locked?),
             Event::ReplaysAdvanced(answer) => self.take_replays(answer),
             Event::Upkept(answer) => self.take_upkeep(answer),
+            Event::ConsumersTicked(answer) => self.take_consumer_tick(answer),
             Event::Maintained(result) => {
                 self.is_maintaining = false;
                 match result {

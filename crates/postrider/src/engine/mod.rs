@@ -4,6 +4,7 @@
 //! again. What it needs to know to go on is in the database.
 
 mod clock;
+mod consumers;
 mod delivery;
 mod dispatcher;
 mod endpoints;

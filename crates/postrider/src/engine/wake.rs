@@ -66,6 +66,7 @@ pub fn signal(payload: &str) -> Signal {
         "settings" => Signal::Settings,
         "circuits" => Signal::Circuits,
         "deferred" => Signal::Deferred,
+        "consumers" => Signal::Consumers,
         // A shard's number. Whose it is does not matter: a tick too many costs next to nothing.
         _ => Signal::Ring,
     }

@@ -153,6 +153,15 @@ impl Serialize for PendingAt {
     }
 }
 
+/// What came of a try to make a tick for consumers.
+#[derive(Debug, Clone, Copy)]
+pub struct MadeTick {
+    /// Whether there was anything to be made readable, and nobody else at it.
+    pub is_made: bool,
+    /// How long two ticks are apart at least.
+    pub interval: Duration,
+}
+
 /// One dispatcher's dealings with `postrider.shard` and what belongs to it.
 pub struct Lease {
     id: Uuid,
@@ -422,6 +431,12 @@ impl Lease {
         self.answer(include_str!("../../../../sql/queries/rotate_slots.sql"), "rotate").await
     }
 
+    /// Deletes what consumers have written and nobody reads any more.
+    pub async fn forget_consumer_rows(&self) -> Result<i32, StoreError> {
+        let sql = include_str!("../../../../sql/queries/forget_consumer_rows.sql");
+        self.answer(sql, "forget rows of consumers").await
+    }
+
     /// Gives up what waits for endpoints that were dropped.
     pub async fn bury_orphans(&self) -> Result<i32, StoreError> {
         let sql = include_str!("../../../../sql/queries/bury_orphans.sql");
@@ -441,6 +456,17 @@ impl Lease {
         let sql = include_str!("../../../../sql/queries/advance_replays.sql");
         let pause_ms = self.answer(sql, "advance replays").await?;
         Ok(Duration::from_millis(u64::from(pause_ms.unsigned_abs())))
+    }
+
+    /// Makes what is committed readable for consumers; `None` while there are none.
+    pub async fn advance_ticks(&self) -> Result<Option<MadeTick>, StoreError> {
+        let sql = include_str!("../../../../sql/queries/advance_ticks.sql");
+        let failed = StoreError::to("make a tick for consumers");
+        let row = self.client.query_opt(sql, &[]).await.map_err(failed)?;
+        Ok(row.map(|row| MadeTick {
+            is_made: row.get("is_made"),
+            interval: Duration::from_millis(row.get::<_, i32>("interval_ms").unsigned_abs().into()),
+        }))
     }
 
     async fn answer(&self, sql: &str, action: &'static str) -> Result<i32, StoreError> {

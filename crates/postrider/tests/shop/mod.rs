@@ -3,6 +3,7 @@
 // Each test binary uses its own part of this.
 #![allow(dead_code)]
 
+pub mod consuming;
 pub mod producing;
 pub mod serving;
 

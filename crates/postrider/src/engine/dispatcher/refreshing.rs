@@ -48,6 +48,7 @@ impl Dispatcher {
                     circuits.retire_failing().await?;
                     lease.forget_idempotency_keys().await?;
                     lease.clean_up().await?;
+                    lease.forget_consumer_rows().await?;
                     match lease.rotate_slots().await {
                         Err(error) if !error.is_lock_timeout() => return Err(error),
                         _ => {}

@@ -70,6 +70,7 @@ impl Dispatcher {
             Signal::Endpoints => self.endpoints_at = now,
             Signal::Settings => self.settings_at = now,
             Signal::Circuits => self.circuits_at = now,
+            Signal::Consumers => self.consumer_ticks.look(now),
             Signal::Key(key) => self.want_all_stored(|stored| *stored == *key),
             Signal::Deferred => {
                 self.refresh_deferred_at = now;

@@ -1,0 +1,366 @@
+//! The order in which consumers read: ticks, the places where they start, and what keeps nobody waiting.
+
+mod shop;
+
+use std::collections::HashMap;
+
+use shop::{
+    Shop,
+    consuming::{acknowledge, drain, fetch, ids, tick},
+    producing::{check_refusal, id_of, ids_of},
+    serving::LONG,
+};
+use tokio_postgres::{AsyncMessage, Client, NoTls};
+use xtask::postgres::Options;
+
+const SEND: &str = "select postrider.send('a', '{\"n\": 1}')";
+
+async fn run(client: &Client, sql: &str) {
+    client.batch_execute(sql).await.unwrap_or_else(|error| panic!("{error:?}: {sql}"));
+}
+
+#[tokio::test]
+async fn a_late_commit_comes_later_and_keeps_nobody_waiting() {
+    let shop = Shop::open_to_consumers().await;
+    let (client, late) = (shop.client().await, shop.client().await);
+    run(&client, "select postrider.create_consumer('c'), postrider.create_consumer('t', p_ordering => 'transaction')")
+        .await;
+    run(&late, "begin").await;
+    let early_id = id_of(&late, SEND).await;
+    let mut wanted = Vec::new();
+    for _ in 0..3 {
+        wanted.push(id_of(&client, SEND).await);
+        assert_eq!(drain(&client, "c", 10).await, wanted[wanted.len() - 1..]);
+    }
+    // Whoever wants the order of transactions waits for the open one.
+    assert!(drain(&client, "t", 10).await.is_empty());
+    let late_id = id_of(&late, SEND).await;
+    run(&late, "commit").await;
+    assert_eq!(drain(&client, "c", 10).await, [early_id, late_id]);
+    let by_transaction = [&[early_id, late_id], &wanted[..]].concat();
+    assert_eq!(drain(&client, "t", 10).await, by_transaction);
+
+    // Everybody sees the order that the first one saw, whenever it comes.
+    wanted.extend([early_id, late_id]);
+    run(&client, "select postrider.create_consumer('later')").await;
+    assert_eq!(drain(&client, "later", 2).await, wanted);
+    run(&client, "select postrider.reset_consumer('c')").await;
+    assert_eq!(drain(&client, "c", 3).await, wanted);
+}
+
+#[tokio::test]
+async fn savepoints_and_prepared_transactions_are_read_when_they_commit() {
+    let options = Options::default().set("max_prepared_transactions", "4");
+    let shop = Shop::open_with(options).await;
+    shop.run(&["migrate"]).succeed();
+    let (client, writer) = (shop.client().await, shop.client().await);
+    run(
+        &client,
+        "select postrider.set_setting('tick_interval_ms', '0');
+        select postrider.create_endpoint('a', 'discard', '{}');
+        select postrider.create_consumer('c')",
+    )
+    .await;
+    run(&writer, "begin; savepoint s").await;
+    let in_savepoint = id_of(&writer, SEND).await;
+    run(&writer, "savepoint t").await;
+    id_of(&writer, SEND).await;
+    run(&writer, "rollback to t").await;
+    let behind = id_of(&client, SEND).await;
+    assert_eq!(drain(&client, "c", 10).await, [behind]);
+    run(&writer, "prepare transaction 'p'").await;
+    let next = id_of(&client, SEND).await;
+    assert_eq!(drain(&client, "c", 10).await, [next]);
+    run(&client, "commit prepared 'p'").await;
+    assert_eq!(drain(&client, "c", 10).await, [in_savepoint]);
+    assert!(drain(&client, "c", 10).await.is_empty());
+}
+
+#[tokio::test]
+async fn a_tick_is_made_of_what_is_new_and_only_where_it_is_safe() {
+    let shop = Shop::open_to_consumers().await;
+    let (client, other) = (shop.client().await, shop.client().await);
+    let made = |made: Option<i64>| made.is_some();
+    id_of(&client, SEND).await;
+    assert!(!made(tick(&client).await), "nobody reads");
+    run(&client, "select postrider.create_consumer('c')").await;
+    run(&client, "begin").await;
+    id_of(&client, SEND).await;
+    let written = "tick needs a transaction that has not written or locked anything";
+    check_refusal(&client, ("select postrider.tick()", "25001", written)).await;
+    run(&client, "rollback; begin isolation level serializable").await;
+    let level =
+        "tick needs a transaction with isolation level READ COMMITTED, this is SERIALIZABLE";
+    check_refusal(&client, ("select postrider.tick()", "25001", level)).await;
+    run(&client, "rollback").await;
+
+    // One at a time; and whoever makes one may not sit on it.
+    run(&other, "begin").await;
+    assert!(made(tick(&other).await));
+    let limit: String =
+        other.query_one("show idle_in_transaction_session_timeout", &[]).await.unwrap().get(0);
+    assert_eq!(limit, "5s");
+    assert!(!made(tick(&client).await));
+    run(&other, "commit").await;
+    assert!(!made(tick(&client).await), "nothing is new");
+    let limit: String =
+        other.query_one("show idle_in_transaction_session_timeout", &[]).await.unwrap().get(0);
+    assert_eq!(limit, "0");
+
+    // Nor does anybody who made none keep others from it, for however long.
+    run(&other, "begin").await;
+    assert!(!made(tick(&other).await));
+    assert_eq!(fetch(&other, "c", 1).await.len(), 1);
+    run(&client, "select postrider.create_consumer('idle', p_start => 'now')").await;
+    assert_eq!(fetch(&other, "idle", 1).await, []);
+    id_of(&client, SEND).await;
+    assert!(made(tick(&client).await));
+    run(&other, "rollback").await;
+
+    // Not too often.
+    run(&client, "select postrider.set_setting('tick_interval_ms', '10000')").await;
+    id_of(&client, SEND).await;
+    assert!(!made(tick(&client).await));
+    run(&client, "select postrider.set_setting('tick_interval_ms', '0')").await;
+    assert!(made(tick(&client).await));
+
+    // A batch in the middle of its transaction is no reason to wait.
+    run(&other, "begin").await;
+    assert!(!fetch(&other, "c", 1).await.is_empty());
+    run(&client, "select postrider.create_consumer('d', p_start => 'now')").await;
+    let sent = id_of(&client, SEND).await;
+    assert_eq!(drain(&client, "d", 1).await, [sent]);
+}
+
+#[tokio::test]
+async fn without_a_dispatcher_a_fetch_makes_the_tick_for_the_next() {
+    let shop = Shop::open_to_consumers().await;
+    let client = shop.client().await;
+    run(&client, "select postrider.create_consumer('c')").await;
+    let sent = id_of(&client, SEND).await;
+    assert_eq!(fetch(&client, "c", 1).await, []);
+    assert_eq!(ids(&fetch(&client, "c", 1).await), [sent]);
+
+    // In a transaction that has written something it would be wrong, and is left out.
+    let next = id_of(&client, SEND).await;
+    assert_eq!(drain(&client, "c", 10).await, [sent, next]);
+    run(&client, "begin").await;
+    let third = id_of(&client, SEND).await;
+    assert_eq!(fetch(&client, "c", 1).await, []);
+    run(&client, "commit").await;
+    assert_eq!(drain(&client, "c", 1).await, [third]);
+}
+
+/// Sends three batches apart, and returns their ids and a moment between the second and the third.
+async fn three_batches(client: &Client) -> (Vec<Vec<i64>>, String) {
+    let send = "select array_agg(postrider.send('a', '{}')) from generate_series(1, 3)";
+    let first = ids_of(client, send).await;
+    tick(client).await;
+    let second = ids_of(client, send).await;
+    let moment: String =
+        client.query_one("select clock_timestamp()::text", &[]).await.unwrap().get(0);
+    let third = ids_of(client, send).await;
+    (vec![first, second, third], moment)
+}
+
+#[tokio::test]
+async fn a_consumer_starts_where_it_is_told() {
+    let shop = Shop::open_to_consumers().await;
+    let client = shop.client().await;
+    run(&client, "select postrider.create_consumer('first')").await;
+    let (sent, moment) = three_batches(&client).await;
+    let after = |start: &str| match start {
+        "beginning" => sent.concat(),
+        "now" => vec![],
+        "first" => sent.concat()[1..].to_vec(),
+        "second" => sent.concat()[4..].to_vec(),
+        "third" => sent.concat()[7..].to_vec(),
+        _ => sent[2].clone(),
+    };
+    // Before and after everything has its tick.
+    for round in ["untimed", "timed"] {
+        for ordering in ["commit", "transaction"] {
+            let mut created = HashMap::new();
+            for (name, start) in [
+                ("beginning", "beginning".to_owned()),
+                ("now", "now".to_owned()),
+                ("first", sent[0][1].to_string()),
+                ("second", sent[1][1].to_string()),
+                ("third", sent[2][1].to_string()),
+                ("moment", moment.clone()),
+            ] {
+                let consumer = format!("{round}-{ordering}-{name}");
+                let sql = "select postrider.create_consumer($1, p_start => $2, p_ordering => $3)";
+                client.execute(sql, &[&consumer, &start, &ordering]).await.unwrap();
+                created.insert(consumer, name);
+            }
+            if round == "timed" {
+                for (consumer, name) in &created {
+                    assert_eq!(drain(&client, consumer, 2).await, after(name), "{consumer}");
+                }
+            }
+        }
+    }
+    // Those that were made before, when only the first batch was in a tick.
+    for ordering in ["commit", "transaction"] {
+        for name in ["beginning", "now", "first", "second", "third", "moment"] {
+            let consumer = format!("untimed-{ordering}-{name}");
+            assert_eq!(drain(&client, &consumer, 2).await, after(name), "{consumer}");
+        }
+    }
+    // All of them go on with what comes.
+    let next = id_of(&client, SEND).await;
+    for ordering in ["commit", "transaction"] {
+        for (round, name) in [("timed", "now"), ("untimed", "now"), ("untimed", "third")] {
+            let consumer = format!("{round}-{ordering}-{name}");
+            assert_eq!(drain(&client, &consumer, 2).await, [next], "{consumer}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn starting_at_a_time_leaves_out_no_open_transaction() {
+    let shop = Shop::open_to_consumers().await;
+    let (client, open) = (shop.client().await, shop.client().await);
+    let moment: String =
+        client.query_one("select clock_timestamp()::text", &[]).await.unwrap().get(0);
+    run(&open, "begin; select pg_current_xact_id()").await;
+    let sent = id_of(&client, SEND).await;
+    let late = id_of(&open, SEND).await;
+    for ordering in ["commit", "transaction"] {
+        let sql = "select postrider.create_consumer($1, p_start => $2, p_ordering => $1)";
+        client.execute(sql, &[&ordering, &moment]).await.unwrap();
+    }
+    run(&open, "commit").await;
+    let mut seen = drain(&client, "commit", 10).await;
+    seen.sort_unstable();
+    assert_eq!(seen, [sent, late]);
+    assert_eq!(drain(&client, "transaction", 10).await, [late, sent]);
+}
+
+#[tokio::test]
+async fn starting_now_leaves_out_nothing_that_commits_later() {
+    let shop = Shop::open_to_consumers().await;
+    let (client, open) = (shop.client().await, shop.client().await);
+    let before = id_of(&client, SEND).await;
+    run(&open, "begin").await;
+    let late = id_of(&open, SEND).await;
+    for ordering in ["commit", "transaction"] {
+        // The transaction that makes it sends, too, before and after; and transactions with higher ids
+        // end meanwhile.
+        run(&client, "begin").await;
+        let own = id_of(&client, SEND).await;
+        shop.execute(SEND).await;
+        let create = format!(
+            "select postrider.create_consumer('{ordering}', p_start => 'now',
+                p_ordering => '{ordering}')"
+        );
+        run(&client, &create).await;
+        let also_own = id_of(&client, SEND).await;
+        run(&client, "commit").await;
+        run(&open, "savepoint s").await;
+        if ordering == "transaction" {
+            run(&open, "commit").await;
+        }
+        let seen = drain(&client, ordering, 10).await;
+        assert!(seen.contains(&own) && seen.contains(&also_own), "{ordering}: {seen:?}");
+        assert!(!seen.contains(&before), "{ordering}: {seen:?}");
+        assert_eq!(seen.contains(&late), ordering == "transaction", "{ordering}: {seen:?}");
+    }
+    assert!(drain(&client, "commit", 10).await.contains(&late));
+}
+
+#[tokio::test]
+async fn dispatchers_make_ticks_and_wake_who_listens() {
+    let shop = Shop::open_to_consumers().await;
+    let dispatcher = shop.serve().await;
+    let client = shop.client().await;
+    let (listener, mut connection) = tokio_postgres::connect(&shop.url(), NoTls).await.unwrap();
+    let (rung, mut rings) = tokio::sync::mpsc::unbounded_channel();
+    tokio::spawn(async move {
+        while let Some(Ok(message)) =
+            std::future::poll_fn(|context| connection.poll_message(context)).await
+        {
+            if let AsyncMessage::Notification(notification) = message {
+                let _ = rung.send(notification.channel().to_owned());
+            }
+        }
+    });
+    for (name, ordering) in [("c", "commit"), ("t", "transaction")] {
+        run(
+            &client,
+            &format!("select postrider.create_consumer('{name}', p_ordering => '{ordering}')"),
+        )
+        .await;
+        run(&listener, &format!("listen \"postrider:{name}\"")).await;
+    }
+    for _ in 0..3 {
+        let sent = id_of(&client, SEND).await;
+        let mut woken = vec![];
+        for _ in 0..2 {
+            woken.push(tokio::time::timeout(LONG, rings.recv()).await.unwrap().unwrap());
+        }
+        woken.sort();
+        assert_eq!(woken, ["postrider:c", "postrider:t"]);
+        for name in ["c", "t"] {
+            run(&client, "begin").await;
+            let batch = fetch(&client, name, 10).await;
+            assert_eq!(ids(&batch), [sent], "{name}");
+            acknowledge(&client, name, batch[0].position).await;
+            run(&client, "commit").await;
+        }
+    }
+    // What nobody subscribes to is there for consumers, too.
+    run(&client, "select postrider.create_event_type('nobody.subscribes')").await;
+    let sent = id_of(&client, "select postrider.publish('nobody.subscribes', '{}')").await;
+    tokio::time::timeout(LONG, rings.recv()).await.unwrap().unwrap();
+    assert_eq!(ids(&fetch(&client, "c", 10).await), [sent]);
+    drop(dispatcher);
+}
+
+#[tokio::test]
+async fn a_tick_of_any_shape_is_read_in_order() {
+    let shop = Shop::open_to_consumers().await;
+    let (client, bulk, open) = (shop.client().await, shop.client().await, shop.client().await);
+    run(&client, "select postrider.create_consumer('c')").await;
+    let many = |count: usize| {
+        format!("select postrider.send_batch('a', array_fill('{{}}'::jsonb, array[{count}]))")
+    };
+    let mut wanted = Vec::new();
+    // Few in a wide range: a transaction that sends at its beginning and at its end, while another one
+    // that is not committed sends in between.
+    run(&bulk, "begin").await;
+    let mut late = ids_of(&bulk, &many(3000)).await;
+    run(&open, "begin").await;
+    let first = id_of(&open, SEND).await;
+    late.extend(ids_of(&bulk, &many(3000)).await);
+    let last = id_of(&open, SEND).await;
+    run(&open, "commit").await;
+    wanted.extend([first, last]);
+    assert_eq!(drain(&client, "c", 100).await, [first, last]);
+    let is_sparse: bool = shop.ask("select is_sparse from postrider.tick").await;
+    assert!(is_sparse);
+    // Stragglers below and above what is new.
+    run(&open, "begin").await;
+    let above_or_below = id_of(&open, SEND).await;
+    let between = id_of(&client, SEND).await;
+    assert_eq!(drain(&client, "c", 100).await, [between]);
+    let new = id_of(&client, SEND).await;
+    let above = id_of(&open, SEND).await;
+    run(&open, "commit").await;
+    run(&bulk, "commit").await;
+    let mut tail = vec![above_or_below, new, above];
+    tail.extend(&late);
+    tail.sort_unstable();
+    assert_eq!(drain(&client, "c", 1000).await, tail);
+    // More than a tick looks at.
+    let large = ids_of(&client, &many(9000)).await;
+    assert_eq!(drain(&client, "c", 700).await, large);
+    wanted.push(between);
+    wanted.extend(tail);
+    wanted.extend(large);
+    for limit in [97, 333, 10_000] {
+        run(&client, "select postrider.reset_consumer('c')").await;
+        assert_eq!(drain(&client, "c", limit).await, wanted, "{limit}");
+    }
+}

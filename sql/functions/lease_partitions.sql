@@ -1,0 +1,82 @@
+-- postrider.lease_partitions(consumer, member, lease) → the partitions that this member shall read now
+--
+-- Application, admin. Joins the consumer's readers, or renews the lease, by the database's clock. Each
+-- live member gets its share of the partitions, rounded up or down, and keeps what it has as far as that
+-- allows; what it has too much is given up at its next renewal, and what nobody has is taken at the next
+-- renewal of somebody with less than a share. No partition is in two live leases. With more members than
+-- partitions some get none, until somebody leaves. In a transaction of its own: others wait for its end.
+-- Raises 22004 (a null), 22023 (a lease out of its range), 25001 (isolation level), 42704 (no such
+-- consumer), 55006 (somebody's transaction keeps others from renewing).
+--
+-- For affinity and balance only: who reads a partition holds its lock, whatever the leases say, and a
+-- member whose lease has run out keeps its partition to the end of its transaction.
+create or replace function postrider.lease_partitions(
+    p_consumer text, p_member uuid, p_lease interval default '15 seconds')
+returns integer[]
+language plpgsql
+security definer
+set search_path = pg_catalog, postrider, pg_temp
+as $$
+declare
+    shortest constant interval := '1 second';
+    longest constant interval := '1 hour';
+    reader postrider.consumer := postrider.known_consumer(p_consumer);
+    at timestamptz;
+    own postrider.consumer_lease;
+    others postrider.consumer_lease[];
+    even_share integer;
+    remainder integer;
+    large_count integer;
+    share integer;
+    leased integer[];
+begin
+    if p_member is null then
+        raise exception 'p_member must not be null' using errcode = '22004';
+    end if;
+    if p_lease is null or p_lease not between shortest and longest then
+        raise exception 'p_lease must be between 1 second and 1 hour, got %',
+            coalesce(p_lease::text, 'null') using errcode = '22023';
+    end if;
+    perform postrider.lock_leases(reader);
+
+    -- After the lock: what others have got by then is seen.
+    at := clock_timestamp();
+    select l.* into own from postrider.newest_leases(reader.id) l where l.member = p_member;
+    others := array(
+        select l
+        from postrider.newest_leases(reader.id) l
+        where l.member <> p_member
+        and l.lease_until > at
+    );
+    even_share := reader.partition_count / (cardinality(others) + 1);
+    remainder := reader.partition_count % (cardinality(others) + 1);
+    -- So many members may have one more; those that have it keep it.
+    select count(*)
+    into large_count
+    from unnest(others) l
+    where cardinality(l.partitions) > even_share;
+    share := even_share + case when large_count < remainder then 1 else 0 end;
+    -- Its own first, or what it had when its lease ran out.
+    leased := array(
+        select f.partition
+        from (
+            select p.partition
+            from generate_series(0, reader.partition_count - 1) p (partition)
+            where not exists (
+                select
+                from unnest(others) l
+                where p.partition = any (l.partitions)
+            )
+            order by p.partition = any (coalesce(own.partitions, '{}')) desc, p.partition
+            limit share
+        ) f
+        order by f.partition
+    );
+    insert into postrider.consumer_lease (
+        consumer_id, member, partitions, lease_until, joined_at)
+    values (
+        reader.id, p_member, leased, at + p_lease,
+        case when own.lease_until > at then own.joined_at else at end);
+    return leased;
+end;
+$$;

@@ -1,0 +1,38 @@
+-- postrider.next_ticks(tick, after_id, look) → which ticks come next, and where their messages lie
+--
+-- Internal: all readers of consumers. The next `look` ticks behind this message of this tick: the last of
+-- them, how many there are, and bounds that hold for all of them. A plain SQL function, so that the planner
+-- puts it in its place. Uses tick_id.
+--
+-- The bounds are handed to tick_messages from outside, where PostgreSQL uses them before it starts:
+-- partitions of the log, and whole ways to the messages, that it does not need it does not even open.
+create or replace function postrider.next_ticks(
+    p_tick bigint,
+    p_after_id bigint,
+    p_look integer)
+returns table (
+    to_tick bigint,
+    tick_count bigint,
+    span postrider.tick_span)
+language sql
+stable
+as $$
+    select
+        coalesce(max(n.id), p_tick),
+        count(*),
+        row(
+            min(n.at),
+            max(n.at),
+            min(n.from_at),
+            max(n.to_at),
+            coalesce(min(n.from_at) filter (where n.stragglers <> '{}'), 'infinity'),
+            coalesce(min(n.from_at) filter (where n.is_sparse), 'infinity'))::postrider.tick_span
+    from (
+        select t.id, t.at, t.from_at, t.to_at, t.stragglers, t.is_sparse
+        from postrider.tick t
+        where t.id >= p_tick
+        and (t.id > p_tick or t.last_id > p_after_id)
+        order by t.id
+        limit p_look
+    ) n;
+$$;

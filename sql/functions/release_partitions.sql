@@ -1,0 +1,29 @@
+-- postrider.release_partitions(consumer, member) → whether it had a lease
+--
+-- Application, admin. Leaves the consumer's readers: what the member has is free at once, when this
+-- commits. Others take it at their next renewals. In a transaction of its own. Raises 22004 (a null), 25001
+-- (isolation level), 42704 (no such consumer), 55006 (somebody's transaction keeps others from it).
+create or replace function postrider.release_partitions(p_consumer text, p_member uuid)
+returns boolean
+language plpgsql
+security definer
+set search_path = pg_catalog, postrider, pg_temp
+as $$
+declare
+    reader postrider.consumer := postrider.known_consumer(p_consumer);
+    at timestamptz;
+begin
+    if p_member is null then
+        raise exception 'p_member must not be null' using errcode = '22004';
+    end if;
+    perform postrider.lock_leases(reader);
+    at := clock_timestamp();
+    insert into postrider.consumer_lease (
+        consumer_id, member, partitions, lease_until, joined_at)
+    select l.consumer_id, l.member, '{}', at, l.joined_at
+    from postrider.newest_leases(reader.id) l
+    where l.member = p_member
+    and l.lease_until > at;
+    return found;
+end;
+$$;

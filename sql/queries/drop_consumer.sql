@@ -1,0 +1,1 @@
+select postrider.drop_consumer($1::text);

@@ -1,0 +1,2 @@
+-- See postrider.forget_consumer_rows.
+select postrider.forget_consumer_rows()::integer as answer;

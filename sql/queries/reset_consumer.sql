@@ -1,0 +1,1 @@
+select postrider.reset_consumer($1::text, $2::text);

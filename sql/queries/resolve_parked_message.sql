@@ -1,0 +1,1 @@
+select postrider.resolve_parked_message($1::bigint);
