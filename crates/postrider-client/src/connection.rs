@@ -6,7 +6,7 @@
 #[cfg(feature = "sqlx")]
 mod sqlx;
 #[cfg(feature = "tokio-postgres")]
-mod tokio_postgres;
+pub(crate) mod tokio_postgres;
 
 use crate::error::{Error, Failure, Unknown};
 

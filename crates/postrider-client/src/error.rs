@@ -3,7 +3,9 @@
 use std::error::Error as StdError;
 use std::fmt;
 
-/// Why a call has failed. Nothing has been written.
+use crate::MessageId;
+
+/// Why a call has failed, and nothing has been written; or why a consumer has stopped.
 ///
 /// ```no_run
 /// # async fn example(transaction: &mut tokio_postgres::Transaction<'_>) -> Result<(), postrider_client::Error> {
@@ -26,6 +28,9 @@ pub enum Error {
     /// There is no event type of this name (SQLSTATE 42704).
     #[error("{0}")]
     UnknownEventType(Refusal),
+    /// There is no consumer of this name (SQLSTATE 42704).
+    #[error("{0}")]
+    UnknownConsumer(Refusal),
     /// The endpoint is disabled (SQLSTATE 55000).
     #[error("{0}")]
     Disabled(Refusal),
@@ -43,6 +48,22 @@ pub enum Error {
     /// A payload, header or metadata could not be written as JSON.
     #[error("could not write the payload as JSON")]
     Serialize(#[source] serde_json::Error),
+    /// What a consumer is to do or where its database is cannot be understood.
+    #[error("{0}")]
+    Misconfigured(String),
+    /// A message has failed as often as `Poison::Stop` allows. It is still the next one of its consumer.
+    #[error("message {message} at position {position} has failed {failure_count} times")]
+    Poisoned {
+        /// The message.
+        message: MessageId,
+        /// Its position.
+        position: i64,
+        /// How many batches that began with it have come to nothing.
+        failure_count: u32,
+        /// The last error of the handler.
+        #[source]
+        source: Box<dyn StdError + Send + Sync>,
+    },
     /// Anything else: a lost connection, a missing right, a schema that is not installed, a
     /// serialization failure, ….
     #[error("could not call Postrider in the database")]
@@ -81,6 +102,8 @@ pub struct Failure {
 pub(crate) enum Unknown {
     Endpoint,
     EventType,
+    #[cfg(feature = "tokio-postgres")]
+    Consumer,
     Nothing,
 }
 
@@ -96,11 +119,12 @@ impl Error {
         match self {
             Self::UnknownEndpoint(refusal)
             | Self::UnknownEventType(refusal)
+            | Self::UnknownConsumer(refusal)
             | Self::Disabled(refusal)
             | Self::Invalid(refusal)
             | Self::QueueFull(refusal)
             | Self::IdempotencyConflict(refusal) => Some(&refusal.code),
-            Self::Serialize(_) => None,
+            Self::Serialize(_) | Self::Misconfigured(_) | Self::Poisoned { .. } => None,
             Self::Database { code, .. } => code.as_deref(),
         }
     }
@@ -111,6 +135,8 @@ impl Error {
         match (refusal.code.as_str(), unknown) {
             ("42704", Unknown::Endpoint) => Self::UnknownEndpoint(refusal),
             ("42704", Unknown::EventType) => Self::UnknownEventType(refusal),
+            #[cfg(feature = "tokio-postgres")]
+            ("42704", Unknown::Consumer) => Self::UnknownConsumer(refusal),
             ("55000", Unknown::Endpoint) => Self::Disabled(refusal),
             ("53400", _) => Self::QueueFull(refusal),
             ("23505", _) => Self::IdempotencyConflict(refusal),

@@ -1,7 +1,8 @@
-//! Sends messages with Postrider from your own PostgreSQL transactions.
+//! Sends messages with Postrider from your own PostgreSQL transactions, and consumes them in such.
 //!
-//! A message exists if and only if the transaction that sent it commits. This crate calls Postrider's
-//! SQL functions through the driver that you use already; it opens no connection and starts no task.
+//! A message exists if and only if the transaction that sent it commits. To send, this crate calls
+//! Postrider's SQL functions through the driver that you use already; it opens no connection and starts
+//! no task.
 //! The schema `postrider` has to be installed in the database (`postrider migrate`), and your role
 //! needs the rights of `postrider_application`.
 //!
@@ -34,11 +35,17 @@
 //! # }
 //! ```
 //!
+//! # Consumers
+//!
+//! `Consumer` reads the log: a handler gets messages in batches, in the transaction that acknowledges
+//! them. It opens connections of its own, through the feature `tokio-postgres`.
+//!
 //! # Features
 //!
-//! - `tokio-postgres` (on by default): transactions and clients of tokio-postgres, and of pools whose
+//! - `tokio-postgres` (on by default): consumers; transactions and clients of tokio-postgres, and of pools whose
 //!   transactions dereference to them, such as deadpool-postgres (`&mut *transaction`).
-//! - `sqlx`: transactions and connections of sqlx 0.8.
+//! - `sqlx`: transactions and connections of sqlx 0.8. Consumers need `tokio-postgres`; the SQL functions
+//!   `fetch_messages` and `acknowledge` can be called with sqlx as with any driver.
 //!
 //! # When something is refused
 //!
@@ -53,6 +60,8 @@
 //! pooler may hand to different servers.
 
 mod connection;
+#[cfg(feature = "tokio-postgres")]
+mod consumer;
 mod error;
 mod event;
 mod message_id;
@@ -62,6 +71,8 @@ use serde::Serialize;
 
 pub use connection::Connection;
 use connection::{Parameter, call};
+#[cfg(feature = "tokio-postgres")]
+pub use consumer::{Batch, Consumer, ConsumerBuilder, Message, Messages, Poison, Tls, Trouble};
 use error::Unknown;
 pub use error::{Error, Refusal};
 pub use event::Event;

@@ -51,7 +51,7 @@ fn typed<'a>(parameter: &'a Parameter<'_>) -> (&'a (dyn ToSql + Sync), Type) {
     }
 }
 
-fn failure(error: ::tokio_postgres::Error) -> Failure {
+pub(crate) fn failure(error: ::tokio_postgres::Error) -> Failure {
     let refusal = error.as_db_error().map(|refused| Refusal {
         code: refused.code().code().to_owned(),
         message: refused.message().to_owned(),
