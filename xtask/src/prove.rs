@@ -1,6 +1,7 @@
 //! Proofs: long runs under faults, judged by the ledger. `cargo xtask prove` runs them in full, the
 //! tests of `crates/postrider` in a short form.
 
+mod consumers;
 pub(crate) mod faults;
 mod memory;
 mod ordering;
@@ -14,6 +15,7 @@ use std::{
 
 use anyhow::{Result, ensure};
 
+pub use consumers::{ConsumerFigures, ConsumerScale, prove_consumers};
 pub use faults::prove_faults;
 pub use memory::{MemoryFigures, prove_memory};
 pub use ordering::{OrderingFigures, OrderingScale, prove_ordering};
@@ -85,10 +87,13 @@ pub enum Proof {
     Poison,
     /// A large backlog takes little memory.
     Memory,
+    /// Consumers lose nothing, see nothing twice and one order while everything breaks.
+    Consumers,
 }
 
 impl Proof {
-    const ALL: [Proof; 4] = [Proof::Faults, Proof::Ordering, Proof::Poison, Proof::Memory];
+    const ALL: [Proof; 5] =
+        [Proof::Faults, Proof::Ordering, Proof::Poison, Proof::Memory, Proof::Consumers];
 }
 
 /// Runs the proofs and prints what they found.
@@ -138,6 +143,13 @@ async fn run_one(proof: Proof, binary: &Path, is_short: bool, seed: u64) -> Resu
             let figures = prove_memory(binary, messages, endpoints).await?;
             println!("{figures}");
             ensure!(figures.peak_bytes < 300_000_000, "more than 300 MB");
+        }
+        Proof::Consumers => {
+            let scale = if is_short { ConsumerScale::SHORT } else { ConsumerScale::FULL };
+            println!("Consumers: {scale:?}");
+            let figures = prove_consumers(binary, scale, seed).await?;
+            println!("{figures}");
+            ensure!(figures.is_proven(), "consumers do not hold (seed {seed})");
         }
     }
     Ok(())
