@@ -13,6 +13,10 @@ pub enum Target {
     AtMost(f64),
     /// The measured value, below so many milliseconds.
     BelowMs(f64),
+    /// The measured value, at least so many a second.
+    AtLeastPerSecond(f64),
+    /// The measured value, at most so many buffers.
+    AtMostBuffers(f64),
     /// Nothing: for information.
     None,
 }
@@ -23,7 +27,7 @@ pub struct Line {
     pub what: String,
     pub measured: String,
     pub comparison: String,
-    /// What the target is about: a ratio, or milliseconds.
+    /// What the target is about: a ratio, milliseconds, a rate, or buffers.
     pub value: f64,
     pub target: Target,
 }
@@ -43,7 +47,8 @@ impl Target {
         let is_met = match self {
             Self::AtLeast(bound) => value >= bound,
             Self::Above(bound) => value > bound,
-            Self::AtMost(bound) => value <= bound,
+            Self::AtLeastPerSecond(bound) => value >= bound,
+            Self::AtMost(bound) | Self::AtMostBuffers(bound) => value <= bound,
             Self::BelowMs(bound) => value < bound,
             Self::None => return "",
         };
@@ -58,6 +63,8 @@ impl fmt::Display for Target {
             Self::Above(bound) => write!(formatter, "> {bound}"),
             Self::AtMost(bound) => write!(formatter, "≤ {bound}"),
             Self::BelowMs(bound) => write!(formatter, "< {bound} ms"),
+            Self::AtLeastPerSecond(bound) => write!(formatter, "≥ {}", per_second(*bound)),
+            Self::AtMostBuffers(bound) => write!(formatter, "≤ {bound}"),
             Self::None => formatter.write_str("–"),
         }
     }
@@ -66,7 +73,9 @@ impl fmt::Display for Target {
 impl Line {
     fn cells(&self) -> [String; 6] {
         let ratio = match self.target {
-            Target::BelowMs(_) => "–".to_owned(),
+            Target::BelowMs(_) | Target::AtLeastPerSecond(_) | Target::AtMostBuffers(_) => {
+                "–".to_owned()
+            }
             _ if self.value.is_nan() => "–".to_owned(),
             _ => format!("{:.2}", self.value),
         };
@@ -163,6 +172,8 @@ mod tests {
             (Target::Above(1.0), 1.0, "missed"),
             (Target::AtMost(1.3), 1.31, "missed"),
             (Target::BelowMs(5.0), 4.9, "met"),
+            (Target::AtLeastPerSecond(150_000.0), 149_999.0, "missed"),
+            (Target::AtMostBuffers(50.0), 50.0, "met"),
             (Target::None, 0.0, ""),
         ];
         for (target, value, verdict) in cases {
