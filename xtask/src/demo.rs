@@ -3,9 +3,10 @@
 //! Everything is real and private: a PostgreSQL of our own, the `postrider` binary as processes,
 //! HTTP receivers, an order service that commits and rolls back. One receiver fails now and then,
 //! one is down at first, one dispatcher is killed for good, and one transaction stays open all the
-//! time. At the end the ledger says what became of every single message.
+//! time. A pull consumer reads it all, too, and rolls back every fifth batch. At the end the ledger says what became of every single message.
 
 mod orders;
+mod projection;
 mod screen;
 mod table;
 
@@ -16,6 +17,7 @@ use std::{
 
 use anyhow::{Context, Result, bail, ensure};
 use orders::{Book, LongTransaction, Shop};
+use projection::Projection;
 use screen::{Progress, Screen};
 use table::Summary;
 use tokio_postgres::Client;
@@ -163,6 +165,7 @@ impl Stage {
             let policy = ["--retry-policy", RETRY_POLICY];
             stage.postrider(screen, &[&create[..], &policy[..]].concat()).await?;
         }
+        stage.postrider(screen, &["consumer", "create", projection::CONSUMER]).await?;
         Ok(stage)
     }
 
@@ -210,6 +213,7 @@ struct Run {
     dispatchers: Vec<Dispatcher>,
     shop: Shop,
     long: Option<LongTransaction>,
+    projection: Option<Projection>,
     /// For looking at the tables of Postrider, as a person would with psql.
     observer: Client,
     stage: Stage,
@@ -229,12 +233,14 @@ impl Run {
         let url = &stage.database_url;
         let observer = orders::connect(url).await?;
         let long = LongTransaction::begin(url).await?;
+        let projection = Projection::start(url).await?;
         let started_at = Instant::now();
         let shop = Shop::open(url, seed).await?;
         let run = Self {
             dispatchers,
             shop,
             long: Some(long),
+            projection: Some(projection),
             observer,
             stage,
             screen,
@@ -390,6 +396,9 @@ impl Run {
             ensure!(Instant::now() < deadline, "deliveries wait although everything has arrived");
             tokio::time::sleep(LOOK_INTERVAL).await;
         }
+        let projection = self.projection.take().context("the consumer ends once")?;
+        let mut reading = projection.finish().await?;
+        reading.entered.sort_unstable();
         self.say("Everything has arrived. Dispatcher 2 is asked to stop (SIGTERM).");
         self.dispatchers[1].sigterm();
         let status = self.dispatchers[1].wait(STOP_TIMEOUT).await?;
@@ -424,6 +433,8 @@ impl Run {
             open_for: closed_at - self.started_at,
             delivered_while_open: self.accepted_before(closed_at),
             takeover: self.taken_over_at.map(|at| at - killed_at),
+            each_was_entered_once: reading.entered == book.committed_ids(),
+            reading,
             order_count: book.order_count,
             sent_by_long_transaction: DESTINATIONS.len(),
         })

@@ -280,6 +280,14 @@ impl Book {
         }));
     }
 
+    /// The ids of all messages that committed, ascending.
+    pub fn committed_ids(&self) -> Vec<i64> {
+        let mut ids: Vec<i64> =
+            self.commits.iter().filter_map(|commit| commit.id).map(|id| id.0).collect();
+        ids.sort_unstable();
+        ids
+    }
+
     /// Enters what was sent to a destination into a ledger.
     pub fn record_into(&self, ledger: &mut Ledger, destination: &str) {
         for commit in self.commits.iter().filter(|commit| &*commit.destination == destination) {

@@ -4,7 +4,7 @@ use std::{fmt, time::Duration};
 
 use xtask::ledger::{Latency, Report};
 
-use super::{DESTINATIONS, EMAIL};
+use super::{DESTINATIONS, EMAIL, projection::Reading};
 
 /// The ledgers of the destinations and of all together, and what else is worth knowing.
 pub struct Summary {
@@ -23,6 +23,10 @@ pub struct Summary {
     pub takeover: Option<Duration>,
     pub order_count: i64,
     pub sent_by_long_transaction: usize,
+    /// What the pull consumer did.
+    pub reading: Reading,
+    /// Whether it entered what committed, all of it, and each message once.
+    pub each_was_entered_once: bool,
 }
 
 impl Summary {
@@ -35,6 +39,8 @@ impl Summary {
             && self.refused_count > 0
             && self.redriven_ids_match
             && self.takeover.is_some()
+            && self.each_was_entered_once
+            && self.reading.rolled_back_count > 0
     }
 
     /// A line of the table: a name, the destinations, all together.
@@ -109,13 +115,19 @@ impl Summary {
              warehouse refused {refused} orders with 400: dead letters, redriven, and accepted under \
              the same ids: {are_same}.\n  \
              Dispatcher 1 was killed; dispatcher 2 owned all shards {takeover} later.\n  \
-             {again} messages were delivered again: accepted, but not yet on record when it died.\n",
+             {again} messages were delivered again: accepted, but not yet on record when it died.\n  \
+             A pull consumer read {read} messages in {batches} batches; {undone} were rolled back and \
+             came again; each message was entered exactly once: {is_once}.\n",
             orders = counted(self.order_count.unsigned_abs() as usize),
             long = self.sent_by_long_transaction,
             failed = counted(failed_count),
             refused = self.refused_count,
             are_same = if self.redriven_ids_match { "yes" } else { "NO" },
             again = counted(explained_count),
+            read = counted(self.reading.entered.len()),
+            batches = counted(self.reading.batch_count as usize),
+            undone = counted(self.reading.rolled_back_count as usize),
+            is_once = if self.each_was_entered_once { "yes" } else { "NO" },
         )
     }
 }
