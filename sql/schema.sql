@@ -915,18 +915,7 @@ begin
         raise exception 'p_batch_size must be between 1 and %, got %', most_messages,
             coalesce(p_batch_size::text, 'null') using errcode = '22023';
     end if;
-    if pg_is_in_recovery() then
-        raise exception 'begin_batch needs the primary, this is a standby' using errcode = '25006';
-    end if;
-    if current_setting('transaction_isolation') not in ('read committed', 'read uncommitted') then
-        raise exception
-            'begin_batch needs a transaction with isolation level READ COMMITTED, this is %',
-            upper(current_setting('transaction_isolation')) using errcode = '25001';
-    end if;
-    if pg_current_xact_id_if_assigned() is not null then
-        raise exception 'begin_batch needs a transaction that has not written or locked anything'
-            using errcode = '25001';
-    end if;
+    perform postrider.check_tick_allowed('begin_batch');
 
     has_ticked := postrider.append_tick() is not null;
     has_lock := pg_try_advisory_xact_lock(
@@ -1836,6 +1825,28 @@ CREATE FUNCTION postrider.check_shards() RETURNS TABLE(status text, details text
         from postrider.shard s
         left join postrider.get_worker_status() w on w.id = s.owner
     ) owned;
+$$;
+
+-- Name: check_tick_allowed(text); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.check_tick_allowed(p_caller text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+begin
+    if pg_is_in_recovery() then
+        raise exception '% needs the primary, this is a standby', p_caller using errcode = '25006';
+    end if;
+    if current_setting('transaction_isolation') not in ('read committed', 'read uncommitted') then
+        raise exception
+            '% needs a transaction with isolation level READ COMMITTED, this is %', p_caller,
+            upper(current_setting('transaction_isolation')) using errcode = '25001';
+    end if;
+    if pg_current_xact_id_if_assigned() is not null then
+        raise exception '% needs a transaction that has not written or locked anything', p_caller
+            using errcode = '25001';
+    end if;
+end;
 $$;
 
 -- Name: check_transactions(); Type: FUNCTION; Schema: postrider; Owner: -
@@ -5851,8 +5862,7 @@ declare
     ids bigint[];
     place record;
     cut record;
-    newest_tick bigint;
-    to_tick bigint;
+    ahead record;
     message_count bigint;
     found_count bigint := 0;
 begin
@@ -5883,23 +5893,17 @@ begin
             coalesce(p_after_message, last_id) as id
         into place;
     end if;
-    select coalesce(max(newest.id), 0)
-    into newest_tick
-    from (select t.id from postrider.tick t order by t.id desc limit 1) newest;
-
     loop
-        -- Older ones may be gone.
-        to_tick := least(
-            newest_tick,
-            most_ticks + coalesce((
-                select t.id from postrider.tick t where t.id >= place.tick order by t.id limit 1
-            ), place.tick));
+        select n.to_tick, n.tick_count, n.span
+        into ahead
+        from postrider.next_ticks(place.tick, place.id, most_ticks) n;
         return query
         select
             m.id >> 10, k.partition, m.xid, m.id, m.event_type, m.payload, m.headers, m.metadata,
             m.scheduled_at, m.tick, m.created_at, m.ordering_key, m.correlation_id, m.body,
             m.content_type
-        from postrider.consumer_messages(whole, 0, place.tick, place.xid, place.id, to_tick, look) m
+        from postrider.consumer_messages(
+            whole, 0, place.tick, place.xid, place.id, ahead.to_tick, look, ahead.span) m
         cross join lateral (
             select postrider.message_partition(m.ordering_key, m.id, reader.partition_count)
         ) k (partition)
@@ -5916,15 +5920,15 @@ begin
         into cut
         from (
             select t.tick, t.xid, t.id
-            from postrider.tick_messages(place.tick, place.id, to_tick, look) t
+            from postrider.tick_messages(place.tick, place.id, ahead.to_tick, look, ahead.span) t
             union all
             select null, x.xid, x.id
             from postrider.transaction_messages(place.xid, place.id, look) x
         ) c
         offset look - 1;
-        exit when cut.id is null and (place.tick is null or to_tick >= newest_tick);
+        exit when cut.id is null and (place.tick is null or ahead.tick_count < most_ticks);
         select
-            case when place.tick is not null then coalesce(cut.tick, to_tick) end as tick,
+            case when place.tick is not null then coalesce(cut.tick, ahead.to_tick) end as tick,
             case when place.xid is not null then cut.xid end as xid,
             coalesce(cut.id, last_id) as id
         into place;
@@ -8209,18 +8213,7 @@ CREATE FUNCTION postrider.tick() RETURNS bigint
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
     AS $$
 begin
-    if pg_is_in_recovery() then
-        raise exception 'tick needs the primary, this is a standby' using errcode = '25006';
-    end if;
-    if current_setting('transaction_isolation') not in ('read committed', 'read uncommitted') then
-        raise exception
-            'tick needs a transaction with isolation level READ COMMITTED, this is %',
-            upper(current_setting('transaction_isolation')) using errcode = '25001';
-    end if;
-    if pg_current_xact_id_if_assigned() is not null then
-        raise exception 'tick needs a transaction that has not written or locked anything'
-            using errcode = '25001';
-    end if;
+    perform postrider.check_tick_allowed('tick');
     return postrider.append_tick();
 end;
 $$;
@@ -10873,6 +10866,10 @@ REVOKE ALL ON FUNCTION postrider.check_setting(p_setting postrider.setting, p_va
 -- Name: FUNCTION check_shards(); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.check_shards() FROM PUBLIC;
+
+-- Name: FUNCTION check_tick_allowed(p_caller text); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.check_tick_allowed(p_caller text) FROM PUBLIC;
 
 -- Name: FUNCTION check_transactions(); Type: ACL; Schema: postrider; Owner: -
 

@@ -47,18 +47,7 @@ begin
         raise exception 'p_batch_size must be between 1 and %, got %', most_messages,
             coalesce(p_batch_size::text, 'null') using errcode = '22023';
     end if;
-    if pg_is_in_recovery() then
-        raise exception 'begin_batch needs the primary, this is a standby' using errcode = '25006';
-    end if;
-    if current_setting('transaction_isolation') not in ('read committed', 'read uncommitted') then
-        raise exception
-            'begin_batch needs a transaction with isolation level READ COMMITTED, this is %',
-            upper(current_setting('transaction_isolation')) using errcode = '25001';
-    end if;
-    if pg_current_xact_id_if_assigned() is not null then
-        raise exception 'begin_batch needs a transaction that has not written or locked anything'
-            using errcode = '25001';
-    end if;
+    perform postrider.check_tick_allowed('begin_batch');
 
     has_ticked := postrider.append_tick() is not null;
     has_lock := pg_try_advisory_xact_lock(

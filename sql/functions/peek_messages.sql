@@ -55,8 +55,7 @@ declare
     ids bigint[];
     place record;
     cut record;
-    newest_tick bigint;
-    to_tick bigint;
+    ahead record;
     message_count bigint;
     found_count bigint := 0;
 begin
@@ -87,23 +86,17 @@ begin
             coalesce(p_after_message, last_id) as id
         into place;
     end if;
-    select coalesce(max(newest.id), 0)
-    into newest_tick
-    from (select t.id from postrider.tick t order by t.id desc limit 1) newest;
-
     loop
-        -- Older ones may be gone.
-        to_tick := least(
-            newest_tick,
-            most_ticks + coalesce((
-                select t.id from postrider.tick t where t.id >= place.tick order by t.id limit 1
-            ), place.tick));
+        select n.to_tick, n.tick_count, n.span
+        into ahead
+        from postrider.next_ticks(place.tick, place.id, most_ticks) n;
         return query
         select
             m.id >> 10, k.partition, m.xid, m.id, m.event_type, m.payload, m.headers, m.metadata,
             m.scheduled_at, m.tick, m.created_at, m.ordering_key, m.correlation_id, m.body,
             m.content_type
-        from postrider.consumer_messages(whole, 0, place.tick, place.xid, place.id, to_tick, look) m
+        from postrider.consumer_messages(
+            whole, 0, place.tick, place.xid, place.id, ahead.to_tick, look, ahead.span) m
         cross join lateral (
             select postrider.message_partition(m.ordering_key, m.id, reader.partition_count)
         ) k (partition)
@@ -120,15 +113,15 @@ begin
         into cut
         from (
             select t.tick, t.xid, t.id
-            from postrider.tick_messages(place.tick, place.id, to_tick, look) t
+            from postrider.tick_messages(place.tick, place.id, ahead.to_tick, look, ahead.span) t
             union all
             select null, x.xid, x.id
             from postrider.transaction_messages(place.xid, place.id, look) x
         ) c
         offset look - 1;
-        exit when cut.id is null and (place.tick is null or to_tick >= newest_tick);
+        exit when cut.id is null and (place.tick is null or ahead.tick_count < most_ticks);
         select
-            case when place.tick is not null then coalesce(cut.tick, to_tick) end as tick,
+            case when place.tick is not null then coalesce(cut.tick, ahead.to_tick) end as tick,
             case when place.xid is not null then cut.xid end as xid,
             coalesce(cut.id, last_id) as id
         into place;

@@ -7,9 +7,6 @@
 -- messages, however many there are. Uses tick_id, message_xid_id, heartbeat_xid.
 -- Raises 25001 (in a transaction that has written or locked something, or is not READ COMMITTED), 25006
 -- (on a standby), 55000 (transaction ids went back: after a restore, before a dispatcher has started).
---
--- A snapshot never lists its own transaction as running: what this one wrote later would be behind a
--- tick that seems to have seen it. On a standby no transaction is listed as running.
 create or replace function postrider.tick()
 returns bigint
 language plpgsql
@@ -17,18 +14,7 @@ security definer
 set search_path = pg_catalog, postrider, pg_temp
 as $$
 begin
-    if pg_is_in_recovery() then
-        raise exception 'tick needs the primary, this is a standby' using errcode = '25006';
-    end if;
-    if current_setting('transaction_isolation') not in ('read committed', 'read uncommitted') then
-        raise exception
-            'tick needs a transaction with isolation level READ COMMITTED, this is %',
-            upper(current_setting('transaction_isolation')) using errcode = '25001';
-    end if;
-    if pg_current_xact_id_if_assigned() is not null then
-        raise exception 'tick needs a transaction that has not written or locked anything'
-            using errcode = '25001';
-    end if;
+    perform postrider.check_tick_allowed('tick');
     return postrider.append_tick();
 end;
 $$;

@@ -139,6 +139,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "check_room",
             "check_setting",
             "check_shards",
+            "check_tick_allowed",
             "check_transactions",
             "claim_idempotency_key",
             "complete_retry_policy",
