@@ -2226,9 +2226,7 @@ declare
     look integer := 10000;
     known postrider.consumer_position;
     newest record;
-    first_tick bigint;
-    to_tick bigint;
-    is_end boolean := true;
+    ahead record;
     looked record;
     late record;
     last_number bigint;
@@ -2244,17 +2242,10 @@ begin
     select p.* into known from postrider.newest_position(p_consumer.id, p_partition) p;
     select s.last_value into last_number from postrider.message_sequence s;
     select t.id, t.snapshot into newest from postrider.tick t order by t.id desc limit 1;
-    if known.tick is not null then
-        -- Older ones may be gone.
-        select t.id
-        into first_tick
-        from postrider.tick t
-        where t.id >= known.tick
-        order by t.id
-        limit 1;
-        to_tick := least(newest.id, first_tick + most_ticks);
-        is_end := to_tick is not distinct from newest.id or first_tick is null;
-    end if;
+    -- For ordering `transaction` none.
+    select n.to_tick, n.tick_count < most_ticks as is_end, n.span
+    into ahead
+    from postrider.next_ticks(known.tick, known.message_id, most_ticks) n;
 
     select
         count(*) as found_count,
@@ -2270,7 +2261,8 @@ begin
             postrider.is_wanted(
                 p_consumer, p_partition, t.id, t.xid, t.created_at, t.event_type, t.ordering_key,
                 t.payload) as is_wanted
-        from postrider.tick_messages(known.tick, known.message_id, to_tick, look) t
+        from postrider.tick_messages(
+            known.tick, known.message_id, ahead.to_tick, look, ahead.span) t
         union all
         select
             x.id, x.created_at,
@@ -2282,7 +2274,7 @@ begin
     message_count := looked.wanted_count;
     oldest_at := looked.oldest_at;
 
-    if known.tick is not null and looked.found_count < look and is_end then
+    if known.tick is not null and looked.found_count < look and ahead.is_end then
         -- What is in no tick yet.
         select
             count(*) as found_count,
@@ -2321,13 +2313,13 @@ begin
     if looked.found_count = look then
         rest := greatest(last_number - looked.to_number, 0) * least(
             0.9 * looked.wanted_count / (looked.to_number - looked.from_number + 1), 1);
-    elsif not is_end then
+    elsif not ahead.is_end then
         -- Ticks with a message or two each, or none any more.
         select greatest(last_number - (t.last_id >> 10), 0)
             * coalesce(1.0 * looked.wanted_count / nullif(looked.found_count, 0), 1.0)
         into rest
         from postrider.tick t
-        where t.id <= to_tick
+        where t.id <= ahead.to_tick
         order by t.id desc
         limit 1;
     end if;
