@@ -207,6 +207,16 @@ pub fn is_alive(pid: u32) -> bool {
     stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
 }
 
+/// Kills processes that were ours a moment ago and waits for their end. Returns whether all of them
+/// were gone before `deadline`.
+pub fn kill(pids: &[u32], deadline: Instant) -> bool {
+    for &pid in pids {
+        // SAFETY: kill has no memory effects.
+        unsafe { libc::kill(pid as libc::pid_t, libc::SIGKILL) };
+    }
+    wait_until_gone(pids, deadline)
+}
+
 /// Waits until none of the processes is alive. Returns whether that came true before `deadline`.
 ///
 /// Processes that are not our children give no event portably; so this looks again and again.

@@ -8,12 +8,15 @@
 //!   waits for the end of a pipe held by us, makes sure of it and removes the folder. Where the
 //!   watchdog was killed along with us, the next start sweeps the folder: its name carries the id
 //!   and the start time of the process that made it.
+//! - Its shared memory goes with it, on each of these roads. The kernel holds a limited number of
+//!   segments and frees none of its own accord, so that a killed server would leave one for good.
 //! - Any number of servers can run at once.
 //!
 //! Starting, stopping and killing block the calling thread; what talks SQL is `async`.
 
 pub(crate) mod folder;
 mod installation;
+mod shared_memory;
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
@@ -33,6 +36,9 @@ pub use installation::{Installation, ensure_installed};
 const START_TIMEOUT: Duration = Duration::from_secs(120);
 /// How long a fast stop may take: it writes a checkpoint.
 const STOP_TIMEOUT: Duration = Duration::from_secs(60);
+/// How long an immediate stop may take at the end, before all processes are killed. PostgreSQL itself
+/// waits 5 seconds for a process that does not react.
+const END_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long killed processes may take to disappear.
 const KILL_TIMEOUT: Duration = Duration::from_secs(20);
 /// How long a connection attempt may take while we wait for the start.
@@ -91,6 +97,8 @@ impl Options {
             ("max_connections", self.max_connections.to_string()),
             ("max_prepared_transactions", self.max_prepared_transactions.to_string()),
             ("wal_level", "replica".to_owned()),
+            // In files of the data folder, which go with it; those in /dev/shm survive a kill.
+            ("dynamic_shared_memory_type", "mmap".to_owned()),
             ("log_line_prefix", "%m [%p] %a ".to_owned()),
         ];
         let fixed = fixed.map(|(name, value)| (name.to_owned(), value));
@@ -301,22 +309,14 @@ impl PrivatePostgres {
     /// When one of the processes does not disappear in time.
     pub fn kill(&mut self) -> Result<()> {
         let Some(process) = self.process.take() else { return Ok(()) };
-        let data = self.data_dir();
         let deadline = Instant::now() + KILL_TIMEOUT;
-        // Its processes are known by their working folder. They are listed again after the end of
-        // the postmaster, which may have started another one; the first list is needed as well,
-        // since a process that is about to end has no working folder any more.
-        let mut left = child::processes_in(&data);
+        // The children are listed before the postmaster ends: one that is about to end has no working
+        // folder any more, by which it is known afterwards.
+        let children = child::processes_in(&self.data_dir());
         process.signal(libc::SIGKILL);
-        let mut is_gone = process.wait_blocking(KILL_TIMEOUT).is_some();
-        while is_gone && !left.is_empty() {
-            for &pid in &left {
-                // SAFETY: kill has no memory effects; the process was ours a moment ago.
-                unsafe { libc::kill(pid as libc::pid_t, libc::SIGKILL) };
-            }
-            is_gone = child::wait_until_gone(&left, deadline);
-            left = child::processes_in(&data);
-        }
+        let is_gone = process.wait_blocking(KILL_TIMEOUT).is_some()
+            && child::kill(&children, deadline)
+            && self.folder.kill_processes(deadline);
         ensure!(is_gone, "processes of PostgreSQL are still there {KILL_TIMEOUT:?} after SIGKILL");
         Ok(())
     }
@@ -378,6 +378,15 @@ impl PrivatePostgres {
         // shared memory behind, which SIGKILL would.
         let (process, ()) = Process::spawn(command, libc::SIGQUIT, |_| ())
             .with_context(|| format!("could not run postgres in {}", self.bin_dir().display()))?;
+        let launch = self.wait_for_start(&process, log_start);
+        self.process = Some(process);
+        if !matches!(launch, Ok(Launch::Ready)) {
+            self.end();
+        }
+        launch
+    }
+
+    fn wait_for_start(&self, process: &Process, log_start: u64) -> Result<Launch> {
         let deadline = Instant::now() + START_TIMEOUT;
         while !accepts_sessions(self.port) {
             if let Some(status) = process.status() {
@@ -395,8 +404,22 @@ impl PrivatePostgres {
             );
             std::thread::sleep(RETRY_PAUSE);
         }
-        self.process = Some(process);
         Ok(Launch::Ready)
+    }
+
+    /// Ends the server the quickest way: the data is about to be thrown away.
+    ///
+    /// An immediate shutdown frees the shared memory. A server that does not react to it is killed,
+    /// and the end of the folder frees it.
+    fn end(&mut self) {
+        if let Some(process) = &self.process
+            && process.signal(libc::SIGQUIT)
+        {
+            process.wait_blocking(END_TIMEOUT);
+        }
+        if let Err(error) = self.kill() {
+            eprintln!("private PostgreSQL: {error:#}");
+        }
     }
 
     fn log_tail(&self) -> String {
@@ -411,10 +434,7 @@ impl PrivatePostgres {
 
 impl Drop for PrivatePostgres {
     fn drop(&mut self) {
-        // The data is about to be thrown away: the quickest end is the best one.
-        if let Err(error) = self.kill() {
-            eprintln!("private PostgreSQL: {error:#}");
-        }
+        self.end();
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! It belongs to the user the server runs as, and nobody else may look inside. It goes when the
 //! value is dropped; when our process dies, a watchdog removes it; when the watchdog died too, the
-//! next [`Folder::create`] sweeps it.
+//! next [`Folder::create`] sweeps it. A server that was killed has left a segment of shared memory,
+//! which nothing but its data folder names: the segment goes before the folder does.
 
 use std::ffi::{CString, OsStr};
 use std::io;
@@ -11,27 +12,51 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
+use super::shared_memory;
 use crate::child;
+
+/// How long the processes of a folder that is swept may take to disappear.
+const SWEEP_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The name is this, then the process id, its start time and a running number.
 const PREFIX: &str = "postrider-pg";
 
 /// What the watchdog does: it waits for the end of its input, then ends the server whose working
-/// folder is the data folder, and removes everything. It is told the folder as `$1`.
+/// folder is the data folder, frees the server's shared memory and removes everything. It is told the
+/// folder as `$1`.
+///
+/// `free` does what [`shared_memory::free`] does. Where there is no `ipcrm`, the folder of a server
+/// that has left a segment stays for the next sweep.
 const WATCHDOG: &str = r#"
 read -r _
 [ -d "$1" ] || exit 0
 pid=$(head -n 1 "$1/data/postmaster.pid" 2>/dev/null)
 is_ours() { [ -n "$pid" ] && [ "$(readlink "/proc/$pid/cwd")" = "$1/data" ]; }
+free() {
+    set -- $(sed -n 7p "$1/data/postmaster.pid" 2>/dev/null)
+    [ "$#" = 2 ] || return 0
+    key=$1
+    # A negative key stands there as an unsigned number of 64 bits, which not every shell can read.
+    case $key in 1844674407??????????) key=$((${key#1844674407} - 3709551616)) ;; esac
+    while read -r segment_key id _ _ _ _ attached _; do
+        [ "$segment_key $id" = "$key $2" ] || continue
+        [ "$attached" = 0 ] && ipcrm -m "$id"
+        return
+    done < /proc/sysvipc/shm
+    return 0
+}
 is_ours "$1" && kill -QUIT "$pid" && kill -CONT "$pid"
 tries=0
 while is_ours "$1" && [ "$tries" -lt 50 ]; do sleep 0.1; tries=$((tries + 1)); done
 is_ours "$1" && kill -KILL "$pid"
 tries=0
-until rm -rf -- "$1" 2>/dev/null || [ "$tries" -ge 50 ]; do sleep 0.1; tries=$((tries + 1)); done
+until { free "$1" && rm -rf -- "$1"; } 2>/dev/null || [ "$tries" -ge 50 ]; do
+    sleep 0.1; tries=$((tries + 1))
+done
 "#;
 
 #[derive(Debug)]
@@ -79,6 +104,11 @@ impl Folder {
         self.path.join("server.log")
     }
 
+    /// Kills what runs in the data folder. Returns whether all of it was gone before `deadline`.
+    pub(crate) fn kill_processes(&self, deadline: Instant) -> bool {
+        kill_processes_in(&self.data(), deadline)
+    }
+
     /// A command that runs in the folder as its owner, without PostgreSQL's environment variables.
     pub(crate) fn command(&self, program: &Path) -> Command {
         let mut command = Command::new(program);
@@ -95,9 +125,9 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        if let Err(error) = std::fs::remove_dir_all(&self.path) {
-            // The watchdog tries again.
-            eprintln!("could not remove {}: {error}", self.path.display());
+        // The watchdog tries again.
+        if let Err(error) = remove(&self.path) {
+            eprintln!("private PostgreSQL: {error:#}");
         }
         drop(self.watchdog.stdin.take());
         let _ = self.watchdog.wait();
@@ -153,7 +183,29 @@ fn sweep(base: &Path) {
     for entry in entries.flatten() {
         if entry.file_name().to_str().is_some_and(is_left_behind) {
             // Somebody else may sweep it at the same time, or it belongs to another user.
-            let _ = std::fs::remove_dir_all(entry.path());
+            let path = entry.path();
+            let _ = kill_processes_in(&path.join("data"), Instant::now() + SWEEP_TIMEOUT)
+                && remove(&path).is_ok();
+        }
+    }
+}
+
+/// Frees what a server in the folder has left in memory, then removes the folder, which names it.
+fn remove(path: &Path) -> Result<()> {
+    shared_memory::free(&path.join("data"))?;
+    std::fs::remove_dir_all(path).with_context(|| format!("could not remove {}", path.display()))
+}
+
+/// Kills what runs in a folder. Returns whether all of it was gone before `deadline`.
+fn kill_processes_in(folder: &Path, deadline: Instant) -> bool {
+    // Again and again: a server that is about to end may have started another process.
+    loop {
+        let left = child::processes_in(folder);
+        if left.is_empty() {
+            return true;
+        }
+        if !child::kill(&left, deadline) {
+            return false;
         }
     }
 }

@@ -1,10 +1,13 @@
 //! Real servers: they start, crash, come back, replicate, and never stay behind.
 
 use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 
+use super::shared_memory::Segment;
 use super::*;
 
+/// Says to [`helper_process`] that it is one: `running`, or `killed` for one whose server is killed.
 const HELPER: &str = "POSTRIDER_XTASK_HELPER";
 
 async fn ask(server: &PrivatePostgres, sql: &str) -> String {
@@ -109,47 +112,133 @@ fn several_run_at_once() {
     assert_ne!(servers[0].port(), servers[1].port());
 }
 
-/// Not a test by itself: a process for [`a_process_that_is_killed_takes_its_server_with_it`].
+#[test]
+fn a_server_leaves_no_shared_memory_however_it_ends() {
+    let ends: [fn(&mut PrivatePostgres); 3] = [
+        |_| (),
+        |server| server.kill().unwrap(),
+        |server| {
+            server.kill().unwrap();
+            server.start_again().unwrap();
+            server.kill().unwrap();
+        },
+    ];
+    for (case, end) in ends.iter().enumerate() {
+        let mut server = PrivatePostgres::start(Options::default()).unwrap();
+        let first = Segment::of(&server.data_dir()).unwrap();
+        assert!(first.exists());
+        assert!(std::fs::read_dir(server.data_dir().join("pg_dynshmem")).unwrap().count() > 0);
+        let pid = server.pid().unwrap();
+        for pid in child::children_of(pid).into_iter().chain([pid]) {
+            let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
+            let lasting = maps.lines().find(|line| line.contains("/dev/shm/"));
+            assert_eq!(lasting, None, "a file in memory outlives a killed server");
+        }
+        end(&mut server);
+        let last = Segment::of(&server.data_dir());
+        drop(server);
+        assert!(!first.exists(), "case {case}");
+        assert!(last.is_none_or(|last| !last.exists()), "case {case}");
+    }
+}
+
+/// Not a test by itself: a process for the tests that follow.
 #[test]
 fn helper_process() {
-    if std::env::var_os(HELPER).is_none() {
-        return;
-    }
-    let server = PrivatePostgres::start(Options::default()).unwrap();
+    let Some(what) = std::env::var_os(HELPER) else { return };
+    let mut server = PrivatePostgres::start(Options::default()).unwrap();
     let pid = server.pid().unwrap();
+    if what == "killed" {
+        server.kill().unwrap();
+    }
     println!("\n{HELPER} {pid} {}", server.data_dir().parent().unwrap().display());
     std::io::stdin().read_line(&mut String::new()).unwrap();
 }
 
-#[test]
-fn a_process_that_is_killed_takes_its_server_with_it() {
-    for signal in [libc::SIGKILL, libc::SIGINT] {
-        let mut helper = Command::new(std::env::current_exe().unwrap())
+/// A process of ours that has started a server, and what must not stay behind.
+struct Helper {
+    child: std::process::Child,
+    /// The processes of the server.
+    server: Vec<u32>,
+    folder: PathBuf,
+    segment: Segment,
+}
+
+impl Helper {
+    fn start(what: &str, base: &Path) -> Self {
+        let mut child = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "postgres::tests::helper_process", "--nocapture"])
-            .env(HELPER, "1")
+            .env(HELPER, what)
+            .env("TMPDIR", base)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        let line = BufReader::new(helper.stdout.take().unwrap())
+        let line = BufReader::new(child.stdout.take().unwrap())
             .lines()
             .map_while(std::io::Result::ok)
             .find(|line| line.starts_with(HELPER))
             .expect("the helper starts a server");
         let [_, pid, folder] = line.split(' ').collect::<Vec<_>>().try_into().unwrap();
         let (pid, folder) = (pid.parse::<u32>().unwrap(), PathBuf::from(folder));
-        assert!(child::is_alive(pid) && folder.exists());
-        let mut all = child::children_of(pid);
-        all.push(pid);
+        assert_eq!(child::is_alive(pid), what == "running");
+        assert_eq!(folder.parent(), Some(base));
+        let mut server = child::children_of(pid);
+        server.push(pid);
+        let segment = Segment::of(&folder.join("data")).unwrap();
+        assert!(segment.exists());
+        Self { child, server, folder, segment }
+    }
 
+    fn end(&mut self, signal: i32) {
         // SAFETY: kill has no memory effects; the helper is our child and not yet reaped.
-        unsafe { libc::kill(helper.id() as libc::pid_t, signal) };
-        helper.wait().unwrap();
+        unsafe { libc::kill(self.child.id() as libc::pid_t, signal) };
+        self.child.wait().unwrap();
+    }
+
+    fn check_that_nothing_stays(&self, case: &str) {
         let deadline = Instant::now() + Duration::from_secs(20);
-        assert!(child::wait_until_gone(&all, deadline), "signal {signal}: server still runs");
-        while folder.exists() {
-            assert!(Instant::now() < deadline, "signal {signal}: the folder is still there");
+        assert!(child::wait_until_gone(&self.server, deadline), "{case}: the server still runs");
+        while self.folder.exists() {
+            assert!(Instant::now() < deadline, "{case}: the folder is still there");
             std::thread::sleep(Duration::from_millis(5));
         }
+        assert!(!self.segment.exists(), "{case}: the shared memory is still there");
+    }
+}
+
+/// A folder for the folders of servers, which no other test sweeps.
+fn own_base() -> tempfile::TempDir {
+    let base = tempfile::tempdir().unwrap();
+    std::fs::set_permissions(base.path(), PermissionsExt::from_mode(0o755)).unwrap();
+    base
+}
+
+#[test]
+fn a_process_that_is_killed_takes_its_server_with_it() {
+    let base = own_base();
+    for what in ["running", "killed"] {
+        for signal in [libc::SIGKILL, libc::SIGINT] {
+            let mut helper = Helper::start(what, base.path());
+            helper.end(signal);
+            helper.check_that_nothing_stays(&format!("server {what}, signal {signal}"));
+        }
+    }
+}
+
+#[test]
+fn what_is_left_when_the_watchdog_was_killed_too_goes_with_the_next_start() {
+    let base = own_base();
+    for what in ["running", "killed"] {
+        let mut helper = Helper::start(what, base.path());
+        let watchdogs = child::children_of(helper.child.id());
+        let watchdogs: Vec<u32> =
+            watchdogs.into_iter().filter(|pid| !helper.server.contains(pid)).collect();
+        assert_eq!(watchdogs.len(), 1);
+        assert!(child::kill(&watchdogs, Instant::now() + Duration::from_secs(20)));
+        helper.end(libc::SIGKILL);
+        assert!(helper.folder.exists());
+        drop(Folder::create(Some(base.path())).unwrap());
+        helper.check_that_nothing_stays(&format!("server {what}"));
     }
 }
