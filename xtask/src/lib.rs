@@ -26,6 +26,7 @@ pub mod port;
 pub mod postgres;
 pub mod process;
 pub mod prove;
+pub mod proxy;
 pub mod receiver;
 pub mod schema;
 pub mod tidy;
