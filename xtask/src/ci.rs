@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use xtask::packages;
 use xtask::process::{self, Profile, postrider_binary, workspace};
+use xtask::rabbitmq::shared::{self, Share};
 
 use crate::demo;
 
@@ -53,23 +54,33 @@ pub fn run() -> Result<()> {
 pub fn test(filters: &[String]) -> Result<()> {
     packages::ensure_all()?;
     postrider_binary(Profile::Debug, &[])?;
+    // It starts a server when the first test asks for one, and ends with the tests.
+    let rabbitmq = Share::start()?;
+    let run = |arguments: &[&str]| {
+        let arguments: Vec<&str> =
+            arguments.iter().copied().chain(filters.iter().map(String::as_str)).collect();
+        cargo_with(&[(shared::VARIABLE, rabbitmq.address())], &arguments)
+    };
     if is_installed("cargo-nextest") {
         let fixed = ["nextest", "run", "--workspace", "--no-fail-fast", "--status-level=slow"];
-        let fixed = fixed.into_iter().chain(["--final-status-level=fail"]);
-        cargo(&fixed.chain(filters.iter().map(String::as_str)).collect::<Vec<_>>())?;
+        run(&[&fixed[..], &["--final-status-level=fail"]].concat())?;
         // What nextest leaves out; the applications' crate is the one whose examples are read.
         let examples = ["test", "--doc", "--package", "postrider-client", "--all-features"];
-        let examples = examples.into_iter().chain(["--quiet", "--"]);
-        return cargo(&examples.chain(filters.iter().map(String::as_str)).collect::<Vec<_>>());
+        return run(&[&examples[..], &["--quiet", "--"]].concat());
     }
-    let fixed = ["test", "--workspace", "--no-fail-fast", "--quiet", "--"];
-    cargo(&fixed.into_iter().chain(filters.iter().map(String::as_str)).collect::<Vec<_>>())
+    run(&["test", "--workspace", "--no-fail-fast", "--quiet", "--"])
 }
 
 /// Runs cargo in the workspace; what it prints is shown.
 fn cargo(arguments: &[&str]) -> Result<()> {
+    cargo_with(&[], arguments)
+}
+
+/// The same with environment variables.
+fn cargo_with(environment: &[(&str, &str)], arguments: &[&str]) -> Result<()> {
     let status = process::cargo()
         .args(arguments)
+        .envs(environment.iter().copied())
         .current_dir(workspace())
         .status()
         .context("could not run cargo")?;

@@ -27,6 +27,7 @@ pub mod postgres;
 pub mod process;
 pub mod prove;
 pub mod proxy;
+pub mod rabbitmq;
 pub mod receiver;
 pub mod schema;
 pub mod tidy;

@@ -9,7 +9,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use crate::{examples, pgbouncer, postgres};
+use crate::{examples, pgbouncer, postgres, rabbitmq};
 
 /// Installs the packages that are its arguments. A policy file, unless the machine has one of its
 /// own, keeps a package from starting a service of the system.
@@ -38,6 +38,7 @@ pub fn ensure_all() -> Result<()> {
     let postgres = postgres::ensure_installed()?;
     eprintln!("PostgreSQL {} in {}", postgres.version(), postgres.bin_dir().display());
     eprintln!("PgBouncer: {}", pgbouncer::ensure_installed()?.display());
+    eprintln!("RabbitMQ {}", rabbitmq::ensure_installed()?.version());
     eprintln!("Python with psycopg: {}", examples::ensure_python()?.display());
     eprintln!("Node.js with pg: {}", examples::ensure_node()?.display());
     Ok(())
