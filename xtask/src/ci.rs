@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use xtask::packages;
+use xtask::postgres::{TEMPLATES_VARIABLE, Templates};
 use xtask::process::{self, Profile, postrider_binary, workspace};
 use xtask::rabbitmq::shared::{self, Share};
 
@@ -47,43 +48,44 @@ pub fn run() -> Result<()> {
     result
 }
 
-/// Makes sure that there are servers and what the examples need, builds the binary, runs the tests whose name contains one of
-/// the filters (all without one).
+/// Makes sure that there are servers and what the examples need, builds the binary, makes the
+/// clusters that tests copy, runs the tests whose name contains one of the filters (all without one).
 ///
 /// Programs of others are installed here and not by a test: tests run in parallel, apt does not.
 pub fn test(filters: &[String]) -> Result<()> {
     packages::ensure_all()?;
-    postrider_binary(Profile::Debug, &[])?;
+    let binary = postrider_binary(Profile::Debug, &[])?;
+    // The tests run the program that cargo builds for them, and not another one.
+    let migrator = std::env::var_os("POSTRIDER_BIN").is_none().then_some(binary.as_path());
+    let templates = tokio::runtime::Runtime::new()?.block_on(Templates::make(migrator))?;
     // It starts a server when the first test asks for one, and ends with the tests.
     let rabbitmq = Share::start()?;
-    let run = |arguments: &[&str]| {
-        let arguments: Vec<&str> =
-            arguments.iter().copied().chain(filters.iter().map(String::as_str)).collect();
-        cargo_with(&[(shared::VARIABLE, rabbitmq.address())], &arguments)
+    let run = |fixed: &[&str]| {
+        let arguments = fixed.iter().copied().chain(filters.iter().map(String::as_str));
+        run_cargo(
+            process::cargo()
+                .args(arguments)
+                .env(TEMPLATES_VARIABLE, templates.path())
+                .env(shared::VARIABLE, rabbitmq.address()),
+        )
     };
-    if is_installed("cargo-nextest") {
-        let fixed = ["nextest", "run", "--workspace", "--no-fail-fast", "--status-level=slow"];
-        run(&[&fixed[..], &["--final-status-level=fail"]].concat())?;
-        // What nextest leaves out; the applications' crate is the one whose examples are read.
-        let examples = ["test", "--doc", "--package", "postrider-client", "--all-features"];
-        return run(&[&examples[..], &["--quiet", "--"]].concat());
+    if !is_installed("cargo-nextest") {
+        return run(&["test", "--workspace", "--no-fail-fast", "--quiet", "--"]);
     }
-    run(&["test", "--workspace", "--no-fail-fast", "--quiet", "--"])
+    let shown = ["--status-level=slow", "--final-status-level=fail"];
+    run(&["nextest", "run", "--workspace", "--no-fail-fast", shown[0], shown[1]])?;
+    // What nextest leaves out; the applications' crate is the one whose examples are read.
+    run(&["test", "--doc", "--package", "postrider-client", "--all-features", "--quiet", "--"])
 }
 
 /// Runs cargo in the workspace; what it prints is shown.
 fn cargo(arguments: &[&str]) -> Result<()> {
-    cargo_with(&[], arguments)
+    run_cargo(process::cargo().args(arguments))
 }
 
-/// The same with environment variables.
-fn cargo_with(environment: &[(&str, &str)], arguments: &[&str]) -> Result<()> {
-    let status = process::cargo()
-        .args(arguments)
-        .envs(environment.iter().copied())
-        .current_dir(workspace())
-        .status()
-        .context("could not run cargo")?;
+fn run_cargo(command: &mut Command) -> Result<()> {
+    let status = command.current_dir(workspace()).status().context("could not run cargo")?;
+    let arguments: Vec<_> = command.get_args().map(|argument| argument.to_string_lossy()).collect();
     ensure!(status.success(), "`cargo {}` failed", arguments.join(" "));
     Ok(())
 }

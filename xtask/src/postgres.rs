@@ -17,6 +17,7 @@
 pub(crate) mod folder;
 mod installation;
 mod shared_memory;
+mod templates;
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
@@ -31,6 +32,8 @@ use crate::child::{self, Process};
 use crate::port;
 use folder::Folder;
 pub use installation::{Installation, ensure_installed};
+use templates::Kind;
+pub use templates::{DATABASE as MIGRATED_DATABASE, Templates, VARIABLE as TEMPLATES_VARIABLE};
 
 /// How long a start may take; a restart after a kill includes the recovery.
 const START_TIMEOUT: Duration = Duration::from_secs(120);
@@ -131,22 +134,31 @@ impl PrivatePostgres {
     /// When there are no usable server binaries (the message says what to install), or when the
     /// server does not come up (the message ends with its log).
     pub fn start(options: Options) -> Result<Self> {
-        let installation = match &options.installation {
-            Some(installation) => installation.clone(),
-            None => Installation::find()?,
+        let (folder, installation) = match Kind::Empty.find_for(&options) {
+            Some(template) => copy_of(&template, &options)?,
+            None => {
+                let installation = match &options.installation {
+                    Some(installation) => installation.clone(),
+                    None => Installation::find()?,
+                };
+                let folder = Folder::create(options.base_folder.as_deref())?;
+                make_cluster(&folder, &installation)?;
+                (folder, installation)
+            }
         };
-        let folder = Folder::create(options.base_folder.as_deref())?;
-        run(folder
-            .command(&installation.bin_dir().join("initdb"))
-            .args(["-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync", "-U", "postgres", "-D"])
-            .arg(folder.data()))?;
-        let mut conf = std::fs::OpenOptions::new()
-            .append(true)
-            .open(folder.data().join("postgresql.conf"))
-            .context("could not open postgresql.conf")?;
-        conf.write_all(options.postgresql_conf().as_bytes())
-            .context("could not write postgresql.conf")?;
-        Self::start_first(folder, installation, options)
+        Self::start_made(folder, installation, options)
+    }
+
+    /// Starts a server whose database [`MIGRATED_DATABASE`] holds the schema already, as the program under
+    /// test installs it; `None` when this run of the tests has no such template ([`Templates`]).
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::start`].
+    pub fn start_migrated(options: Options) -> Result<Option<Self>> {
+        let Some(template) = Kind::Migrated.find_for(&options) else { return Ok(None) };
+        let (folder, installation) = copy_of(&template, &options)?;
+        Self::start_made(folder, installation, options).map(Some)
     }
 
     /// Copies this server with `pg_basebackup` and starts the copy as a hot standby that follows it.
@@ -344,6 +356,17 @@ impl PrivatePostgres {
         self.start_again()
     }
 
+    /// Starts a cluster for the first time, with its options.
+    fn start_made(folder: Folder, installation: Installation, options: Options) -> Result<Self> {
+        let mut conf = std::fs::OpenOptions::new()
+            .append(true)
+            .open(folder.data().join("postgresql.conf"))
+            .context("could not open postgresql.conf")?;
+        conf.write_all(options.postgresql_conf().as_bytes())
+            .context("could not write postgresql.conf")?;
+        Self::start_first(folder, installation, options)
+    }
+
     /// The first start chooses the port.
     fn start_first(folder: Folder, installation: Installation, options: Options) -> Result<Self> {
         let mut server = Self { process: None, folder, port: 0, installation, options };
@@ -441,6 +464,22 @@ impl Drop for PrivatePostgres {
 enum Launch {
     Ready,
     PortTaken,
+}
+
+/// Makes the cluster of a folder.
+fn make_cluster(folder: &Folder, installation: &Installation) -> Result<()> {
+    run(folder
+        .command(&installation.bin_dir().join("initdb"))
+        .args(["-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync", "-U", "postgres", "-D"])
+        .arg(folder.data()))
+}
+
+/// Makes a folder with a copy of a template.
+fn copy_of(template: &Path, options: &Options) -> Result<(Folder, Installation)> {
+    let base = options.base_folder.as_deref().or_else(|| templates::base_of(template));
+    let folder = Folder::create(base)?;
+    templates::copy(template, &folder)?;
+    Ok((folder, Installation::find()?))
 }
 
 /// Runs a program to its end; an error carries what it printed.

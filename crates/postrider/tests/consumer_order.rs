@@ -51,8 +51,7 @@ async fn a_late_commit_comes_later_and_keeps_nobody_waiting() {
 #[tokio::test]
 async fn savepoints_and_prepared_transactions_are_read_when_they_commit() {
     let options = Options::default().set("max_prepared_transactions", "4");
-    let shop = Shop::open_with(options).await;
-    shop.run(&["migrate"]).succeed();
+    let shop = Shop::open_migrated_with(options).await;
     let (client, writer) = (shop.client().await, shop.client().await);
     run(
         &client,

@@ -273,8 +273,7 @@ async fn a_large_lag_is_estimated_at_the_same_cost() {
 #[tokio::test]
 async fn it_shows_which_transaction_a_consumer_waits_for() {
     let options = Options { max_prepared_transactions: 4, ..Options::default() };
-    let shop = Shop::open_with(options).await;
-    shop.run(&["migrate"]).succeed();
+    let shop = Shop::open_migrated_with(options).await;
     shop.execute(
         "select postrider.create_endpoint('a', 'discard', '{}');
         create table public.t ();

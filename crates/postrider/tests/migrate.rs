@@ -39,6 +39,16 @@ async fn installing_twice_and_eight_at_once_is_installing_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_other_tests_begin_with_is_what_migrate_makes() {
+    let (copied, made) = (Shop::open_migrated().await, Shop::open().await);
+    made.run(&["migrate"]).succeed();
+    assert_eq!(copied.dump("shop"), made.dump("shop"));
+    let again = copied.run(&["migrate", "--json"]).json();
+    assert_eq!(again["applied"].as_array().unwrap().len(), 0, "{again}");
+    check(&copied.url()).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_printed_script_does_what_migrate_does() {
     let shop = Shop::open().await;
     shop.run(&["migrate", "--shards", "3"]).succeed();

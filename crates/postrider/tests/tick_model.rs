@@ -299,8 +299,7 @@ async fn ticks_hold_what_their_snapshots_say_wherever_a_reader_begins() {
         std::env::var("SEED").map_or_else(|_| fastrand::u64(..), |seed| seed.parse().unwrap());
     println!("SEED={seed}");
     let options = Options { max_prepared_transactions: 64, ..Options::default() };
-    let shop = Shop::open_with(options).await;
-    shop.run(&["migrate"]).succeed();
+    let shop = Shop::open_migrated_with(options).await;
     shop.execute(CREATE).await;
     shop.execute("select postrider.set_setting('tick_interval_ms', '0')").await;
     shop.execute("select postrider.create_consumer('model')").await;

@@ -27,8 +27,7 @@ const SEND: &str = "select postrider.send('sink', '{\"n\": 1}')";
 
 /// A migrated database with the endpoint `sink` and a dispatcher that has taken all shards.
 async fn open(options: Options, arguments: &[&str]) -> (Shop, Dispatcher) {
-    let shop = Shop::open_with(options).await;
-    shop.run(&["migrate"]).succeed();
+    let shop = Shop::open_migrated_with(options).await;
     shop.execute("select postrider.create_endpoint('sink', 'discard', '{}')").await;
     let dispatcher = serve(&shop.url(), arguments).await;
     (shop, dispatcher)

@@ -512,8 +512,7 @@ async fn clocks_are_compared() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_oldest_transaction_of_the_cluster_is_named() {
     let options = Options { max_prepared_transactions: 4, ..Options::default() };
-    let shop = Shop::open_with(options).await;
-    shop.run(&["migrate"]).succeed();
+    let shop = Shop::open_migrated_with(options).await;
     assert_health(health(&shop, "oldest transaction").await, "healthy", "");
     let elsewhere = shop.postgres.connect_to("postgres").await.unwrap();
     elsewhere.batch_execute("set application_name = 'forgotten'; begin; select 1").await.unwrap();

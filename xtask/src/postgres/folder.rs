@@ -92,6 +92,10 @@ impl Folder {
         Ok(folder)
     }
 
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
     pub(crate) fn data(&self) -> PathBuf {
         self.path.join("data")
     }

@@ -43,7 +43,16 @@ impl Shop {
 
     /// A server with the schema installed.
     pub async fn open_migrated() -> Self {
-        let shop = Self::open().await;
+        Self::open_migrated_with(Options::default()).await
+    }
+
+    /// A server that is set up differently, with the schema installed: a copy of what our program made
+    /// for this run of the tests, or made now.
+    pub async fn open_migrated_with(options: Options) -> Self {
+        if let Some(postgres) = PrivatePostgres::start_migrated(options.clone()).unwrap() {
+            return Self { postgres };
+        }
+        let shop = Self::open_with(options).await;
         shop.run(&["migrate"]).succeed();
         shop
     }
