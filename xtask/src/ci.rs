@@ -72,10 +72,18 @@ pub fn test(filters: &[String]) -> Result<()> {
     if !is_installed("cargo-nextest") {
         return run(&["test", "--workspace", "--no-fail-fast", "--quiet", "--"]);
     }
+    let threads = format!("--test-threads={}", test_thread_count());
     let shown = ["--status-level=slow", "--final-status-level=fail"];
-    run(&["nextest", "run", "--workspace", "--no-fail-fast", shown[0], shown[1]])?;
+    run(&["nextest", "run", "--workspace", "--no-fail-fast", &threads, shown[0], shown[1]])?;
     // What nextest leaves out; the applications' crate is the one whose examples are read.
     run(&["test", "--doc", "--package", "postrider-client", "--all-features", "--quiet", "--"])
+}
+
+/// Most tests wait for a dispatcher more than they compute, so there are more of them than processors.
+/// Those that measure how soon messages arrive count as two (`.config/nextest.toml`).
+fn test_thread_count() -> usize {
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    processors + processors.div_ceil(2)
 }
 
 /// Runs cargo in the workspace; what it prints is shown.
