@@ -17,12 +17,14 @@ const LOOK: Duration = Duration::from_millis(10);
 
 impl Shop {
     /// A server with the schema installed where receivers on this machine may be sent to. What they
-    /// refuse is tried again without regard to circuit breakers, which have tests of their own.
+    /// refuse is tried again without regard to circuit breakers, which have tests of their own: what
+    /// refuses so often that one opens waits for as short as can be set.
     pub async fn open_to_receivers() -> Shop {
         let shop = Shop::open_migrated().await;
         shop.execute(
             "select postrider.set_setting('allow_internal_destinations', 'on');
-            select postrider.set_setting('circuit_breaker_threshold', '1000')",
+            select postrider.set_setting('circuit_breaker_threshold', '1000');
+            select postrider.set_setting('circuit_breaker_cooldown', '5')",
         )
         .await;
         shop
