@@ -51,13 +51,17 @@ declare
     consuming constant text[] := array[
         'fetch_messages', 'acknowledge', 'peek_messages', 'tick', 'lease_partitions', 'release_partitions',
         'begin_batch', 'park_message', 'resolve_parked_message'];
+    working constant text[] := array[
+        'submit_execution', 'cancel_execution', 'register_worker', 'worker_heartbeat', 'deregister_worker',
+        'take_executions', 'start_execution', 'extend_execution', 'complete_execution', 'fail_execution',
+        'release_execution', 'worker_executions'];
     watching constant text[] := array[
         'dlq_summary', 'explain_policy', 'get_endpoint_health', 'get_setting', 'get_worker_status',
         'health_check', 'metrics', 'shard_count'];
     -- What the views and message_status call, which run with the rights of who reads them.
     viewing constant text[] := array[
         'message_status', 'describe_end', 'done_before', 'done_map', 'done_map_start',
-        'consumer_holders', 'consumer_report', 'ended_ceiling', 'has_ended', 'is_claimed', 'is_deferred', 'is_taken', 'pending_floor'];
+        'consumer_holders', 'consumer_report', 'pool_figures', 'ended_ceiling', 'has_ended', 'is_claimed', 'is_deferred', 'is_taken', 'pending_floor'];
     managing constant text[] := array[
         'create_endpoint', 'alter_endpoint', 'drop_endpoint', 'enable_endpoint', 'disable_endpoint',
         'pause_endpoint', 'resume_endpoint', 'reset_circuit_breaker',
@@ -66,17 +70,23 @@ declare
         'redrive_message', 'redrive_endpoint', 'redrive_all', 'redrive_matching', 'cleanup_dlq',
         'cleanup_event_log', 'mark_expired_messages', 'maintain_archive_partitions',
         'cleanup_old_archive_partitions', 'replay_message', 'replay_range', 'create_replay',
-        'cancel_replay', 'create_consumer', 'reset_consumer', 'drop_consumer'];
-    readable constant text[] := array['queue', 'archive', 'dlq', 'blocked_keys', 'consumers', 'parked_messages'];
+        'cancel_replay', 'create_consumer', 'reset_consumer', 'drop_consumer', 'retry_execution', 'set_action',
+        'drop_action', 'cordon_worker', 'uncordon_worker', 'drop_worker'];
+    readable constant text[] := array['queue', 'archive', 'dlq', 'blocked_keys', 'consumers', 'parked_messages',
+        'executions', 'workers', 'pools', 'execution_dead_letters', 'execution', 'live_execution', 'execution_end',
+        'execution_dead_letter', 'worker', 'action'];
     -- Neither payloads nor what else an application wrote.
     visible constant text[] := array[
         'checkpoint', 'circuit', 'deferred', 'dispatcher', 'done', 'ended', 'endpoints', 'event_log',
         'event_types', 'heartbeat', 'installation', 'migration', 'setting', 'shard', 'subscriptions',
         'transport_option', 'blocked_keys', 'partitions', 'replays', 'consumers', 'consumer', 'consumer_position',
-        'tick'];
-    -- Columns of those views with what an application wrote, or an endpoint answered.
+        'tick', 'workers', 'worker', 'action', 'live_execution',
+        'pools', 'execution_figures', 'dead_letter_figures', 'execution_rollup', 'execution_statistics',
+        'execution_total', 'dead_letter_statistics', 'dead_letter_total', 'broker_report'];
+    -- Columns with what an application wrote, or an endpoint answered; of executions also what a worker did.
     written constant text[] := array[
         'payload', 'data', 'body', 'headers', 'metadata', 'response_body'];
+    worked constant text[] := array['parameters', 'result', 'error', 'x_death', 'details', 'body'];
     wanted text;
     granted record;
 begin
@@ -93,8 +103,8 @@ begin
             where p.pronamespace = 'postrider'::regnamespace
             and p.proname = any (
                 case wanted
-                    when 'postrider_admin' then producing || consuming || watching || viewing || managing
-                    when 'postrider_application' then producing || consuming || viewing
+                    when 'postrider_admin' then producing || consuming || working || watching || viewing || managing
+                    when 'postrider_application' then producing || consuming || working || viewing
                     else watching || viewing
                 end)
         loop
@@ -131,9 +141,11 @@ begin
             from pg_class c
             join pg_attribute a on a.attrelid = c.oid
             where c.relnamespace = 'postrider'::regnamespace
-            and c.relname in ('queue', 'archive', 'dlq', 'attempt', 'attempts', 'parked_messages')
+            and c.relname in ('queue', 'archive', 'dlq', 'attempt', 'attempts', 'parked_messages',
+                'executions', 'execution', 'execution_end', 'execution_dead_letter',
+                'execution_dead_letters')
             and a.attnum > 0
-            and a.attname <> all (written)
+            and a.attname <> all (case when c.relname like 'execution%' then worked else written end)
             group by c.relname
         loop
             execute format(

@@ -170,6 +170,120 @@ begin
 end;
 $$;
 
+-- Name: worker; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.worker (
+    id integer NOT NULL,
+    name text NOT NULL,
+    pool text NOT NULL,
+    labels jsonb DEFAULT '{}'::jsonb NOT NULL,
+    carrier text NOT NULL,
+    status text NOT NULL,
+    cordoned_at timestamp with time zone,
+    capacity integer NOT NULL,
+    epoch integer DEFAULT 0 NOT NULL,
+    version text,
+    host text,
+    last_error text,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    registered_at timestamp with time zone,
+    heartbeat_at timestamp with time zone,
+    health text DEFAULT 'healthy'::text NOT NULL,
+    failure_streak integer DEFAULT 0 NOT NULL,
+    failure_rate real DEFAULT 0 NOT NULL,
+    queue_depth integer DEFAULT 0 NOT NULL,
+    CONSTRAINT worker_capacity_check CHECK (((capacity >= 1) AND (capacity <= 10000))),
+    CONSTRAINT worker_carrier_check CHECK ((carrier = ANY (ARRAY['postgres'::text, 'rabbitmq'::text]))),
+    CONSTRAINT worker_health_check CHECK ((health = ANY (ARRAY['healthy'::text, 'degraded'::text, 'unhealthy'::text]))),
+    CONSTRAINT worker_labels_check CHECK ((jsonb_typeof(labels) = 'object'::text)),
+    CONSTRAINT worker_name_check CHECK ((name ~ '^[A-Za-z0-9][A-Za-z0-9_.:-]{0,199}$'::text)),
+    CONSTRAINT worker_pool_check CHECK ((pool ~ '^[A-Za-z0-9][A-Za-z0-9_.:-]{0,99}$'::text)),
+    CONSTRAINT worker_status_check CHECK ((status = ANY (ARRAY['active'::text, 'inactive'::text, 'error'::text])))
+)
+WITH (fillfactor='50');
+
+-- Name: addressed_worker(text, text); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.addressed_worker(p_name text, p_pool text) RETURNS postrider.worker
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    found_worker postrider.worker;
+begin
+    loop
+        select w.* into found_worker from postrider.worker w where w.name = p_name;
+        if found and found_worker.status <> 'inactive' then
+            return found_worker;
+        end if;
+        -- Nobody removes it then before this transaction has ended.
+        perform
+        from postrider.worker w
+        where w.id = found_worker.id
+        for key share;
+        if found then
+            return found_worker;
+        end if;
+        insert into postrider.worker (name, pool, carrier, status, capacity)
+        values (
+            p_name, coalesce(p_pool, 'default'), postrider.get_setting('execution_carrier'),
+            'inactive', 1)
+        on conflict (name) do nothing;
+    end loop;
+end;
+$$;
+
+-- Name: admissible(text, integer); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.admissible(p_action text, p_most integer) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+declare
+    concurrency integer;
+    admitted bigint;
+begin
+    select a.concurrency into concurrency from postrider.action a where a.name = p_action;
+    if concurrency is null then
+        return p_most;
+    end if;
+    -- Nobody needs the lock to learn that there is no room.
+    for look in 1..2 loop
+        select count(*)
+        into admitted
+        from (
+            select
+            from postrider.live_execution l
+            where l.action = p_action
+            and l.status <> 'requested'
+            limit concurrency
+        ) l;
+        if admitted >= concurrency then
+            return 0;
+        end if;
+        exit when look = 2;
+        -- The second look is a statement of its own: it sees what was admitted before we had the lock.
+        select a.concurrency
+        into concurrency
+        from postrider.action a
+        where a.name = p_action
+        for no key update skip locked;
+        -- Not waited for: while it was, this worker would hold up all others, with what it has locked before.
+        if not found then
+            return 0;
+        end if;
+        if concurrency is null then
+            return p_most;
+        end if;
+    end loop;
+    return least(p_most, concurrency - admitted);
+end;
+$$;
+
 -- Name: replay; Type: TABLE; Schema: postrider; Owner: -
 
 CREATE TABLE postrider.replay (
@@ -501,6 +615,103 @@ begin
         update postrider.endpoints e set version = e.version + 1 where e.id = new.endpoint_id;
     end if;
     return null;
+end;
+$$;
+
+-- Name: any_waiting_action(text); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.any_waiting_action(p_queue text) RETURNS text
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+    with bounds as materialized (
+        select
+            (select min(l.id) from postrider.live_execution l) as lowest,
+            (select max(l.id) from postrider.live_execution l) as highest
+    ), start as materialized (
+        select b.lowest + floor(random() * (b.highest - b.lowest + 1))::bigint as id
+        from bounds b
+    )
+    select n.action
+    from (
+        select l.action, l.queue, l.status, l.is_delayed
+        from postrider.live_execution l
+        where l.id >= (select s.id from start s)
+        order by l.id
+        limit 100
+    ) n
+    where n.queue = p_queue
+    and n.status = 'requested'
+    and not n.is_delayed
+    limit 1;
+$$;
+
+-- Name: execution; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.execution (
+    id bigint NOT NULL,
+    action text NOT NULL,
+    parameters jsonb NOT NULL,
+    worker_id integer,
+    pool text,
+    priority smallint NOT NULL,
+    ttl_ms bigint NOT NULL,
+    timeout_ms bigint NOT NULL,
+    max_retries integer NOT NULL,
+    idempotency_key text,
+    correlation_id uuid,
+    original_execution bigint,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    CONSTRAINT execution_check CHECK (((worker_id IS NOT NULL) OR (pool IS NOT NULL)))
+);
+
+-- Name: append_execution(postrider.execution); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.append_execution(p_execution postrider.execution) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    at constant timestamptz := clock_timestamp();
+    queue constant text := postrider.execution_queue(p_execution.worker_id, p_execution.pool);
+    execution_id bigint;
+begin
+    loop
+        insert into postrider.execution (
+            action, parameters, worker_id, pool, priority, ttl_ms, timeout_ms, max_retries,
+            idempotency_key, correlation_id, original_execution, created_at)
+        values (
+            p_execution.action, p_execution.parameters, p_execution.worker_id, p_execution.pool,
+            p_execution.priority, p_execution.ttl_ms, p_execution.timeout_ms, p_execution.max_retries,
+            p_execution.idempotency_key, p_execution.correlation_id, p_execution.original_execution, at)
+        on conflict (idempotency_key) where idempotency_key is not null do nothing
+        returning id into execution_id;
+        exit when found;
+        -- Gone if it was cleaned up in between.
+        select e.id
+        into execution_id
+        from postrider.execution e
+        where e.idempotency_key = p_execution.idempotency_key;
+        if found then
+            return execution_id;
+        end if;
+    end loop;
+    insert into postrider.live_execution (
+        id, action, queue, pool, status, priority, max_retries, retry_reason, ttl_ms, timeout_ms,
+        requested_at, expires_at, due_at)
+    select
+        execution_id, p_execution.action, queue, p_execution.pool, 'requested',
+        p_execution.priority, p_execution.max_retries,
+        case when p_execution.original_execution is not null then 'manual_retry' end,
+        p_execution.ttl_ms, p_execution.timeout_ms, at, t.expires_at, t.expires_at
+    from (
+        select at + make_interval(secs => p_execution.ttl_ms / 1000.0)
+    ) t (expires_at);
+    perform postrider.ring_workers(queue);
+    return execution_id;
 end;
 $$;
 
@@ -1054,6 +1265,50 @@ CREATE FUNCTION postrider.bury_orphans() RETURNS integer
     and not exists (select from postrider.endpoints e where e.id = w.endpoint_id);
 $$;
 
+-- Name: cancel_execution(bigint); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.cancel_execution(p_execution bigint) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    at constant timestamptz := clock_timestamp();
+    live postrider.live_execution;
+    final_status text;
+begin
+    if p_execution is null then
+        raise exception 'p_execution must not be null' using errcode = '22004';
+    end if;
+    select l.* into live from postrider.live_execution l where l.id = p_execution for update;
+    if not found then
+        select f.status
+        into final_status
+        from postrider.execution_end f
+        where f.execution_id = p_execution
+        and f.is_final;
+        if not found then
+            raise exception 'Execution % does not exist', p_execution using errcode = '42704';
+        end if;
+        return final_status;
+    end if;
+    if live.status <> 'running' then
+        perform postrider.end_execution(live, 'cancelled', 'cancelled', null, null);
+        return 'cancelled';
+    end if;
+    update postrider.live_execution l
+    set cancel_requested_at = at,
+        due_at = least(
+            l.due_at,
+            at + make_interval(secs => postrider.get_setting('cancel_timeout')::integer))
+    where l.id = p_execution
+    and l.cancel_requested_at is null;
+    if found and current_setting('max_prepared_transactions')::integer = 0 then
+        perform pg_notify('postrider:executions', 'cancel:' || live.worker_id);
+    end if;
+    return 'cancelling';
+end;
+$$;
+
 -- Name: cancel_lock(bigint); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.cancel_lock(p_message_id bigint) RETURNS integer
@@ -1409,6 +1664,251 @@ CREATE FUNCTION postrider.check_dispatchers() RETURNS TABLE(status text, details
     ) lost;
 $$;
 
+-- Name: check_duration(text, interval, text, text); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.check_duration(p_parameter text, p_duration interval, p_least text, p_most text) RETURNS void
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+begin
+    if p_duration not between p_least::interval and p_most::interval then
+        raise exception '% must be between % and %, got %', p_parameter, p_least, p_most, p_duration
+            using errcode = '22023';
+    end if;
+end;
+$$;
+
+-- Name: check_execution(text, jsonb, text, text, interval, interval, integer, integer, text); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.check_execution(p_action text, p_parameters jsonb, p_worker text, p_pool text, p_ttl interval, p_timeout interval, p_priority integer, p_max_retries integer, p_idempotency_key text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+begin
+    if p_action is null then
+        raise exception 'Action must not be null' using errcode = '22004';
+    end if;
+    if p_parameters is null then
+        raise exception 'p_parameters must not be null' using errcode = '22004';
+    end if;
+    perform postrider.check_fleet_name('p_action', p_action, 200);
+    perform postrider.check_fleet_name('p_worker', p_worker, 200);
+    perform postrider.check_fleet_name('p_pool', p_pool, 100);
+    perform postrider.check_size('p_parameters', p_parameters);
+    perform postrider.check_duration('p_ttl', p_ttl, '1 second', '30 days');
+    perform postrider.check_duration('p_timeout', p_timeout, '1 millisecond', '30 days');
+    if p_priority not between 0 and 10 then
+        raise exception 'p_priority must be between 0 and 10, got %', p_priority
+            using errcode = '22023';
+    end if;
+    if p_max_retries not between 0 and 1000 then
+        raise exception 'p_max_retries must be between 0 and 1000, got %', p_max_retries
+            using errcode = '22023';
+    end if;
+    if length(p_idempotency_key) not between 1 and 255 then
+        raise exception 'p_idempotency_key must have 1 to 255 characters, got %',
+            length(p_idempotency_key) using errcode = '22023';
+    end if;
+end;
+$$;
+
+-- Name: check_executions(integer); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.check_executions(p_most integer) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_sort TO 'off'
+    SET jit TO 'off'
+    AS $$
+declare
+    live postrider.live_execution;
+    at constant timestamptz := clock_timestamp();
+    checked integer := 0;
+begin
+    for live in
+        select l.*
+        from postrider.live_execution l
+        where l.due_at <= at
+        order by l.due_at
+        limit p_most
+        for update skip locked
+    loop
+        checked := checked + 1;
+        if live.is_delayed then
+            update postrider.live_execution l
+            set is_delayed = false,
+                due_at = l.expires_at
+            where l.id = live.id;
+            perform postrider.ring_workers(live.queue);
+        elsif live.status = 'running' and live.cancel_requested_at is not null then
+            perform postrider.end_execution(live, 'cancelled', 'cancelled', null, jsonb_build_object(
+                'error', 'Cancelled',
+                'message', 'Worker did not stop within cancel_timeout'));
+        elsif live.status = 'running' then
+            perform postrider.end_execution(live, 'timeout', 'timeout', null, jsonb_build_object(
+                'error', 'Execution timeout',
+                'message', 'Execution did not end by its deadline',
+                'timeout_ms', live.timeout_ms, 'deadline_at', live.deadline_at));
+        elsif live.expires_at > at then
+            perform postrider.return_execution(live, false);
+        else
+            perform postrider.expire_execution(
+                live, coalesce(live.carrier, 'postgres'), null,
+                jsonb_build_object('noticed_by', 'timeout_monitor'));
+        end if;
+    end loop;
+    return checked;
+end;
+$$;
+
+-- Name: check_fleet_name(text, text, integer); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.check_fleet_name(p_parameter text, p_name text, p_most integer) RETURNS void
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $_$
+begin
+    if p_name !~ '^[A-Za-z0-9][A-Za-z0-9_.:-]*$' or length(p_name) > p_most then
+        raise exception
+            '% must be 1 to % letters, digits, _ . : or -, the first a letter or digit, got ''%''',
+            p_parameter, p_most, left(p_name, 200) using errcode = '22023';
+    end if;
+end;
+$_$;
+
+-- Name: check_fleets(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.check_fleets() RETURNS TABLE(status text, details text)
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+    with pools as materialized (
+        select
+            f.pool, f.active_count + f.busy_count as live_count, f.is_waiting_in_pool,
+            f.waiting_count, f.overdue_count, f.oldest_waiting_at, f.oldest_scheduled_at
+        from postrider.pool_figures() f
+    ), brokers as materialized (
+        select
+            count(*) as process_count,
+            count(*) filter (where b.is_connected) as connected_count,
+            max(b.dead_letter_depth) as dead_letter_depth,
+            max(b.error) filter (where not b.is_connected) as error
+        from postrider.broker_report b
+        where b.at > clock_timestamp() - interval '30 seconds'
+    ), brokered as materialized (
+        select count(*) as worker_count
+        from postrider.worker w
+        where w.carrier = 'rabbitmq'
+        and (
+            w.status <> 'inactive'
+            or exists (select from postrider.live_execution l where l.worker_id = w.id)
+            or exists (
+                select
+                from postrider.live_execution l
+                where l.queue = postrider.execution_queue(w.id, null)
+                and l.status = 'requested'
+                and not l.is_delayed
+            )
+        )
+    ), recent as materialized (
+        select count(*) as letter_count
+        from (
+            select
+            from postrider.execution_dead_letter d
+            where d.at > clock_timestamp() - interval '1 minute'
+            and d.outcome <> 'returned'
+            limit 1000
+        ) d
+    ), found (place, is_severe, details) as (
+        select
+            1, true,
+            format(
+                'no worker of pool %s is active, and %s %s, the oldest for %s', p.pool,
+                case when p.waiting_count >= 10000 then '10000 or more' else p.waiting_count::text end,
+                case when p.waiting_count = 1 then 'execution waits' else 'executions wait' end,
+                postrider.describe_age(extract(epoch from clock_timestamp() - p.oldest_waiting_at)))
+        from pools p
+        where p.is_waiting_in_pool
+        and p.live_count = 0
+        union all
+        select
+            2, b.connected_count = 0,
+            case
+                when b.process_count = 0 then format(
+                    'no dispatcher has a broker (amqp_url), and %s of the workers need one',
+                    w.worker_count)
+                else format(
+                    '%s of %s dispatchers are connected to the broker%s', b.connected_count,
+                    b.process_count, coalesce(': ' || left(b.error, 200), ''))
+            end
+        from brokers b
+        cross join brokered w
+        where w.worker_count > 0
+        and b.connected_count < greatest(b.process_count, 1)
+        union all
+        select
+            3, false,
+            format(
+                '%s of pool %s scheduled for more than 5 min, the oldest for %s',
+                case when p.overdue_count = 1 then '1 execution' else p.overdue_count || ' executions' end,
+                p.pool,
+                postrider.describe_age(extract(epoch from clock_timestamp() - p.oldest_scheduled_at)))
+        from pools p
+        where p.overdue_count > 0
+        union all
+        select
+            4, false,
+            format('%s messages in the dead letter queue of the broker', b.dead_letter_depth)
+        from brokers b
+        where b.dead_letter_depth > 100
+        union all
+        select
+            5, false,
+            format(
+                '%s dead letters in the last minute',
+                case when r.letter_count >= 1000 then '1000 or more' else r.letter_count::text end)
+        from recent r
+        where r.letter_count > 10
+        union all
+        select
+            6, false,
+            format(
+                'worker %s %s', w.name,
+                case
+                    when w.status = 'error' then 'says that it cannot work'
+                        || coalesce(': ' || left(w.last_error, 200), '')
+                    else format(
+                        'is unhealthy: %s failures in a row, %s %% of the last attempts, %s waiting',
+                        w.failure_streak, round((w.failure_rate * 100)::numeric), w.queue_depth)
+                end)
+        from postrider.worker w
+        where w.status = 'error'
+        or w.status = 'active'
+        and w.health = 'unhealthy'
+    )
+    select
+        case when bool_or(f.is_severe) then 'unhealthy' when count(*) > 0 then 'degraded' else 'healthy' end,
+        coalesce(
+            string_agg(f.details, '; ' order by f.place, f.details) filter (where f.position <= 10)
+            || case when count(*) > 10 then format('; and %s more', count(*) - 10) else '' end,
+            (
+                select case
+                    when count(*) = 0 then 'there are no workers'
+                    else format('%s workers of %s pools are active', sum(p.live_count), count(*))
+                end
+                from pools p
+            ))
+    from (
+        select n.place, n.is_severe, n.details, row_number() over (order by n.place, n.details) as position
+        from found n
+    ) f;
+$$;
+
 -- Name: check_lag(); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.check_lag() RETURNS TABLE(status text, details text)
@@ -1743,7 +2243,7 @@ CREATE TABLE postrider.setting (
     choices text[],
     unit text,
     description text NOT NULL,
-    CONSTRAINT setting_kind_check CHECK ((kind = ANY (ARRAY['integer'::text, 'switch'::text, 'choice'::text, 'networks'::text])))
+    CONSTRAINT setting_kind_check CHECK ((kind = ANY (ARRAY['integer'::text, 'switch'::text, 'choice'::text, 'networks'::text, 'name'::text])))
 );
 
 -- Name: check_setting(postrider.setting, text); Type: FUNCTION; Schema: postrider; Owner: -
@@ -1775,6 +2275,11 @@ begin
             return trimmed;
         end if;
         expected := 'one of ' || array_to_string(p_setting.choices, ', ');
+    when 'name' then
+        if trimmed ~ '^[A-Za-z0-9][A-Za-z0-9_.:-]{0,199}$' then
+            return trimmed;
+        end if;
+        expected := '1 to 200 letters, digits, _ . : or -, the first a letter or digit';
     when 'networks' then
         if trimmed in ('on', 'off') then
             return trimmed;
@@ -1825,6 +2330,28 @@ CREATE FUNCTION postrider.check_shards() RETURNS TABLE(status text, details text
         from postrider.shard s
         left join postrider.get_worker_status() w on w.id = s.owner
     ) owned;
+$$;
+
+-- Name: check_size(text, jsonb); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.check_size(p_parameter text, p_value jsonb) RETURNS void
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    size constant bigint := octet_length(p_value::text);
+    size_limit bigint;
+begin
+    -- Nothing is below the least value of the setting.
+    if size <= 1024 then
+        return;
+    end if;
+    select s.value::bigint into size_limit from postrider.setting s where s.name = 'max_payload_size';
+    if size > size_limit then
+        raise exception '% must be at most % bytes (max_payload_size), got %', p_parameter,
+            size_limit, size using errcode = '22023';
+    end if;
+end;
 $$;
 
 -- Name: check_tick_allowed(text); Type: FUNCTION; Schema: postrider; Owner: -
@@ -1899,6 +2426,99 @@ CREATE FUNCTION postrider.check_transactions() RETURNS TABLE(status text, detail
         from pg_stat_activity a
         where a.query = '<insufficient privilege>'
     ) h;
+$$;
+
+-- Name: check_workers(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.check_workers() RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET jit TO 'off'
+    AS $$
+declare
+    stale_after constant interval :=
+        make_interval(secs => postrider.get_setting('worker_stale_after')::integer);
+    -- The rest at the next look: so many at once must not keep executions from being looked at.
+    most_returned constant integer := 1000;
+    lost postrider.worker;
+    live postrider.live_execution;
+    lost_count integer := 0;
+begin
+    for lost in
+        update postrider.worker w
+        set status = 'inactive',
+            epoch = w.epoch + 1
+        from (
+            select s.id
+            from postrider.worker s
+            where s.status <> 'inactive'
+            and s.heartbeat_at < clock_timestamp() - stale_after
+            order by s.id
+            for update skip locked
+        ) s
+        where w.id = s.id
+        returning w.*
+    loop
+        perform postrider.recover_worker(lost, 'worker_heartbeat_stale', true);
+        insert into postrider.event_log (event, details)
+        values (
+            'worker.lost',
+            jsonb_build_object('worker', lost.name, 'heartbeat_at', lost.heartbeat_at));
+        lost_count := lost_count + 1;
+    end loop;
+    for lost in
+        select w.*
+        from postrider.worker w
+        where exists (
+            select
+            from postrider.live_execution l
+            where l.worker_id = w.id
+            and l.status = 'running'
+            and l.worker_epoch < w.epoch
+        )
+        or w.carrier = 'postgres' and exists (
+            select
+            from postrider.live_execution l
+            where l.worker_id = w.id
+            and l.status = 'scheduled'
+            and l.worker_epoch < w.epoch
+        )
+        -- Scheduled while it was lost, and on the way to a queue that nobody reads.
+        or w.carrier = 'rabbitmq' and w.status = 'inactive' and exists (
+            select
+            from postrider.live_execution l
+            where l.worker_id = w.id
+            and l.status = 'scheduled'
+            and l.worker_epoch < w.epoch
+            and l.pool is not null
+        )
+    loop
+        perform postrider.recover_worker(
+            lost,
+            case when lost.status = 'inactive' then 'worker_heartbeat_stale' else 'worker_unavailable' end,
+            lost.status = 'inactive');
+    end loop;
+    for live in
+        select l.*
+        from postrider.worker w
+        join postrider.live_execution l on l.queue = postrider.execution_queue(w.id, null)
+        where w.status = 'inactive'
+        and l.queue like 'worker:%'
+        and l.pool is not null
+        and l.status = 'requested'
+        and not l.is_delayed
+        limit most_returned
+        for update of l skip locked
+    loop
+        perform postrider.return_execution(live, true);
+    end loop;
+    return lost_count;
+end;
 $$;
 
 -- Name: claim_idempotency_key(integer, text, bytea, bigint); Type: FUNCTION; Schema: postrider; Owner: -
@@ -2109,6 +2729,25 @@ begin
         and e.details -> 'partitions' @> to_jsonb(records || messages)
     );
     return 0;
+end;
+$$;
+
+-- Name: complete_execution(bigint, bigint, jsonb); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.complete_execution(p_execution bigint, p_fence bigint, p_result jsonb DEFAULT NULL::jsonb) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    live postrider.live_execution;
+begin
+    perform postrider.check_size('p_result', p_result);
+    select l.* into live from postrider.held_execution(p_execution, p_fence) l;
+    if live.id is null or live.status <> 'running' then
+        return false;
+    end if;
+    perform postrider.end_execution(live, 'completed', null, p_result, null);
+    return true;
 end;
 $$;
 
@@ -2543,6 +3182,17 @@ begin
 end;
 $_$;
 
+-- Name: cordon_worker(text); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.cordon_worker(p_name text) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+begin
+    return postrider.switch_worker(p_name, true);
+end;
+$$;
+
 -- Name: create_consumer(text, text[], jsonb, text, text, integer); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.create_consumer(p_name text, p_event_types text[] DEFAULT NULL::text[], p_filter jsonb DEFAULT NULL::jsonb, p_start text DEFAULT 'beginning'::text, p_ordering text DEFAULT 'commit'::text, p_partitions integer DEFAULT 1) RETURNS bigint
@@ -2818,6 +3468,33 @@ begin
 end;
 $$;
 
+-- Name: deregister_worker(integer, integer); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.deregister_worker(p_worker integer, p_epoch integer DEFAULT NULL::integer) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    left_worker postrider.worker;
+begin
+    perform postrider.lock_worker(p_worker);
+    begin
+        left_worker := postrider.live_worker(p_worker, p_epoch);
+    exception
+        when object_not_in_prerequisite_state then return false;
+    end;
+    update postrider.worker w
+    set status = 'inactive',
+        epoch = w.epoch + 1
+    where w.id = p_worker
+    returning w.* into left_worker;
+    perform postrider.recover_worker(left_worker, null, true);
+    insert into postrider.event_log (event, details)
+    values ('worker.deregistered', jsonb_build_object('worker', left_worker.name));
+    return true;
+end;
+$$;
+
 -- Name: describe_age(double precision); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.describe_age(p_seconds double precision) RETURNS text
@@ -2891,6 +3568,89 @@ CREATE FUNCTION postrider.disable_endpoint(p_endpoint_name text) RETURNS boolean
     select postrider.switch_endpoint(p_endpoint_name, false, null);
 $$;
 
+-- Name: dispatch_executions(integer); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.dispatch_executions(p_most integer) RETURNS TABLE(execution_id bigint, fence bigint, attempt integer, action text, priority integer, worker_id integer, expires_in_ms bigint, correlation_id uuid)
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+declare
+    candidate record;
+    known postrider.worker;
+    scheduled postrider.live_execution[];
+    remaining integer := p_most;
+    dispatched integer;
+    waiting bigint;
+begin
+    for candidate in
+        with pools as materialized (
+            select distinct w.pool
+            from postrider.worker w
+            where w.carrier = 'rabbitmq'
+        ), ranks as materialized (
+            select p.worker_id, p.health_rank, p.free_capacity
+            from pools
+            cross join lateral postrider.pool_workers(pools.pool) p
+        )
+        select
+            w.id,
+            sum(r.free_capacity) over (
+                partition by w.pool
+                order by r.health_rank desc nulls first, r.free_capacity, w.id desc
+            ) as capacity_from_here,
+            r.free_capacity
+        from postrider.worker w
+        left join ranks r on r.worker_id = w.id
+        where w.carrier = 'rabbitmq'
+        and w.cordoned_at is null
+        order by r.health_rank nulls last, r.free_capacity desc, w.id
+    loop
+        select w.* into known from postrider.worker w where w.id = candidate.id;
+        select count(*)
+        into waiting
+        from (
+            select
+            from postrider.live_execution l
+            where l.queue = postrider.execution_queue(null, known.pool)
+            and l.status = 'requested'
+            and not l.is_delayed
+            limit remaining
+        ) l;
+        continue when (waiting = 0 or coalesce(candidate.free_capacity, 0) = 0)
+            and not exists (
+                select
+                from postrider.live_execution l
+                where l.queue = postrider.execution_queue(known.id, null)
+                and l.status = 'requested'
+                and not l.is_delayed
+            );
+        -- Two statements, as in take_at_once: one alone would not see what was committed meanwhile.
+        scheduled := array(
+            select s
+            from postrider.schedule_executions(
+                known, remaining,
+                coalesce(ceil(waiting * candidate.free_capacity / nullif(candidate.capacity_from_here, 0)), 0)::integer) s);
+        return query
+        select
+            s.id, s.fence, s.attempt, s.action, s.priority::integer, s.worker_id,
+            greatest(ceil(extract(epoch from s.expires_at - clock_timestamp()) * 1000), 0)::bigint,
+            e.correlation_id
+        from unnest(scheduled) s
+        join postrider.execution e on e.id = s.id;
+        get diagnostics dispatched = row_count;
+        remaining := remaining - dispatched;
+        exit when remaining <= 0;
+    end loop;
+end;
+$$;
+
 -- Name: dlq_summary(); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.dlq_summary() RETURNS TABLE(endpoint_name text, failed_count bigint, redriven_count bigint, oldest_failed_at timestamp with time zone, newest_failed_at timestamp with time zone)
@@ -2958,6 +3718,27 @@ CREATE FUNCTION postrider.done_map_start() RETURNS bigint
     AS $$
     select greatest(postrider.pending_floor() >> 10, s.last_value - 5000, 0)
     from postrider.message_sequence s;
+$$;
+
+-- Name: drop_action(text); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.drop_action(p_name text) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+begin
+    if p_name is null then
+        raise exception 'Action must not be null' using errcode = '22004';
+    end if;
+    delete from postrider.action a
+    where a.name = p_name;
+    if not found then
+        return false;
+    end if;
+    insert into postrider.event_log (event, details)
+    values ('action.dropped', jsonb_build_object('action', p_name, 'by', session_user));
+    return true;
+end;
 $$;
 
 -- Name: drop_consumer(text); Type: FUNCTION; Schema: postrider; Owner: -
@@ -3057,6 +3838,41 @@ begin
 end;
 $$;
 
+-- Name: drop_worker(text); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.drop_worker(p_name text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    known postrider.worker;
+begin
+    if p_name is null then
+        raise exception 'Worker name must not be null' using errcode = '22004';
+    end if;
+    select w.* into known from postrider.worker w where w.name = p_name for update;
+    if not found then
+        raise exception 'Worker ''%'' does not exist', left(p_name, 200) using errcode = '42704';
+    end if;
+    if known.status <> 'inactive' then
+        raise exception 'Worker ''%'' is registered: stop it first', p_name using errcode = '55000';
+    end if;
+    if exists (
+        select
+        from postrider.live_execution l
+        where l.worker_id = known.id
+        or l.queue = postrider.execution_queue(known.id, null)
+    ) then
+        raise exception 'Executions wait for worker ''%'': cancel them first', p_name
+            using errcode = '55000';
+    end if;
+    delete from postrider.worker w
+    where w.id = known.id;
+    insert into postrider.event_log (event, details)
+    values ('worker.dropped', jsonb_build_object('worker', p_name, 'by', session_user));
+end;
+$$;
+
 -- Name: edit_distance(text, text); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.edit_distance(a text, b text) RETURNS integer
@@ -3136,6 +3952,68 @@ CREATE FUNCTION postrider.enable_fast_mode() RETURNS void
     AS $$
 begin
     perform set_config('synchronous_commit', 'off', true);
+end;
+$$;
+
+-- Name: execution_fence; Type: SEQUENCE; Schema: postrider; Owner: -
+
+CREATE SEQUENCE postrider.execution_fence
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
+-- Name: live_execution; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.live_execution (
+    id bigint NOT NULL,
+    action text NOT NULL,
+    queue text NOT NULL,
+    pool text,
+    status text NOT NULL,
+    is_delayed boolean DEFAULT false NOT NULL,
+    priority smallint NOT NULL,
+    attempt integer DEFAULT 1 NOT NULL,
+    max_retries integer NOT NULL,
+    retry_reason text,
+    fence bigint DEFAULT nextval('postrider.execution_fence'::regclass) NOT NULL,
+    worker_id integer,
+    worker_epoch integer,
+    carrier text,
+    is_published boolean DEFAULT false NOT NULL,
+    ttl_ms bigint NOT NULL,
+    timeout_ms bigint NOT NULL,
+    requested_at timestamp with time zone NOT NULL,
+    scheduled_at timestamp with time zone,
+    started_at timestamp with time zone,
+    expires_at timestamp with time zone NOT NULL,
+    deadline_at timestamp with time zone,
+    cancel_requested_at timestamp with time zone,
+    due_at timestamp with time zone NOT NULL,
+    CONSTRAINT live_execution_check CHECK (((worker_id IS NULL) = (status = 'requested'::text))),
+    CONSTRAINT live_execution_check1 CHECK (((started_at IS NULL) = (status <> 'running'::text))),
+    CONSTRAINT live_execution_status_check CHECK ((status = ANY (ARRAY['requested'::text, 'scheduled'::text, 'running'::text])))
+)
+WITH (fillfactor='50', autovacuum_vacuum_scale_factor='0.01', autovacuum_vacuum_threshold='2000', autovacuum_vacuum_cost_delay='0');
+
+-- Name: end_execution(postrider.live_execution, text, text, jsonb, jsonb); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.end_execution(p_live postrider.live_execution, p_status text, p_reason text, p_result jsonb, p_error jsonb) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+begin
+    insert into postrider.execution_end (
+        execution_id, attempt, is_final, status, reason, retry_reason, worker_id, action, pool, requested_at,
+        scheduled_at, started_at, result, error)
+    values (
+        p_live.id, p_live.attempt, true, p_status, p_reason, p_live.retry_reason, p_live.worker_id, p_live.action,
+        p_live.pool, p_live.requested_at, p_live.scheduled_at, p_live.started_at, p_result, p_error);
+    delete from postrider.live_execution l
+    where l.id = p_live.id;
+    perform postrider.release_slot(p_live);
+    perform postrider.publish_execution_end(p_live, p_status, p_reason, p_error);
 end;
 $$;
 
@@ -3279,6 +4157,56 @@ begin
         and (h.entry ->> 'attempt')::integer = a.number
     );
     return coalesce(earlier, '[]') || coalesce(this_round, '[]');
+end;
+$$;
+
+-- Name: execution_queue(integer, text); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.execution_queue(p_worker_id integer, p_pool text) RETURNS text
+    LANGUAGE sql IMMUTABLE
+    AS $$
+    select coalesce('worker:' || p_worker_id, 'pool:' || p_pool);
+$$;
+
+-- Name: execution_retry_delay(integer, double precision); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.execution_retry_delay(p_retry integer, p_dice double precision) RETURNS double precision
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+    select least(300.0, 2.0 ^ least(p_retry - 1, 20)) * (0.8 + 0.4 * p_dice);
+$$;
+
+-- Name: expire_execution(postrider.live_execution, text, jsonb, jsonb); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.expire_execution(p_live postrider.live_execution, p_carrier text, p_x_death jsonb, p_details jsonb) RETURNS text
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    outcome text;
+    addressed_id integer := p_live.worker_id;
+begin
+    if addressed_id is null then
+        select e.worker_id into addressed_id from postrider.execution e where e.id = p_live.id;
+    end if;
+    outcome := postrider.fail_attempt(p_live, 'queue_timeout', jsonb_strip_nulls(jsonb_build_object(
+        'error', 'Worker queue TTL expired',
+        'message', 'Worker did not process execution within configured TTL',
+        'reason', 'queue_timeout',
+        'ttl_ms', p_live.ttl_ms,
+        'expired_at', p_live.expires_at,
+        'queue', p_live.queue,
+        'worker_id', addressed_id,
+        'carrier', p_carrier,
+        'x_death', p_x_death)));
+    outcome := case outcome when 'requested' then 'retried' else outcome end;
+    insert into postrider.execution_dead_letter (
+        outcome, carrier, execution_id, attempt, worker_id, action, reason, x_death, details)
+    values (
+        outcome, p_carrier, p_live.id, p_live.attempt, addressed_id, p_live.action,
+        'queue_timeout', p_x_death, p_details);
+    return outcome;
 end;
 $$;
 
@@ -3457,6 +4385,105 @@ begin
     order by a.target, a.number;
 end;
 $$;
+
+-- Name: extend_execution(bigint, bigint, interval); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.extend_execution(p_execution bigint, p_fence bigint, p_timeout interval) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+begin
+    if p_execution is null or p_fence is null or p_timeout is null then
+        raise exception 'p_execution, p_fence and p_timeout must not be null' using errcode = '22004';
+    end if;
+    perform postrider.check_duration('p_timeout', p_timeout, '1 millisecond', '30 days');
+    update postrider.live_execution l
+    set deadline_at = clock_timestamp() + p_timeout,
+        due_at = clock_timestamp() + p_timeout
+    where l.id = p_execution
+    and l.fence = p_fence
+    -- Not by live_execution_admitted: a plan that was made when that was short would read all of it.
+    and l.status || '' = 'running'
+    and l.cancel_requested_at is null;
+    return found;
+end;
+$$;
+
+-- Name: fail_attempt(postrider.live_execution, text, jsonb); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.fail_attempt(p_live postrider.live_execution, p_reason text, p_error jsonb) RETURNS text
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    worth_retrying constant text[] := array[
+        'worker_unavailable', 'queue_timeout', 'worker_heartbeat_stale', 'transient_error',
+        'manual_retry'];
+    run_at timestamptz;
+begin
+    if p_live.cancel_requested_at is not null then
+        perform postrider.end_execution(p_live, 'cancelled', 'cancelled', null, p_error);
+        return 'cancelled';
+    end if;
+    if p_reason <> all (worth_retrying) or p_live.attempt > p_live.max_retries then
+        perform postrider.end_execution(p_live, 'failed', p_reason, null, p_error);
+        return 'failed';
+    end if;
+    insert into postrider.execution_end (
+        execution_id, attempt, is_final, status, reason, retry_reason, worker_id, action, pool, requested_at,
+        scheduled_at, started_at, error)
+    values (
+        p_live.id, p_live.attempt, false, 'failed', p_reason, p_live.retry_reason, p_live.worker_id, p_live.action,
+        p_live.pool, p_live.requested_at, p_live.scheduled_at, p_live.started_at, p_error);
+    run_at := clock_timestamp()
+        + make_interval(secs => postrider.execution_retry_delay(p_live.attempt, random()));
+    update postrider.live_execution l
+    set status = 'requested',
+        is_delayed = true,
+        attempt = l.attempt + 1,
+        retry_reason = p_reason,
+        fence = nextval('postrider.execution_fence'),
+        worker_id = null,
+        worker_epoch = null,
+        carrier = null,
+        is_published = false,
+        requested_at = run_at,
+        scheduled_at = null,
+        started_at = null,
+        expires_at = run_at + make_interval(secs => l.ttl_ms / 1000.0),
+        deadline_at = null,
+        due_at = run_at
+    where l.id = p_live.id;
+    perform postrider.release_slot(p_live);
+    return 'requested';
+end;
+$$;
+
+-- Name: fail_execution(bigint, bigint, text, jsonb); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.fail_execution(p_execution bigint, p_fence bigint, p_reason text, p_error jsonb DEFAULT NULL::jsonb) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $_$
+declare
+    live postrider.live_execution;
+begin
+    if p_reason is null then
+        raise exception 'p_reason must not be null' using errcode = '22004';
+    end if;
+    if p_reason !~ '^[a-z][a-z0-9_]{0,62}$' then
+        raise exception
+            'p_reason must be a word of 1 to 63 lower-case letters, digits and _, got ''%''',
+            left(p_reason, 200) using errcode = '22023';
+    end if;
+    perform postrider.check_size('p_error', p_error);
+    select l.* into live from postrider.held_execution(p_execution, p_fence) l;
+    if live.id is null then
+        return null;
+    end if;
+    return postrider.fail_attempt(live, p_reason, p_error);
+end;
+$_$;
 
 -- Name: fetch_messages(text, integer, interval, integer, boolean); Type: FUNCTION; Schema: postrider; Owner: -
 
@@ -3854,6 +4881,96 @@ begin
 end;
 $$;
 
+-- Name: forget_executions(integer); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.forget_executions(p_most integer) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET jit TO 'off'
+    AS $$
+declare
+    -- Each is looked for among all that has not ended.
+    most_workers constant integer := 100;
+    figures_kept constant interval := '400 days';
+    kept_from constant timestamptz := clock_timestamp()
+        - make_interval(days => postrider.get_setting('execution_retention_days')::integer);
+    horizon xid8;
+    old_ids bigint[];
+    removed integer;
+    part integer;
+begin
+    select r.horizon into horizon from postrider.execution_rollup r;
+    old_ids := array(
+        select e.execution_id
+        from postrider.execution_end e
+        where e.ended_at < kept_from
+        and e.is_final
+        and e.xid < horizon
+        order by e.ended_at
+        limit p_most
+        for update skip locked
+    );
+    delete from postrider.execution e
+    where e.id = any (old_ids);
+    get diagnostics removed = row_count;
+    -- Each by its index.
+    delete from postrider.execution_end e
+    where e.execution_id = any (old_ids)
+    and not e.is_final;
+    delete from postrider.execution_end e
+    where e.execution_id = any (old_ids)
+    and e.is_final;
+
+    delete from postrider.execution_dead_letter d
+    using (
+        select o.id
+        from postrider.execution_dead_letter o
+        where o.at < kept_from
+        and o.xid < horizon
+        order by o.at
+        limit p_most
+        for update skip locked
+    ) old
+    where d.id = old.id;
+    get diagnostics part = row_count;
+    removed := removed + part;
+
+    delete from postrider.execution_statistics s
+    where s.hour < clock_timestamp() - figures_kept;
+    get diagnostics part = row_count;
+    removed := removed + part;
+    delete from postrider.dead_letter_statistics s
+    where s.hour < clock_timestamp() - figures_kept;
+    get diagnostics part = row_count;
+    removed := removed + part;
+
+    delete from postrider.worker w
+    using (
+        select o.id
+        from postrider.worker o
+        where o.status = 'inactive'
+        and o.cordoned_at is null
+        and coalesce(o.heartbeat_at, o.created_at) < kept_from
+        and not exists (select from postrider.live_execution l where l.worker_id = o.id)
+        and not exists (
+            select
+            from postrider.live_execution l
+            where l.queue = postrider.execution_queue(o.id, null)
+        )
+        order by o.id
+        limit least(p_most, most_workers)
+        for update skip locked
+    ) old
+    where w.id = old.id;
+    get diagnostics part = row_count;
+    return removed + part;
+end;
+$$;
+
 -- Name: forget_idempotency_keys(); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.forget_idempotency_keys() RETURNS integer
@@ -4002,6 +5119,42 @@ CREATE FUNCTION postrider.get_worker_status() RETURNS TABLE(id uuid, host text, 
     ) newest
     where newest.lease_until > clock_timestamp()
     order by d.started_at, d.id;
+$$;
+
+-- Name: handle_dead_letter(bigint, bigint, jsonb, jsonb); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.handle_dead_letter(p_execution bigint, p_fence bigint, p_x_death jsonb, p_details jsonb) RETURNS text
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET lock_timeout TO '1s'
+    AS $$
+declare
+    live postrider.live_execution;
+    outcome text;
+begin
+    select l.* into live from postrider.live_execution l where l.id = p_execution for update;
+    if not found then
+        outcome := case
+            when exists (select from postrider.execution e where e.id = p_execution) then 'terminal'
+            else 'unknown'
+        end;
+    elsif live.status = 'running' then
+        outcome := 'running';
+    elsif live.fence is distinct from p_fence or live.status <> 'scheduled' then
+        outcome := 'passed';
+    elsif live.expires_at > clock_timestamp() + interval '100 milliseconds' then
+        perform postrider.return_execution(live, false);
+        outcome := 'returned';
+    else
+        return postrider.expire_execution(live, 'rabbitmq', p_x_death, p_details);
+    end if;
+    insert into postrider.execution_dead_letter (
+        outcome, carrier, execution_id, attempt, worker_id, action, x_death, details)
+    values (
+        outcome, 'rabbitmq', p_execution, live.attempt, live.worker_id, live.action, p_x_death,
+        p_details);
+    return outcome;
+end;
 $$;
 
 -- Name: has_ended(bigint, integer); Type: FUNCTION; Schema: postrider; Owner: -
@@ -4199,7 +5352,8 @@ declare
         array['lag', 'check_lag'],
         array['clock', 'check_clock'],
         array['oldest transaction', 'check_transactions'],
-        array['consumers', 'check_consumers']];
+        array['consumers', 'check_consumers'],
+        array['fleets', 'check_fleets']];
     pair text[];
 begin
     foreach pair slice 1 in array checks loop
@@ -4283,6 +5437,27 @@ begin
     where l.id < p_dispatcher;
     now_us := (extract(epoch from clock_timestamp()) * 1000000)::bigint;
     return next;
+end;
+$$;
+
+-- Name: held_execution(bigint, bigint); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.held_execution(p_execution bigint, p_fence bigint) RETURNS SETOF postrider.live_execution
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+begin
+    if p_execution is null or p_fence is null then
+        raise exception 'p_execution and p_fence must not be null' using errcode = '22004';
+    end if;
+    return query
+    select l.*
+    from postrider.live_execution l
+    where l.id = p_execution
+    and l.fence = p_fence
+    -- Not by live_execution_admitted: a plan that was made when that was short would read all of it.
+    and l.status || '' <> 'requested'
+    for update;
 end;
 $$;
 
@@ -4466,6 +5641,17 @@ CREATE FUNCTION postrider.is_foreign() RETURNS boolean
         or coalesce(
             (select t.xid from postrider.tick t order by t.id desc limit 1)
             >= pg_snapshot_xmax(pg_current_snapshot()), false)
+        or coalesce(
+            (select e.xid from postrider.execution_end e order by e.xid desc limit 1)
+            >= pg_snapshot_xmax(pg_current_snapshot()), false)
+        or coalesce(
+            (select d.xid from postrider.execution_dead_letter d order by d.xid desc limit 1)
+            >= pg_snapshot_xmax(pg_current_snapshot()), false)
+        or exists (
+            select
+            from postrider.execution_rollup r
+            where r.horizon > pg_snapshot_xmax(pg_current_snapshot())
+        )
         or exists (
             select
             from postrider.consumer c
@@ -4690,6 +5876,16 @@ CREATE FUNCTION postrider.is_wanted(p_consumer postrider.consumer, p_partition i
             false);
 $$;
 
+-- Name: keep_dead_letter(bytea, jsonb, jsonb); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.keep_dead_letter(p_body bytea, p_x_death jsonb, p_details jsonb) RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+    insert into postrider.execution_dead_letter (outcome, carrier, x_death, body, details)
+    values ('unreadable', 'rabbitmq', p_x_death, p_body, p_details);
+$$;
+
 -- Name: kept_message(bigint, integer); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.kept_message(p_message_id bigint, p_target integer) RETURNS TABLE(created_at timestamp with time zone, correlation_id uuid, priority smallint, event_type text, ordering_key text, headers jsonb, metadata jsonb, payload jsonb, body bytea, content_type text, replay_of bigint)
@@ -4901,6 +6097,34 @@ CREATE FUNCTION postrider.live_dispatchers() RETURNS SETOF uuid
     where newest.lease_until > clock_timestamp();
 $$;
 
+-- Name: live_worker(integer, integer); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.live_worker(p_worker_id integer, p_epoch integer) RETURNS postrider.worker
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    found_worker postrider.worker;
+begin
+    if p_worker_id is null then
+        raise exception 'p_worker must not be null' using errcode = '22004';
+    end if;
+    select w.* into found_worker from postrider.worker w where w.id = p_worker_id;
+    if not found then
+        raise exception 'Worker % does not exist', p_worker_id using errcode = '42704';
+    end if;
+    if found_worker.status = 'inactive' or found_worker.epoch <> p_epoch then
+        raise exception 'Worker ''%'' has to register again: %', found_worker.name,
+            case
+                when found_worker.status = 'inactive' then 'it is inactive'
+                else format('another process has its name (epoch %s, not %s)',
+                    found_worker.epoch, p_epoch)
+            end using errcode = '55000';
+    end if;
+    return found_worker;
+end;
+$$;
+
 -- Name: lock_leases(postrider.consumer); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.lock_leases(p_consumer postrider.consumer) RETURNS void
@@ -4923,6 +6147,15 @@ begin
         perform pg_sleep(0.01);
     end loop;
 end;
+$$;
+
+-- Name: lock_worker(integer); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.lock_worker(p_worker_id integer) RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+    select pg_advisory_xact_lock(1886352249, p_worker_id);
 $$;
 
 -- Name: lost_shards(uuid, smallint[], bigint[]); Type: FUNCTION; Schema: postrider; Owner: -
@@ -5180,6 +6413,16 @@ CREATE FUNCTION postrider.metrics() RETURNS TABLE(metric_name text, metric_value
     ), consumers as materialized (
         select c.name, c.partition, c.message_count, c.lag_messages, c.lag_seconds, c.parked_count
         from postrider.consumer_figures() c
+    ), pools as materialized (
+        select
+            f.pool, f.active_count, f.busy_count, f.inactive_count, f.cordoned_count, f.error_count,
+            f.capacity, f.free_capacity, f.waiting_count, f.scheduled_count, f.running_count,
+            f.oldest_scheduled_at, f.overdue_count, f.scaling_signal
+        from postrider.pool_figures() f
+    ), brokers as materialized (
+        select b.process, b.is_connected, b.dead_letter_depth
+        from postrider.broker_report b
+        where b.at > clock_timestamp() - interval '30 seconds'
     ), seconds (at) as (
         select clock_timestamp()
     )
@@ -5232,6 +6475,72 @@ CREATE FUNCTION postrider.metrics() RETURNS TABLE(metric_name text, metric_value
             ('consumer_parked_messages', c.parked_count, 'gauge'),
             ('consumer_messages_total', c.message_count, 'counter')
         ) v (name, value, kind)
+        union all
+        select 'workers', v.value, jsonb_build_object('pool', p.pool, 'status', v.status), 'gauge'
+        from pools p
+        cross join lateral (values
+            ('active', p.active_count),
+            ('busy', p.busy_count),
+            ('inactive', p.inactive_count),
+            ('cordoned', p.cordoned_count),
+            ('error', p.error_count)
+        ) v (status, value)
+        union all
+        select 'executions', v.value, jsonb_build_object('pool', p.pool, 'status', v.status), 'gauge'
+        from pools p
+        cross join lateral (values
+            ('waiting', p.waiting_count),
+            ('scheduled', p.scheduled_count),
+            ('running', p.running_count)
+        ) v (status, value)
+        union all
+        select v.name, v.value, jsonb_build_object('pool', p.pool), 'gauge'
+        from pools p
+        cross join seconds n
+        cross join lateral (values
+            ('pool_capacity', p.capacity::double precision),
+            ('pool_free_capacity', p.free_capacity),
+            ('pool_scaling_signal_seconds', p.scaling_signal),
+            (
+                'executions_oldest_scheduled_seconds',
+                coalesce(greatest(extract(epoch from n.at - p.oldest_scheduled_at), 0), 0)
+            ),
+            ('executions_overdue', p.overdue_count)
+        ) v (name, value)
+        union all
+        select
+            v.name, v.value::double precision,
+            jsonb_build_object(
+                'pool', t.pool, 'action', t.action, 'reason', t.reason)
+            || case
+                when v.name = 'executions_ended_total' then jsonb_build_object('status', t.status)
+                else '{}'
+            end,
+            'counter'
+        from postrider.execution_total t
+        cross join lateral (values
+            ('executions_ended_total', nullif(t.ended_count, 0)),
+            (
+                'execution_retries_total',
+                case when t.status = 'failed' then nullif(t.attempt_count - t.ended_count, 0) end
+            )
+        ) v (name, value)
+        union all
+        select
+            'execution_dead_letters_total', coalesce(t.letter_count, 0)::double precision,
+            jsonb_build_object('outcome', o.outcome), 'counter'
+        from unnest(array[
+            'failed', 'retried', 'returned', 'terminal', 'running', 'passed', 'unknown', 'unreadable'
+        ]) o (outcome)
+        left join postrider.dead_letter_total t on t.outcome = o.outcome
+        union all
+        select
+            'broker_connected', b.is_connected::integer, jsonb_build_object('process', b.process),
+            'gauge'
+        from brokers b
+        union all
+        select 'dead_letter_queue_depth', max(b.dead_letter_depth), '{}', 'gauge'
+        from brokers b
         union all
         select
             'ticks_total', (
@@ -5514,6 +6823,25 @@ CREATE FUNCTION postrider.next_ticks(p_tick bigint, p_after_id bigint, p_look in
     ) n;
 $$;
 
+-- Name: note_broker(text, boolean, bigint, text); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.note_broker(p_process text, p_is_connected boolean, p_dead_letter_depth bigint, p_error text) RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+    delete from postrider.broker_report b
+    where b.at < clock_timestamp() - interval '1 hour'
+    and b.process <> p_process;
+    insert into postrider.broker_report (process, at, is_connected, dead_letter_depth, error)
+    values (
+        p_process, clock_timestamp(), p_is_connected, p_dead_letter_depth, left(p_error, 1000))
+    on conflict (process) do update
+    set at = excluded.at,
+        is_connected = excluded.is_connected,
+        dead_letter_depth = excluded.dead_letter_depth,
+        error = excluded.error;
+$$;
+
 -- Name: note_fetch(integer, integer); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.note_fetch(p_consumer_id integer, p_partition integer) RETURNS void
@@ -5541,6 +6869,46 @@ begin
         ]::text,
         true);
     return true;
+end;
+$$;
+
+-- Name: note_published(bigint[], bigint[], boolean); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.note_published(p_executions bigint[], p_fences bigint[], p_is_dead_lettered boolean) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET jit TO 'off'
+    AS $$
+declare
+    queue_ttl constant bigint := postrider.get_setting('worker_queue_ttl_ms')::bigint;
+    scheduled_timeout constant interval :=
+        make_interval(secs => postrider.get_setting('scheduled_timeout')::integer);
+    published integer;
+begin
+    update postrider.live_execution l
+    set is_published = true,
+        due_at = case
+            when p_is_dead_lettered and l.ttl_ms = queue_ttl
+                then greatest(l.scheduled_at + scheduled_timeout, l.expires_at + interval '10 seconds')
+            else l.expires_at + interval '5 seconds'
+        end
+    -- What somebody else has locked counts as not published, and only that.
+    from (
+        select o.id
+        from unnest(p_executions, p_fences) n (id, fence)
+        join postrider.live_execution o on o.id = n.id
+        where o.fence = n.fence
+        -- Not by live_execution_admitted: a plan that was made when that was short would read all of it.
+        and o.status || '' = 'scheduled'
+        for update of o skip locked
+    ) n
+    where l.id = n.id;
+    get diagnostics published = row_count;
+    return published;
 end;
 $$;
 
@@ -6040,6 +7408,188 @@ begin
 end;
 $$;
 
+-- Name: pool_figures(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.pool_figures() RETURNS TABLE(pool text, active_count bigint, busy_count bigint, inactive_count bigint, cordoned_count bigint, error_count bigint, capacity bigint, free_capacity bigint, waiting_count bigint, is_waiting_in_pool boolean, scheduled_count bigint, running_count bigint, oldest_waiting_at timestamp with time zone, oldest_scheduled_at timestamp with time zone, overdue_count bigint, mean_duration double precision, scaling_signal double precision)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET jit TO 'off'
+    AS $$
+    with recursive queues (queue) as (
+        (
+            select l.queue
+            from postrider.live_execution l
+            where l.status = 'requested'
+            and not l.is_delayed
+            order by l.queue
+            limit 1
+        )
+        union all
+        select (
+            select l.queue
+            from postrider.live_execution l
+            where l.status = 'requested'
+            and not l.is_delayed
+            and l.queue > q.queue
+            order by l.queue
+            limit 1
+        )
+        from queues q
+        where q.queue is not null
+    ), present as materialized (
+        select
+            w.id, w.pool, w.capacity, n.scheduled_count, n.running_count, n.oldest_scheduled_at,
+            n.overdue_count,
+            case
+                when w.status = 'inactive' or w.heartbeat_at is null or w.heartbeat_at < s.live_from
+                    then 'inactive'
+                when w.cordoned_at is not null then 'cordoned'
+                when w.status = 'error' then 'error'
+                when n.scheduled_count + n.running_count >= w.capacity then 'busy'
+                else 'active'
+            end as status
+        from postrider.worker w
+        cross join (
+            select clock_timestamp() - make_interval(secs => v.value::integer) as live_from
+            from postrider.setting v
+            where v.name = 'worker_stale_after'
+        ) s
+        cross join lateral (
+            select
+                count(*) filter (where l.status = 'scheduled') as scheduled_count,
+                count(*) filter (where l.status = 'running') as running_count,
+                min(l.scheduled_at) filter (where l.status = 'scheduled') as oldest_scheduled_at,
+                count(*) filter (
+                    where l.status = 'scheduled'
+                    and l.scheduled_at < clock_timestamp() - interval '5 minutes') as overdue_count
+            from (
+                select l.status, l.scheduled_at
+                from postrider.live_execution l
+                where l.worker_id = w.id
+                limit w.capacity + 1000
+            ) l
+        ) n
+    ), queued as materialized (
+        select
+            q.queue, q.queue like 'pool:%' as is_pool,
+            case when q.queue like 'pool:%' then substr(q.queue, 6) else w.pool end as pool
+        from queues q
+        left join present w on 'worker:' || w.id = q.queue
+        where q.queue is not null
+    ), waiting as materialized (
+        select p.pool, p.is_waiting_in_pool, n.waiting_count, n.oldest_waiting_at
+        from (
+            select q.pool, bool_or(q.is_pool) as is_waiting_in_pool
+            from queued q
+            where q.pool is not null
+            group by q.pool
+        ) p
+        cross join lateral (
+            select count(*) as waiting_count, min(l.requested_at) as oldest_waiting_at
+            from (
+                select l.requested_at
+                from queued q
+                cross join lateral (
+                    select l.requested_at
+                    from postrider.live_execution l
+                    where l.queue = q.queue
+                    and l.status = 'requested'
+                    and not l.is_delayed
+                    limit 10000
+                ) l
+                where q.pool = p.pool
+                limit 10000
+            ) l
+        ) n
+    ), durations as materialized (
+        select
+            coalesce(nullif(s.pool, ''), w.pool) as pool,
+            sum(s.running_seconds) / nullif(sum(s.started_count), 0) as mean_duration
+        from postrider.execution_statistics s
+        left join postrider.worker w on w.id = s.worker_id
+        where s.hour >= date_trunc('hour', clock_timestamp(), 'UTC') - interval '1 hour'
+        and s.status in ('completed', 'failed', 'timeout')
+        group by 1
+    ), workers as materialized (
+        select
+            p.pool,
+            count(*) filter (where p.status = 'active') as active_count,
+            count(*) filter (where p.status = 'busy') as busy_count,
+            count(*) filter (where p.status = 'inactive') as inactive_count,
+            count(*) filter (where p.status = 'cordoned') as cordoned_count,
+            count(*) filter (where p.status = 'error') as error_count,
+            coalesce(sum(p.capacity) filter (where p.status in ('active', 'busy')), 0) as capacity,
+            coalesce(sum(greatest(p.capacity - p.scheduled_count - p.running_count, 0))
+                filter (where p.status = 'active'), 0)::bigint as free_capacity,
+            sum(p.scheduled_count)::bigint as scheduled_count,
+            sum(p.running_count)::bigint as running_count,
+            min(p.oldest_scheduled_at) as oldest_scheduled_at,
+            sum(p.overdue_count)::bigint as overdue_count
+        from present p
+        group by p.pool
+    )
+    select
+        n.pool, coalesce(w.active_count, 0), coalesce(w.busy_count, 0), coalesce(w.inactive_count, 0),
+        coalesce(w.cordoned_count, 0), coalesce(w.error_count, 0), coalesce(w.capacity, 0),
+        coalesce(w.free_capacity, 0), coalesce(q.waiting_count, 0),
+        coalesce(q.is_waiting_in_pool, false), coalesce(w.scheduled_count, 0),
+        coalesce(w.running_count, 0), q.oldest_waiting_at, w.oldest_scheduled_at,
+        coalesce(w.overdue_count, 0), d.mean_duration,
+        case
+            when coalesce(q.waiting_count, 0) = 0 then 0
+            else q.waiting_count * d.mean_duration / nullif(w.capacity, 0)
+        end
+    from (
+        select w.pool from workers w
+        union
+        select q.pool from waiting q
+    ) n
+    left join workers w on w.pool = n.pool
+    left join waiting q on q.pool = n.pool
+    left join durations d on d.pool = n.pool;
+$$;
+
+-- Name: pool_workers(text); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.pool_workers(p_pool text) RETURNS TABLE(worker_id integer, carrier text, health_rank integer, free_capacity bigint)
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET jit TO 'off'
+    AS $$
+    select r.worker_id, r.carrier, r.health_rank, r.free_capacity
+    from (
+        select
+            w.id as worker_id, w.carrier,
+            case w.health when 'healthy' then 0 when 'degraded' then 1 else 2 end as health_rank,
+            greatest(w.capacity - (
+                select count(*)
+                from (
+                    select
+                    from postrider.live_execution l
+                    where l.worker_id = w.id
+                    limit w.capacity
+                ) l
+            ), 0) as free_capacity,
+            bool_or(w.health <> 'unhealthy') over () as has_better
+        from postrider.worker w
+        where w.pool = p_pool
+        and w.status = 'active'
+        and w.cordoned_at is null
+        and w.heartbeat_at > clock_timestamp()
+            - make_interval(secs => postrider.get_setting('worker_stale_after')::integer)
+    ) r
+    where r.health_rank < 2 or not r.has_better
+    order by r.health_rank, r.free_capacity desc, r.worker_id;
+$$;
+
 -- Name: prepare_endpoint(); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.prepare_endpoint() RETURNS trigger
@@ -6154,6 +7704,65 @@ begin
     perform postrider.validate_retry_policy(new.retry_policy);
     return new;
 end;
+$$;
+
+-- Name: probe_worker(integer); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.probe_worker(p_worker_id integer) RETURNS TABLE(health text, failure_streak integer, failure_rate real, queue_depth integer)
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET jit TO 'off'
+    AS $$
+    with recent as materialized (
+        select n.status <> 'completed' as is_failure, n.position
+        from (
+            select t.status, t.started_at, t.ended_at, row_number() over (order by t.id desc) as position
+            from (
+                select f.id, f.status, f.started_at, f.ended_at
+                from postrider.execution_end f
+                where f.worker_id = p_worker_id
+                order by f.id desc
+                limit 50
+            ) t
+        ) n
+        where n.status in ('completed', 'failed', 'timeout')
+        and n.started_at is not null
+        and n.ended_at > clock_timestamp() - interval '5 minutes'
+    ), figures as (
+        select
+            (count(*) filter (where r.is_failure and r.position < s.first_success))::integer as failure_streak,
+            (case
+                when count(*) >= 10 then count(*) filter (where r.is_failure)::real / count(*)
+                else 0
+            end)::real as failure_rate
+        from recent r
+        cross join (
+            select coalesce(min(q.position) filter (where not q.is_failure), 51) as first_success
+            from recent q
+        ) s
+    ), waiting as (
+        select count(*)::integer as queue_depth
+        from (
+            select
+            from postrider.live_execution l
+            where l.worker_id = p_worker_id
+            and l.status = 'scheduled'
+            limit 10000
+        ) l
+    )
+    select
+        case
+            when f.failure_streak >= 10 or f.failure_rate >= 0.7::real or w.queue_depth >= 100 then 'unhealthy'
+            when f.failure_streak >= 3 or f.failure_rate >= 0.3::real or w.queue_depth >= 50 then 'degraded'
+            else 'healthy'
+        end,
+        f.failure_streak, f.failure_rate, w.queue_depth
+    from figures f
+    cross join waiting w;
 $$;
 
 -- Name: publish(text, jsonb, integer, timestamp with time zone, text, uuid, timestamp with time zone, text, jsonb, jsonb); Type: FUNCTION; Schema: postrider; Owner: -
@@ -6329,6 +7938,51 @@ begin
 end;
 $$;
 
+-- Name: publish_execution_end(postrider.live_execution, text, text, jsonb); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.publish_execution_end(p_live postrider.live_execution, p_status text, p_reason text, p_error jsonb) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET "TimeZone" TO 'UTC'
+    AS $$
+declare
+    announced postrider.event_types;
+    correlation uuid;
+begin
+    select t.* into announced
+    from postrider.event_types t
+    where t.name = 'postrider.execution_ended';
+    if announced.id is null then
+        return false;
+    end if;
+    begin
+        select e.correlation_id into correlation from postrider.execution e where e.id = p_live.id;
+        perform postrider.append_message(
+            null, null, announced,
+            jsonb_build_object(
+                'execution_id', p_live.id, 'action', p_live.action, 'pool', p_live.pool,
+                'worker_id', p_live.worker_id, 'status', p_status, 'reason', p_reason,
+                'attempt', p_live.attempt, 'error', p_error, 'correlation_id', correlation,
+                'ended_at', clock_timestamp()),
+            null, null, 0, null, null, correlation, null, null, null, null);
+    exception
+        when others then
+            insert into postrider.event_log (event, details)
+            select
+                'execution.not_published',
+                jsonb_build_object('execution_id', p_live.id, 'error', sqlerrm)
+            where not exists (
+                select
+                from postrider.event_log l
+                where l.event = 'execution.not_published'
+                and l.at > now() - interval '1 minute'
+            );
+            return false;
+    end;
+    return true;
+end;
+$$;
+
 -- Name: queue_base(); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.queue_base() RETURNS bigint
@@ -6412,6 +8066,37 @@ begin
         exit when moved.seq = known.seq or clock_timestamp() > began + passing;
         known := moved;
     end loop;
+end;
+$$;
+
+-- Name: rebase_executions(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.rebase_executions() RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET plan_cache_mode TO 'auto'
+    SET enable_seqscan TO 'on'
+    SET enable_bitmapscan TO 'on'
+    AS $$
+declare
+    counted constant xid8 := '3';
+    uncounted constant xid8 := '4';
+    known postrider.execution_rollup;
+begin
+    perform pg_advisory_xact_lock(1886352244, 1005);
+    select r.* into known from postrider.execution_rollup r;
+    update postrider.execution_end e
+    set xid = case
+            when e.xid >= known.horizon or e.ended_at > known.at then uncounted
+            else counted
+        end;
+    update postrider.execution_dead_letter d
+    set xid = case
+            when d.xid >= known.horizon or d.at > known.at then uncounted
+            else counted
+        end;
+    update postrider.execution_rollup r
+    set horizon = uncounted;
 end;
 $$;
 
@@ -6666,6 +8351,7 @@ begin
     ) finished (position)
     group by finished.position;
     perform postrider.update_gate();
+    perform postrider.rebase_executions();
     insert into postrider.event_log (event, details)
     values ('log.rebased', jsonb_build_object('unfinished_messages', unfinished));
     return unfinished;
@@ -6834,6 +8520,88 @@ begin
     from released r
     join postrider.message m on m.id = r.message_id
     where p_attempted;
+    return recovered;
+end;
+$$;
+
+-- Name: recover_worker(postrider.worker, text, boolean); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.recover_worker(p_worker postrider.worker, p_reason text, p_is_leaving boolean) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET jit TO 'off'
+    AS $$
+declare
+    -- Of what waits in its queue; check_workers looks after the rest.
+    most_returned constant integer := 1000;
+    live postrider.live_execution;
+    own_queue constant text := postrider.execution_queue(p_worker.id, null);
+    is_lost constant boolean := p_is_leaving and p_reason is not null;
+    is_failing constant boolean := is_lost and postrider.get_setting('stale_worker_policy') = 'fail';
+    error jsonb;
+    is_out_of_reach boolean;
+    recovered integer := 0;
+begin
+    error := jsonb_build_object(
+        'error', case
+            when is_lost then 'Worker heartbeat stale'
+            else 'Worker registered again'
+        end,
+        'message', case
+            when is_lost then 'Worker sent no heartbeat for too long'
+            else 'Another process has taken over the name of the worker'
+        end,
+        'worker', p_worker.name, 'heartbeat_at', p_worker.heartbeat_at);
+    for live in
+        select l.*
+        from postrider.live_execution l
+        where l.worker_id = p_worker.id
+        and l.worker_epoch < p_worker.epoch
+        order by l.id
+        for update skip locked
+    loop
+        is_out_of_reach := 'postgres' in (live.carrier, p_worker.carrier);
+        if live.status = 'running' and p_reason is not null then
+            perform postrider.fail_attempt(live, p_reason, error);
+        elsif live.status = 'running' then
+            perform postrider.return_execution(live, live.pool is not null);
+        elsif live.pool is not null and (p_is_leaving or is_out_of_reach) then
+            perform postrider.return_execution(live, p_is_leaving);
+        elsif is_failing then
+            perform postrider.fail_attempt(live, 'worker_unavailable', error);
+        elsif is_out_of_reach then
+            perform postrider.return_execution(live, false);
+        else
+            continue;
+        end if;
+        recovered := recovered + 1;
+    end loop;
+    if not p_is_leaving then
+        return recovered;
+    end if;
+    for live in
+        select l.*
+        from postrider.live_execution l
+        where l.queue = own_queue
+        and l.status = 'requested'
+        and not l.is_delayed
+        and (l.pool is not null or is_failing)
+        order by l.id
+        limit case when not is_failing then most_returned end
+        for update skip locked
+    loop
+        if live.pool is not null then
+            perform postrider.return_execution(live, true);
+        else
+            perform postrider.fail_attempt(live, 'worker_unavailable', error);
+        end if;
+        recovered := recovered + 1;
+    end loop;
     return recovered;
 end;
 $$;
@@ -7024,6 +8792,95 @@ CREATE FUNCTION postrider.register_dispatcher(p_dispatcher uuid, p_host text, p_
     values (p_dispatcher, p_host, p_pid, p_version);
 $$;
 
+-- Name: register_worker(text, text, integer, jsonb, text, text, text); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.register_worker(p_name text, p_pool text DEFAULT 'default'::text, p_capacity integer DEFAULT 1, p_labels jsonb DEFAULT '{}'::jsonb, p_version text DEFAULT NULL::text, p_host text DEFAULT NULL::text, p_carrier text DEFAULT NULL::text) RETURNS TABLE(worker_id integer, epoch integer, heartbeat_interval interval, stale_after interval)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+declare
+    most_capacity constant integer := 10000;
+    registered postrider.worker;
+begin
+    if p_name is null or p_pool is null or p_capacity is null then
+        raise exception 'p_name, p_pool and p_capacity must not be null' using errcode = '22004';
+    end if;
+    perform postrider.check_fleet_name('p_name', p_name, 200);
+    perform postrider.check_fleet_name('p_pool', p_pool, 100);
+    if p_capacity not between 1 and most_capacity then
+        raise exception 'p_capacity must be between 1 and %, got %', most_capacity, p_capacity
+            using errcode = '22023';
+    end if;
+    if jsonb_typeof(p_labels) <> 'object' or octet_length(p_labels::text) > 8192 then
+        raise exception 'p_labels must be an object of at most 8192 bytes' using errcode = '22023';
+    end if;
+    if p_carrier not in ('postgres', 'rabbitmq') then
+        raise exception 'p_carrier must be postgres or rabbitmq, got ''%''', left(p_carrier, 100)
+            using errcode = '22023';
+    end if;
+
+    loop
+        registered := postrider.addressed_worker(p_name, p_pool);
+        perform postrider.lock_worker(registered.id);
+        update postrider.worker w
+        set pool = p_pool,
+            labels = coalesce(p_labels, '{}'),
+            carrier = coalesce(p_carrier, postrider.get_setting('execution_carrier')),
+            status = 'active',
+            capacity = p_capacity,
+            epoch = w.epoch + 1,
+            version = left(p_version, 100),
+            host = left(p_host, 200),
+            last_error = null,
+            registered_at = clock_timestamp(),
+            heartbeat_at = clock_timestamp()
+        where w.id = registered.id
+        returning w.* into registered;
+        -- Not if it was dropped meanwhile.
+        exit when found;
+    end loop;
+    perform postrider.recover_worker(registered, 'worker_unavailable', false);
+    insert into postrider.event_log (event, details)
+    values (
+        'worker.registered',
+        jsonb_build_object(
+            'worker', registered.name, 'pool', registered.pool, 'carrier', registered.carrier,
+            'capacity', registered.capacity, 'epoch', registered.epoch, 'host', registered.host));
+    if current_setting('max_prepared_transactions')::integer = 0 then
+        -- Who had the name before says that it lives, hears that it has lost the name, and stops.
+        perform pg_notify('postrider:executions', 'cancel:' || registered.id);
+    end if;
+    perform pg_notify('postrider', 'workers')
+    where registered.carrier = 'rabbitmq';
+    return query
+    select registered.id, registered.epoch, least(t.heartbeat_interval, t.stale_after / 3), t.stale_after
+    from (
+        select
+            make_interval(secs => postrider.get_setting('worker_heartbeat_interval')::integer),
+            make_interval(secs => postrider.get_setting('worker_stale_after')::integer)
+    ) t (heartbeat_interval, stale_after);
+end;
+$$;
+
+-- Name: release_execution(bigint, bigint); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.release_execution(p_execution bigint, p_fence bigint) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    live postrider.live_execution;
+begin
+    select l.* into live from postrider.held_execution(p_execution, p_fence) l;
+    if live.id is null then
+        return false;
+    end if;
+    perform postrider.return_execution(live, false);
+    return true;
+end;
+$$;
+
 -- Name: release_keys(text[]); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.release_keys(p_ordering_keys text[]) RETURNS integer
@@ -7106,6 +8963,26 @@ begin
     get diagnostics released = row_count;
     perform pg_notify('postrider', 'shards');
     return released;
+end;
+$$;
+
+-- Name: release_slot(postrider.live_execution); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.release_slot(p_live postrider.live_execution) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+begin
+    if p_live.status <> 'requested'
+        and exists (
+            select
+            from postrider.action a
+            where a.name = p_live.action
+            and a.concurrency is not null
+        )
+    then
+        perform postrider.ring_workers(p_live.queue);
+    end if;
 end;
 $$;
 
@@ -7452,6 +9329,31 @@ begin
 end;
 $$;
 
+-- Name: retry_execution(bigint); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.retry_execution(p_execution bigint) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    original postrider.execution;
+begin
+    if p_execution is null then
+        raise exception 'p_execution must not be null' using errcode = '22004';
+    end if;
+    select e.* into original from postrider.execution e where e.id = p_execution;
+    if not found then
+        raise exception 'Execution % does not exist', p_execution using errcode = '42704';
+    end if;
+    if exists (select from postrider.live_execution l where l.id = p_execution) then
+        raise exception 'Execution % has not ended', p_execution using errcode = '55000';
+    end if;
+    original.original_execution := coalesce(original.original_execution, original.id);
+    original.idempotency_key := null;
+    return postrider.append_execution(original);
+end;
+$$;
+
 -- Name: retry_phases(jsonb); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.retry_phases(policy jsonb) RETURNS TABLE(retries_with_no_delay bigint, minimum_delay_retries bigint, minimum_delay bigint, maximum_delay bigint, maximum_delay_retries bigint, curve text, has_fixed_step boolean, backoff_retries bigint)
@@ -7608,6 +9510,224 @@ begin
         )[1:coalesce(max_retries, 1000)];
     end if;
     return postrider.phased_waits(whole);
+end;
+$$;
+
+-- Name: return_execution(postrider.live_execution, boolean); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.return_execution(p_live postrider.live_execution, p_to_pool boolean) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    at constant timestamptz := clock_timestamp();
+    next_queue constant text :=
+        case when p_to_pool then postrider.execution_queue(null, p_live.pool) else p_live.queue end;
+    was_running constant boolean := p_live.status = 'running';
+begin
+    if was_running and p_live.cancel_requested_at is not null then
+        perform postrider.end_execution(p_live, 'cancelled', 'cancelled', null, null);
+        return;
+    end if;
+    if was_running then
+        insert into postrider.execution_end (
+            execution_id, attempt, is_final, status, worker_id, action, pool, requested_at,
+            scheduled_at, started_at)
+        values (
+            p_live.id, p_live.attempt, false, 'released', p_live.worker_id, p_live.action,
+            p_live.pool, p_live.requested_at, p_live.scheduled_at, p_live.started_at);
+    end if;
+    update postrider.live_execution l
+    set queue = next_queue,
+        status = 'requested',
+        fence = nextval('postrider.execution_fence'),
+        worker_id = null,
+        worker_epoch = null,
+        carrier = null,
+        is_published = false,
+        requested_at = case when was_running then at else l.requested_at end,
+        scheduled_at = null,
+        started_at = null,
+        expires_at = t.expires_at,
+        deadline_at = null,
+        due_at = t.expires_at
+    from (
+        select
+            case
+                when was_running then at + make_interval(secs => p_live.ttl_ms / 1000.0)
+                else p_live.expires_at
+            end
+    ) t (expires_at)
+    where l.id = p_live.id;
+    perform postrider.ring_workers(next_queue);
+end;
+$$;
+
+-- Name: ring_workers(text); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.ring_workers(p_queue text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    -- A transaction that submits to any number of queues holds no more locks than there are doors.
+    queue_key constant integer := hashtext(p_queue) & 255;
+begin
+    if current_setting('max_prepared_transactions')::integer > 0 then
+        return;
+    end if;
+    if pg_try_advisory_xact_lock_shared(1886352247, queue_key)
+        and pg_try_advisory_lock(1886352248, queue_key)
+    then
+        perform pg_advisory_unlock(1886352248, queue_key);
+    else
+        perform pg_notify('postrider:executions', p_queue);
+    end if;
+end;
+$$;
+
+-- Name: roll_up_executions(integer, interval); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.roll_up_executions(p_most integer, p_pause interval DEFAULT '00:00:00'::interval) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET jit TO 'off'
+    AS $$
+declare
+    most_totals constant integer := 1000;
+    known postrider.execution_rollup;
+    visible xid8;
+    part xid8;
+    has_room boolean;
+    ended integer;
+    buried integer;
+begin
+    if not pg_try_advisory_xact_lock(1886352244, 1005) then
+        return 0;
+    end if;
+    select r.* into known from postrider.execution_rollup r;
+    visible := pg_snapshot_xmin(pg_current_snapshot());
+    if known.at > clock_timestamp() - p_pause or visible <= known.horizon then
+        return 0;
+    end if;
+    -- Each bound is behind the last row that it lets in.
+    foreach part in array array[
+        (
+            select e.xid
+            from postrider.execution_end e
+            where e.xid >= known.horizon
+            and e.xid < visible
+            order by e.xid
+            offset p_most - 1
+            limit 1
+        ),
+        (
+            select d.xid
+            from postrider.execution_dead_letter d
+            where d.xid >= known.horizon
+            and d.xid < visible
+            order by d.xid
+            offset p_most - 1
+            limit 1
+        )]
+    loop
+        visible := least(visible, ((part::text)::numeric + 1)::text::xid8);
+    end loop;
+
+    select count(*) < most_totals into has_room from postrider.execution_total;
+    with fresh as materialized (
+        select
+            date_trunc('hour', e.ended_at, 'UTC') as hour, coalesce(e.pool, '') as pool, e.action,
+            coalesce(e.worker_id, 0) as worker_id, e.status, coalesce(e.reason, '') as reason,
+            count(*) as attempt_count,
+            count(*) filter (where e.is_final) as ended_count,
+            count(e.started_at) as started_count,
+            coalesce(sum(greatest(extract(epoch from e.ended_at - e.started_at), 0)), 0)
+                as running_seconds,
+            sum(greatest(
+                extract(epoch from coalesce(e.started_at, e.ended_at) - e.requested_at), 0))
+                as waiting_seconds
+        from postrider.execution_end e
+        where e.xid >= known.horizon
+        and e.xid < visible
+        group by 1, 2, 3, 4, 5, 6
+    ), hourly as (
+        insert into postrider.execution_statistics as s (
+            hour, pool, action, worker_id, status, reason, attempt_count, ended_count, started_count,
+            running_seconds, waiting_seconds)
+        select
+            f.hour, f.pool, f.action, f.worker_id, f.status, f.reason, f.attempt_count, f.ended_count,
+            f.started_count, f.running_seconds, f.waiting_seconds
+        from fresh f
+        on conflict (hour, pool, action, worker_id, status, reason) do update
+        set attempt_count = s.attempt_count + excluded.attempt_count,
+            ended_count = s.ended_count + excluded.ended_count,
+            started_count = s.started_count + excluded.started_count,
+            running_seconds = s.running_seconds + excluded.running_seconds,
+            waiting_seconds = s.waiting_seconds + excluded.waiting_seconds
+    ), named as (
+        select
+            case when n.is_named then f.pool else '(other)' end as pool,
+            case when n.is_named then f.action else '(other)' end as action,
+            f.status,
+            case when n.is_named then f.reason else '(other)' end as reason,
+            f.attempt_count, f.ended_count
+        from fresh f
+        cross join lateral (
+            select has_room or exists (
+                select
+                from postrider.execution_total t
+                where (t.pool, t.action, t.status, t.reason) = (f.pool, f.action, f.status, f.reason)
+            ) as is_named
+        ) n
+    ), totals as (
+        insert into postrider.execution_total as t (
+            pool, action, status, reason, attempt_count, ended_count)
+        select n.pool, n.action, n.status, n.reason, sum(n.attempt_count), sum(n.ended_count)
+        from named n
+        group by 1, 2, 3, 4
+        on conflict (pool, action, status, reason) do update
+        set attempt_count = t.attempt_count + excluded.attempt_count,
+            ended_count = t.ended_count + excluded.ended_count
+    )
+    select coalesce(sum(f.attempt_count), 0) into ended from fresh f;
+
+    with fresh as materialized (
+        select
+            date_trunc('hour', d.at, 'UTC') as hour, coalesce(d.worker_id, 0) as worker_id,
+            coalesce(d.action, '') as action, coalesce(d.reason, '') as reason, d.outcome, d.carrier,
+            count(*) as letter_count
+        from postrider.execution_dead_letter d
+        where d.xid >= known.horizon
+        and d.xid < visible
+        group by 1, 2, 3, 4, 5, 6
+    ), hourly as (
+        insert into postrider.dead_letter_statistics as s (
+            hour, worker_id, action, reason, outcome, carrier, letter_count)
+        select f.hour, f.worker_id, f.action, f.reason, f.outcome, f.carrier, f.letter_count
+        from fresh f
+        on conflict (hour, worker_id, action, reason, outcome, carrier) do update
+        set letter_count = s.letter_count + excluded.letter_count
+    ), totals as (
+        insert into postrider.dead_letter_total as t (outcome, letter_count)
+        select f.outcome, sum(f.letter_count)
+        from fresh f
+        group by f.outcome
+        on conflict (outcome) do update
+        set letter_count = t.letter_count + excluded.letter_count
+    )
+    select coalesce(sum(f.letter_count), 0) into buried from fresh f;
+
+    if ended + buried > 0 then
+        update postrider.execution_rollup r
+        set horizon = visible,
+            at = clock_timestamp();
+    end if;
+    return ended + buried;
 end;
 $$;
 
@@ -7780,6 +9900,196 @@ begin
             postrider.current_slot(), p_dispatcher, p_message_ids, p_targets, p_retry_counts);
     end if;
     return lost;
+end;
+$$;
+
+-- Name: schedule_executions(postrider.worker, integer, integer); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.schedule_executions(p_worker postrider.worker, p_limit integer, p_pool_limit integer) RETURNS SETOF postrider.live_execution
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET jit TO 'off'
+    AS $$
+declare
+    head_start constant interval := '1 second';
+    most_reserved constant integer := 100;
+    at constant timestamptz := clock_timestamp();
+    present postrider.worker;
+    remaining integer := p_limit;
+    load bigint;
+    reserved bigint;
+    own record;
+    taken integer;
+begin
+    if not pg_try_advisory_xact_lock(1886352249, p_worker.id) then
+        return;
+    end if;
+    select w.* into present from postrider.worker w where w.id = p_worker.id;
+    if present.epoch is distinct from p_worker.epoch or present.cordoned_at is not null then
+        return;
+    end if;
+    -- What is addressed to it waits here until it has room, or in its queue of RabbitMQ.
+    if present.carrier = 'postgres' then
+        select count(*) into load from postrider.live_execution l where l.worker_id = present.id;
+        remaining := least(remaining, present.capacity - load);
+    end if;
+
+    return query
+    select s.*
+    from postrider.schedule_queue(
+        present, postrider.execution_queue(present.id, null), remaining, 0, at) s;
+    get diagnostics taken = row_count;
+    remaining := remaining - taken;
+    remaining := least(remaining, p_pool_limit);
+    if remaining <= 0 then
+        return;
+    end if;
+
+    select w.health_rank, w.free_capacity
+    into own
+    from postrider.pool_workers(present.pool) w
+    where w.worker_id = present.id;
+    if not found or own.free_capacity = 0 then
+        return;
+    end if;
+    select least(coalesce(sum(w.free_capacity), 0), most_reserved)
+    into reserved
+    from postrider.pool_workers(present.pool) w
+    where (w.health_rank, -w.free_capacity) < (own.health_rank, -own.free_capacity);
+    return query
+    select s.*
+    from postrider.schedule_queue(
+        present, postrider.execution_queue(null, present.pool),
+        least(remaining, own.free_capacity)::integer, reserved::integer, at - head_start) s;
+end;
+$$;
+
+-- Name: schedule_queue(postrider.worker, text, integer, integer, timestamp with time zone); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.schedule_queue(p_worker postrider.worker, p_queue text, p_limit integer, p_reserved integer, p_reserved_from timestamp with time zone) RETURNS SETOF postrider.live_execution
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_sort TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET jit TO 'off'
+    AS $$
+declare
+    -- How long whoever schedules for RabbitMQ may take until the broker has confirmed.
+    publishing constant interval := '10 seconds';
+    most_rounds constant integer := 10;
+    -- So many of the actions that wait are looked at from the first one on, and as many from any other one on.
+    most_actions constant integer := 100;
+    action_count integer;
+    remaining integer := p_limit;
+    waiting_action text;
+    candidates bigint[];
+    priorities smallint[];
+    requested timestamptz[];
+    -- Those that somebody else had.
+    passed bigint[] := '{}';
+    found_ids bigint[];
+    found_priorities smallint[];
+    found_times timestamptz[];
+    room integer;
+    allowed integer;
+begin
+    for round in 1..most_rounds loop
+        exit when remaining <= 0;
+        waiting_action := '';
+        action_count := 0;
+        candidates := '{}';
+        priorities := '{}';
+        requested := '{}';
+        loop
+            select l.action
+            into waiting_action
+            from postrider.live_execution l
+            where l.queue = p_queue
+            and l.status = 'requested'
+            and not l.is_delayed
+            and l.action > waiting_action
+            order by l.action
+            limit 1;
+            exit when not found;
+            action_count := action_count + 1;
+            exit when action_count > 2 * most_actions;
+            if action_count = most_actions then
+                waiting_action := greatest(waiting_action, postrider.any_waiting_action(p_queue));
+                continue;
+            end if;
+            room := postrider.admissible(waiting_action, remaining + p_reserved);
+            continue when room <= 0;
+            select array_agg(n.id), array_agg(n.priority), array_agg(n.requested_at)
+            into found_ids, found_priorities, found_times
+            from (
+                select l.id, l.priority, l.requested_at
+                from postrider.live_execution l
+                where l.queue = p_queue
+                and l.action = waiting_action
+                and l.status = 'requested'
+                and not l.is_delayed
+                and l.expires_at > clock_timestamp()
+                and l.id <> all (passed)
+                -- What the pool may have as well does not follow a worker that is not there (check_workers).
+                and (l.pool is null or p_worker.status <> 'inactive')
+                order by l.priority desc, l.id
+                limit room
+            ) n;
+            candidates := candidates || found_ids;
+            priorities := priorities || found_priorities;
+            requested := requested || found_times;
+        end loop;
+
+        select greatest(
+            count(*) - p_reserved,
+            count(*) filter (where n.requested_at <= p_reserved_from))
+        into allowed
+        from unnest(requested) n (requested_at);
+        allowed := least(allowed, remaining);
+        exit when allowed <= 0;
+        candidates := array(
+            select n.id
+            from unnest(candidates, priorities) n (id, priority)
+            order by n.priority desc, n.id
+            limit allowed
+        );
+        found_ids := array(
+            select l.id
+            from postrider.live_execution l
+            where l.id = any (candidates)
+            and l.queue = p_queue
+            -- Not by the index of what waits: a plan that was made when that was short would read all of it.
+            and l.status || '' = 'requested'
+            and not l.is_delayed
+            for update skip locked
+        );
+        return query
+        update postrider.live_execution l
+        set status = 'scheduled',
+            fence = nextval('postrider.execution_fence'),
+            worker_id = p_worker.id,
+            worker_epoch = p_worker.epoch,
+            carrier = p_worker.carrier,
+            scheduled_at = clock_timestamp(),
+            due_at = case p_worker.carrier
+                when 'rabbitmq' then least(l.expires_at, clock_timestamp() + publishing)
+                else l.expires_at
+            end
+        where l.id = any (found_ids)
+        returning l.*;
+        exit when cardinality(found_ids) = cardinality(candidates);
+        remaining := remaining - cardinality(found_ids);
+        passed := passed || candidates;
+    end loop;
 end;
 $$;
 
@@ -7958,6 +10268,43 @@ begin
 end;
 $$;
 
+-- Name: set_action(text, interval, interval, integer, integer, integer, text); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.set_action(p_name text, p_ttl interval DEFAULT NULL::interval, p_timeout interval DEFAULT NULL::interval, p_max_retries integer DEFAULT NULL::integer, p_priority integer DEFAULT NULL::integer, p_concurrency integer DEFAULT NULL::integer, p_description text DEFAULT NULL::text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+begin
+    perform postrider.check_fleet_name('p_name', p_name, 200);
+    perform postrider.check_execution(
+        p_name, '{}', null, null, p_ttl, p_timeout, p_priority, p_max_retries, null);
+    if p_concurrency not between 1 and 10000 then
+        raise exception 'p_concurrency must be between 1 and 10000, got %', p_concurrency
+            using errcode = '22023';
+    end if;
+    if length(p_description) > 1000 then
+        raise exception 'p_description must have at most 1000 characters, got %',
+            length(p_description) using errcode = '22023';
+    end if;
+    insert into postrider.action (
+        name, ttl_ms, timeout_ms, max_retries, priority, concurrency, description)
+    values (
+        p_name, extract(epoch from p_ttl) * 1000, extract(epoch from p_timeout) * 1000, p_max_retries,
+        p_priority, p_concurrency, p_description)
+    on conflict (name) do update
+    set ttl_ms = excluded.ttl_ms,
+        timeout_ms = excluded.timeout_ms,
+        max_retries = excluded.max_retries,
+        priority = excluded.priority,
+        concurrency = excluded.concurrency,
+        description = excluded.description;
+    insert into postrider.event_log (event, details)
+    values (
+        'action.set',
+        jsonb_build_object('action', p_name, 'concurrency', p_concurrency, 'by', session_user));
+end;
+$$;
+
 -- Name: set_setting(text, text); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.set_setting(name text, value text) RETURNS text
@@ -7968,6 +10315,7 @@ declare
     known postrider.setting;
     checked text;
     gate bigint;
+    recommended_ttl_ms constant bigint := 120000;
 begin
     if set_setting.name is null or set_setting.value is null then
         raise exception 'Setting name and value must not be null' using errcode = '22004';
@@ -7977,6 +10325,11 @@ begin
         raise exception 'Setting ''%'' does not exist', set_setting.name using errcode = '42704';
     end if;
     checked := postrider.check_setting(known, set_setting.value);
+    if known.name = 'worker_queue_ttl_ms' and checked::bigint < recommended_ttl_ms then
+        raise warning 'worker_queue_ttl_ms is shorter than recommended: % ms, and % ms or more are', checked,
+            recommended_ttl_ms
+            using hint = 'A worker that is busy or starts anew for as long loses what waits for it.';
+    end if;
     if checked = known.value then
         return checked;
     end if;
@@ -8047,6 +10400,97 @@ begin
         from unnest(missing) m (shard)
         where m.shard <> all (named);
     end loop;
+end;
+$$;
+
+-- Name: start_execution(bigint, bigint, integer); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.start_execution(p_execution bigint, p_fence bigint, p_epoch integer DEFAULT NULL::integer) RETURNS TABLE(execution_id bigint, fence bigint, action text, parameters jsonb, attempt integer, max_retries integer, deadline_at timestamp with time zone, timeout interval, correlation_id uuid)
+    LANGUAGE plpgsql SECURITY DEFINER ROWS 1
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+begin
+    if p_execution is null or p_fence is null then
+        raise exception 'p_execution and p_fence must not be null' using errcode = '22004';
+    end if;
+    return query
+    with started as (
+        update postrider.live_execution l
+        set status = 'running',
+            fence = nextval('postrider.execution_fence'),
+            worker_epoch = w.epoch,
+            started_at = clock_timestamp(),
+            deadline_at = clock_timestamp() + make_interval(secs => l.timeout_ms / 1000.0),
+            due_at = clock_timestamp() + make_interval(secs => l.timeout_ms / 1000.0)
+        from postrider.worker w
+        where l.id = p_execution
+        and l.fence = p_fence
+        -- Not by live_execution_admitted: a plan that was made when that was short would read all of it.
+        and l.status || '' = 'scheduled'
+        and l.expires_at > clock_timestamp()
+        and w.id = l.worker_id
+        and w.status <> 'inactive'
+        and w.epoch = coalesce(p_epoch, w.epoch)
+        returning l.*
+    )
+    select
+        s.id, s.fence, s.action, e.parameters, s.attempt, s.max_retries, s.deadline_at,
+        make_interval(secs => s.timeout_ms / 1000.0), e.correlation_id
+    from started s
+    join postrider.execution e on e.id = s.id;
+    if not found and p_epoch is not null then
+        -- Its message must stay in the queue: it is for the process that has the worker's name now, or
+        -- will have it.
+        perform postrider.live_worker(l.worker_id, p_epoch)
+        from postrider.live_execution l
+        where l.id = p_execution
+        and l.fence = p_fence
+        and l.status || '' = 'scheduled';
+    end if;
+end;
+$$;
+
+-- Name: submit_execution(text, jsonb, text, text, interval, interval, integer, integer, text, uuid); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.submit_execution(p_action text, p_parameters jsonb DEFAULT '{}'::jsonb, p_worker text DEFAULT NULL::text, p_pool text DEFAULT NULL::text, p_ttl interval DEFAULT NULL::interval, p_timeout interval DEFAULT NULL::interval, p_priority integer DEFAULT NULL::integer, p_max_retries integer DEFAULT NULL::integer, p_idempotency_key text DEFAULT NULL::text, p_correlation_id uuid DEFAULT NULL::uuid) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    known postrider.action;
+    target postrider.worker;
+    execution_id bigint;
+begin
+    perform postrider.check_execution(
+        p_action, p_parameters, p_worker, p_pool, p_ttl, p_timeout, p_priority, p_max_retries,
+        p_idempotency_key);
+    -- Looked up first, although the insert looks again: a repeated submission then writes nothing.
+    if p_idempotency_key is not null then
+        select e.id
+        into execution_id
+        from postrider.execution e
+        where e.idempotency_key = p_idempotency_key;
+        if found then
+            return execution_id;
+        end if;
+    end if;
+    select a.* into known from postrider.action a where a.name = p_action;
+    if p_worker is not null then
+        target := postrider.addressed_worker(p_worker, p_pool);
+    end if;
+    return postrider.append_execution((
+        null, p_action, p_parameters, target.id,
+        coalesce(p_pool, case when p_worker is null then 'default' end),
+        coalesce(p_priority, known.priority, 0),
+        coalesce(
+            extract(epoch from p_ttl) * 1000, known.ttl_ms,
+            postrider.get_setting('worker_queue_ttl_ms')::bigint),
+        coalesce(
+            extract(epoch from p_timeout) * 1000, known.timeout_ms,
+            postrider.get_setting('execution_timeout')::bigint * 1000),
+        coalesce(p_max_retries, known.max_retries, 0),
+        p_idempotency_key, p_correlation_id, null, null)::postrider.execution);
 end;
 $$;
 
@@ -8157,6 +10601,138 @@ begin
         raise exception 'Endpoint ''%'' does not exist', p_endpoint_name using errcode = '42704';
     end if;
     return false;
+end;
+$$;
+
+-- Name: switch_worker(text, boolean); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.switch_worker(p_name text, p_is_cordoned boolean) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    known postrider.worker;
+begin
+    if p_name is null then
+        raise exception 'Worker name must not be null' using errcode = '22004';
+    end if;
+    select w.* into known from postrider.worker w where w.name = p_name for update;
+    if not found then
+        raise exception 'Worker ''%'' does not exist', left(p_name, 200) using errcode = '42704';
+    end if;
+    if (known.cordoned_at is not null) = p_is_cordoned then
+        return false;
+    end if;
+    update postrider.worker w
+    set cordoned_at = case when p_is_cordoned then clock_timestamp() end
+    where w.id = known.id;
+    insert into postrider.event_log (event, details)
+    values (
+        case when p_is_cordoned then 'worker.cordoned' else 'worker.uncordoned' end,
+        jsonb_build_object('worker', p_name, 'by', session_user));
+    if not p_is_cordoned then
+        perform postrider.ring_workers(postrider.execution_queue(known.id, null));
+        perform postrider.ring_workers(postrider.execution_queue(null, known.pool));
+    end if;
+    return true;
+end;
+$$;
+
+-- Name: take_at_once(integer, integer, integer); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.take_at_once(p_worker integer, p_limit integer, p_epoch integer) RETURNS TABLE(execution_id bigint, fence bigint, action text, parameters jsonb, attempt integer, priority integer, expires_at timestamp with time zone, correlation_id uuid)
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+declare
+    most_checked constant integer := 100;
+    known postrider.worker;
+    scheduled postrider.live_execution[];
+begin
+    -- Before the rows of workers, as whoever registers does.
+    perform postrider.lock_worker(p_worker);
+    known := postrider.live_worker(p_worker, p_epoch);
+    if known.carrier <> 'postgres' then
+        raise exception 'Worker ''%'' gets its executions by %', known.name, known.carrier
+            using errcode = '55000';
+    end if;
+    if not exists (select from postrider.live_dispatchers()) then
+        perform postrider.check_workers();
+        perform postrider.check_executions(most_checked);
+    end if;
+    if exists (
+        select
+        from postrider.live_execution l
+        where l.queue in (
+            postrider.execution_queue(known.id, null), postrider.execution_queue(null, known.pool))
+        and l.status = 'requested'
+        and not l.is_delayed
+    ) then
+        -- Two statements: one alone would not see parameters that were committed while it waited for a lock,
+        -- and so keep from the worker what is scheduled for it.
+        scheduled := array(
+            select s
+            from postrider.schedule_executions(known, p_limit, p_limit) s
+        );
+        return query
+        select s.id, s.fence, s.action, e.parameters, s.attempt, s.priority::integer, s.expires_at,
+            e.correlation_id
+        from unnest(scheduled) s
+        join postrider.execution e on e.id = s.id
+        order by s.priority desc, s.id;
+    end if;
+end;
+$$;
+
+-- Name: take_executions(integer, integer, interval, integer); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.take_executions(p_worker integer, p_limit integer DEFAULT 1, p_wait interval DEFAULT NULL::interval, p_epoch integer DEFAULT NULL::integer) RETURNS TABLE(execution_id bigint, fence bigint, action text, parameters jsonb, attempt integer, priority integer, expires_at timestamp with time zone, correlation_id uuid)
+    LANGUAGE plpgsql SECURITY DEFINER ROWS 100
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+declare
+    most_executions constant integer := 10000;
+    shortest_pause constant double precision := 0.005;
+    longest_pause constant double precision := 0.05;
+    deadline constant timestamptz := clock_timestamp() + coalesce(p_wait, '0');
+    pause double precision := shortest_pause;
+    known postrider.worker;
+begin
+    if p_limit is null or p_limit not between 1 and most_executions then
+        raise exception 'p_limit must be between 1 and %, got %', most_executions,
+            coalesce(p_limit::text, 'null') using errcode = '22023';
+    end if;
+    perform postrider.check_duration('p_wait', p_wait, '0 seconds', '60 seconds');
+    known := postrider.live_worker(p_worker, p_epoch);
+    while clock_timestamp() < deadline loop
+        begin
+            return query
+            select t.*
+            from postrider.take_at_once(p_worker, p_limit, known.epoch) t;
+            if found or pg_current_xact_id_if_assigned() is not null then
+                -- What was written, if only by the monitor, is to be seen by others.
+                return;
+            end if;
+            raise sqlstate 'PR001';
+        exception
+            -- No lock is held while it sleeps.
+            when sqlstate 'PR001' then null;
+        end;
+        perform pg_sleep(
+            least(pause, greatest(extract(epoch from deadline - clock_timestamp()), 0.001)));
+        pause := least(pause * 2, longest_pause);
+    end loop;
+    return query
+    select t.*
+    from postrider.take_at_once(p_worker, p_limit, known.epoch) t;
 end;
 $$;
 
@@ -8328,6 +10904,17 @@ CREATE FUNCTION postrider.transaction_messages(p_xid xid8, p_after_id bigint, p_
     and m.created_at >= case when p_xid is null then 'infinity'::timestamptz else '-infinity' end
     order by m.xid, m.id
     limit p_look;
+$$;
+
+-- Name: uncordon_worker(text); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.uncordon_worker(p_name text) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+begin
+    return postrider.switch_worker(p_name, false);
+end;
 $$;
 
 -- Name: unread_messages(); Type: FUNCTION; Schema: postrider; Owner: -
@@ -8759,6 +11346,95 @@ CREATE FUNCTION postrider.visible_messages(p_xid xid8, p_after_id bigint, p_look
     limit p_look;
 $$;
 
+-- Name: worker_executions(integer, integer); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.worker_executions(p_worker integer, p_epoch integer DEFAULT NULL::integer) RETURNS TABLE(execution_id bigint, fence bigint, status text)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+#variable_conflict use_column
+begin
+    perform postrider.live_worker(p_worker, p_epoch);
+    perform postrider.lock_worker(p_worker);
+    return query
+    select l.id, l.fence, l.status
+    from postrider.live_execution l
+    where l.worker_id = p_worker
+    order by l.id;
+end;
+$$;
+
+-- Name: worker_heartbeat(integer, integer, text); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.worker_heartbeat(p_worker integer, p_epoch integer DEFAULT NULL::integer, p_error text DEFAULT NULL::text) RETURNS TABLE(execution_id bigint, fence bigint)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+declare
+    most_returned constant integer := 1000;
+    live postrider.live_execution;
+    known postrider.worker := postrider.live_worker(p_worker, p_epoch);
+    probe record;
+begin
+    select p.* into probe from postrider.probe_worker(p_worker) p;
+    update postrider.worker w
+    set heartbeat_at = clock_timestamp(),
+        status = case when p_error is null then 'active' else 'error' end,
+        last_error = left(p_error, 1000),
+        health = probe.health,
+        failure_streak = probe.failure_streak,
+        failure_rate = probe.failure_rate,
+        queue_depth = probe.queue_depth
+    where w.id = p_worker
+    and w.epoch = known.epoch
+    and w.status <> 'inactive';
+    if not found then
+        -- It was taken for lost while we waited for its row: says so.
+        known := postrider.live_worker(p_worker, known.epoch);
+    end if;
+    if p_error is not null then
+        for live in
+            select l.*
+            from postrider.live_execution l
+            where l.worker_id = p_worker
+            and l.status = 'scheduled'
+            and l.pool is not null
+            limit most_returned
+            for update skip locked
+        loop
+            perform postrider.return_execution(live, true);
+        end loop;
+    end if;
+    return query
+    select l.id, l.fence
+    from postrider.live_execution l
+    where l.worker_id = p_worker
+    and l.status = 'running'
+    and l.cancel_requested_at is not null;
+end;
+$$;
+
+-- Name: action; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.action (
+    name text NOT NULL,
+    ttl_ms bigint,
+    timeout_ms bigint,
+    max_retries integer,
+    priority smallint,
+    concurrency integer,
+    description text,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT action_concurrency_check CHECK (((concurrency >= 1) AND (concurrency <= 10000))),
+    CONSTRAINT action_max_retries_check CHECK (((max_retries >= 0) AND (max_retries <= 1000))),
+    CONSTRAINT action_name_check CHECK ((name ~ '^[A-Za-z0-9][A-Za-z0-9_.:-]{0,199}$'::text)),
+    CONSTRAINT action_priority_check CHECK (((priority >= 0) AND (priority <= 10))),
+    CONSTRAINT action_timeout_ms_check CHECK ((timeout_ms >= 1)),
+    CONSTRAINT action_ttl_ms_check CHECK ((ttl_ms >= 1000))
+);
+
 -- Name: endpoints; Type: TABLE; Schema: postrider; Owner: -
 
 CREATE TABLE postrider.endpoints (
@@ -9135,6 +11811,17 @@ CREATE VIEW postrider.blocked_keys AS
           ORDER BY f.message_id
          LIMIT 1) front ON (true));
 
+-- Name: broker_report; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.broker_report (
+    process text NOT NULL,
+    at timestamp with time zone NOT NULL,
+    is_connected boolean NOT NULL,
+    dead_letter_depth bigint,
+    error text
+)
+WITH (fillfactor='50');
+
 -- Name: cancel_sequence; Type: SEQUENCE; Schema: postrider; Owner: -
 
 CREATE SEQUENCE postrider.cancel_sequence
@@ -9370,6 +12057,33 @@ CREATE TABLE postrider.dead_letter (
     CONSTRAINT dead_letter_status_check CHECK ((status = ANY (ARRAY['failed'::text, 'redriven'::text])))
 );
 
+-- Name: dead_letter_statistics; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.dead_letter_statistics (
+    hour timestamp with time zone NOT NULL,
+    worker_id integer NOT NULL,
+    action text NOT NULL,
+    reason text NOT NULL,
+    outcome text NOT NULL,
+    carrier text NOT NULL,
+    letter_count bigint NOT NULL
+)
+WITH (fillfactor='50');
+
+-- Name: dead_letter_figures; Type: VIEW; Schema: postrider; Owner: -
+
+CREATE VIEW postrider.dead_letter_figures AS
+ SELECT s.hour,
+    w.name AS worker,
+    NULLIF(s.worker_id, 0) AS worker_id,
+    NULLIF(s.action, ''::text) AS action,
+    NULLIF(s.reason, ''::text) AS reason,
+    s.outcome,
+    s.carrier,
+    s.letter_count
+   FROM (postrider.dead_letter_statistics s
+     LEFT JOIN postrider.worker w ON ((w.id = s.worker_id)));
+
 -- Name: dead_letter_id_seq; Type: SEQUENCE; Schema: postrider; Owner: -
 
 ALTER TABLE postrider.dead_letter ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
@@ -9380,6 +12094,14 @@ ALTER TABLE postrider.dead_letter ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTI
     NO MAXVALUE
     CACHE 1
 );
+
+-- Name: dead_letter_total; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.dead_letter_total (
+    outcome text NOT NULL,
+    letter_count bigint NOT NULL
+)
+WITH (fillfactor='50');
 
 -- Name: dispatcher; Type: TABLE; Schema: postrider; Owner: -
 
@@ -9507,6 +12229,200 @@ ALTER TABLE postrider.event_types ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTI
     NO MAXVALUE
     CACHE 1
 );
+
+-- Name: execution_dead_letter; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.execution_dead_letter (
+    id bigint NOT NULL,
+    at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
+    outcome text NOT NULL,
+    carrier text NOT NULL,
+    execution_id bigint,
+    attempt integer,
+    worker_id integer,
+    action text,
+    reason text,
+    x_death jsonb,
+    body bytea,
+    details jsonb,
+    CONSTRAINT execution_dead_letter_carrier_check CHECK ((carrier = ANY (ARRAY['postgres'::text, 'rabbitmq'::text]))),
+    CONSTRAINT execution_dead_letter_outcome_check CHECK ((outcome = ANY (ARRAY['failed'::text, 'retried'::text, 'returned'::text, 'terminal'::text, 'running'::text, 'passed'::text, 'unknown'::text, 'unreadable'::text])))
+);
+
+-- Name: execution_dead_letter_id_seq; Type: SEQUENCE; Schema: postrider; Owner: -
+
+ALTER TABLE postrider.execution_dead_letter ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME postrider.execution_dead_letter_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+-- Name: execution_dead_letters; Type: VIEW; Schema: postrider; Owner: -
+
+CREATE VIEW postrider.execution_dead_letters AS
+ SELECT d.id,
+    d.at,
+    d.outcome,
+    d.carrier,
+    d.execution_id,
+    d.attempt,
+    w.name AS worker,
+    d.worker_id,
+    d.action,
+    d.reason,
+    d.x_death,
+    d.body,
+    d.details
+   FROM (postrider.execution_dead_letter d
+     LEFT JOIN postrider.worker w ON ((w.id = d.worker_id)));
+
+-- Name: execution_end; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.execution_end (
+    id bigint NOT NULL,
+    execution_id bigint NOT NULL,
+    xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
+    attempt integer NOT NULL,
+    is_final boolean NOT NULL,
+    status text NOT NULL,
+    reason text,
+    retry_reason text,
+    worker_id integer,
+    action text NOT NULL,
+    pool text,
+    requested_at timestamp with time zone NOT NULL,
+    scheduled_at timestamp with time zone,
+    started_at timestamp with time zone,
+    ended_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    result jsonb,
+    error jsonb,
+    CONSTRAINT execution_end_check CHECK ((is_final OR (status = ANY (ARRAY['failed'::text, 'released'::text])))),
+    CONSTRAINT execution_end_status_check CHECK ((status = ANY (ARRAY['completed'::text, 'failed'::text, 'timeout'::text, 'cancelled'::text, 'released'::text])))
+);
+
+-- Name: execution_end_id_seq; Type: SEQUENCE; Schema: postrider; Owner: -
+
+ALTER TABLE postrider.execution_end ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME postrider.execution_end_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+-- Name: execution_statistics; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.execution_statistics (
+    hour timestamp with time zone NOT NULL,
+    pool text NOT NULL,
+    action text NOT NULL,
+    worker_id integer NOT NULL,
+    status text NOT NULL,
+    reason text NOT NULL,
+    attempt_count bigint NOT NULL,
+    ended_count bigint NOT NULL,
+    started_count bigint NOT NULL,
+    running_seconds double precision NOT NULL,
+    waiting_seconds double precision NOT NULL
+)
+WITH (fillfactor='50');
+
+-- Name: execution_figures; Type: VIEW; Schema: postrider; Owner: -
+
+CREATE VIEW postrider.execution_figures AS
+ SELECT s.hour,
+    NULLIF(s.pool, ''::text) AS pool,
+    s.action,
+    w.name AS worker,
+    NULLIF(s.worker_id, 0) AS worker_id,
+    (COALESCE(sum(s.ended_count) FILTER (WHERE (s.status = 'completed'::text)), (0)::numeric))::bigint AS completed_count,
+    (COALESCE(sum(s.ended_count) FILTER (WHERE (s.status = 'failed'::text)), (0)::numeric))::bigint AS failed_count,
+    (COALESCE(sum(s.ended_count) FILTER (WHERE (s.status = 'timeout'::text)), (0)::numeric))::bigint AS timeout_count,
+    (COALESCE(sum(s.ended_count) FILTER (WHERE (s.status = 'cancelled'::text)), (0)::numeric))::bigint AS cancelled_count,
+    (COALESCE(sum((s.attempt_count - s.ended_count)) FILTER (WHERE (s.status = 'failed'::text)), (0)::numeric))::bigint AS retried_count,
+    (COALESCE(sum(s.attempt_count) FILTER (WHERE (s.status = 'released'::text)), (0)::numeric))::bigint AS released_count,
+    make_interval(secs => (sum(s.running_seconds) / (NULLIF(sum(s.started_count), (0)::numeric))::double precision)) AS mean_duration,
+    make_interval(secs => (sum(s.waiting_seconds) / (NULLIF(sum(s.attempt_count), (0)::numeric))::double precision)) AS mean_waiting
+   FROM (postrider.execution_statistics s
+     LEFT JOIN postrider.worker w ON ((w.id = s.worker_id)))
+  GROUP BY s.hour, s.pool, s.action, s.worker_id, w.name;
+
+-- Name: execution_id_seq; Type: SEQUENCE; Schema: postrider; Owner: -
+
+ALTER TABLE postrider.execution ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME postrider.execution_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+-- Name: execution_rollup; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.execution_rollup (
+    is_only_row boolean DEFAULT true NOT NULL,
+    horizon xid8 DEFAULT '0'::xid8 NOT NULL,
+    at timestamp with time zone,
+    CONSTRAINT execution_rollup_is_only_row_check CHECK (is_only_row)
+);
+
+-- Name: execution_total; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.execution_total (
+    pool text NOT NULL,
+    action text NOT NULL,
+    status text NOT NULL,
+    reason text NOT NULL,
+    attempt_count bigint NOT NULL,
+    ended_count bigint NOT NULL
+)
+WITH (fillfactor='50');
+
+-- Name: executions; Type: VIEW; Schema: postrider; Owner: -
+
+CREATE VIEW postrider.executions AS
+ SELECT e.id,
+    e.action,
+    e.parameters,
+    COALESCE(l.status, f.status) AS status,
+    a.name AS addressed_to,
+    e.pool,
+    w.name AS worker,
+    (e.priority)::integer AS priority,
+    make_interval(secs => (((e.ttl_ms)::numeric / 1000.0))::double precision) AS ttl,
+    make_interval(secs => (((e.timeout_ms)::numeric / 1000.0))::double precision) AS timeout,
+    COALESCE(l.attempt, f.attempt) AS attempt,
+    e.max_retries,
+    COALESCE(l.retry_reason, f.retry_reason) AS retry_reason,
+    e.original_execution,
+    f.reason,
+    f.result,
+    f.error,
+    e.created_at,
+    COALESCE(l.requested_at, f.requested_at) AS requested_at,
+    COALESCE(l.scheduled_at, f.scheduled_at) AS scheduled_at,
+    COALESCE(l.started_at, f.started_at) AS started_at,
+    f.ended_at,
+    l.expires_at,
+    l.deadline_at,
+        CASE
+            WHEN l.is_delayed THEN l.due_at
+            ELSE NULL::timestamp with time zone
+        END AS retry_at,
+    l.cancel_requested_at,
+    e.correlation_id,
+    e.idempotency_key
+   FROM ((((postrider.execution e
+     LEFT JOIN postrider.live_execution l ON ((l.id = e.id)))
+     LEFT JOIN postrider.execution_end f ON (((f.execution_id = e.id) AND f.is_final)))
+     LEFT JOIN postrider.worker a ON ((a.id = e.worker_id)))
+     LEFT JOIN postrider.worker w ON ((w.id = COALESCE(l.worker_id, f.worker_id))));
 
 -- Name: heartbeat; Type: TABLE; Schema: postrider; Owner: -
 
@@ -9730,6 +12646,27 @@ CREATE TABLE postrider.partly_done_default (
     at timestamp with time zone NOT NULL,
     targets integer[] NOT NULL
 );
+
+-- Name: pools; Type: VIEW; Schema: postrider; Owner: -
+
+CREATE VIEW postrider.pools AS
+ SELECT f.pool,
+    f.active_count,
+    f.busy_count,
+    f.inactive_count,
+    f.cordoned_count,
+    f.error_count,
+    f.capacity,
+    f.free_capacity,
+    f.waiting_count,
+    f.scheduled_count,
+    f.running_count,
+    f.oldest_waiting_at,
+    f.oldest_scheduled_at,
+    f.overdue_count,
+    make_interval(secs => f.mean_duration) AS mean_duration,
+    f.scaling_signal
+   FROM postrider.pool_figures() f(pool, active_count, busy_count, inactive_count, cordoned_count, error_count, capacity, free_capacity, waiting_count, is_waiting_in_pool, scheduled_count, running_count, oldest_waiting_at, oldest_scheduled_at, overdue_count, mean_duration, scaling_signal);
 
 -- Name: queue; Type: VIEW; Schema: postrider; Owner: -
 
@@ -10098,6 +13035,53 @@ CREATE TABLE postrider.transport_option (
     description text NOT NULL
 );
 
+-- Name: worker_id_seq; Type: SEQUENCE; Schema: postrider; Owner: -
+
+ALTER TABLE postrider.worker ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME postrider.worker_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+-- Name: workers; Type: VIEW; Schema: postrider; Owner: -
+
+CREATE VIEW postrider.workers AS
+ SELECT w.id,
+    w.name,
+    w.pool,
+        CASE
+            WHEN (w.status = 'inactive'::text) THEN 'inactive'::text
+            WHEN (w.cordoned_at IS NOT NULL) THEN 'cordoned'::text
+            WHEN (w.status = 'error'::text) THEN 'error'::text
+            WHEN ((n.scheduled_count + n.running_count) >= w.capacity) THEN 'busy'::text
+            ELSE w.status
+        END AS status,
+    w.health,
+    w.carrier,
+    w.capacity,
+    n.scheduled_count,
+    n.running_count,
+    w.failure_streak,
+    w.failure_rate,
+    w.queue_depth,
+    w.labels,
+    w.version,
+    w.host,
+    w.last_error,
+    w.epoch,
+    w.cordoned_at,
+    w.registered_at,
+    w.heartbeat_at,
+    w.created_at
+   FROM (postrider.worker w
+     CROSS JOIN LATERAL ( SELECT count(*) FILTER (WHERE (l.status = 'scheduled'::text)) AS scheduled_count,
+            count(*) FILTER (WHERE (l.status = 'running'::text)) AS running_count
+           FROM postrider.live_execution l
+          WHERE (l.worker_id = w.id)) n);
+
 -- Name: attempt_default; Type: TABLE ATTACH; Schema: postrider; Owner: -
 
 ALTER TABLE ONLY postrider.attempt ATTACH PARTITION postrider.attempt_default DEFAULT;
@@ -10170,6 +13154,16 @@ ALTER TABLE ONLY postrider.rate_grant ATTACH PARTITION postrider.rate_grant_2 FO
 
 ALTER TABLE ONLY postrider.tick ATTACH PARTITION postrider.tick_default DEFAULT;
 
+-- Name: action action_pkey; Type: CONSTRAINT; Schema: postrider; Owner: -
+
+ALTER TABLE ONLY postrider.action
+    ADD CONSTRAINT action_pkey PRIMARY KEY (name);
+
+-- Name: broker_report broker_report_pkey; Type: CONSTRAINT; Schema: postrider; Owner: -
+
+ALTER TABLE ONLY postrider.broker_report
+    ADD CONSTRAINT broker_report_pkey PRIMARY KEY (process);
+
 -- Name: cancellation cancellation_pkey; Type: CONSTRAINT; Schema: postrider; Owner: -
 
 ALTER TABLE ONLY postrider.cancellation
@@ -10194,6 +13188,16 @@ ALTER TABLE ONLY postrider.consumer
 
 ALTER TABLE ONLY postrider.dead_letter
     ADD CONSTRAINT dead_letter_pkey PRIMARY KEY (id);
+
+-- Name: dead_letter_statistics dead_letter_statistics_pkey; Type: CONSTRAINT; Schema: postrider; Owner: -
+
+ALTER TABLE ONLY postrider.dead_letter_statistics
+    ADD CONSTRAINT dead_letter_statistics_pkey PRIMARY KEY (hour, worker_id, action, reason, outcome, carrier);
+
+-- Name: dead_letter_total dead_letter_total_pkey; Type: CONSTRAINT; Schema: postrider; Owner: -
+
+ALTER TABLE ONLY postrider.dead_letter_total
+    ADD CONSTRAINT dead_letter_total_pkey PRIMARY KEY (outcome);
 
 -- Name: deferred deferred_pkey; Type: CONSTRAINT; Schema: postrider; Owner: -
 
@@ -10240,6 +13244,36 @@ ALTER TABLE ONLY postrider.event_types
 ALTER TABLE ONLY postrider.event_types
     ADD CONSTRAINT event_types_pkey PRIMARY KEY (id);
 
+-- Name: execution_dead_letter execution_dead_letter_pkey; Type: CONSTRAINT; Schema: postrider; Owner: -
+
+ALTER TABLE ONLY postrider.execution_dead_letter
+    ADD CONSTRAINT execution_dead_letter_pkey PRIMARY KEY (id);
+
+-- Name: execution_end execution_end_pkey; Type: CONSTRAINT; Schema: postrider; Owner: -
+
+ALTER TABLE ONLY postrider.execution_end
+    ADD CONSTRAINT execution_end_pkey PRIMARY KEY (id);
+
+-- Name: execution execution_pkey; Type: CONSTRAINT; Schema: postrider; Owner: -
+
+ALTER TABLE ONLY postrider.execution
+    ADD CONSTRAINT execution_pkey PRIMARY KEY (id);
+
+-- Name: execution_rollup execution_rollup_pkey; Type: CONSTRAINT; Schema: postrider; Owner: -
+
+ALTER TABLE ONLY postrider.execution_rollup
+    ADD CONSTRAINT execution_rollup_pkey PRIMARY KEY (is_only_row);
+
+-- Name: execution_statistics execution_statistics_pkey; Type: CONSTRAINT; Schema: postrider; Owner: -
+
+ALTER TABLE ONLY postrider.execution_statistics
+    ADD CONSTRAINT execution_statistics_pkey PRIMARY KEY (hour, pool, action, worker_id, status, reason);
+
+-- Name: execution_total execution_total_pkey; Type: CONSTRAINT; Schema: postrider; Owner: -
+
+ALTER TABLE ONLY postrider.execution_total
+    ADD CONSTRAINT execution_total_pkey PRIMARY KEY (pool, action, status, reason);
+
 -- Name: idempotency_key idempotency_key_pkey; Type: CONSTRAINT; Schema: postrider; Owner: -
 
 ALTER TABLE ONLY postrider.idempotency_key
@@ -10249,6 +13283,11 @@ ALTER TABLE ONLY postrider.idempotency_key
 
 ALTER TABLE ONLY postrider.installation
     ADD CONSTRAINT installation_pkey PRIMARY KEY (singleton);
+
+-- Name: live_execution live_execution_pkey; Type: CONSTRAINT; Schema: postrider; Owner: -
+
+ALTER TABLE ONLY postrider.live_execution
+    ADD CONSTRAINT live_execution_pkey PRIMARY KEY (id);
 
 -- Name: migration migration_pkey; Type: CONSTRAINT; Schema: postrider; Owner: -
 
@@ -10289,6 +13328,16 @@ ALTER TABLE ONLY postrider.subscriptions
 
 ALTER TABLE ONLY postrider.transport_option
     ADD CONSTRAINT transport_option_pkey PRIMARY KEY (protocol, name);
+
+-- Name: worker worker_name_key; Type: CONSTRAINT; Schema: postrider; Owner: -
+
+ALTER TABLE ONLY postrider.worker
+    ADD CONSTRAINT worker_name_key UNIQUE (name);
+
+-- Name: worker worker_pkey; Type: CONSTRAINT; Schema: postrider; Owner: -
+
+ALTER TABLE ONLY postrider.worker
+    ADD CONSTRAINT worker_pkey PRIMARY KEY (id);
 
 -- Name: attempt_message_id; Type: INDEX; Schema: postrider; Owner: -
 
@@ -10402,6 +13451,46 @@ CREATE INDEX event_log_at ON postrider.event_log USING btree (at);
 
 CREATE INDEX event_types_retry_policy ON postrider.event_types USING btree (name) WHERE (metadata ? '_retry_policy'::text);
 
+-- Name: execution_dead_letter_at; Type: INDEX; Schema: postrider; Owner: -
+
+CREATE INDEX execution_dead_letter_at ON postrider.execution_dead_letter USING btree (at);
+
+-- Name: execution_dead_letter_execution; Type: INDEX; Schema: postrider; Owner: -
+
+CREATE INDEX execution_dead_letter_execution ON postrider.execution_dead_letter USING btree (execution_id);
+
+-- Name: execution_dead_letter_xid; Type: INDEX; Schema: postrider; Owner: -
+
+CREATE INDEX execution_dead_letter_xid ON postrider.execution_dead_letter USING btree (xid);
+
+-- Name: execution_end_earlier; Type: INDEX; Schema: postrider; Owner: -
+
+CREATE INDEX execution_end_earlier ON postrider.execution_end USING btree (execution_id) WHERE (NOT is_final);
+
+-- Name: execution_end_ended_at; Type: INDEX; Schema: postrider; Owner: -
+
+CREATE INDEX execution_end_ended_at ON postrider.execution_end USING btree (ended_at);
+
+-- Name: execution_end_final; Type: INDEX; Schema: postrider; Owner: -
+
+CREATE UNIQUE INDEX execution_end_final ON postrider.execution_end USING btree (execution_id) WHERE is_final;
+
+-- Name: execution_end_unsuccessful; Type: INDEX; Schema: postrider; Owner: -
+
+CREATE INDEX execution_end_unsuccessful ON postrider.execution_end USING btree (status, execution_id) WHERE (is_final AND (status <> 'completed'::text));
+
+-- Name: execution_end_worker; Type: INDEX; Schema: postrider; Owner: -
+
+CREATE INDEX execution_end_worker ON postrider.execution_end USING btree (worker_id, id);
+
+-- Name: execution_end_xid; Type: INDEX; Schema: postrider; Owner: -
+
+CREATE INDEX execution_end_xid ON postrider.execution_end USING btree (xid);
+
+-- Name: execution_idempotency_key; Type: INDEX; Schema: postrider; Owner: -
+
+CREATE UNIQUE INDEX execution_idempotency_key ON postrider.execution USING btree (idempotency_key) WHERE (idempotency_key IS NOT NULL);
+
 -- Name: heartbeat_dispatcher; Type: INDEX; Schema: postrider; Owner: -
 
 CREATE INDEX heartbeat_dispatcher ON ONLY postrider.heartbeat USING btree (dispatcher, seq);
@@ -10441,6 +13530,26 @@ CREATE INDEX idempotency_key_ended_at ON postrider.idempotency_key USING btree (
 -- Name: idempotency_key_message_id; Type: INDEX; Schema: postrider; Owner: -
 
 CREATE INDEX idempotency_key_message_id ON postrider.idempotency_key USING btree (message_id);
+
+-- Name: live_execution_admitted; Type: INDEX; Schema: postrider; Owner: -
+
+CREATE INDEX live_execution_admitted ON postrider.live_execution USING btree (action) WHERE (status <> 'requested'::text);
+
+-- Name: live_execution_due; Type: INDEX; Schema: postrider; Owner: -
+
+CREATE INDEX live_execution_due ON postrider.live_execution USING btree (due_at);
+
+-- Name: live_execution_fallback; Type: INDEX; Schema: postrider; Owner: -
+
+CREATE INDEX live_execution_fallback ON postrider.live_execution USING btree (queue) WHERE ((queue ~~ 'worker:%'::text) AND (pool IS NOT NULL) AND (status = 'requested'::text) AND (NOT is_delayed));
+
+-- Name: live_execution_waiting; Type: INDEX; Schema: postrider; Owner: -
+
+CREATE INDEX live_execution_waiting ON postrider.live_execution USING btree (queue, action, priority DESC, id) WHERE ((status = 'requested'::text) AND (NOT is_delayed));
+
+-- Name: live_execution_worker; Type: INDEX; Schema: postrider; Owner: -
+
+CREATE INDEX live_execution_worker ON postrider.live_execution USING btree (worker_id, status, worker_epoch) WHERE (worker_id IS NOT NULL);
 
 -- Name: message_created_at; Type: INDEX; Schema: postrider; Owner: -
 
@@ -10537,6 +13646,10 @@ CREATE INDEX tick_id ON ONLY postrider.tick USING btree (id);
 -- Name: tick_default_id_idx; Type: INDEX; Schema: postrider; Owner: -
 
 CREATE INDEX tick_default_id_idx ON postrider.tick_default USING btree (id);
+
+-- Name: worker_pool; Type: INDEX; Schema: postrider; Owner: -
+
+CREATE INDEX worker_pool ON postrider.worker USING btree (pool);
 
 -- Name: attempt_default_message_id_target_idx; Type: INDEX ATTACH; Schema: postrider; Owner: -
 
@@ -10702,6 +13815,20 @@ GRANT ALL ON FUNCTION postrider.acknowledge(p_consumer text, p_position bigint) 
 
 REVOKE ALL ON FUNCTION postrider.acquire_shards(p_dispatcher uuid, p_limit integer) FROM PUBLIC;
 
+-- Name: TABLE worker; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT ON TABLE postrider.worker TO postrider_admin;
+GRANT SELECT ON TABLE postrider.worker TO postrider_application;
+GRANT SELECT ON TABLE postrider.worker TO postrider_monitor;
+
+-- Name: FUNCTION addressed_worker(p_name text, p_pool text); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.addressed_worker(p_name text, p_pool text) FROM PUBLIC;
+
+-- Name: FUNCTION admissible(p_action text, p_most integer); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.admissible(p_action text, p_most integer) FROM PUBLIC;
+
 -- Name: TABLE replay; Type: ACL; Schema: postrider; Owner: -
 
 GRANT SELECT ON TABLE postrider.replay TO postrider_admin;
@@ -10734,6 +13861,67 @@ REVOKE ALL ON FUNCTION postrider.announce_event_type() FROM PUBLIC;
 -- Name: FUNCTION announce_subscription(); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.announce_subscription() FROM PUBLIC;
+
+-- Name: FUNCTION any_waiting_action(p_queue text); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.any_waiting_action(p_queue text) FROM PUBLIC;
+
+-- Name: TABLE execution; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT ON TABLE postrider.execution TO postrider_admin;
+GRANT SELECT ON TABLE postrider.execution TO postrider_application;
+
+-- Name: COLUMN execution.id; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(id) ON TABLE postrider.execution TO postrider_monitor;
+
+-- Name: COLUMN execution.action; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(action) ON TABLE postrider.execution TO postrider_monitor;
+
+-- Name: COLUMN execution.worker_id; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(worker_id) ON TABLE postrider.execution TO postrider_monitor;
+
+-- Name: COLUMN execution.pool; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(pool) ON TABLE postrider.execution TO postrider_monitor;
+
+-- Name: COLUMN execution.priority; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(priority) ON TABLE postrider.execution TO postrider_monitor;
+
+-- Name: COLUMN execution.ttl_ms; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(ttl_ms) ON TABLE postrider.execution TO postrider_monitor;
+
+-- Name: COLUMN execution.timeout_ms; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(timeout_ms) ON TABLE postrider.execution TO postrider_monitor;
+
+-- Name: COLUMN execution.max_retries; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(max_retries) ON TABLE postrider.execution TO postrider_monitor;
+
+-- Name: COLUMN execution.idempotency_key; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(idempotency_key) ON TABLE postrider.execution TO postrider_monitor;
+
+-- Name: COLUMN execution.correlation_id; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(correlation_id) ON TABLE postrider.execution TO postrider_monitor;
+
+-- Name: COLUMN execution.original_execution; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(original_execution) ON TABLE postrider.execution TO postrider_monitor;
+
+-- Name: COLUMN execution.created_at; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(created_at) ON TABLE postrider.execution TO postrider_monitor;
+
+-- Name: FUNCTION append_execution(p_execution postrider.execution); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.append_execution(p_execution postrider.execution) FROM PUBLIC;
 
 -- Name: TABLE event_types; Type: ACL; Schema: postrider; Owner: -
 
@@ -10791,6 +13979,12 @@ REVOKE ALL ON FUNCTION postrider.bury_deferred(p_endpoint_id integer, p_cause te
 
 REVOKE ALL ON FUNCTION postrider.bury_orphans() FROM PUBLIC;
 
+-- Name: FUNCTION cancel_execution(p_execution bigint); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.cancel_execution(p_execution bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.cancel_execution(p_execution bigint) TO postrider_admin;
+GRANT ALL ON FUNCTION postrider.cancel_execution(p_execution bigint) TO postrider_application;
+
 -- Name: FUNCTION cancel_lock(p_message_id bigint); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.cancel_lock(p_message_id bigint) FROM PUBLIC;
@@ -10821,6 +14015,26 @@ REVOKE ALL ON FUNCTION postrider.check_consumers() FROM PUBLIC;
 -- Name: FUNCTION check_dispatchers(); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.check_dispatchers() FROM PUBLIC;
+
+-- Name: FUNCTION check_duration(p_parameter text, p_duration interval, p_least text, p_most text); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.check_duration(p_parameter text, p_duration interval, p_least text, p_most text) FROM PUBLIC;
+
+-- Name: FUNCTION check_execution(p_action text, p_parameters jsonb, p_worker text, p_pool text, p_ttl interval, p_timeout interval, p_priority integer, p_max_retries integer, p_idempotency_key text); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.check_execution(p_action text, p_parameters jsonb, p_worker text, p_pool text, p_ttl interval, p_timeout interval, p_priority integer, p_max_retries integer, p_idempotency_key text) FROM PUBLIC;
+
+-- Name: FUNCTION check_executions(p_most integer); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.check_executions(p_most integer) FROM PUBLIC;
+
+-- Name: FUNCTION check_fleet_name(p_parameter text, p_name text, p_most integer); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.check_fleet_name(p_parameter text, p_name text, p_most integer) FROM PUBLIC;
+
+-- Name: FUNCTION check_fleets(); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.check_fleets() FROM PUBLIC;
 
 -- Name: FUNCTION check_lag(); Type: ACL; Schema: postrider; Owner: -
 
@@ -10859,6 +14073,10 @@ REVOKE ALL ON FUNCTION postrider.check_setting(p_setting postrider.setting, p_va
 
 REVOKE ALL ON FUNCTION postrider.check_shards() FROM PUBLIC;
 
+-- Name: FUNCTION check_size(p_parameter text, p_value jsonb); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.check_size(p_parameter text, p_value jsonb) FROM PUBLIC;
+
 -- Name: FUNCTION check_tick_allowed(p_caller text); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.check_tick_allowed(p_caller text) FROM PUBLIC;
@@ -10866,6 +14084,10 @@ REVOKE ALL ON FUNCTION postrider.check_tick_allowed(p_caller text) FROM PUBLIC;
 -- Name: FUNCTION check_transactions(); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.check_transactions() FROM PUBLIC;
+
+-- Name: FUNCTION check_workers(); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.check_workers() FROM PUBLIC;
 
 -- Name: FUNCTION claim_idempotency_key(p_destination integer, p_key text, p_payload_hash bytea, p_message_id bigint); Type: ACL; Schema: postrider; Owner: -
 
@@ -10885,6 +14107,12 @@ GRANT ALL ON FUNCTION postrider.cleanup_event_log() TO postrider_admin;
 
 REVOKE ALL ON FUNCTION postrider.cleanup_old_archive_partitions(p_retention_months integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.cleanup_old_archive_partitions(p_retention_months integer) TO postrider_admin;
+
+-- Name: FUNCTION complete_execution(p_execution bigint, p_fence bigint, p_result jsonb); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.complete_execution(p_execution bigint, p_fence bigint, p_result jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.complete_execution(p_execution bigint, p_fence bigint, p_result jsonb) TO postrider_admin;
+GRANT ALL ON FUNCTION postrider.complete_execution(p_execution bigint, p_fence bigint, p_result jsonb) TO postrider_application;
 
 -- Name: FUNCTION complete_retry_policy(policy jsonb, place text); Type: ACL; Schema: postrider; Owner: -
 
@@ -10929,6 +14157,11 @@ GRANT ALL ON FUNCTION postrider.consumer_report(p_consumer_id integer, p_partiti
 
 REVOKE ALL ON FUNCTION postrider.consumer_start(p_ordering text, p_start text) FROM PUBLIC;
 
+-- Name: FUNCTION cordon_worker(p_name text); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.cordon_worker(p_name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.cordon_worker(p_name text) TO postrider_admin;
+
 -- Name: FUNCTION create_consumer(p_name text, p_event_types text[], p_filter jsonb, p_start text, p_ordering text, p_partitions integer); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.create_consumer(p_name text, p_event_types text[], p_filter jsonb, p_start text, p_ordering text, p_partitions integer) FROM PUBLIC;
@@ -10957,6 +14190,12 @@ REVOKE ALL ON FUNCTION postrider.current_slot() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION postrider.delivery_end(p_message_id bigint, p_target integer) FROM PUBLIC;
 
+-- Name: FUNCTION deregister_worker(p_worker integer, p_epoch integer); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.deregister_worker(p_worker integer, p_epoch integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.deregister_worker(p_worker integer, p_epoch integer) TO postrider_admin;
+GRANT ALL ON FUNCTION postrider.deregister_worker(p_worker integer, p_epoch integer) TO postrider_application;
+
 -- Name: FUNCTION describe_age(p_seconds double precision); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.describe_age(p_seconds double precision) FROM PUBLIC;
@@ -10976,6 +14215,10 @@ REVOKE ALL ON FUNCTION postrider.direct_target(p_endpoint_name text) FROM PUBLIC
 
 REVOKE ALL ON FUNCTION postrider.disable_endpoint(p_endpoint_name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.disable_endpoint(p_endpoint_name text) TO postrider_admin;
+
+-- Name: FUNCTION dispatch_executions(p_most integer); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.dispatch_executions(p_most integer) FROM PUBLIC;
 
 -- Name: FUNCTION dlq_summary(); Type: ACL; Schema: postrider; Owner: -
 
@@ -11004,6 +14247,11 @@ GRANT ALL ON FUNCTION postrider.done_map_start() TO postrider_admin;
 GRANT ALL ON FUNCTION postrider.done_map_start() TO postrider_application;
 GRANT ALL ON FUNCTION postrider.done_map_start() TO postrider_monitor;
 
+-- Name: FUNCTION drop_action(p_name text); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.drop_action(p_name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.drop_action(p_name text) TO postrider_admin;
+
 -- Name: FUNCTION drop_consumer(p_name text); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.drop_consumer(p_name text) FROM PUBLIC;
@@ -11018,6 +14266,11 @@ GRANT ALL ON FUNCTION postrider.drop_endpoint(endpoint_name text, p_force boolea
 
 REVOKE ALL ON FUNCTION postrider.drop_event_type(p_name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.drop_event_type(p_name text) TO postrider_admin;
+
+-- Name: FUNCTION drop_worker(p_name text); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.drop_worker(p_name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.drop_worker(p_name text) TO postrider_admin;
 
 -- Name: FUNCTION edit_distance(a text, b text); Type: ACL; Schema: postrider; Owner: -
 
@@ -11038,6 +14291,16 @@ REVOKE ALL ON FUNCTION postrider.enable_fast_mode() FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.enable_fast_mode() TO postrider_admin;
 GRANT ALL ON FUNCTION postrider.enable_fast_mode() TO postrider_application;
 
+-- Name: TABLE live_execution; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT ON TABLE postrider.live_execution TO postrider_admin;
+GRANT SELECT ON TABLE postrider.live_execution TO postrider_application;
+GRANT SELECT ON TABLE postrider.live_execution TO postrider_monitor;
+
+-- Name: FUNCTION end_execution(p_live postrider.live_execution, p_status text, p_reason text, p_result jsonb, p_error jsonb); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.end_execution(p_live postrider.live_execution, p_status text, p_reason text, p_result jsonb, p_error jsonb) FROM PUBLIC;
+
 -- Name: FUNCTION end_stale_flushes(); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.end_stale_flushes() FROM PUBLIC;
@@ -11057,6 +14320,18 @@ REVOKE ALL ON FUNCTION postrider.ended_status(p_message_id bigint, p_target inte
 
 REVOKE ALL ON FUNCTION postrider.error_history(p_message_id bigint, p_target integer) FROM PUBLIC;
 
+-- Name: FUNCTION execution_queue(p_worker_id integer, p_pool text); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.execution_queue(p_worker_id integer, p_pool text) FROM PUBLIC;
+
+-- Name: FUNCTION execution_retry_delay(p_retry integer, p_dice double precision); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.execution_retry_delay(p_retry integer, p_dice double precision) FROM PUBLIC;
+
+-- Name: FUNCTION expire_execution(p_live postrider.live_execution, p_carrier text, p_x_death jsonb, p_details jsonb); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.expire_execution(p_live postrider.live_execution, p_carrier text, p_x_death jsonb, p_details jsonb) FROM PUBLIC;
+
 -- Name: FUNCTION expire_waiting(p_most integer); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.expire_waiting(p_most integer) FROM PUBLIC;
@@ -11066,6 +14341,22 @@ REVOKE ALL ON FUNCTION postrider.expire_waiting(p_most integer) FROM PUBLIC;
 REVOKE ALL ON FUNCTION postrider.explain_policy(p_message_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.explain_policy(p_message_id bigint) TO postrider_admin;
 GRANT ALL ON FUNCTION postrider.explain_policy(p_message_id bigint) TO postrider_monitor;
+
+-- Name: FUNCTION extend_execution(p_execution bigint, p_fence bigint, p_timeout interval); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.extend_execution(p_execution bigint, p_fence bigint, p_timeout interval) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.extend_execution(p_execution bigint, p_fence bigint, p_timeout interval) TO postrider_admin;
+GRANT ALL ON FUNCTION postrider.extend_execution(p_execution bigint, p_fence bigint, p_timeout interval) TO postrider_application;
+
+-- Name: FUNCTION fail_attempt(p_live postrider.live_execution, p_reason text, p_error jsonb); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.fail_attempt(p_live postrider.live_execution, p_reason text, p_error jsonb) FROM PUBLIC;
+
+-- Name: FUNCTION fail_execution(p_execution bigint, p_fence bigint, p_reason text, p_error jsonb); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.fail_execution(p_execution bigint, p_fence bigint, p_reason text, p_error jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.fail_execution(p_execution bigint, p_fence bigint, p_reason text, p_error jsonb) TO postrider_admin;
+GRANT ALL ON FUNCTION postrider.fail_execution(p_execution bigint, p_fence bigint, p_reason text, p_error jsonb) TO postrider_application;
 
 -- Name: FUNCTION fetch_messages(p_consumer text, p_limit integer, p_wait interval, p_partition integer, p_wait_for_holder boolean); Type: ACL; Schema: postrider; Owner: -
 
@@ -11093,6 +14384,10 @@ REVOKE ALL ON FUNCTION postrider.forget_dead_letters(p_most integer) FROM PUBLIC
 
 REVOKE ALL ON FUNCTION postrider.forget_events(p_most integer) FROM PUBLIC;
 
+-- Name: FUNCTION forget_executions(p_most integer); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.forget_executions(p_most integer) FROM PUBLIC;
+
 -- Name: FUNCTION forget_idempotency_keys(); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.forget_idempotency_keys() FROM PUBLIC;
@@ -11118,6 +14413,10 @@ GRANT ALL ON FUNCTION postrider.get_setting(name text) TO postrider_monitor;
 REVOKE ALL ON FUNCTION postrider.get_worker_status() FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.get_worker_status() TO postrider_admin;
 GRANT ALL ON FUNCTION postrider.get_worker_status() TO postrider_monitor;
+
+-- Name: FUNCTION handle_dead_letter(p_execution bigint, p_fence bigint, p_x_death jsonb, p_details jsonb); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.handle_dead_letter(p_execution bigint, p_fence bigint, p_x_death jsonb, p_details jsonb) FROM PUBLIC;
 
 -- Name: FUNCTION has_ended(p_message_id bigint, p_target integer); Type: ACL; Schema: postrider; Owner: -
 
@@ -11151,6 +14450,10 @@ GRANT ALL ON FUNCTION postrider.health_check() TO postrider_monitor;
 -- Name: FUNCTION heartbeat(p_dispatcher uuid, p_statistics jsonb); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.heartbeat(p_dispatcher uuid, p_statistics jsonb) FROM PUBLIC;
+
+-- Name: FUNCTION held_execution(p_execution bigint, p_fence bigint); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.held_execution(p_execution bigint, p_fence bigint) FROM PUBLIC;
 
 -- Name: FUNCTION hold_consumer(p_consumer postrider.consumer); Type: ACL; Schema: postrider; Owner: -
 
@@ -11221,6 +14524,10 @@ GRANT ALL ON FUNCTION postrider.is_taken(p_message_id bigint, p_xid xid8, p_targ
 
 REVOKE ALL ON FUNCTION postrider.is_wanted(p_consumer postrider.consumer, p_partition integer, p_id bigint, p_xid xid8, p_created_at timestamp with time zone, p_event_type text, p_ordering_key text, p_payload jsonb) FROM PUBLIC;
 
+-- Name: FUNCTION keep_dead_letter(p_body bytea, p_x_death jsonb, p_details jsonb); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.keep_dead_letter(p_body bytea, p_x_death jsonb, p_details jsonb) FROM PUBLIC;
+
 -- Name: FUNCTION kept_message(p_message_id bigint, p_target integer); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.kept_message(p_message_id bigint, p_target integer) FROM PUBLIC;
@@ -11251,9 +14558,17 @@ GRANT ALL ON FUNCTION postrider.lease_partitions(p_consumer text, p_member uuid,
 
 REVOKE ALL ON FUNCTION postrider.live_dispatchers() FROM PUBLIC;
 
+-- Name: FUNCTION live_worker(p_worker_id integer, p_epoch integer); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.live_worker(p_worker_id integer, p_epoch integer) FROM PUBLIC;
+
 -- Name: FUNCTION lock_leases(p_consumer postrider.consumer); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.lock_leases(p_consumer postrider.consumer) FROM PUBLIC;
+
+-- Name: FUNCTION lock_worker(p_worker_id integer); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.lock_worker(p_worker_id integer) FROM PUBLIC;
 
 -- Name: FUNCTION lost_shards(p_dispatcher uuid, p_shards smallint[], p_epochs bigint[]); Type: ACL; Schema: postrider; Owner: -
 
@@ -11322,6 +14637,10 @@ REVOKE ALL ON FUNCTION postrider.newest_position(p_consumer_id integer, p_partit
 
 REVOKE ALL ON FUNCTION postrider.next_ticks(p_tick bigint, p_after_id bigint, p_look integer) FROM PUBLIC;
 
+-- Name: FUNCTION note_broker(p_process text, p_is_connected boolean, p_dead_letter_depth bigint, p_error text); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.note_broker(p_process text, p_is_connected boolean, p_dead_letter_depth bigint, p_error text) FROM PUBLIC;
+
 -- Name: FUNCTION note_fetch(p_consumer_id integer, p_partition integer); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.note_fetch(p_consumer_id integer, p_partition integer) FROM PUBLIC;
@@ -11329,6 +14648,10 @@ REVOKE ALL ON FUNCTION postrider.note_fetch(p_consumer_id integer, p_partition i
 -- Name: FUNCTION note_page(p_consumer_id integer, p_partition integer, p_seq bigint, p_tick bigint, p_xid xid8, p_id bigint, p_count bigint, p_is_end boolean); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.note_page(p_consumer_id integer, p_partition integer, p_seq bigint, p_tick bigint, p_xid xid8, p_id bigint, p_count bigint, p_is_end boolean) FROM PUBLIC;
+
+-- Name: FUNCTION note_published(p_executions bigint[], p_fences bigint[], p_is_dead_lettered boolean); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.note_published(p_executions bigint[], p_fences bigint[], p_is_dead_lettered boolean) FROM PUBLIC;
 
 -- Name: FUNCTION open_transactions(p_limit integer); Type: ACL; Schema: postrider; Owner: -
 
@@ -11382,6 +14705,17 @@ GRANT ALL ON FUNCTION postrider.pending_floor() TO postrider_monitor;
 
 REVOKE ALL ON FUNCTION postrider.phased_waits(policy jsonb) FROM PUBLIC;
 
+-- Name: FUNCTION pool_figures(); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.pool_figures() FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.pool_figures() TO postrider_admin;
+GRANT ALL ON FUNCTION postrider.pool_figures() TO postrider_application;
+GRANT ALL ON FUNCTION postrider.pool_figures() TO postrider_monitor;
+
+-- Name: FUNCTION pool_workers(p_pool text); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.pool_workers(p_pool text) FROM PUBLIC;
+
 -- Name: FUNCTION prepare_endpoint(); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.prepare_endpoint() FROM PUBLIC;
@@ -11393,6 +14727,10 @@ REVOKE ALL ON FUNCTION postrider.prepare_event_type() FROM PUBLIC;
 -- Name: FUNCTION prepare_subscription(); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.prepare_subscription() FROM PUBLIC;
+
+-- Name: FUNCTION probe_worker(p_worker_id integer); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.probe_worker(p_worker_id integer) FROM PUBLIC;
 
 -- Name: FUNCTION publish(p_event_type text, p_payload jsonb, p_priority integer, p_scheduled_at timestamp with time zone, p_idempotency_key text, p_correlation_id uuid, p_expires_at timestamp with time zone, p_ordering_key text, p_headers jsonb, p_metadata jsonb); Type: ACL; Schema: postrider; Owner: -
 
@@ -11410,6 +14748,10 @@ GRANT ALL ON FUNCTION postrider.publish_batch(p_events jsonb) TO postrider_appli
 
 REVOKE ALL ON FUNCTION postrider.publish_dead_letters(p_ids bigint[]) FROM PUBLIC;
 
+-- Name: FUNCTION publish_execution_end(p_live postrider.live_execution, p_status text, p_reason text, p_error jsonb); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.publish_execution_end(p_live postrider.live_execution, p_status text, p_reason text, p_error jsonb) FROM PUBLIC;
+
 -- Name: FUNCTION queue_base(); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.queue_base() FROM PUBLIC;
@@ -11417,6 +14759,10 @@ REVOKE ALL ON FUNCTION postrider.queue_base() FROM PUBLIC;
 -- Name: FUNCTION read_partition(p_consumer postrider.consumer, p_partition integer, p_limit integer); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.read_partition(p_consumer postrider.consumer, p_partition integer, p_limit integer) FROM PUBLIC;
+
+-- Name: FUNCTION rebase_executions(); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.rebase_executions() FROM PUBLIC;
 
 -- Name: FUNCTION rebase_log(); Type: ACL; Schema: postrider; Owner: -
 
@@ -11429,6 +14775,10 @@ REVOKE ALL ON FUNCTION postrider.recover_claims(p_dispatcher uuid, p_shards smal
 -- Name: FUNCTION recover_messages(p_dispatcher uuid, p_shards smallint[], p_epochs bigint[], p_message_ids bigint[], p_attempted boolean); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.recover_messages(p_dispatcher uuid, p_shards smallint[], p_epochs bigint[], p_message_ids bigint[], p_attempted boolean) FROM PUBLIC;
+
+-- Name: FUNCTION recover_worker(p_worker postrider.worker, p_reason text, p_is_leaving boolean); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.recover_worker(p_worker postrider.worker, p_reason text, p_is_leaving boolean) FROM PUBLIC;
 
 -- Name: FUNCTION redrive_all(p_rate integer); Type: ACL; Schema: postrider; Owner: -
 
@@ -11462,6 +14812,18 @@ REVOKE ALL ON FUNCTION postrider.refuse_endpoint(p_endpoint_name text) FROM PUBL
 
 REVOKE ALL ON FUNCTION postrider.register_dispatcher(p_dispatcher uuid, p_host text, p_pid integer, p_version text) FROM PUBLIC;
 
+-- Name: FUNCTION register_worker(p_name text, p_pool text, p_capacity integer, p_labels jsonb, p_version text, p_host text, p_carrier text); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.register_worker(p_name text, p_pool text, p_capacity integer, p_labels jsonb, p_version text, p_host text, p_carrier text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.register_worker(p_name text, p_pool text, p_capacity integer, p_labels jsonb, p_version text, p_host text, p_carrier text) TO postrider_admin;
+GRANT ALL ON FUNCTION postrider.register_worker(p_name text, p_pool text, p_capacity integer, p_labels jsonb, p_version text, p_host text, p_carrier text) TO postrider_application;
+
+-- Name: FUNCTION release_execution(p_execution bigint, p_fence bigint); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.release_execution(p_execution bigint, p_fence bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.release_execution(p_execution bigint, p_fence bigint) TO postrider_admin;
+GRANT ALL ON FUNCTION postrider.release_execution(p_execution bigint, p_fence bigint) TO postrider_application;
+
 -- Name: FUNCTION release_keys(p_ordering_keys text[]); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.release_keys(p_ordering_keys text[]) FROM PUBLIC;
@@ -11475,6 +14837,10 @@ GRANT ALL ON FUNCTION postrider.release_partitions(p_consumer text, p_member uui
 -- Name: FUNCTION release_shards(p_dispatcher uuid, p_shards smallint[], p_epochs bigint[]); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.release_shards(p_dispatcher uuid, p_shards smallint[], p_epochs bigint[]) FROM PUBLIC;
+
+-- Name: FUNCTION release_slot(p_live postrider.live_execution); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.release_slot(p_live postrider.live_execution) FROM PUBLIC;
 
 -- Name: FUNCTION replay_message(p_archive_message_id bigint); Type: ACL; Schema: postrider; Owner: -
 
@@ -11524,6 +14890,11 @@ REVOKE ALL ON FUNCTION postrider.retire_endpoint(p_endpoint_id integer, p_reason
 
 REVOKE ALL ON FUNCTION postrider.retire_failing_endpoints() FROM PUBLIC;
 
+-- Name: FUNCTION retry_execution(p_execution bigint); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.retry_execution(p_execution bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.retry_execution(p_execution bigint) TO postrider_admin;
+
 -- Name: FUNCTION retry_phases(policy jsonb); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.retry_phases(policy jsonb) FROM PUBLIC;
@@ -11540,6 +14911,18 @@ REVOKE ALL ON FUNCTION postrider.retry_policy_keys() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION postrider.retry_waits(policy jsonb, place text) FROM PUBLIC;
 
+-- Name: FUNCTION return_execution(p_live postrider.live_execution, p_to_pool boolean); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.return_execution(p_live postrider.live_execution, p_to_pool boolean) FROM PUBLIC;
+
+-- Name: FUNCTION ring_workers(p_queue text); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.ring_workers(p_queue text) FROM PUBLIC;
+
+-- Name: FUNCTION roll_up_executions(p_most integer, p_pause interval); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.roll_up_executions(p_most integer, p_pause interval) FROM PUBLIC;
+
 -- Name: FUNCTION rotate_slots(); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.rotate_slots() FROM PUBLIC;
@@ -11555,6 +14938,14 @@ REVOKE ALL ON FUNCTION postrider.save_circuits(p_dispatcher uuid, p_endpoint_ids
 -- Name: FUNCTION save_claim(p_dispatcher uuid, p_shards smallint[], p_epochs bigint[], p_message_ids bigint[], p_targets integer[], p_retry_counts integer[]); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.save_claim(p_dispatcher uuid, p_shards smallint[], p_epochs bigint[], p_message_ids bigint[], p_targets integer[], p_retry_counts integer[]) FROM PUBLIC;
+
+-- Name: FUNCTION schedule_executions(p_worker postrider.worker, p_limit integer, p_pool_limit integer); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.schedule_executions(p_worker postrider.worker, p_limit integer, p_pool_limit integer) FROM PUBLIC;
+
+-- Name: FUNCTION schedule_queue(p_worker postrider.worker, p_queue text, p_limit integer, p_reserved integer, p_reserved_from timestamp with time zone); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.schedule_queue(p_worker postrider.worker, p_queue text, p_limit integer, p_reserved integer, p_reserved_from timestamp with time zone) FROM PUBLIC;
 
 -- Name: FUNCTION send(endpoint_name text, payload jsonb); Type: ACL; Schema: postrider; Owner: -
 
@@ -11586,6 +14977,11 @@ REVOKE ALL ON FUNCTION postrider.send_with_options(p_endpoint_name text, p_paylo
 GRANT ALL ON FUNCTION postrider.send_with_options(p_endpoint_name text, p_payload jsonb, p_priority integer, p_scheduled_at timestamp with time zone, p_idempotency_key text, p_correlation_id uuid, p_expires_at timestamp with time zone, p_ordering_key text, p_headers jsonb, p_metadata jsonb) TO postrider_admin;
 GRANT ALL ON FUNCTION postrider.send_with_options(p_endpoint_name text, p_payload jsonb, p_priority integer, p_scheduled_at timestamp with time zone, p_idempotency_key text, p_correlation_id uuid, p_expires_at timestamp with time zone, p_ordering_key text, p_headers jsonb, p_metadata jsonb) TO postrider_application;
 
+-- Name: FUNCTION set_action(p_name text, p_ttl interval, p_timeout interval, p_max_retries integer, p_priority integer, p_concurrency integer, p_description text); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.set_action(p_name text, p_ttl interval, p_timeout interval, p_max_retries integer, p_priority integer, p_concurrency integer, p_description text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.set_action(p_name text, p_ttl interval, p_timeout interval, p_max_retries integer, p_priority integer, p_concurrency integer, p_description text) TO postrider_admin;
+
 -- Name: FUNCTION set_setting(name text, value text); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.set_setting(name text, value text) FROM PUBLIC;
@@ -11601,6 +14997,18 @@ GRANT ALL ON FUNCTION postrider.shard_count() TO postrider_monitor;
 
 REVOKE ALL ON FUNCTION postrider.shard_reports() FROM PUBLIC;
 
+-- Name: FUNCTION start_execution(p_execution bigint, p_fence bigint, p_epoch integer); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.start_execution(p_execution bigint, p_fence bigint, p_epoch integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.start_execution(p_execution bigint, p_fence bigint, p_epoch integer) TO postrider_admin;
+GRANT ALL ON FUNCTION postrider.start_execution(p_execution bigint, p_fence bigint, p_epoch integer) TO postrider_application;
+
+-- Name: FUNCTION submit_execution(p_action text, p_parameters jsonb, p_worker text, p_pool text, p_ttl interval, p_timeout interval, p_priority integer, p_max_retries integer, p_idempotency_key text, p_correlation_id uuid); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.submit_execution(p_action text, p_parameters jsonb, p_worker text, p_pool text, p_ttl interval, p_timeout interval, p_priority integer, p_max_retries integer, p_idempotency_key text, p_correlation_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.submit_execution(p_action text, p_parameters jsonb, p_worker text, p_pool text, p_ttl interval, p_timeout interval, p_priority integer, p_max_retries integer, p_idempotency_key text, p_correlation_id uuid) TO postrider_admin;
+GRANT ALL ON FUNCTION postrider.submit_execution(p_action text, p_parameters jsonb, p_worker text, p_pool text, p_ttl interval, p_timeout interval, p_priority integer, p_max_retries integer, p_idempotency_key text, p_correlation_id uuid) TO postrider_application;
+
 -- Name: FUNCTION subscribe(p_event_type text, p_endpoint_name text, p_filter jsonb, p_options jsonb); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.subscribe(p_event_type text, p_endpoint_name text, p_filter jsonb, p_options jsonb) FROM PUBLIC;
@@ -11609,6 +15017,20 @@ GRANT ALL ON FUNCTION postrider.subscribe(p_event_type text, p_endpoint_name tex
 -- Name: FUNCTION switch_endpoint(p_endpoint_name text, p_enabled boolean, p_paused boolean); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.switch_endpoint(p_endpoint_name text, p_enabled boolean, p_paused boolean) FROM PUBLIC;
+
+-- Name: FUNCTION switch_worker(p_name text, p_is_cordoned boolean); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.switch_worker(p_name text, p_is_cordoned boolean) FROM PUBLIC;
+
+-- Name: FUNCTION take_at_once(p_worker integer, p_limit integer, p_epoch integer); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.take_at_once(p_worker integer, p_limit integer, p_epoch integer) FROM PUBLIC;
+
+-- Name: FUNCTION take_executions(p_worker integer, p_limit integer, p_wait interval, p_epoch integer); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.take_executions(p_worker integer, p_limit integer, p_wait interval, p_epoch integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.take_executions(p_worker integer, p_limit integer, p_wait interval, p_epoch integer) TO postrider_admin;
+GRANT ALL ON FUNCTION postrider.take_executions(p_worker integer, p_limit integer, p_wait interval, p_epoch integer) TO postrider_application;
 
 -- Name: FUNCTION take_tokens(p_endpoint_ids integer[], p_wanted integer[], p_rates integer[], p_bursts integer[]); Type: ACL; Schema: postrider; Owner: -
 
@@ -11627,6 +15049,11 @@ REVOKE ALL ON FUNCTION postrider.tick_messages(p_tick bigint, p_after_id bigint,
 -- Name: FUNCTION transaction_messages(p_xid xid8, p_after_id bigint, p_look integer, p_to_xid xid8); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.transaction_messages(p_xid xid8, p_after_id bigint, p_look integer, p_to_xid xid8) FROM PUBLIC;
+
+-- Name: FUNCTION uncordon_worker(p_name text); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.uncordon_worker(p_name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.uncordon_worker(p_name text) TO postrider_admin;
 
 -- Name: FUNCTION unread_messages(); Type: ACL; Schema: postrider; Owner: -
 
@@ -11658,6 +15085,24 @@ GRANT ALL ON FUNCTION postrider.validate_retry_policy(policy jsonb) TO postrider
 -- Name: FUNCTION visible_messages(p_xid xid8, p_after_id bigint, p_look integer); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.visible_messages(p_xid xid8, p_after_id bigint, p_look integer) FROM PUBLIC;
+
+-- Name: FUNCTION worker_executions(p_worker integer, p_epoch integer); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.worker_executions(p_worker integer, p_epoch integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.worker_executions(p_worker integer, p_epoch integer) TO postrider_admin;
+GRANT ALL ON FUNCTION postrider.worker_executions(p_worker integer, p_epoch integer) TO postrider_application;
+
+-- Name: FUNCTION worker_heartbeat(p_worker integer, p_epoch integer, p_error text); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.worker_heartbeat(p_worker integer, p_epoch integer, p_error text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.worker_heartbeat(p_worker integer, p_epoch integer, p_error text) TO postrider_admin;
+GRANT ALL ON FUNCTION postrider.worker_heartbeat(p_worker integer, p_epoch integer, p_error text) TO postrider_application;
+
+-- Name: TABLE action; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT ON TABLE postrider.action TO postrider_admin;
+GRANT SELECT ON TABLE postrider.action TO postrider_application;
+GRANT SELECT ON TABLE postrider.action TO postrider_monitor;
 
 -- Name: TABLE endpoints; Type: ACL; Schema: postrider; Owner: -
 
@@ -11901,6 +15346,11 @@ GRANT SELECT ON TABLE postrider.blocked_keys TO postrider_admin;
 GRANT SELECT ON TABLE postrider.blocked_keys TO postrider_application;
 GRANT SELECT ON TABLE postrider.blocked_keys TO postrider_monitor;
 
+-- Name: TABLE broker_report; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT ON TABLE postrider.broker_report TO postrider_admin;
+GRANT SELECT ON TABLE postrider.broker_report TO postrider_monitor;
+
 -- Name: TABLE cancellation; Type: ACL; Schema: postrider; Owner: -
 
 GRANT SELECT ON TABLE postrider.cancellation TO postrider_admin;
@@ -11992,6 +15442,21 @@ GRANT SELECT(priority) ON TABLE postrider.dead_letter TO postrider_monitor;
 -- Name: COLUMN dead_letter.event_type; Type: ACL; Schema: postrider; Owner: -
 
 GRANT SELECT(event_type) ON TABLE postrider.dead_letter TO postrider_monitor;
+
+-- Name: TABLE dead_letter_statistics; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT ON TABLE postrider.dead_letter_statistics TO postrider_admin;
+GRANT SELECT ON TABLE postrider.dead_letter_statistics TO postrider_monitor;
+
+-- Name: TABLE dead_letter_figures; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT ON TABLE postrider.dead_letter_figures TO postrider_admin;
+GRANT SELECT ON TABLE postrider.dead_letter_figures TO postrider_monitor;
+
+-- Name: TABLE dead_letter_total; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT ON TABLE postrider.dead_letter_total TO postrider_admin;
+GRANT SELECT ON TABLE postrider.dead_letter_total TO postrider_monitor;
 
 -- Name: TABLE dispatcher; Type: ACL; Schema: postrider; Owner: -
 
@@ -12089,6 +15554,286 @@ GRANT SELECT ON TABLE postrider.ended TO postrider_monitor;
 
 GRANT SELECT ON TABLE postrider.event_log TO postrider_admin;
 GRANT SELECT ON TABLE postrider.event_log TO postrider_monitor;
+
+-- Name: TABLE execution_dead_letter; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT ON TABLE postrider.execution_dead_letter TO postrider_admin;
+GRANT SELECT ON TABLE postrider.execution_dead_letter TO postrider_application;
+
+-- Name: COLUMN execution_dead_letter.id; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(id) ON TABLE postrider.execution_dead_letter TO postrider_monitor;
+
+-- Name: COLUMN execution_dead_letter.at; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(at) ON TABLE postrider.execution_dead_letter TO postrider_monitor;
+
+-- Name: COLUMN execution_dead_letter.xid; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(xid) ON TABLE postrider.execution_dead_letter TO postrider_monitor;
+
+-- Name: COLUMN execution_dead_letter.outcome; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(outcome) ON TABLE postrider.execution_dead_letter TO postrider_monitor;
+
+-- Name: COLUMN execution_dead_letter.carrier; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(carrier) ON TABLE postrider.execution_dead_letter TO postrider_monitor;
+
+-- Name: COLUMN execution_dead_letter.execution_id; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(execution_id) ON TABLE postrider.execution_dead_letter TO postrider_monitor;
+
+-- Name: COLUMN execution_dead_letter.attempt; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(attempt) ON TABLE postrider.execution_dead_letter TO postrider_monitor;
+
+-- Name: COLUMN execution_dead_letter.worker_id; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(worker_id) ON TABLE postrider.execution_dead_letter TO postrider_monitor;
+
+-- Name: COLUMN execution_dead_letter.action; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(action) ON TABLE postrider.execution_dead_letter TO postrider_monitor;
+
+-- Name: COLUMN execution_dead_letter.reason; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(reason) ON TABLE postrider.execution_dead_letter TO postrider_monitor;
+
+-- Name: TABLE execution_dead_letters; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT ON TABLE postrider.execution_dead_letters TO postrider_admin;
+GRANT SELECT ON TABLE postrider.execution_dead_letters TO postrider_application;
+
+-- Name: COLUMN execution_dead_letters.id; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(id) ON TABLE postrider.execution_dead_letters TO postrider_monitor;
+
+-- Name: COLUMN execution_dead_letters.at; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(at) ON TABLE postrider.execution_dead_letters TO postrider_monitor;
+
+-- Name: COLUMN execution_dead_letters.outcome; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(outcome) ON TABLE postrider.execution_dead_letters TO postrider_monitor;
+
+-- Name: COLUMN execution_dead_letters.carrier; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(carrier) ON TABLE postrider.execution_dead_letters TO postrider_monitor;
+
+-- Name: COLUMN execution_dead_letters.execution_id; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(execution_id) ON TABLE postrider.execution_dead_letters TO postrider_monitor;
+
+-- Name: COLUMN execution_dead_letters.attempt; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(attempt) ON TABLE postrider.execution_dead_letters TO postrider_monitor;
+
+-- Name: COLUMN execution_dead_letters.worker; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(worker) ON TABLE postrider.execution_dead_letters TO postrider_monitor;
+
+-- Name: COLUMN execution_dead_letters.worker_id; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(worker_id) ON TABLE postrider.execution_dead_letters TO postrider_monitor;
+
+-- Name: COLUMN execution_dead_letters.action; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(action) ON TABLE postrider.execution_dead_letters TO postrider_monitor;
+
+-- Name: COLUMN execution_dead_letters.reason; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(reason) ON TABLE postrider.execution_dead_letters TO postrider_monitor;
+
+-- Name: TABLE execution_end; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT ON TABLE postrider.execution_end TO postrider_admin;
+GRANT SELECT ON TABLE postrider.execution_end TO postrider_application;
+
+-- Name: COLUMN execution_end.id; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(id) ON TABLE postrider.execution_end TO postrider_monitor;
+
+-- Name: COLUMN execution_end.execution_id; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(execution_id) ON TABLE postrider.execution_end TO postrider_monitor;
+
+-- Name: COLUMN execution_end.xid; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(xid) ON TABLE postrider.execution_end TO postrider_monitor;
+
+-- Name: COLUMN execution_end.attempt; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(attempt) ON TABLE postrider.execution_end TO postrider_monitor;
+
+-- Name: COLUMN execution_end.is_final; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(is_final) ON TABLE postrider.execution_end TO postrider_monitor;
+
+-- Name: COLUMN execution_end.status; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(status) ON TABLE postrider.execution_end TO postrider_monitor;
+
+-- Name: COLUMN execution_end.reason; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(reason) ON TABLE postrider.execution_end TO postrider_monitor;
+
+-- Name: COLUMN execution_end.retry_reason; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(retry_reason) ON TABLE postrider.execution_end TO postrider_monitor;
+
+-- Name: COLUMN execution_end.worker_id; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(worker_id) ON TABLE postrider.execution_end TO postrider_monitor;
+
+-- Name: COLUMN execution_end.action; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(action) ON TABLE postrider.execution_end TO postrider_monitor;
+
+-- Name: COLUMN execution_end.pool; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(pool) ON TABLE postrider.execution_end TO postrider_monitor;
+
+-- Name: COLUMN execution_end.requested_at; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(requested_at) ON TABLE postrider.execution_end TO postrider_monitor;
+
+-- Name: COLUMN execution_end.scheduled_at; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(scheduled_at) ON TABLE postrider.execution_end TO postrider_monitor;
+
+-- Name: COLUMN execution_end.started_at; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(started_at) ON TABLE postrider.execution_end TO postrider_monitor;
+
+-- Name: COLUMN execution_end.ended_at; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(ended_at) ON TABLE postrider.execution_end TO postrider_monitor;
+
+-- Name: TABLE execution_statistics; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT ON TABLE postrider.execution_statistics TO postrider_admin;
+GRANT SELECT ON TABLE postrider.execution_statistics TO postrider_monitor;
+
+-- Name: TABLE execution_figures; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT ON TABLE postrider.execution_figures TO postrider_admin;
+GRANT SELECT ON TABLE postrider.execution_figures TO postrider_monitor;
+
+-- Name: TABLE execution_rollup; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT ON TABLE postrider.execution_rollup TO postrider_admin;
+GRANT SELECT ON TABLE postrider.execution_rollup TO postrider_monitor;
+
+-- Name: TABLE execution_total; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT ON TABLE postrider.execution_total TO postrider_admin;
+GRANT SELECT ON TABLE postrider.execution_total TO postrider_monitor;
+
+-- Name: TABLE executions; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT ON TABLE postrider.executions TO postrider_admin;
+GRANT SELECT ON TABLE postrider.executions TO postrider_application;
+
+-- Name: COLUMN executions.id; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(id) ON TABLE postrider.executions TO postrider_monitor;
+
+-- Name: COLUMN executions.action; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(action) ON TABLE postrider.executions TO postrider_monitor;
+
+-- Name: COLUMN executions.status; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(status) ON TABLE postrider.executions TO postrider_monitor;
+
+-- Name: COLUMN executions.addressed_to; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(addressed_to) ON TABLE postrider.executions TO postrider_monitor;
+
+-- Name: COLUMN executions.pool; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(pool) ON TABLE postrider.executions TO postrider_monitor;
+
+-- Name: COLUMN executions.worker; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(worker) ON TABLE postrider.executions TO postrider_monitor;
+
+-- Name: COLUMN executions.priority; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(priority) ON TABLE postrider.executions TO postrider_monitor;
+
+-- Name: COLUMN executions.ttl; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(ttl) ON TABLE postrider.executions TO postrider_monitor;
+
+-- Name: COLUMN executions.timeout; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(timeout) ON TABLE postrider.executions TO postrider_monitor;
+
+-- Name: COLUMN executions.attempt; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(attempt) ON TABLE postrider.executions TO postrider_monitor;
+
+-- Name: COLUMN executions.max_retries; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(max_retries) ON TABLE postrider.executions TO postrider_monitor;
+
+-- Name: COLUMN executions.retry_reason; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(retry_reason) ON TABLE postrider.executions TO postrider_monitor;
+
+-- Name: COLUMN executions.original_execution; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(original_execution) ON TABLE postrider.executions TO postrider_monitor;
+
+-- Name: COLUMN executions.reason; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(reason) ON TABLE postrider.executions TO postrider_monitor;
+
+-- Name: COLUMN executions.created_at; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(created_at) ON TABLE postrider.executions TO postrider_monitor;
+
+-- Name: COLUMN executions.requested_at; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(requested_at) ON TABLE postrider.executions TO postrider_monitor;
+
+-- Name: COLUMN executions.scheduled_at; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(scheduled_at) ON TABLE postrider.executions TO postrider_monitor;
+
+-- Name: COLUMN executions.started_at; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(started_at) ON TABLE postrider.executions TO postrider_monitor;
+
+-- Name: COLUMN executions.ended_at; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(ended_at) ON TABLE postrider.executions TO postrider_monitor;
+
+-- Name: COLUMN executions.expires_at; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(expires_at) ON TABLE postrider.executions TO postrider_monitor;
+
+-- Name: COLUMN executions.deadline_at; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(deadline_at) ON TABLE postrider.executions TO postrider_monitor;
+
+-- Name: COLUMN executions.retry_at; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(retry_at) ON TABLE postrider.executions TO postrider_monitor;
+
+-- Name: COLUMN executions.cancel_requested_at; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(cancel_requested_at) ON TABLE postrider.executions TO postrider_monitor;
+
+-- Name: COLUMN executions.correlation_id; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(correlation_id) ON TABLE postrider.executions TO postrider_monitor;
+
+-- Name: COLUMN executions.idempotency_key; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(idempotency_key) ON TABLE postrider.executions TO postrider_monitor;
 
 -- Name: TABLE heartbeat; Type: ACL; Schema: postrider; Owner: -
 
@@ -12191,6 +15936,12 @@ GRANT SELECT ON TABLE postrider.partitions TO postrider_monitor;
 
 GRANT SELECT ON TABLE postrider.partly_done TO postrider_admin;
 
+-- Name: TABLE pools; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT ON TABLE postrider.pools TO postrider_admin;
+GRANT SELECT ON TABLE postrider.pools TO postrider_application;
+GRANT SELECT ON TABLE postrider.pools TO postrider_monitor;
+
 -- Name: TABLE queue; Type: ACL; Schema: postrider; Owner: -
 
 GRANT SELECT ON TABLE postrider.queue TO postrider_admin;
@@ -12287,3 +16038,9 @@ GRANT SELECT ON TABLE postrider.tick TO postrider_monitor;
 
 GRANT SELECT ON TABLE postrider.transport_option TO postrider_admin;
 GRANT SELECT ON TABLE postrider.transport_option TO postrider_monitor;
+
+-- Name: TABLE workers; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT ON TABLE postrider.workers TO postrider_admin;
+GRANT SELECT ON TABLE postrider.workers TO postrider_application;
+GRANT SELECT ON TABLE postrider.workers TO postrider_monitor;

@@ -102,6 +102,54 @@ from (
     (
         'consumer_retention', '0', 'integer', 0, 3650, null, 'days',
         'How long messages are kept that a consumer has not read; 0: until it has read them.'
+    ),
+    (
+        'execution_carrier', 'postgres', 'choice', null, null, array['postgres', 'rabbitmq'], null,
+        'How executions get to workers that do not say it themselves, or have never been there.'
+    ),
+    (
+        'worker_queue_ttl_ms', '300000', 'integer', 1000, 2592000000, null, 'ms',
+        'How long an execution waits until a worker has started it, unless it or its action says otherwise.'
+    ),
+    (
+        'dead_letter.enabled', 'on', 'switch', null, null, null, null,
+        'Whether dispatchers read the dead letter queue of RabbitMQ. Executions expire all the same.'
+    ),
+    (
+        'dead_letter.exchange', 'postrider.dlx', 'name', null, null, null, null,
+        'The exchange of RabbitMQ to which the queues of workers send what has expired.'
+    ),
+    (
+        'dead_letter.ttl_ms', '86400000', 'integer', 1000, 2592000000, null, 'ms',
+        'How long a message stays in the dead letter queue of RabbitMQ when nobody reads it.'
+    ),
+    (
+        'scheduled_timeout', '300', 'integer', 10, 86400, null, 's',
+        'After what time an execution counts as expired that a worker was sent by RabbitMQ and has not started.'
+    ),
+    (
+        'execution_timeout', '3600', 'integer', 1, 2592000, null, 's',
+        'How long an execution may run, unless it or its action says otherwise.'
+    ),
+    (
+        'cancel_timeout', '30', 'integer', 1, 3600, null, 's',
+        'How long a worker may take to stop an execution that somebody cancels.'
+    ),
+    (
+        'worker_heartbeat_interval', '10', 'integer', 1, 300, null, 's',
+        'How often workers say that they live.'
+    ),
+    (
+        'worker_stale_after', '30', 'integer', 2, 3600, null, 's',
+        'After what time without a heartbeat a worker counts as lost.'
+    ),
+    (
+        'stale_worker_policy', 'reroute', 'choice', null, null, array['reroute', 'fail'], null,
+        'What becomes of an execution for a lost worker alone: it waits for its return, or fails. For others it goes to the pool.'
+    ),
+    (
+        'execution_retention_days', '30', 'integer', 1, 3650, null, 'days',
+        'How long executions that have ended, and their dead letters, are kept.'
     )
 ) s (name, default_value, kind, minimum, maximum, choices, unit, description)
 on conflict (name) do update

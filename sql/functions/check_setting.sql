@@ -30,6 +30,11 @@ begin
             return trimmed;
         end if;
         expected := 'one of ' || array_to_string(p_setting.choices, ', ');
+    when 'name' then
+        if trimmed ~ '^[A-Za-z0-9][A-Za-z0-9_.:-]{0,199}$' then
+            return trimmed;
+        end if;
+        expected := '1 to 200 letters, digits, _ . : or -, the first a letter or digit';
     when 'networks' then
         if trimmed in ('on', 'off') then
             return trimmed;

@@ -1,6 +1,6 @@
 -- postrider.health_check() → how every part of the service does: healthy, degraded or unhealthy
 --
--- Admin, monitor. One row per component, always the same seven in the same order, with a sentence for
+-- Admin, monitor. One row per component, always the same eight in the same order, with a sentence for
 -- people. Never fails: what cannot be checked is unhealthy, and says why. The thresholds are those of
 -- the functions that it calls.
 create or replace function postrider.health_check()
@@ -20,7 +20,8 @@ declare
         array['lag', 'check_lag'],
         array['clock', 'check_clock'],
         array['oldest transaction', 'check_transactions'],
-        array['consumers', 'check_consumers']];
+        array['consumers', 'check_consumers'],
+        array['fleets', 'check_fleets']];
     pair text[];
 begin
     foreach pair slice 1 in array checks loop

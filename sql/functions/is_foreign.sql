@@ -2,7 +2,8 @@
 --
 -- Internal. True after a dump was restored, or the log was replicated, into a cluster with a lower
 -- transaction counter: what is committed here can then not be below the snapshot's end. Uses
--- message_xid_id, checkpoint_seq and tick_id, from their ends, and consumer_position_newest.
+-- message_xid_id, checkpoint_seq, tick_id, execution_end_xid and execution_dead_letter_xid, from their
+-- ends, and consumer_position_newest.
 create or replace function postrider.is_foreign()
 returns boolean
 language sql
@@ -19,6 +20,17 @@ as $$
         or coalesce(
             (select t.xid from postrider.tick t order by t.id desc limit 1)
             >= pg_snapshot_xmax(pg_current_snapshot()), false)
+        or coalesce(
+            (select e.xid from postrider.execution_end e order by e.xid desc limit 1)
+            >= pg_snapshot_xmax(pg_current_snapshot()), false)
+        or coalesce(
+            (select d.xid from postrider.execution_dead_letter d order by d.xid desc limit 1)
+            >= pg_snapshot_xmax(pg_current_snapshot()), false)
+        or exists (
+            select
+            from postrider.execution_rollup r
+            where r.horizon > pg_snapshot_xmax(pg_current_snapshot())
+        )
         or exists (
             select
             from postrider.consumer c

@@ -1,9 +1,9 @@
 -- postrider.metrics() → figures for monitoring, named as Prometheus wants them, without the prefix
 --
 -- Admin, monitor. An exporter adds `postrider_` (`postrider metrics` does). Types: gauge, counter.
--- Nothing is counted: figures come from heartbeats, sequences, catalogs and a look of bounded size at
--- the log, so the cost depends on the number of endpoints and dispatchers only. What cannot be known at
--- the moment has no row.
+-- Nothing is counted: figures come from heartbeats, sequences, catalogs, rolled-up totals and looks of
+-- bounded size at the log and at executions, so the cost depends on the number of endpoints, dispatchers,
+-- pools and workers only. What cannot be known at the moment has no row.
 create or replace function postrider.metrics()
 returns table (
     metric_name text,
@@ -29,6 +29,16 @@ as $$
     ), consumers as materialized (
         select c.name, c.partition, c.message_count, c.lag_messages, c.lag_seconds, c.parked_count
         from postrider.consumer_figures() c
+    ), pools as materialized (
+        select
+            f.pool, f.active_count, f.busy_count, f.inactive_count, f.cordoned_count, f.error_count,
+            f.capacity, f.free_capacity, f.waiting_count, f.scheduled_count, f.running_count,
+            f.oldest_scheduled_at, f.overdue_count, f.scaling_signal
+        from postrider.pool_figures() f
+    ), brokers as materialized (
+        select b.process, b.is_connected, b.dead_letter_depth
+        from postrider.broker_report b
+        where b.at > clock_timestamp() - interval '30 seconds'
     ), seconds (at) as (
         select clock_timestamp()
     )
@@ -81,6 +91,72 @@ as $$
             ('consumer_parked_messages', c.parked_count, 'gauge'),
             ('consumer_messages_total', c.message_count, 'counter')
         ) v (name, value, kind)
+        union all
+        select 'workers', v.value, jsonb_build_object('pool', p.pool, 'status', v.status), 'gauge'
+        from pools p
+        cross join lateral (values
+            ('active', p.active_count),
+            ('busy', p.busy_count),
+            ('inactive', p.inactive_count),
+            ('cordoned', p.cordoned_count),
+            ('error', p.error_count)
+        ) v (status, value)
+        union all
+        select 'executions', v.value, jsonb_build_object('pool', p.pool, 'status', v.status), 'gauge'
+        from pools p
+        cross join lateral (values
+            ('waiting', p.waiting_count),
+            ('scheduled', p.scheduled_count),
+            ('running', p.running_count)
+        ) v (status, value)
+        union all
+        select v.name, v.value, jsonb_build_object('pool', p.pool), 'gauge'
+        from pools p
+        cross join seconds n
+        cross join lateral (values
+            ('pool_capacity', p.capacity::double precision),
+            ('pool_free_capacity', p.free_capacity),
+            ('pool_scaling_signal_seconds', p.scaling_signal),
+            (
+                'executions_oldest_scheduled_seconds',
+                coalesce(greatest(extract(epoch from n.at - p.oldest_scheduled_at), 0), 0)
+            ),
+            ('executions_overdue', p.overdue_count)
+        ) v (name, value)
+        union all
+        select
+            v.name, v.value::double precision,
+            jsonb_build_object(
+                'pool', t.pool, 'action', t.action, 'reason', t.reason)
+            || case
+                when v.name = 'executions_ended_total' then jsonb_build_object('status', t.status)
+                else '{}'
+            end,
+            'counter'
+        from postrider.execution_total t
+        cross join lateral (values
+            ('executions_ended_total', nullif(t.ended_count, 0)),
+            (
+                'execution_retries_total',
+                case when t.status = 'failed' then nullif(t.attempt_count - t.ended_count, 0) end
+            )
+        ) v (name, value)
+        union all
+        select
+            'execution_dead_letters_total', coalesce(t.letter_count, 0)::double precision,
+            jsonb_build_object('outcome', o.outcome), 'counter'
+        from unnest(array[
+            'failed', 'retried', 'returned', 'terminal', 'running', 'passed', 'unknown', 'unreadable'
+        ]) o (outcome)
+        left join postrider.dead_letter_total t on t.outcome = o.outcome
+        union all
+        select
+            'broker_connected', b.is_connected::integer, jsonb_build_object('process', b.process),
+            'gauge'
+        from brokers b
+        union all
+        select 'dead_letter_queue_depth', max(b.dead_letter_depth), '{}', 'gauge'
+        from brokers b
         union all
         select
             'ticks_total', (

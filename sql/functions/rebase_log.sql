@@ -263,6 +263,7 @@ begin
     ) finished (position)
     group by finished.position;
     perform postrider.update_gate();
+    perform postrider.rebase_executions();
     insert into postrider.event_log (event, details)
     values ('log.rebased', jsonb_build_object('unfinished_messages', unfinished));
     return unfinished;

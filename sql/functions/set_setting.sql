@@ -1,7 +1,8 @@
 -- postrider.set_setting(name, value) → the value as it is stored
 --
 -- Admin. Changes a setting; dispatchers follow without a restart. Logged in event_log. Raises 22004
--- (a null), 42704 (no such setting), 22023 (a value out of its range, with the range).
+-- (a null), 42704 (no such setting), 22023 (a value out of its range, with the range). Warns of a
+-- worker_queue_ttl_ms below two minutes.
 create or replace function postrider.set_setting(name text, value text)
 returns text
 language plpgsql
@@ -12,6 +13,7 @@ declare
     known postrider.setting;
     checked text;
     gate bigint;
+    recommended_ttl_ms constant bigint := 120000;
 begin
     if set_setting.name is null or set_setting.value is null then
         raise exception 'Setting name and value must not be null' using errcode = '22004';
@@ -21,6 +23,11 @@ begin
         raise exception 'Setting ''%'' does not exist', set_setting.name using errcode = '42704';
     end if;
     checked := postrider.check_setting(known, set_setting.value);
+    if known.name = 'worker_queue_ttl_ms' and checked::bigint < recommended_ttl_ms then
+        raise warning 'worker_queue_ttl_ms is shorter than recommended: % ms, and % ms or more are', checked,
+            recommended_ttl_ms
+            using hint = 'A worker that is busy or starts anew for as long loses what waits for it.';
+    end if;
     if checked = known.value then
         return checked;
     end if;

@@ -20,7 +20,7 @@ create table postrider.setting (
     name text primary key,
     value text not null,
     default_value text not null,
-    kind text not null check (kind in ('integer', 'switch', 'choice', 'networks')),
+    kind text not null check (kind in ('integer', 'switch', 'choice', 'networks', 'name')),
     minimum bigint,
     maximum bigint,
     choices text[],

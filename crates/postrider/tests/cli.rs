@@ -175,7 +175,7 @@ async fn status_and_dead_letters_are_shown_and_put_back() {
         (&json!("orders"), &json!(3), &json!(2))
     );
     let health = status["health"].as_array().unwrap();
-    assert_eq!(health.len(), 7);
+    assert_eq!(health.len(), 8);
     assert!(health[5]["details"].as_str().unwrap().contains("idle in transaction"), "{status}");
     let status = shop.run(&["status"]).succeed().stdout;
     assert!(status.contains("ENDPOINT NAME  ENABLED"), "{status}");

@@ -332,7 +332,11 @@ async fn serve_refuses_a_database_that_it_does_not_fit() {
     shop.run(&["migrate"]).succeed();
     shop.execute("update postrider.installation set fingerprint = 'another'").await;
     shop.run(&["serve"]).fail(3, "postrider migrate");
-    shop.execute("update postrider.migration set version = 9999").await;
+    shop.execute(
+        "update postrider.migration set version = 9999
+        where version = (select max(version) from postrider.migration)",
+    )
+    .await;
     shop.run(&["serve"]).fail(3, "9999");
     shop.run(&["serve", "--database-url", "postgres://127.0.0.1:1/shop"])
         .fail(3, "could not connect");

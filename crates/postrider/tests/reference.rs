@@ -132,6 +132,7 @@ async fn every_setting_is_described_with_its_default_range_and_unit() {
                 when 'choice' then array_to_string(s.choices, ', ')
                 when 'switch' then 'on, off'
                 when 'networks' then 'off, on, or up to 1000 networks'
+                when 'name' then 'a name'
             end]
         from postrider.setting s";
     let settings = lists(&shop.client().await, sql).await;

@@ -23,14 +23,21 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
         &[
             "acknowledge",
             "begin_batch",
+            "cancel_execution",
             "cancel_message",
+            "complete_execution",
+            "deregister_worker",
             "enable_fast_mode",
+            "extend_execution",
+            "fail_execution",
             "fetch_messages",
             "lease_partitions",
             "park_message",
             "peek_messages",
             "publish",
             "publish_batch",
+            "register_worker",
+            "release_execution",
             "release_partitions",
             "resolve_parked_message",
             "send",
@@ -38,7 +45,12 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "send_batch_with_priority",
             "send_bytes",
             "send_with_options",
+            "start_execution",
+            "submit_execution",
+            "take_executions",
             "tick",
+            "worker_executions",
+            "worker_heartbeat",
         ],
     ),
     (
@@ -57,6 +69,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "is_taken",
             "message_status",
             "pending_floor",
+            "pool_figures",
         ],
     ),
     (
@@ -80,14 +93,17 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "cleanup_dlq",
             "cleanup_event_log",
             "cleanup_old_archive_partitions",
+            "cordon_worker",
             "create_consumer",
             "create_endpoint",
             "create_event_type",
             "create_replay",
             "disable_endpoint",
+            "drop_action",
             "drop_consumer",
             "drop_endpoint",
             "drop_event_type",
+            "drop_worker",
             "enable_endpoint",
             "maintain_archive_partitions",
             "mark_expired_messages",
@@ -102,8 +118,11 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "reset_consumer",
             "reset_setting",
             "resume_endpoint",
+            "retry_execution",
+            "set_action",
             "set_setting",
             "subscribe",
+            "uncordon_worker",
             "unsubscribe",
             "validate_endpoint_config",
             "validate_retry_policy",
@@ -113,12 +132,16 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
         "",
         &[
             "acquire_shards",
+            "addressed_worker",
+            "admissible",
             "advance_replay",
             "advance_replays",
             "advance_ticks",
             "announce_endpoint",
             "announce_event_type",
             "announce_subscription",
+            "any_waiting_action",
+            "append_execution",
             "append_message",
             "append_position",
             "append_replays",
@@ -131,6 +154,11 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "check_config_headers",
             "check_consumers",
             "check_dispatchers",
+            "check_duration",
+            "check_execution",
+            "check_executions",
+            "check_fleet_name",
+            "check_fleets",
             "check_lag",
             "check_options",
             "check_partitions",
@@ -139,8 +167,10 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "check_room",
             "check_setting",
             "check_shards",
+            "check_size",
             "check_tick_allowed",
             "check_transactions",
+            "check_workers",
             "claim_idempotency_key",
             "complete_retry_policy",
             "consumer_figures",
@@ -152,26 +182,35 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "delivery_end",
             "describe_age",
             "direct_target",
+            "dispatch_executions",
             "edit_distance",
             "empty_slot",
+            "end_execution",
             "end_stale_flushes",
             "ended_status",
             "error_history",
+            "execution_queue",
+            "execution_retry_delay",
+            "expire_execution",
             "expire_waiting",
+            "fail_attempt",
             "fetched_batches",
             "flush",
             "forget_consumer_rows",
             "forget_dead_letters",
             "forget_events",
+            "forget_executions",
             "forget_idempotency_keys",
             "free_idempotency_keys",
+            "handle_dead_letter",
             "has_ended_everywhere",
-            "idempotency_key_holder",
             "has_offset",
             "has_read_partition",
             "has_unread_messages",
             "heartbeat",
+            "held_execution",
             "hold_consumer",
+            "idempotency_key_holder",
             "idempotency_window",
             "is_at_end",
             "is_done",
@@ -182,13 +221,16 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "is_partition_unread",
             "is_position_behind",
             "is_wanted",
+            "keep_dead_letter",
             "kept_message",
             "key_shard",
             "known_circuits",
             "known_consumer",
             "lane_tails",
             "live_dispatchers",
+            "live_worker",
             "lock_leases",
+            "lock_worker",
             "lost_shards",
             "matching_targets",
             "message_partition",
@@ -198,8 +240,10 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "newest_leases",
             "newest_position",
             "next_ticks",
+            "note_broker",
             "note_fetch",
             "note_page",
+            "note_published",
             "open_transactions",
             "overdue_deliveries",
             "partition_horizons",
@@ -207,33 +251,46 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "pass_unwanted",
             "pending_deliveries",
             "phased_waits",
+            "pool_workers",
             "prepare_endpoint",
             "prepare_event_type",
             "prepare_subscription",
+            "probe_worker",
             "publish_dead_letters",
+            "publish_execution_end",
             "queue_base",
             "read_partition",
+            "rebase_executions",
             "rebase_log",
             "recover_claims",
             "recover_messages",
+            "recover_worker",
             "redrive_letters",
             "refuse_endpoint",
             "register_dispatcher",
             "release_keys",
             "release_shards",
+            "release_slot",
+            "retention_holders",
+            "retire_endpoint",
+            "retire_failing_endpoints",
             "retry_phases",
             "retry_policy_form",
             "retry_policy_keys",
             "retry_waits",
-            "retention_holders",
-            "retire_endpoint",
-            "retire_failing_endpoints",
+            "return_execution",
+            "ring_workers",
+            "roll_up_executions",
             "rotate_slots",
             "save_checkpoint",
             "save_circuits",
             "save_claim",
+            "schedule_executions",
+            "schedule_queue",
             "shard_reports",
             "switch_endpoint",
+            "switch_worker",
+            "take_at_once",
             "take_tokens",
             "tick_messages",
             "transaction_messages",
@@ -247,16 +304,36 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
 
 /// Who may read a table or view as a whole; `m*`: the monitor, but not every column.
 const RELATIONS: &[(&str, &[&str])] = &[
-    ("apm", &["blocked_keys", "consumers"]),
-    ("apm*", &["archive", "dlq", "parked_messages", "queue"]),
+    (
+        "apm",
+        &["action", "blocked_keys", "consumers", "live_execution", "pools", "worker", "workers"],
+    ),
+    (
+        "apm*",
+        &[
+            "archive",
+            "dlq",
+            "execution",
+            "execution_dead_letter",
+            "execution_dead_letters",
+            "execution_end",
+            "executions",
+            "parked_messages",
+            "queue",
+        ],
+    ),
     ("am*", &["attempt", "attempts", "dead_letter"]),
     (
         "am",
         &[
+            "broker_report",
             "checkpoint",
             "circuit",
             "consumer",
             "consumer_position",
+            "dead_letter_figures",
+            "dead_letter_statistics",
+            "dead_letter_total",
             "deferred",
             "dispatcher",
             "done",
@@ -264,6 +341,10 @@ const RELATIONS: &[(&str, &[&str])] = &[
             "endpoints",
             "event_log",
             "event_types",
+            "execution_figures",
+            "execution_rollup",
+            "execution_statistics",
+            "execution_total",
             "heartbeat",
             "installation",
             "migration",
@@ -296,6 +377,10 @@ const RELATIONS: &[(&str, &[&str])] = &[
 
 /// What an application wrote or an endpoint answered: hidden from the monitor.
 const HIDDEN: &[&str] = &["payload", "data", "body", "headers", "metadata", "response_body"];
+
+/// The same of executions, where what a worker said counts, too.
+const HIDDEN_OF_EXECUTIONS: &[&str] =
+    &["parameters", "result", "error", "x_death", "details", "body"];
 
 /// The columns that a role may change directly.
 const CHANGEABLE: &[(char, &str, &[&str])] = &[
@@ -399,7 +484,9 @@ async fn each_table_is_read_by_its_roles_and_hardly_any_is_written() {
             for column in &columns {
                 let sql = format!("select {column} from postrider.{name}");
                 let is_read = refusal(&client, role, &sql).await.is_none();
-                let is_hidden = HIDDEN.contains(&column.as_str());
+                let hidden =
+                    if name.starts_with("execution") { HIDDEN_OF_EXECUTIONS } else { HIDDEN };
+                let is_hidden = hidden.contains(&column.as_str());
                 if is_partial && name != "dead_letter" {
                     assert_eq!(is_read, !is_hidden, "{role}: {sql}");
                 }
@@ -741,6 +828,34 @@ const VICTIMS: &str = r#"
     postrider.resolve_parked_message({parked})
     postrider.reset_consumer('d', '{id}')
     postrider.drop_consumer('e')
+    postrider.create_event_type('postrider.execution_ended')
+    postrider.set_action('resize', '1 min', '1 min', 3, 1, 5, 'd')
+    postrider.register_worker('w', 'p', 10, '{"a": 1}', '1', 'h', 'postgres')
+    postrider.submit_execution('resize', '{"n": 1}', null, 'p', '1 min', '1 min', 1, 3, 'key', '00000000-0000-0000-0000-000000000001')
+    postrider.submit_execution('resize', '{"n": 2}', 'w', 'p')
+    postrider.submit_execution('resize', '{"n": 3}', null, 'p')
+    postrider.take_executions({worker}, 5, '1 ms', 1)
+    postrider.start_execution({scheduled}, {scheduled_fence}, 1)
+    postrider.worker_heartbeat({worker}, 1, 'e')
+    postrider.worker_heartbeat({worker})
+    postrider.worker_executions({worker})
+    postrider.pool_figures()
+    postrider.extend_execution({running}, {running_fence}, '1 min')
+    postrider.complete_execution({running}, {running_fence}, '{"n": 1}')
+    postrider.start_execution({scheduled}, {scheduled_fence})
+    postrider.fail_execution({running}, {running_fence}, 'transient_error', '{"n": 2}')
+    postrider.release_execution({scheduled}, {scheduled_fence})
+    postrider.take_executions({worker}, 5)
+    postrider.start_execution({scheduled}, {scheduled_fence})
+    postrider.cancel_execution({running})
+    postrider.retry_execution({ended})
+    postrider.cordon_worker('w')
+    postrider.uncordon_worker('w')
+    postrider.deregister_worker({worker}, 1)
+    postrider.register_worker('v', 'q')
+    postrider.deregister_worker({worker})
+    postrider.drop_worker('v')
+    postrider.drop_action('resize')
     postrider.unsubscribe({subscription})
     postrider.drop_event_type('order.created')
     postrider.drop_endpoint('b', true)"#;
@@ -788,6 +903,21 @@ async fn nobody_runs_code_with_the_owners_rights_by_search_path() {
         let parked = first(parked).await;
         let letter = first("select max(id)::text from postrider.dead_letter").await;
         let subscription = first("select max(id)::text from postrider.subscriptions").await;
+        let ended = "select coalesce(max(execution_id), 0)::text
+            from postrider.execution_end where is_final";
+        let worker = "select coalesce(max(id), 0)::text from postrider.worker";
+        let mut victim = victim.replace("{ended}", &first(ended).await);
+        victim = victim.replace("{worker}", &first(worker).await);
+        for status in ["scheduled", "running"] {
+            for (column, name) in [("id", "}"), ("fence", "_fence}")] {
+                let sql = format!(
+                    "select coalesce((
+                        select {column} from postrider.live_execution
+                        where status = '{status}' order by id limit 1), 0)::text"
+                );
+                victim = victim.replace(&format!("{{{status}{name}"), &first(&sql).await);
+            }
+        }
         let sql = victim
             .replace("{id}", &id)
             .replace("{letter}", &letter)
@@ -806,6 +936,8 @@ async fn nobody_runs_code_with_the_owners_rights_by_search_path() {
         "replays",
         "consumers",
         "parked_messages",
+        "executions",
+        "workers",
     ] {
         let sql = format!("select * from postrider.{view} order by 1");
         attack(&sql).await.unwrap_or_else(|error| panic!("{sql}: {error:?}"));

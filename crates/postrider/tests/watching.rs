@@ -16,8 +16,16 @@ use xtask::{
     receiver::{Behaviour, Receiver},
 };
 
-const COMPONENTS: [&str; 7] =
-    ["dispatchers", "shards", "partitions", "lag", "clock", "oldest transaction", "consumers"];
+const COMPONENTS: [&str; 8] = [
+    "dispatchers",
+    "shards",
+    "partitions",
+    "lag",
+    "clock",
+    "oldest transaction",
+    "consumers",
+    "fleets",
+];
 
 /// A component's status and details.
 async fn health(shop: &Shop, component: &str) -> (String, String) {
@@ -703,12 +711,14 @@ fn every_metric_is_described() {
 
 /// Every metric, its type and its labels.
 const METRICS: &[(&str, &str, &[&str])] = &[
+    ("broker_connected", "gauge", &["process"]),
     ("build_info", "gauge", &["version"]),
     ("clock_offset_seconds", "gauge", &["dispatcher", "host"]),
     ("consumer_lag_messages", "gauge", &["consumer", "partition"]),
     ("consumer_lag_seconds", "gauge", &["consumer", "partition"]),
     ("consumer_messages_total", "counter", &["consumer", "partition"]),
     ("consumer_parked_messages", "gauge", &["consumer", "partition"]),
+    ("dead_letter_queue_depth", "gauge", &[]),
     ("dead_letters_estimate", "gauge", &[]),
     ("default_partition_rows", "gauge", &["table"]),
     ("dispatchers", "gauge", &[]),
@@ -720,17 +730,27 @@ const METRICS: &[(&str, &str, &[&str])] = &[
     ("endpoint_paused", "gauge", &["endpoint"]),
     ("endpoint_pending_messages", "gauge", &["endpoint"]),
     ("errors_total", "counter", &["dispatcher", "host"]),
+    ("execution_dead_letters_total", "counter", &["outcome"]),
+    ("execution_retries_total", "counter", &["action", "pool", "reason"]),
+    ("executions", "gauge", &["pool", "status"]),
+    ("executions_ended_total", "counter", &["action", "pool", "reason", "status"]),
+    ("executions_oldest_scheduled_seconds", "gauge", &["pool"]),
+    ("executions_overdue", "gauge", &["pool"]),
     ("in_flight", "gauge", &["dispatcher", "host"]),
     ("messages_processed_total", "counter", &["dispatcher", "host"]),
     ("oldest_transaction_seconds", "gauge", &[]),
     ("oldest_unread_seconds", "gauge", &[]),
     ("partition_horizon_seconds", "gauge", &["table"]),
+    ("pool_capacity", "gauge", &["pool"]),
+    ("pool_free_capacity", "gauge", &["pool"]),
+    ("pool_scaling_signal_seconds", "gauge", &["pool"]),
     ("queue_depth", "gauge", &[]),
     ("queue_limit", "gauge", &[]),
     ("shards", "gauge", &[]),
     ("shards_owned", "gauge", &[]),
     ("ticks_total", "counter", &[]),
     ("unread_messages", "gauge", &[]),
+    ("workers", "gauge", &["pool", "status"]),
 ];
 
 async fn metric(client: &Client, name: &str) -> f64 {
@@ -745,7 +765,24 @@ async fn every_metric_has_its_name_type_and_labels() {
     shop.execute("select postrider.create_consumer('c')").await;
     shop.send("a", json!(1)).await;
     shop.execute("select postrider.tick()").await;
+    // An attempt that is retried, an execution that was cancelled, and one that has run: how long
+    // executions run is known then, while the first one waits for its second attempt.
+    shop.execute(
+        "select postrider.register_worker('w'), postrider.note_broker('p', true, 0, null);
+        select postrider.submit_execution('a', p_max_retries => 1), postrider.submit_execution('a');
+        select t.* from postrider.take_executions(1, 1) t;
+        select postrider.fail_execution(l.id, l.fence, 'transient_error')
+        from postrider.live_execution l where l.id = 1;
+        select postrider.cancel_execution(2);
+        select postrider.submit_execution('a');
+        select t.* from postrider.take_executions(1, 1) t;
+        select s.* from postrider.live_execution l, postrider.start_execution(l.id, l.fence) s
+        where l.id = 3;
+        select postrider.complete_execution(l.id, l.fence) from postrider.live_execution l where l.id = 3",
+    )
+    .await;
     let _dispatcher = shop.serve().await;
+    shop.until("select exists (select from postrider.metrics() m where m.metric_name = 'execution_retries_total')").await;
     shop.until("select exists (select from postrider.metrics() m where m.metric_name = 'clock_offset_seconds')").await;
     let client = shop.client().await;
     let sql = "select m.metric_name, m.metric_type, array(

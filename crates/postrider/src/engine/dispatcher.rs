@@ -14,6 +14,7 @@ mod consuming;
 mod counting;
 mod ending;
 mod expiring;
+mod figures;
 mod keys;
 mod owning;
 mod reading;
@@ -97,6 +98,8 @@ const EXPIRY_INTERVAL: Duration = Duration::from_secs(5);
 /// So many of those are fetched at a time, besides what is in hand.
 const EXPIRED_ROWS: usize = 1_000;
 const MAINTENANCE: Duration = Duration::from_secs(60);
+/// How often what became of executions is added to the figures.
+const ROLL_UP_INTERVAL: Duration = Duration::from_secs(5);
 /// A dispatcher gives a sign of life three times within its lease, and at least so often: what people
 /// see of it is no older.
 const BEAT_INTERVAL: Duration = Duration::from_secs(2);
@@ -171,6 +174,7 @@ enum Event {
     Maintained(Result<(), StoreError>),
     Counted(Counting, Result<Vec<WaitingCount>, StoreError>),
     ReplaysAdvanced(Result<Duration, StoreError>),
+    ExecutionsRolledUp(Result<i32, StoreError>),
     Upkept(Result<Upkeep, String>),
     ConsumersTicked(Result<Option<MadeTick>, StoreError>),
     /// Whether an endpoint that is gone was disabled by us.
@@ -352,6 +356,8 @@ pub struct Dispatcher {
     is_maintaining: bool,
     replays_at: Instant,
     is_advancing_replays: bool,
+    roll_up_at: Instant,
+    is_rolling_up: bool,
     upkeep_at: Instant,
     is_in_upkeep: bool,
     consumer_ticks: ConsumerTicks,
@@ -481,6 +487,8 @@ impl Dispatcher {
             is_maintaining: false,
             replays_at: now,
             is_advancing_replays: false,
+            roll_up_at: now,
+            is_rolling_up: false,
             upkeep_at: now,
             consumer_ticks: ConsumerTicks::new(now),
             is_in_upkeep: false,
@@ -624,6 +632,7 @@ impl Dispatcher {
             self.refresh(now);
             self.count(now);
             self.keep_archive(now);
+            self.roll_up_executions(now);
             self.advance_consumers(now);
             self.arrange_sleep();
         }
@@ -647,6 +656,7 @@ impl Dispatcher {
             at = at.min(if self.is_counting { at } else { self.count_at });
             at = at.min(if self.is_advancing_replays { at } else { self.replays_at });
             at = at.min(if self.is_in_upkeep { at } else { self.upkeep_at });
+            at = at.min(if self.is_rolling_up { at } else { self.roll_up_at });
             at = at.min(self.consumer_ticks.due_at().unwrap_or(at));
             at = at.min(self.endpoints.end_pauses(now).unwrap_or(at));
             at = at.min(self.postponed.first().map_or(at, |(later, _)| *later));
@@ -765,6 +775,7 @@ impl Dispatcher {
             Event::Doorbell(is_locked) => self.take_doorbell(is_locked?),
             Event::ReplaysAdvanced(answer) => self.take_replays(answer),
             Event::Upkept(answer) => self.take_upkeep(answer),
+            Event::ExecutionsRolledUp(answer) => self.take_roll_up(answer),
             Event::ConsumersTicked(answer) => self.take_consumer_tick(answer),
             Event::Maintained(result) => {
                 self.is_maintaining = false;

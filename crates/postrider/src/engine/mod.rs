@@ -35,6 +35,10 @@ use self::{
 };
 use crate::{
     config::{Config, Wake},
+    fleet::{
+        self,
+        rabbitmq::{Address, AddressError},
+    },
     store::{
         StoreError,
         circuits::Circuits,
@@ -85,6 +89,8 @@ pub enum ServeError {
     Schema(#[from] SchemaError),
     #[error(transparent)]
     Store(#[from] StoreError),
+    #[error(transparent)]
+    Broker(#[from] AddressError),
 }
 
 /// Dispatches as configured until SIGTERM or Ctrl-C. A second signal ends the process at once.
@@ -101,15 +107,28 @@ pub async fn serve(config: Config) -> Result<(), ServeError> {
         wake: config.serve.wake,
         test_hooks: TestHooks::from_environment(),
     };
+    let broker = config
+        .amqp_url
+        .as_ref()
+        .map(|url| Address::new(url, config.amqp_ca_file.as_deref()))
+        .transpose()?;
     let (stop, is_asked_to_stop) = watch::channel(false);
+    let stop = Arc::new(stop);
+    let on_signal = Arc::clone(&stop);
     tokio::spawn(async move {
         asked_to_stop().await;
-        let _ = stop.send(true);
+        let _ = on_signal.send(true);
         asked_to_stop().await;
         warn!("asked twice: stopping at once");
         std::process::exit(1);
     });
-    run(options, is_asked_to_stop).await
+    let connector = options.connector.clone();
+    let fleet = tokio::spawn(fleet::run(connector, broker, is_asked_to_stop.clone()));
+    let ended = run(options, is_asked_to_stop).await;
+    let _ = stop.send(true);
+    // It has told what is worth telling.
+    let _ = fleet.await;
+    ended
 }
 
 async fn asked_to_stop() {
@@ -176,6 +195,7 @@ fn is_final(error: &ServeError) -> bool {
         ServeError::Connect(error) => error.is_configuration(),
         ServeError::Schema(error) => !matches!(error, SchemaError::Unreadable(_)),
         ServeError::Store(error) => matches!(error, StoreError::Standby),
+        ServeError::Broker(_) => true,
     }
 }
 
@@ -267,6 +287,11 @@ async fn relay(
             return;
         }
     }
+}
+
+/// How a process is called among all that use the database: host and process id.
+pub fn process_name() -> String {
+    format!("{}:{}", host_name(), std::process::id())
 }
 
 fn host_name() -> String {

@@ -4,6 +4,7 @@
 #![allow(dead_code)]
 
 pub mod consuming;
+pub mod executing;
 pub mod producing;
 pub mod serving;
 

@@ -49,6 +49,7 @@ impl Dispatcher {
                     lease.forget_idempotency_keys().await?;
                     lease.clean_up().await?;
                     lease.forget_consumer_rows().await?;
+                    lease.forget_executions().await?;
                     match lease.rotate_slots().await {
                         Err(error) if !error.is_lock_timeout() => return Err(error),
                         _ => {}

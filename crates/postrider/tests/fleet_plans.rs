@@ -1,0 +1,184 @@
+//! What worker fleets touch: the calls of workers cost the same however much waits.
+//!
+//! The statements are inside of functions; `explain` shows how many buffers a call touches with all that
+//! it calls.
+
+mod shop;
+
+use std::time::Instant;
+
+use serde_json::Value;
+use shop::{
+    Shop,
+    executing::{Held, answer, register, start, take},
+};
+use tokio_postgres::{Client, SimpleQueryMessage};
+
+/// How many buffers a statement touches; what it does is undone, unless it is kept.
+async fn buffers(client: &Client, sql: &str) -> u64 {
+    let explained = format!("explain (analyze, buffers, format json) {sql}");
+    let rows = client.simple_query(&explained).await.unwrap_or_else(|e| panic!("{e:?}: {sql}"));
+    let text = rows.iter().find_map(|row| match row {
+        SimpleQueryMessage::Row(row) => row.get(0),
+        _ => None,
+    });
+    let plan = serde_json::from_str::<Value>(text.unwrap()).unwrap()[0]["Plan"].clone();
+    ["Shared Hit Blocks", "Shared Read Blocks"]
+        .iter()
+        .map(|name| plan[name].as_u64().unwrap())
+        .sum()
+}
+
+/// Writes executions that wait, of an action, in a queue.
+async fn fill(client: &Client, action: &str, queue: &str, count: u32) {
+    client
+        .batch_execute(&format!(
+            "with written as (
+                insert into postrider.execution (
+                    action, parameters, pool, priority, ttl_ms, timeout_ms, max_retries)
+                select '{action}', '{{}}', 'default', 0, 3600000, 3600000, 0
+                from generate_series(1, {count})
+                returning id
+            )
+            insert into postrider.live_execution (
+                id, action, queue, pool, status, priority, max_retries, ttl_ms, timeout_ms, requested_at,
+                expires_at, due_at)
+            select
+                w.id, '{action}', '{queue}', 'default', 'requested', 0, 0, 3600000, 3600000,
+                now() - interval '1 minute', now() + interval '1 hour', now() + interval '1 hour'
+            from written w"
+        ))
+        .await
+        .unwrap();
+}
+
+/// What the calls of a worker touch, each undone.
+async fn measure(client: &Client, w: i32, scheduled: Held, running: Held) -> Vec<(String, u64)> {
+    let calls = [
+        format!("select count(*) from postrider.take_executions({w}, 10)"),
+        "select postrider.check_executions(1000)".to_owned(),
+        "select postrider.check_workers()".to_owned(),
+        format!("select count(*) from postrider.worker_heartbeat({w})"),
+        format!("select postrider.complete_execution({}, {})", running.id, running.fence),
+        format!("select postrider.release_execution({}, {})", running.id, running.fence),
+        "select count(*) from postrider.dispatch_executions(10)".to_owned(),
+        "select count(*) from postrider.worker_heartbeat(2)".to_owned(),
+        format!("select postrider.start_execution({}, {})", scheduled.id, scheduled.fence),
+        format!(
+            "select postrider.note_published(array[{}], array[{}], true)",
+            scheduled.id, scheduled.fence
+        ),
+    ];
+    let mut found = Vec::new();
+    for call in calls {
+        client.batch_execute("begin").await.unwrap();
+        // Plans are made and catalogs read by the first one.
+        buffers(client, &call).await;
+        client.batch_execute("rollback; begin").await.unwrap();
+        found.push((call.clone(), buffers(client, &call).await));
+        client.batch_execute("rollback").await.unwrap();
+    }
+    found
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn calls_of_workers_cost_the_same_however_much_waits() {
+    let shop = Shop::open_migrated().await;
+    shop.psql("shop", &[], "alter table postrider.live_execution set (autovacuum_enabled = off)")
+        .succeed();
+    let client = shop.client().await;
+    client
+        .batch_execute("select postrider.set_action('blocked', p_concurrency => 1)")
+        .await
+        .unwrap();
+    let w = register(&client, "'w', p_capacity => 1000").await.id;
+    register(&client, "'r', 'rabbits', p_capacity => 10, p_carrier => 'rabbitmq'").await;
+    fill(&client, "blocked", "pool:default", 1).await;
+    let scheduled = take(&client, w, 1).await[0];
+    fill(&client, "free", "pool:default", 1).await;
+    let running = start(&client, take(&client, w, 1).await[0]).await.unwrap();
+    fill(&client, "blocked", "pool:default", 1800).await;
+    fill(&client, "free", "pool:default", 100).await;
+    fill(&client, "free", "pool:rabbits", 100).await;
+    let small = measure(&client, w, scheduled, running).await;
+    fill(&client, "blocked", "pool:default", 180_000).await;
+    fill(&client, "free", "pool:default", 10_000).await;
+    fill(&client, "free", "pool:rabbits", 10_000).await;
+    // Many lie in RabbitMQ.
+    fill(&client, "mail", "worker:2", 20_000).await;
+    client
+        .batch_execute(
+            "update postrider.live_execution
+            set status = 'scheduled', worker_id = 2, worker_epoch = 1, carrier = 'rabbitmq',
+                scheduled_at = now()
+            where queue = 'worker:2'",
+        )
+        .await
+        .unwrap();
+    let large = measure(&client, w, scheduled, running).await;
+    let mut wrong = Vec::new();
+    for ((call, small), (_, large)) in small.iter().zip(&large) {
+        println!("{small:6} {large:6} {call}");
+        // It counts up to 10,000 that lie in its queue.
+        let counted = if call.contains("worker_heartbeat(2)") { 600 } else { 0 };
+        if *large > small + small / 2 + 60 + counted {
+            wrong.push(format!("{small} {large} {call}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+
+    // Dead rows: many have ended, and nobody has cleaned up; and nobody may.
+    for (what, pins) in [("dead rows", false), ("dead rows that somebody may still see", true)] {
+        let pinning = shop.client().await;
+        if pins {
+            pinning
+                .batch_execute(
+                    "begin isolation level repeatable read; select 1 from postrider.worker",
+                )
+                .await
+                .unwrap();
+        }
+        fill(&client, "free", "pool:default", 20_000).await;
+        let mut lap = Instant::now();
+        for round in 0..20 {
+            let rows = client
+                .query(
+                    "select s.execution_id, s.fence from postrider.take_executions($1, 900) t
+                    cross join lateral postrider.start_execution(t.execution_id, t.fence) s",
+                    &[&w],
+                )
+                .await
+                .unwrap();
+            let (ids, fences): (Vec<i64>, Vec<i64>) =
+                rows.iter().map(|r| (r.get::<_, i64>(0), r.get::<_, i64>(1))).unzip();
+            client
+                .execute(
+                    "select postrider.complete_execution(id, fence) from unnest($1::bigint[], $2::bigint[]) n (id, fence)",
+                    &[&ids, &fences],
+                )
+                .await
+                .unwrap();
+            if round % 5 == 4 {
+                let call = format!("select count(*) from postrider.take_executions({w}, 10)");
+                client.batch_execute("begin").await.unwrap();
+                let touched = buffers(&client, &call).await;
+                client.batch_execute("rollback; begin").await.unwrap();
+                let began = Instant::now();
+                answer(&client, &call).await;
+                let took = began.elapsed();
+                client.batch_execute("rollback").await.unwrap();
+                println!(
+                    "{what}, after {} more: take touches {touched}, {took:?}; the rounds took {:?}",
+                    (round + 1) * 900,
+                    lap.elapsed()
+                );
+                lap = Instant::now();
+            }
+        }
+        let touched = measure(&client, w, scheduled, running).await;
+        for ((call, small), (_, large)) in small.iter().zip(&touched) {
+            println!("{what}: {small:6} {large:6} {call}");
+        }
+        pinning.batch_execute("rollback").await.ok();
+    }
+}

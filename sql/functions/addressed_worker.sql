@@ -1,0 +1,33 @@
+-- postrider.addressed_worker(name, pool) → the worker of this name
+--
+-- Internal. One that has never been there gets a row, inactive, so that executions can wait for it. While
+-- another transaction does the same, or removes it, waits for its end.
+create or replace function postrider.addressed_worker(p_name text, p_pool text)
+returns postrider.worker
+language plpgsql
+set search_path = pg_catalog, postrider, pg_temp
+as $$
+declare
+    found_worker postrider.worker;
+begin
+    loop
+        select w.* into found_worker from postrider.worker w where w.name = p_name;
+        if found and found_worker.status <> 'inactive' then
+            return found_worker;
+        end if;
+        -- Nobody removes it then before this transaction has ended.
+        perform
+        from postrider.worker w
+        where w.id = found_worker.id
+        for key share;
+        if found then
+            return found_worker;
+        end if;
+        insert into postrider.worker (name, pool, carrier, status, capacity)
+        values (
+            p_name, coalesce(p_pool, 'default'), postrider.get_setting('execution_carrier'),
+            'inactive', 1)
+        on conflict (name) do nothing;
+    end loop;
+end;
+$$;

@@ -1,0 +1,48 @@
+-- postrider.cancel_execution(execution) → its status
+--
+-- Application, admin. cancelled: nobody will start it. cancelling: it is running; its worker is told to
+-- stop, and when it has not ended within cancel_timeout it counts as cancelled. If it ends first, that
+-- counts. Otherwise how it ended before. Raises 22004 (a null id), 42704 (no such execution).
+create or replace function postrider.cancel_execution(p_execution bigint)
+returns text
+language plpgsql
+security definer
+set search_path = pg_catalog, postrider, pg_temp
+as $$
+declare
+    at constant timestamptz := clock_timestamp();
+    live postrider.live_execution;
+    final_status text;
+begin
+    if p_execution is null then
+        raise exception 'p_execution must not be null' using errcode = '22004';
+    end if;
+    select l.* into live from postrider.live_execution l where l.id = p_execution for update;
+    if not found then
+        select f.status
+        into final_status
+        from postrider.execution_end f
+        where f.execution_id = p_execution
+        and f.is_final;
+        if not found then
+            raise exception 'Execution % does not exist', p_execution using errcode = '42704';
+        end if;
+        return final_status;
+    end if;
+    if live.status <> 'running' then
+        perform postrider.end_execution(live, 'cancelled', 'cancelled', null, null);
+        return 'cancelled';
+    end if;
+    update postrider.live_execution l
+    set cancel_requested_at = at,
+        due_at = least(
+            l.due_at,
+            at + make_interval(secs => postrider.get_setting('cancel_timeout')::integer))
+    where l.id = p_execution
+    and l.cancel_requested_at is null;
+    if found and current_setting('max_prepared_transactions')::integer = 0 then
+        perform pg_notify('postrider:executions', 'cancel:' || live.worker_id);
+    end if;
+    return 'cancelling';
+end;
+$$;

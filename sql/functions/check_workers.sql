@@ -1,0 +1,98 @@
+-- postrider.check_workers() → how many workers were lost
+--
+-- Internal, by every dispatcher, and by take_executions where none lives. A worker without a heartbeat for
+-- worker_stale_after is lost: it is inactive, its epoch rises so that a late heartbeat is refused, and
+-- what it had is recovered (recover_worker). A second look at what processes before had, too: it may have
+-- been locked at the first, or have been given to them meanwhile. What a pool may have as well does not
+-- wait for a worker that is not there. Uses live_execution_worker, live_execution_fallback.
+create or replace function postrider.check_workers()
+returns integer
+language plpgsql
+set search_path = pg_catalog, postrider, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off
+as $$
+declare
+    stale_after constant interval :=
+        make_interval(secs => postrider.get_setting('worker_stale_after')::integer);
+    -- The rest at the next look: so many at once must not keep executions from being looked at.
+    most_returned constant integer := 1000;
+    lost postrider.worker;
+    live postrider.live_execution;
+    lost_count integer := 0;
+begin
+    for lost in
+        update postrider.worker w
+        set status = 'inactive',
+            epoch = w.epoch + 1
+        from (
+            select s.id
+            from postrider.worker s
+            where s.status <> 'inactive'
+            and s.heartbeat_at < clock_timestamp() - stale_after
+            order by s.id
+            for update skip locked
+        ) s
+        where w.id = s.id
+        returning w.*
+    loop
+        perform postrider.recover_worker(lost, 'worker_heartbeat_stale', true);
+        insert into postrider.event_log (event, details)
+        values (
+            'worker.lost',
+            jsonb_build_object('worker', lost.name, 'heartbeat_at', lost.heartbeat_at));
+        lost_count := lost_count + 1;
+    end loop;
+    for lost in
+        select w.*
+        from postrider.worker w
+        where exists (
+            select
+            from postrider.live_execution l
+            where l.worker_id = w.id
+            and l.status = 'running'
+            and l.worker_epoch < w.epoch
+        )
+        or w.carrier = 'postgres' and exists (
+            select
+            from postrider.live_execution l
+            where l.worker_id = w.id
+            and l.status = 'scheduled'
+            and l.worker_epoch < w.epoch
+        )
+        -- Scheduled while it was lost, and on the way to a queue that nobody reads.
+        or w.carrier = 'rabbitmq' and w.status = 'inactive' and exists (
+            select
+            from postrider.live_execution l
+            where l.worker_id = w.id
+            and l.status = 'scheduled'
+            and l.worker_epoch < w.epoch
+            and l.pool is not null
+        )
+    loop
+        perform postrider.recover_worker(
+            lost,
+            case when lost.status = 'inactive' then 'worker_heartbeat_stale' else 'worker_unavailable' end,
+            lost.status = 'inactive');
+    end loop;
+    for live in
+        select l.*
+        from postrider.worker w
+        join postrider.live_execution l on l.queue = postrider.execution_queue(w.id, null)
+        where w.status = 'inactive'
+        and l.queue like 'worker:%'
+        and l.pool is not null
+        and l.status = 'requested'
+        and not l.is_delayed
+        limit most_returned
+        for update of l skip locked
+    loop
+        perform postrider.return_execution(live, true);
+    end loop;
+    return lost_count;
+end;
+$$;

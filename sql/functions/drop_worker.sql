@@ -1,0 +1,38 @@
+-- postrider.drop_worker(name)
+--
+-- Admin. Removes a worker that is not registered any more and that nothing waits for. Logged in event_log.
+-- Raises 22004 (a null name), 42704 (no such worker), 55000 (it is registered, or something waits for it).
+create or replace function postrider.drop_worker(p_name text)
+returns void
+language plpgsql
+security definer
+set search_path = pg_catalog, postrider, pg_temp
+as $$
+declare
+    known postrider.worker;
+begin
+    if p_name is null then
+        raise exception 'Worker name must not be null' using errcode = '22004';
+    end if;
+    select w.* into known from postrider.worker w where w.name = p_name for update;
+    if not found then
+        raise exception 'Worker ''%'' does not exist', left(p_name, 200) using errcode = '42704';
+    end if;
+    if known.status <> 'inactive' then
+        raise exception 'Worker ''%'' is registered: stop it first', p_name using errcode = '55000';
+    end if;
+    if exists (
+        select
+        from postrider.live_execution l
+        where l.worker_id = known.id
+        or l.queue = postrider.execution_queue(known.id, null)
+    ) then
+        raise exception 'Executions wait for worker ''%'': cancel them first', p_name
+            using errcode = '55000';
+    end if;
+    delete from postrider.worker w
+    where w.id = known.id;
+    insert into postrider.event_log (event, details)
+    values ('worker.dropped', jsonb_build_object('worker', p_name, 'by', session_user));
+end;
+$$;

@@ -1,0 +1,22 @@
+-- postrider.held_execution(execution, fence) → it, locked, if it is running and the fence is the last one
+--
+-- Internal. Raises 22004 (a null).
+create or replace function postrider.held_execution(p_execution bigint, p_fence bigint)
+returns setof postrider.live_execution
+language plpgsql
+set search_path = pg_catalog, postrider, pg_temp
+as $$
+begin
+    if p_execution is null or p_fence is null then
+        raise exception 'p_execution and p_fence must not be null' using errcode = '22004';
+    end if;
+    return query
+    select l.*
+    from postrider.live_execution l
+    where l.id = p_execution
+    and l.fence = p_fence
+    -- Not by live_execution_admitted: a plan that was made when that was short would read all of it.
+    and l.status || '' <> 'requested'
+    for update;
+end;
+$$;

@@ -1,0 +1,22 @@
+-- postrider.release_slot(live execution)
+--
+-- Internal, when it is neither scheduled nor running any more: wakes who waits because its action has a
+-- limit.
+create or replace function postrider.release_slot(p_live postrider.live_execution)
+returns void
+language plpgsql
+set search_path = pg_catalog, postrider, pg_temp
+as $$
+begin
+    if p_live.status <> 'requested'
+        and exists (
+            select
+            from postrider.action a
+            where a.name = p_live.action
+            and a.concurrency is not null
+        )
+    then
+        perform postrider.ring_workers(p_live.queue);
+    end if;
+end;
+$$;

@@ -1,0 +1,29 @@
+-- postrider.retry_execution(execution) → the id of the new one
+--
+-- Admin. Asks again for what has ended, whatever became of it: a new execution with the same action and
+-- parameters, for the same worker or pool, whose original_execution is the first one of them all. Raises
+-- 22004 (a null id), 42704 (no such execution), 55000 (it has not ended).
+create or replace function postrider.retry_execution(p_execution bigint)
+returns bigint
+language plpgsql
+security definer
+set search_path = pg_catalog, postrider, pg_temp
+as $$
+declare
+    original postrider.execution;
+begin
+    if p_execution is null then
+        raise exception 'p_execution must not be null' using errcode = '22004';
+    end if;
+    select e.* into original from postrider.execution e where e.id = p_execution;
+    if not found then
+        raise exception 'Execution % does not exist', p_execution using errcode = '42704';
+    end if;
+    if exists (select from postrider.live_execution l where l.id = p_execution) then
+        raise exception 'Execution % has not ended', p_execution using errcode = '55000';
+    end if;
+    original.original_execution := coalesce(original.original_execution, original.id);
+    original.idempotency_key := null;
+    return postrider.append_execution(original);
+end;
+$$;

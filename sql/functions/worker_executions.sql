@@ -1,0 +1,27 @@
+-- postrider.worker_executions(worker, epoch) → what it has, scheduled or running
+--
+-- Application, admin. For a worker that has lost an answer: what it does not know of it gives back
+-- (release_execution). Waits until a take_executions of this worker that is under way has ended. Raises
+-- 22004 (a null worker), 42704 (no such worker), 55000 (it has to register again). Uses
+-- live_execution_worker.
+create or replace function postrider.worker_executions(p_worker integer, p_epoch integer default null)
+returns table (
+    execution_id bigint,
+    fence bigint,
+    status text)
+language plpgsql
+security definer
+set search_path = pg_catalog, postrider, pg_temp
+set enable_seqscan = off
+as $$
+#variable_conflict use_column
+begin
+    perform postrider.live_worker(p_worker, p_epoch);
+    perform postrider.lock_worker(p_worker);
+    return query
+    select l.id, l.fence, l.status
+    from postrider.live_execution l
+    where l.worker_id = p_worker
+    order by l.id;
+end;
+$$;

@@ -1,0 +1,1 @@
+select postrider.cancel_execution($1::bigint);

@@ -1,0 +1,2 @@
+-- See postrider.check_executions.
+select postrider.check_executions($1) as checked;

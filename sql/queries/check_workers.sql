@@ -1,0 +1,2 @@
+-- See postrider.check_workers.
+select postrider.check_workers() as lost;

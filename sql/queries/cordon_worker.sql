@@ -1,0 +1,1 @@
+select postrider.cordon_worker($1::text);

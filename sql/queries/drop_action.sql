@@ -1,0 +1,1 @@
+select postrider.drop_action($1::text);

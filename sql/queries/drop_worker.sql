@@ -1,0 +1,1 @@
+select postrider.drop_worker($1::text);

@@ -1,0 +1,7 @@
+-- Settings of the connections that look after executions. Who waits for a lock would keep all others
+-- waiting: what is locked is tried again later.
+set default_transaction_isolation = 'read committed';
+set lock_timeout = '500ms';
+set statement_timeout = '60s';
+set idle_in_transaction_session_timeout = '10s';
+set timezone = 'UTC';

@@ -1,0 +1,2 @@
+-- See postrider.keep_dead_letter.
+select postrider.keep_dead_letter($1, $2, $3);

@@ -1,0 +1,2 @@
+-- Changed settings, and workers that have registered.
+listen postrider;

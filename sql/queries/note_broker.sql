@@ -1,0 +1,2 @@
+-- See postrider.note_broker.
+select postrider.note_broker($1, $2, $3, $4);

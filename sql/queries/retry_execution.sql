@@ -1,0 +1,1 @@
+select postrider.retry_execution($1::bigint);

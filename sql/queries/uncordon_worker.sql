@@ -1,0 +1,1 @@
+select postrider.uncordon_worker($1::text);
