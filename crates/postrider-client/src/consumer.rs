@@ -5,13 +5,13 @@
 
 mod membership;
 mod message;
-mod poison;
+pub(crate) mod poison;
 mod reader;
 mod schedule;
-mod session;
+pub(crate) mod session;
 mod stream;
 mod together;
-mod trouble;
+pub(crate) mod trouble;
 
 use std::error::Error as StdError;
 use std::fmt;

@@ -5,7 +5,7 @@ use std::fmt;
 
 use crate::MessageId;
 
-/// Why a call has failed, and nothing has been written; or why a consumer has stopped.
+/// Why a call has failed, and nothing has been written; or why a consumer or a worker has stopped.
 ///
 /// ```no_run
 /// # async fn example(transaction: &mut tokio_postgres::Transaction<'_>) -> Result<(), postrider_client::Error> {
@@ -48,7 +48,7 @@ pub enum Error {
     /// A payload, header or metadata could not be written as JSON.
     #[error("could not write the payload as JSON")]
     Serialize(#[source] serde_json::Error),
-    /// What a consumer is to do or where its database is cannot be understood.
+    /// What a consumer or a worker is to do or where its database is cannot be understood.
     #[error("{0}")]
     Misconfigured(String),
     /// A message has failed as often as `Poison::Stop` allows. It is still the next one of its consumer.
@@ -63,6 +63,12 @@ pub enum Error {
         /// The last error of the handler.
         #[source]
         source: Box<dyn StdError + Send + Sync>,
+    },
+    /// Another process has registered under the worker's name, and has it now.
+    #[error("another process has registered as worker '{name}'")]
+    WorkerReplaced {
+        /// The worker's name.
+        name: String,
     },
     /// Anything else: a lost connection, a missing right, a schema that is not installed, a
     /// serialization failure, ….
@@ -124,7 +130,10 @@ impl Error {
             | Self::Invalid(refusal)
             | Self::QueueFull(refusal)
             | Self::IdempotencyConflict(refusal) => Some(&refusal.code),
-            Self::Serialize(_) | Self::Misconfigured(_) | Self::Poisoned { .. } => None,
+            Self::Serialize(_)
+            | Self::Misconfigured(_)
+            | Self::Poisoned { .. }
+            | Self::WorkerReplaced { .. } => None,
             Self::Database { code, .. } => code.as_deref(),
         }
     }

@@ -40,12 +40,18 @@
 //! `Consumer` reads the log: a handler gets messages in batches, in the transaction that acknowledges
 //! them. It opens connections of its own, through the feature `tokio-postgres`.
 //!
+//! # Workers
+//!
+//! `Worker` carries out executions, which applications submit with `postrider.submit_execution`: a handler for
+//! each action, with heartbeats, deadlines, cancellation and retries. It opens connections of its own, too.
+//!
 //! # Features
 //!
-//! - `tokio-postgres` (on by default): consumers; transactions and clients of tokio-postgres, and of pools whose
-//!   transactions dereference to them, such as deadpool-postgres (`&mut *transaction`).
+//! - `tokio-postgres` (on by default): consumers and workers; transactions and clients of tokio-postgres,
+//!   and of pools whose transactions dereference to them, such as deadpool-postgres (`&mut *transaction`).
 //! - `sqlx`: transactions and connections of sqlx 0.8. Consumers need `tokio-postgres`; the SQL functions
 //!   `fetch_messages` and `acknowledge` can be called with sqlx as with any driver.
+//! - `rabbitmq`: workers get their executions by RabbitMQ, if they ask for it.
 //!
 //! # When something is refused
 //!
@@ -66,6 +72,8 @@ mod error;
 mod event;
 mod message_id;
 mod options;
+#[cfg(feature = "tokio-postgres")]
+mod worker;
 
 use serde::Serialize;
 
@@ -78,6 +86,10 @@ pub use error::{Error, Refusal};
 pub use event::Event;
 pub use message_id::MessageId;
 pub use options::Options;
+#[cfg(feature = "tokio-postgres")]
+pub use worker::{
+    Execution, ExecutionError, Reason, Stop, Summary, Worker, WorkerBuilder, WorkerTrouble,
+};
 
 /// Everything that can be done with messages, as functions of a transaction.
 ///

@@ -46,21 +46,21 @@ impl Poison {
 /// How long to wait after failures: exponential with full jitter, so that many who failed together do
 /// not come back together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Backoff {
-    pub(super) shortest: Duration,
-    pub(super) longest: Duration,
+pub(crate) struct Backoff {
+    pub(crate) shortest: Duration,
+    pub(crate) longest: Duration,
 }
 
 impl Backoff {
     /// After `failure_count` failures in a row, 1 or more; `dice` is 0 to 1.
-    pub(super) fn wait(self, failure_count: u32, dice: f64) -> Duration {
+    pub(crate) fn wait(self, failure_count: u32, dice: f64) -> Duration {
         let doubled = 2_u32.saturating_pow(failure_count.saturating_sub(1));
         self.shortest.saturating_mul(doubled).min(self.longest).mul_f64(dice)
     }
 }
 
 /// Between 0 and 1. Random ids are at hand, and good dice.
-pub(super) fn dice() -> f64 {
+pub(crate) fn dice() -> f64 {
     let (random, _) = Uuid::new_v4().as_u64_pair();
     // Its lower 16 bits hold the version.
     (random >> 16) as f64 / (1_u64 << 48) as f64

@@ -43,9 +43,9 @@ impl<T> Tls for T where
 
 /// Where the database is.
 #[derive(Debug, Clone)]
-pub(super) struct Address<T> {
-    pub(super) config: Config,
-    pub(super) tls: T,
+pub(crate) struct Address<T> {
+    pub(crate) config: Config,
+    pub(crate) tls: T,
 }
 
 #[derive(Debug)]
@@ -226,7 +226,7 @@ async fn one(
     within(PATIENCE, client.query_typed_one(sql, parameters)).await
 }
 
-async fn within<R>(
+pub(crate) async fn within<R>(
     limit: Duration,
     call: impl Future<Output = Result<R, tokio_postgres::Error>>,
 ) -> Result<R, Error> {
@@ -245,7 +245,7 @@ fn microseconds(duration: Duration) -> i64 {
 }
 
 /// Whether the same call would be refused again, and again: somebody has to do something about it.
-pub(super) fn is_final(error: &Error) -> bool {
+pub(crate) fn is_final(error: &Error) -> bool {
     // Not what a recovering, restarting or overloaded server says, and not lost connections.
     const CLASSES: [&str; 5] = ["0A", "22", "28", "3D", "3F"];
     const CODES: [&str; 5] = ["25001", "42501", "42704", "42883", "42P01"];

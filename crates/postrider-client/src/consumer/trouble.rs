@@ -60,7 +60,7 @@ impl fmt::Display for Trouble {
 }
 
 /// An error with its sources, of which some say nothing new.
-pub(super) fn describe(error: &(dyn StdError + 'static)) -> String {
+pub(crate) fn describe(error: &(dyn StdError + 'static)) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(error) = source {

@@ -1,0 +1,2 @@
+-- Hears of executions, and of those to cancel.
+listen "postrider:executions";

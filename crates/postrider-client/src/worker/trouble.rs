@@ -1,0 +1,84 @@
+//! What a worker has to say while it goes on.
+
+use std::fmt;
+
+use crate::Error;
+use crate::consumer::trouble::describe;
+
+/// What went wrong while a worker goes on: for your log. See
+/// [`WorkerBuilder::on_trouble`](crate::WorkerBuilder::on_trouble).
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum WorkerTrouble {
+    /// A connection could not be made or was lost, or the database refuses for now. It is tried again.
+    Database {
+        /// Why.
+        error: Error,
+    },
+    /// RabbitMQ could not be reached, or the connection was lost, or the worker's queue is not there yet. It
+    /// is tried again.
+    Broker {
+        /// Why.
+        error: String,
+    },
+    /// A message in the worker's queue could not be read. It goes to the dead letter queue.
+    Unreadable {
+        /// Why.
+        error: String,
+    },
+    /// The worker was taken for lost. What it was running was stopped, and it registers again.
+    Lost {
+        /// How many executions it was running.
+        running_count: usize,
+    },
+    /// A handler has ended and its result does not count: the execution has ended otherwise (its deadline
+    /// has passed, or it was cancelled), or others have it by now.
+    NotCounted {
+        /// The execution.
+        execution: i64,
+        /// What it was to do.
+        action: String,
+    },
+    /// What a handler has returned could not be recorded. The execution ends by its deadline.
+    NotRecorded {
+        /// The execution.
+        execution: i64,
+        /// What it was to do.
+        action: String,
+        /// Why.
+        error: Error,
+    },
+    /// A handler did not let go when it was to stop, because it does not await anything.
+    Stuck {
+        /// How many there are.
+        handler_count: usize,
+    },
+}
+
+impl fmt::Display for WorkerTrouble {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Database { error } => formatter.write_str(&describe(error)),
+            Self::Broker { error } => write!(formatter, "RabbitMQ: {error}"),
+            Self::Unreadable { error } => {
+                write!(formatter, "a message goes to the dead letter queue unread: {error}")
+            }
+            Self::Lost { running_count } => write!(
+                formatter,
+                "the worker was taken for lost while it ran {running_count} executions"
+            ),
+            Self::NotCounted { execution, action } => write!(
+                formatter,
+                "the result of execution {execution} ({action}) does not count any more"
+            ),
+            Self::NotRecorded { execution, action, error } => write!(
+                formatter,
+                "the result of execution {execution} ({action}) could not be recorded: {}",
+                describe(error)
+            ),
+            Self::Stuck { handler_count } => {
+                write!(formatter, "{handler_count} handlers do not let go")
+            }
+        }
+    }
+}

@@ -1,0 +1,367 @@
+//! The worker of the crate for applications, on the carrier PostgreSQL: what becomes of executions when
+//! handlers, workers and the database fail.
+
+mod shop;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use postrider_client::{
+    Error, Execution, ExecutionError, Stop, Summary, Worker, WorkerBuilder, WorkerTrouble,
+};
+use serde_json::{Value, json};
+use shop::Shop;
+use shop::serving::LONG;
+use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+use xtask::proxy::Proxy;
+
+/// A shop with a role `app` with the rights of applications, where workers are soon taken for lost.
+async fn open() -> Shop {
+    let shop = Shop::open_migrated().await;
+    shop.execute(
+        "create role app login in role postrider_application;
+        select postrider.set_setting('worker_heartbeat_interval', '1');
+        select postrider.set_setting('worker_stale_after', '3')",
+    )
+    .await;
+    shop
+}
+
+impl Shop {
+    fn builder(&self) -> WorkerBuilder {
+        builder(&self.postgres.url_as("app", "shop"))
+    }
+
+    async fn submit(&self, action: &str, options: &str) -> i64 {
+        self.ask(&format!("select postrider.submit_execution('{action}'{options})")).await
+    }
+
+    async fn until_status(&self, execution: i64, status: &str) {
+        self.until(&format!(
+            "select status = '{status}' from postrider.executions where id = {execution}"
+        ))
+        .await;
+    }
+
+    async fn error(&self, execution: i64) -> Value {
+        self.ask(&format!(
+            "select jsonb_build_object('reason', reason, 'attempt', attempt) || coalesce(error, '{{}}')
+            from postrider.executions where id = {execution}"
+        ))
+        .await
+    }
+}
+
+fn builder(url: &str) -> WorkerBuilder {
+    Worker::builder()
+        .url(url)
+        .name("worker-1")
+        .capacity(4)
+        .stop_grace(Duration::from_millis(200))
+        .on_trouble(|trouble| eprintln!("{trouble}"))
+}
+
+/// A worker in a task of its own.
+struct Running {
+    stop: oneshot::Sender<()>,
+    task: JoinHandle<Result<Summary, Error>>,
+}
+
+impl Running {
+    fn start(worker: WorkerBuilder) -> Self {
+        let (stop, stopped) = oneshot::channel();
+        let stopped = async move {
+            let _ = stopped.await;
+        };
+        Self { stop, task: tokio::spawn(worker.build().unwrap().run_until(stopped)) }
+    }
+
+    async fn stop(self) -> Summary {
+        let _ = self.stop.send(());
+        tokio::time::timeout(LONG, self.task).await.unwrap().unwrap().unwrap()
+    }
+
+    async fn end(self) -> Result<Summary, Error> {
+        tokio::time::timeout(LONG, self.task).await.unwrap().unwrap()
+    }
+}
+
+/// A handler that says that it has begun, and then waits for ever; and that it was dropped.
+#[derive(Clone)]
+struct Endless {
+    begun: mpsc::UnboundedSender<i64>,
+    running: Arc<AtomicUsize>,
+}
+
+struct Guard(Arc<AtomicUsize>);
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+impl Endless {
+    fn new() -> (Self, mpsc::UnboundedReceiver<i64>) {
+        let (begun, beginnings) = mpsc::unbounded_channel();
+        (Self { begun, running: Arc::default() }, beginnings)
+    }
+
+    async fn run(self, execution: Execution) -> Result<Value, ExecutionError> {
+        self.running.fetch_add(1, Ordering::SeqCst);
+        let _guard = Guard(Arc::clone(&self.running));
+        let _ = self.begun.send(execution.id());
+        std::future::pending().await
+    }
+
+    fn handle(&self, builder: WorkerBuilder) -> WorkerBuilder {
+        let endless = self.clone();
+        builder.handle("endless", move |execution| endless.clone().run(execution))
+    }
+
+    fn count(&self) -> usize {
+        self.running.load(Ordering::SeqCst)
+    }
+}
+
+#[tokio::test]
+async fn what_a_handler_returns_is_recorded() {
+    let shop = open().await;
+    let worker = Running::start(
+        shop.builder()
+            .handle("double", |execution| async move {
+                let n: i64 = execution.parse()?;
+                Ok(json!({ "double": n * 2, "attempt": execution.attempt() }))
+            })
+            .handle("refuse", |_| async { Err(ExecutionError::permanent("no")) })
+            .handle("panic", |_| async {
+                // As a panic, without a backtrace in the log.
+                std::panic::resume_unwind(Box::new("out of ideas"))
+            })
+            .handle("large", |_| async { Ok(Value::String("x".repeat(2 << 20))) })
+            .handle("nul", |_| async { Ok(json!("\0")) })
+            .handle("own", |_| async {
+                Err(ExecutionError::with_reason("out_of_paper", "none")
+                    .details(json!({ "tray": 2 })))
+            }),
+    );
+    shop.until("select count(*) = 1 from postrider.workers where status = 'active'").await;
+
+    let double = shop.submit("double", ", '21'").await;
+    shop.until_status(double, "completed").await;
+    let result: Value =
+        shop.ask(&format!("select result from postrider.executions where id = {double}")).await;
+    assert_eq!(result, json!({ "double": 42, "attempt": 1 }));
+
+    let failing = [
+        ("double", ", '\"no number\"'", "permanent_error", "invalid type"),
+        ("refuse", "", "permanent_error", "no"),
+        ("panic", "", "transient_error", "the handler panicked: out of ideas"),
+        ("large", "", "permanent_error", "p_result must be at most"),
+        ("nul", "", "permanent_error", "Unicode escape"),
+        ("own", "", "out_of_paper", "none"),
+        ("unknown", "", "permanent_error", "no handler for 'unknown'"),
+    ];
+    let mut ids = Vec::new();
+    for (action, options, ..) in failing {
+        ids.push(shop.submit(action, options).await);
+    }
+    for (id, (action, _, reason, text)) in ids.into_iter().zip(failing) {
+        shop.until_status(id, "failed").await;
+        let error = shop.error(id).await;
+        assert_eq!(error["reason"], reason, "{action}: {error}");
+        assert!(error["message"].as_str().unwrap().contains(text), "{action}: {error}");
+    }
+    let summary = worker.stop().await;
+    assert_eq!((summary.completed, summary.failed), (1, 7), "{summary:?}");
+    let status: String = shop.ask("select status from postrider.workers").await;
+    assert_eq!(status, "inactive");
+}
+
+#[tokio::test]
+async fn a_transient_error_is_retried() {
+    let shop = open().await;
+    let worker = Running::start(shop.builder().handle("flaky", |execution| async move {
+        if execution.attempt() == 1 {
+            return Err(ExecutionError::transient("not yet"));
+        }
+        Ok(json!(execution.attempt()))
+    }));
+    let id = shop.submit("flaky", ", p_max_retries => 1").await;
+    shop.until_status(id, "completed").await;
+    let summary = worker.stop().await;
+    assert_eq!((summary.completed, summary.retried), (1, 1), "{summary:?}");
+}
+
+#[tokio::test]
+async fn a_cancelled_execution_is_told_and_dropped() {
+    let shop = open().await;
+    let (endless, mut begun) = Endless::new();
+    let worker =
+        Running::start(endless.handle(shop.builder()).handle("polite", |execution| async move {
+            assert_eq!(execution.stopped().await, Stop::Cancelled);
+            Err(ExecutionError::transient("stopped half-way"))
+        }));
+    let stubborn = shop.submit("endless", "").await;
+    assert_eq!(begun.recv().await, Some(stubborn));
+    let polite = shop.submit("polite", ", p_max_retries => 5").await;
+    shop.until_status(polite, "running").await;
+    for id in [stubborn, polite] {
+        let status: String = shop.ask(&format!("select postrider.cancel_execution({id})")).await;
+        assert_eq!(status, "cancelling");
+        shop.until_status(id, "cancelled").await;
+    }
+    assert_eq!(endless.count(), 0, "it was dropped");
+    assert_eq!(shop.error(polite).await["message"], "stopped half-way");
+    assert_eq!(worker.stop().await.cancelled, 2);
+}
+
+#[tokio::test]
+async fn a_handler_is_dropped_at_its_deadline_unless_it_is_extended() {
+    let shop = open().await;
+    let (endless, mut begun) = Endless::new();
+    let builder = endless.handle(shop.builder()).handle("long", |execution| async move {
+        assert!(execution.extend(LONG).await.unwrap());
+        let longer = execution.remaining() > Duration::from_secs(30);
+        // Beyond the deadline that it was started with.
+        let _ = tokio::time::timeout(Duration::from_millis(1_500), execution.stopped()).await;
+        Ok(json!(longer && !execution.is_cancelled()))
+    });
+    let worker = Running::start(builder);
+    let long = shop.submit("long", ", p_timeout => '1 second'").await;
+    let late = shop.submit("endless", ", p_timeout => '1 second'").await;
+    assert_eq!(begun.recv().await, Some(late));
+    shop.until_status(late, "timeout").await;
+    shop.until_status(long, "completed").await;
+    let result: Value =
+        shop.ask(&format!("select result from postrider.executions where id = {long}")).await;
+    assert_eq!(result, json!(true));
+    let summary = worker.stop().await;
+    assert_eq!((endless.count(), summary.timed_out), (0, 1), "{summary:?}");
+}
+
+#[tokio::test]
+async fn a_worker_that_ends_gives_back_what_has_not_ended() {
+    let shop = open().await;
+    let (endless, mut begun) = Endless::new();
+    let builder = endless.handle(shop.builder()).shutdown_timeout(Duration::from_millis(100));
+    let worker = Running::start(builder);
+    let id = shop.submit("endless", "").await;
+    assert_eq!(begun.recv().await, Some(id));
+    let summary = worker.stop().await;
+    assert_eq!((summary.released, endless.count()), (1, 0), "{summary:?}");
+    let (status, attempt): (String, i32) = (
+        shop.ask(&format!("select status from postrider.executions where id = {id}")).await,
+        shop.ask(&format!("select attempt from postrider.executions where id = {id}")).await,
+    );
+    assert_eq!((status.as_str(), attempt), ("requested", 1));
+}
+
+#[tokio::test]
+async fn who_registers_a_name_ends_the_worker_that_had_it() {
+    let shop = open().await;
+    let (endless, mut begun) = Endless::new();
+    let first = Running::start(endless.handle(shop.builder()));
+    let id = shop.submit("endless", ", p_max_retries => 1").await;
+    assert_eq!(begun.recv().await, Some(id));
+    let second = Running::start(
+        shop.builder().handle("endless", |execution| async move { Ok(json!(execution.attempt())) }),
+    );
+    let error = first.end().await.unwrap_err();
+    assert!(matches!(error, Error::WorkerReplaced { .. }), "{error:?}");
+    assert_eq!(endless.count(), 0);
+    shop.until_status(id, "completed").await;
+    second.stop().await;
+}
+
+#[tokio::test]
+async fn a_worker_that_was_cut_off_stops_in_time_and_comes_back() {
+    let shop = open().await;
+    let url = shop.postgres.url_as("app", "shop");
+    let port = shop.postgres.port();
+    let proxy = Proxy::start(([127, 0, 0, 1], port).into()).unwrap();
+    let (endless, mut begun) = Endless::new();
+    let is_lost = Arc::new(AtomicBool::new(false));
+    let seen = Arc::clone(&is_lost);
+    let through = url.replace(&port.to_string(), &proxy.port().to_string());
+    let builder = endless.handle(builder(&through)).on_trouble(move |trouble| {
+        seen.fetch_or(matches!(trouble, WorkerTrouble::Lost { .. }), Ordering::SeqCst);
+    });
+    let worker = Running::start(builder);
+    let id = shop.submit("endless", ", p_max_retries => 3").await;
+    assert_eq!(begun.recv().await, Some(id));
+    proxy.black_hole(true);
+    shop.until("select postrider.check_workers() > 0").await;
+    assert_eq!(endless.count(), 0, "it was stopped before others may have it");
+    proxy.black_hole(false);
+    proxy.cut();
+    assert_eq!(tokio::time::timeout(LONG, begun.recv()).await.unwrap(), Some(id), "again");
+    assert!(is_lost.load(Ordering::SeqCst));
+    worker.stop().await;
+}
+
+#[tokio::test]
+async fn results_outlast_a_restart_of_the_database() {
+    let mut shop = open().await;
+    shop.execute("select postrider.set_setting('worker_stale_after', '60')").await;
+    let (go, ended) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let (wait, tell) = (Arc::clone(&go), Arc::clone(&ended));
+    let worker = Running::start(shop.builder().handle("slow", move |_| {
+        let (wait, tell) = (Arc::clone(&wait), Arc::clone(&tell));
+        async move {
+            wait.notified().await;
+            tell.notify_one();
+            Ok(json!("kept"))
+        }
+    }));
+    let id = shop.submit("slow", "").await;
+    shop.until_status(id, "running").await;
+    shop.postgres.stop().unwrap();
+    go.notify_one();
+    ended.notified().await;
+    shop.postgres.start_again().unwrap();
+    shop.until_status(id, "completed").await;
+    let summary = worker.stop().await;
+    assert_eq!((summary.completed, summary.not_counted), (1, 0), "{summary:?}");
+}
+
+#[tokio::test]
+async fn a_handler_that_blocks_does_not_stop_the_heart() {
+    let shop = open().await;
+    // All on one thread, which the handler keeps for longer than worker_stale_after.
+    let worker = Running::start(shop.builder().handle("block", |_| async {
+        std::thread::sleep(Duration::from_secs(5));
+        Ok(Value::Null)
+    }));
+    let id = shop.submit("block", "").await;
+    shop.until_status(id, "completed").await;
+    let lost: bool = shop.ask("select postrider.check_workers() > 0").await;
+    assert!(!lost);
+    let summary = worker.stop().await;
+    assert_eq!(summary.completed, 1, "{summary:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_sleeping_worker_is_woken_and_a_busy_one_is_quick() {
+    let shop = open().await;
+    let worker =
+        Running::start(shop.builder().capacity(200).handle("empty", |_| async { Ok(Value::Null) }));
+    shop.until("select count(*) = 1 from postrider.workers where status = 'active'").await;
+    let count = 2_000;
+    shop.execute(&format!(
+        "select postrider.submit_execution('empty') from generate_series(1, {count})"
+    ))
+    .await;
+    let began = Instant::now();
+    shop.until(&format!(
+        "select count(*) = {count} from postrider.execution_end where status = 'completed'"
+    ))
+    .await;
+    let seconds = began.elapsed().as_secs_f64();
+    eprintln!("{:.0} executions a second", f64::from(count) / seconds);
+    let summary = worker.stop().await;
+    assert_eq!((summary.completed, summary.not_counted), (count as u64, 0));
+}
