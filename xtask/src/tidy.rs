@@ -41,6 +41,7 @@ const RULES: &[Rule] = &[
     sql_stands_in_sql_files,
     only_its_own_file_names_a_transport,
     only_the_ledger_flushes,
+    only_the_carrier_names_its_client,
     migrations_call_no_function_of_ours,
     one_function_per_file,
     modules_begin_with_their_purpose,
@@ -53,6 +54,7 @@ const PRODUCT: &str = "crates/postrider/src/";
 const CLIENT: &str = "crates/postrider-client/src/";
 const TRANSPORTS: &str = "crates/postrider/src/transport/";
 const LEDGER: &str = "crates/postrider/src/store/ledger.rs";
+const RABBITMQ: &str = "crates/postrider/src/fleet/rabbitmq/";
 
 /// Checks the repository at `root`: the files that git tracks or would.
 ///
@@ -221,6 +223,20 @@ fn only_the_ledger_flushes(tree: &Tree) -> Vec<Violation> {
         for (line, _) in strings {
             let message = format!("the flush is called outside {LEDGER}");
             found.push(violation(path, *line, message));
+        }
+    }
+    found
+}
+
+/// What a broker's client can do and cannot is the business of one folder.
+fn only_the_carrier_names_its_client(tree: &Tree) -> Vec<Violation> {
+    let mut found = Vec::new();
+    for (path, source) in production_sources(tree, PRODUCT) {
+        if path.starts_with(RABBITMQ) {
+            continue;
+        }
+        for line in source.lines_with("lapin") {
+            found.push(violation(path, line, format!("`lapin` is named outside {RABBITMQ}")));
         }
     }
     found

@@ -17,7 +17,7 @@ use std::{
 use serde::Deserialize;
 use tracing_subscriber::EnvFilter;
 
-use crate::store::connect::DatabaseUrl;
+use crate::{fleet::rabbitmq::AmqpUrl, store::connect::DatabaseUrl};
 
 /// The most threads that can be asked for.
 const THREADS_MAX: i64 = 1_024;
@@ -33,6 +33,12 @@ pub struct Config {
     /// those of the system and of Mozilla. Naming one also turns the check of the certificate on
     /// where `sslmode` is `prefer`.
     pub database_ca_file: Option<PathBuf>,
+    /// `amqp_url`: the RabbitMQ for workers with the carrier `rabbitmq`. Also taken from the file named
+    /// by `POSTRIDER_AMQP_URL_FILE` or by the key `amqp_url_file`. Without it there is none.
+    pub amqp_url: Option<AmqpUrl>,
+    /// `amqp_ca_file`: certificate authorities (PEM) that are trusted for RabbitMQ besides those of
+    /// Mozilla.
+    pub amqp_ca_file: Option<PathBuf>,
     /// `log_format`: `text` (default) or `json`.
     pub log_format: LogFormat,
     /// `log_level`: `error`, `warn`, `info` (default), `debug`, `trace`, or a filter such as
@@ -143,6 +149,17 @@ pub struct ServeFlags {
     /// default: poll where the server allows prepared transactions, else listen [env: POSTRIDER_WAKE]
     #[arg(long, value_name = "HOW")]
     pub wake: Option<String>,
+    /// The RabbitMQ for workers that get their executions by it:
+    /// amqp://user:password@host:5672/virtual%20host, or amqps:// for TLS [env: POSTRIDER_AMQP_URL]
+    ///
+    /// Everybody on the machine can see the arguments of a process: put a password into the
+    /// environment, into the file, or into a file named by POSTRIDER_AMQP_URL_FILE.
+    #[arg(long, value_name = "URL")]
+    pub amqp_url: Option<String>,
+    /// Trust the certificate authorities in this PEM file too for RabbitMQ [env:
+    /// POSTRIDER_AMQP_CA_FILE]
+    #[arg(long, value_name = "FILE")]
+    pub amqp_ca_file: Option<PathBuf>,
 }
 
 /// Why the settings cannot be used. The text names the field.
@@ -186,6 +203,9 @@ struct Written {
     database_url: Option<String>,
     database_url_file: Option<PathBuf>,
     database_ca_file: Option<PathBuf>,
+    amqp_url: Option<String>,
+    amqp_url_file: Option<PathBuf>,
+    amqp_ca_file: Option<PathBuf>,
     log_format: Option<String>,
     log_level: Option<String>,
     shutdown_grace_seconds: Option<i64>,
@@ -199,10 +219,13 @@ struct Written {
 
 /// The fields that the environment may set, as `POSTRIDER_` and the name in capitals. Others with
 /// that beginning are somebody else's.
-const FIELDS: [&str; 12] = [
+const FIELDS: [&str; 15] = [
     "database_url",
     "database_url_file",
     "database_ca_file",
+    "amqp_url",
+    "amqp_url_file",
+    "amqp_ca_file",
     "log_format",
     "log_level",
     "shutdown_grace_seconds",
@@ -242,6 +265,9 @@ impl Config {
             database_url: flags.database_url.clone(),
             database_url_file: None,
             database_ca_file: flags.database_ca_file.clone(),
+            amqp_url: serve.amqp_url.clone(),
+            amqp_url_file: None,
+            amqp_ca_file: serve.amqp_ca_file.clone(),
             log_format: flags.log_format.clone(),
             log_level: flags.log_level.clone(),
             shutdown_grace_seconds: serve.shutdown_grace_seconds,
@@ -295,10 +321,19 @@ impl Written {
         } else {
             (other.database_url, other.database_url_file)
         };
+        let has_broker = self.amqp_url.is_some() || self.amqp_url_file.is_some();
+        let (amqp_url, amqp_url_file) = if has_broker {
+            (self.amqp_url, self.amqp_url_file)
+        } else {
+            (other.amqp_url, other.amqp_url_file)
+        };
         Self {
             database_url,
             database_url_file,
             database_ca_file: self.database_ca_file.or(other.database_ca_file),
+            amqp_url,
+            amqp_url_file,
+            amqp_ca_file: self.amqp_ca_file.or(other.amqp_ca_file),
             log_format: self.log_format.or(other.log_format),
             log_level: self.log_level.or(other.log_level),
             shutdown_grace_seconds: self.shutdown_grace_seconds.or(other.shutdown_grace_seconds),
@@ -316,6 +351,11 @@ impl Written {
             (Some(url), _) => url,
             (None, Some(path)) => read_secret("database_url_file", path)?,
             (None, None) => return Err(ConfigError::NoDatabase),
+        };
+        let amqp_url = match (self.amqp_url, self.amqp_url_file) {
+            (Some(url), _) => Some(url),
+            (None, Some(path)) => Some(read_secret("amqp_url_file", path)?),
+            (None, None) => None,
         };
         let log_format = match self.log_format.as_deref() {
             None | Some("text") => LogFormat::Text,
@@ -357,6 +397,8 @@ impl Written {
         Ok(Config {
             database_url: DatabaseUrl::new(database_url.trim()),
             database_ca_file: self.database_ca_file,
+            amqp_url: amqp_url.map(|url| AmqpUrl::new(url.trim())),
+            amqp_ca_file: self.amqp_ca_file,
             log_format,
             log_level,
             serve,
@@ -469,6 +511,24 @@ mod tests {
         assert_eq!(config.serve.flush_interval, Duration::from_millis(5));
         assert_eq!(config.serve.max_buffered_messages, 8_192);
         assert_eq!((config.log_level.as_str(), config.log_format), ("info", LogFormat::Text));
+    }
+
+    #[test]
+    fn the_broker_is_optional_and_a_nearer_source_of_it_counts() {
+        let file = "database_url = 'host=h'\namqp_url = 'amqp://file'\namqp_ca_file = '/ca.pem'";
+        let broker = |environment: &[_]| {
+            let config = load(file, environment, Flags::default()).unwrap();
+            config.amqp_url.map(|url| url.expose().to_owned())
+        };
+        assert_eq!(broker(&[]).as_deref(), Some("amqp://file"));
+        assert_eq!(
+            broker(&[("POSTRIDER_AMQP_URL", " amqp://ours ")]).as_deref(),
+            Some("amqp://ours")
+        );
+        let error = load(file, &[("POSTRIDER_AMQP_URL_FILE", "/nowhere")], Flags::default());
+        assert!(error.unwrap_err().to_string().starts_with("amqp_url_file: "));
+        let without = load("database_url = 'host=h'", &[], Flags::default()).unwrap();
+        assert_eq!((without.amqp_url, without.amqp_ca_file), (None, None));
     }
 
     #[test]

@@ -1,10 +1,11 @@
 //! Postrider: reliable message delivery for applications that live on PostgreSQL.
 //!
-//! The library behind the one binary: `cli` is what a person calls, `engine` delivers, `store` speaks
-//! to the database and `transport` to destinations. What decides is in `postrider_core`.
+//! The library behind the one binary: `cli` is what a person calls, `engine` delivers, `fleet` looks
+//! after executions, `store` speaks to the database and `transport` to destinations. What decides is in `postrider_core`.
 
 pub mod cli;
 pub mod config;
 pub mod engine;
+pub mod fleet;
 pub mod store;
 pub mod transport;

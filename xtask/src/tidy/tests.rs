@@ -148,6 +148,21 @@ fn a_flush_outside_the_ledger_is_caught() {
 }
 
 #[test]
+fn the_client_of_the_broker_outside_its_folder_is_caught() {
+    let code = "use lapin::Channel;";
+    assert_eq!(
+        lines(only_the_carrier_names_its_client, "crates/postrider/src/fleet/mod.rs", code),
+        [1]
+    );
+    let own = "crates/postrider/src/fleet/rabbitmq/topology.rs";
+    assert_eq!(lines(only_the_carrier_names_its_client, own, code), NONE);
+    assert_eq!(
+        lines(only_the_carrier_names_its_client, "crates/postrider/src/a.rs", "// lapin"),
+        NONE
+    );
+}
+
+#[test]
 fn a_migration_that_calls_a_function_of_ours_is_caught() {
     let check = |migration: &str| {
         let function = ("sql/functions/send.sql", "");

@@ -4,11 +4,12 @@ use std::io::{self, IsTerminal};
 
 use tracing_subscriber::EnvFilter;
 
-use crate::config::LogFormat;
+use crate::{config::LogFormat, fleet::rabbitmq::QUIET};
 
 /// Starts logging. `level` has been checked by [`crate::config`].
 pub fn start(format: LogFormat, level: &str) {
-    let filter = EnvFilter::new(level);
+    // What comes later counts: `level` may ask for the client all the same.
+    let filter = EnvFilter::new(format!("{QUIET},{level}"));
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr);
     match format {
         LogFormat::Text => {

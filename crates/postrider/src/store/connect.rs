@@ -207,6 +207,11 @@ impl Connector {
         other
     }
 
+    /// What our crate for applications connects with.
+    pub fn into_parts(self) -> (Config, MakeRustlsConnect) {
+        (self.config, self.tls)
+    }
+
     /// Database, role and hosts, for people. No password.
     pub fn target(&self) -> &str {
         &self.target

@@ -437,6 +437,18 @@ impl Lease {
         self.answer(sql, "forget rows of consumers").await
     }
 
+    /// Forgets executions whose retention is over: some of them.
+    pub async fn forget_executions(&self) -> Result<i32, StoreError> {
+        let sql = include_str!("../../../../sql/queries/forget_executions.sql");
+        self.answer(sql, "forget old executions").await
+    }
+
+    /// Adds what became of executions to the figures, some of it at a time; how many rows it was.
+    pub async fn roll_up_executions(&self) -> Result<i32, StoreError> {
+        let sql = include_str!("../../../../sql/queries/roll_up_executions.sql");
+        self.answer(sql, "roll up executions").await
+    }
+
     /// Gives up what waits for endpoints that were dropped.
     pub async fn bury_orphans(&self) -> Result<i32, StoreError> {
         let sql = include_str!("../../../../sql/queries/bury_orphans.sql");

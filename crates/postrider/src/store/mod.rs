@@ -3,6 +3,7 @@
 pub mod archive;
 pub mod circuits;
 pub mod connect;
+pub mod fleet;
 pub mod lease;
 pub mod ledger;
 pub mod log;
@@ -15,6 +16,9 @@ pub enum StoreError {
     /// A statement failed, or its connection.
     #[error("could not {action}")]
     Database { action: &'static str, source: tokio_postgres::Error },
+    /// The connection has ended by itself.
+    #[error("the connection to the database was lost")]
+    Closed,
     /// No transaction is listed as running on a standby, so nothing can be read from it safely.
     #[error("the database is a standby; a dispatcher needs the primary")]
     Standby,

@@ -1,0 +1,61 @@
+//! Worker fleets: what a dispatcher does for executions.
+//!
+//! Every dispatcher watches over them ([`monitor`]); one that knows a RabbitMQ carries them to its
+//! workers and handles what expires there ([`rabbitmq`]). All of it has connections of its own, so that
+//! it and the deliveries of messages do not disturb each other. Any number of dispatchers may do the
+//! same at once: what they do is compare-and-set in the database.
+
+mod backoff;
+mod monitor;
+pub mod rabbitmq;
+
+use std::time::Duration;
+
+use tokio::{sync::watch, task::JoinSet};
+use tracing::warn;
+
+use self::rabbitmq::Address;
+use crate::store::connect::Connector;
+
+/// How long a stop may take, with a broker or a database that does not answer.
+const STOP_LIMIT: Duration = Duration::from_secs(10);
+/// What `pg_stat_activity` calls the connections. Sessions of tenures are called `postrider` and an id.
+const APPLICATION_NAME: &str = "postrider-fleet";
+
+/// Looks after executions until `is_asked_to_stop` turns true, and a little longer to finish.
+pub async fn run(
+    connector: Connector,
+    broker: Option<Address>,
+    is_asked_to_stop: watch::Receiver<bool>,
+) {
+    let connector = connector.named(APPLICATION_NAME);
+    let mut tasks = JoinSet::new();
+    // What it is at when told to stop is one statement, which ends or does not.
+    let watching = monitor::run(connector.clone(), broker.is_some());
+    let is_asked = is_asked_to_stop.clone();
+    tasks.spawn(async move {
+        tokio::select! {
+            () = watching => {}
+            () = asked(&is_asked) => {}
+        }
+    });
+    if let Some(address) = broker {
+        rabbitmq::start(&mut tasks, connector, address, is_asked_to_stop.clone());
+    }
+    asked(&is_asked_to_stop).await;
+    let ended = async { while tasks.join_next().await.is_some() {} };
+    if tokio::time::timeout(STOP_LIMIT, ended).await.is_err() {
+        warn!("looking after executions was broken off, for it did not come to its end in time");
+    }
+}
+
+/// Waits until the process is asked to stop.
+async fn asked(is_asked_to_stop: &watch::Receiver<bool>) {
+    // Without a sender there is nothing left to wait for.
+    let _ = is_asked_to_stop.clone().wait_for(|is_asked| *is_asked).await;
+}
+
+/// Waits so long, or until the process is asked to stop; says whether it is.
+async fn pause(duration: Duration, is_asked_to_stop: &watch::Receiver<bool>) -> bool {
+    tokio::time::timeout(duration, asked(is_asked_to_stop)).await.is_ok()
+}
