@@ -48,7 +48,7 @@ impl Failure {
 }
 
 /// An error and its causes, in one line.
-fn chain(error: &(dyn Error + 'static)) -> String {
+pub fn chain(error: &(dyn Error + 'static)) -> String {
     let mut text = String::new();
     let mut cause = Some(error);
     while let Some(error) = cause {
@@ -86,6 +86,7 @@ impl From<ServeError> for Failure {
             ServeError::Schema(error) => Self::Database(chain(&error)),
             ServeError::Store(error @ StoreError::Standby) => Self::Database(chain(&error)),
             ServeError::Store(error) => Self::Failed(chain(&error)),
+            ServeError::Broker(error) => Self::Usage(chain(&error)),
         }
     }
 }

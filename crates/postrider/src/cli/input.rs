@@ -35,6 +35,19 @@ pub fn read_payload(argument: Option<&str>) -> Result<String, Failure> {
     Ok(text)
 }
 
+/// JSON as an option has it: itself, `@FILE`, or `-` for standard input.
+pub fn read_json(option: &str, argument: &str) -> Result<String, Failure> {
+    let path = if argument == "-" { Some("-") } else { argument.strip_prefix('@') };
+    let text = match path {
+        Some(path) => {
+            String::from_utf8(read_bytes(path)?).map_err(|error| usage(option, &error))?
+        }
+        None => argument.to_owned(),
+    };
+    check_json(&text).map_err(|error| usage(option, &error))?;
+    Ok(text)
+}
+
 /// A file, or standard input for `-`, as it is.
 pub fn read_bytes(path: &str) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();

@@ -11,8 +11,10 @@ const PREFIX: &str = "postrider_";
 
 /// What each metric says.
 const HELP: &[(&str, &str)] = &[
+    ("broker_connected", "1 when a dispatcher that has a broker is connected to it."),
     ("build_info", "The version that last migrated the schema; always 1."),
     ("clock_offset_seconds", "How far a dispatcher's clock is ahead of the database's."),
+    ("dead_letter_queue_depth", "Messages in the dead letter queue of the broker."),
     ("dead_letters_estimate", "Rows of dead letters, redriven ones included, by table statistics."),
     ("default_partition_rows", "1 when a default partition has rows, which it should not."),
     ("dispatchers", "Live dispatchers."),
@@ -24,16 +26,29 @@ const HELP: &[(&str, &str)] = &[
     ("endpoint_paused", "1 when the endpoint is paused, by people or because it asked for it."),
     ("endpoint_pending_messages", "Deliveries that have not ended."),
     ("errors_total", "Failed attempts of a dispatcher."),
+    ("execution_dead_letters_total", "Executions nobody started in time, and other dead letters."),
+    ("execution_retries_total", "Attempts of executions that failed and were retried."),
+    ("executions", "Executions of a pool that have not ended, as far as they are counted."),
+    ("executions_ended_total", "Executions that have ended."),
+    (
+        "executions_oldest_scheduled_seconds",
+        "Age of the oldest scheduled execution; 0 without any.",
+    ),
+    ("executions_overdue", "Executions that have been scheduled for more than 5 minutes."),
     ("in_flight", "Attempts of a dispatcher that are under way."),
     ("messages_processed_total", "Attempts of a dispatcher that have ended."),
     ("oldest_transaction_seconds", "Age of the oldest open transaction of the cluster."),
     ("oldest_unread_seconds", "Age of the oldest message that no dispatcher has read."),
     ("partition_horizon_seconds", "How long from now on a table has partitions."),
+    ("pool_capacity", "How many executions the active workers of a pool can have at a time."),
+    ("pool_free_capacity", "How many more they can take."),
+    ("pool_scaling_signal_seconds", "How long a pool takes to work off what waits."),
     ("queue_depth", "About how many deliveries are pending, as senders are told."),
     ("queue_limit", "How many may be (max_queue_size); 0: as many as you like."),
     ("shards", "Shards of the log."),
     ("shards_owned", "Shards that a live dispatcher reads."),
     ("unread_messages", "Deliveries that no dispatcher has read."),
+    ("workers", "Workers of a pool."),
 ];
 
 /// Print the metrics, in the text format of Prometheus

@@ -5,6 +5,7 @@
 //! the configuration are wrong, 3 the database cannot be reached or has not the right schema; those of
 //! `health` say what was found.
 
+mod action;
 mod batch;
 mod cancel;
 mod consumer;
@@ -12,6 +13,7 @@ mod dead_letter;
 mod endpoint;
 mod event;
 mod event_type;
+mod execution;
 mod failure;
 mod health;
 mod input;
@@ -31,7 +33,10 @@ mod serve;
 mod setting;
 mod status;
 mod subscription;
+mod suggest;
 mod tail;
+mod worker;
+mod worker_admin;
 
 use std::process::ExitCode;
 
@@ -98,6 +103,9 @@ enum Command {
     Replay(replay::Replay),
     Consumer(consumer::Consumer),
     Tail(tail::Tail),
+    Execution(execution::Execution),
+    Worker(worker::Worker),
+    Action(action::Action),
     Partition(partition::Partition),
 }
 
@@ -175,6 +183,9 @@ fn execute(flags: Flags, output: Output, command: Command) -> Result<(), Failure
             Command::Replay(replay) => replay.run(&context).await,
             Command::Consumer(consumer) => consumer.run(&context).await,
             Command::Tail(tail) => tail.run(&context).await,
+            Command::Execution(execution) => execution.run(&context).await,
+            Command::Worker(worker) => worker.run(&context).await,
+            Command::Action(action) => action.run(&context).await,
             Command::Partition(partition) => partition.run(&context).await,
         }
     })

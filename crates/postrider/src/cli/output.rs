@@ -48,13 +48,15 @@ impl Output {
 
     /// Shows one object, field by field.
     pub fn object(&self, object: &Value) {
-        if self.json {
-            return self.value(object);
-        }
+        if self.json { self.value(object) } else { print(&self.fields(object)) }
+    }
+
+    /// An object as text, a field a line.
+    pub fn fields(&self, object: &Value) -> String {
         let fields: Vec<_> = object.as_object().into_iter().flatten().collect();
         let width = fields.iter().map(|(name, _)| name.len()).max().unwrap_or_default();
         let line = |(name, value): &(&String, &Value)| format!("{name:width$}  {}", cell(value));
-        print(&fields.iter().map(line).collect::<Vec<_>>().join("\n"));
+        fields.iter().map(line).collect::<Vec<_>>().join("\n")
     }
 
     /// Says what was done: in a sentence, or as the object.

@@ -1,0 +1,205 @@
+//! `postrider worker --exec`: real commands, and what becomes of them and of their executions.
+
+mod shop;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use shop::Shop;
+use shop::serving::LONG;
+use xtask::process::{Dispatcher, DispatcherOptions};
+
+async fn open() -> Shop {
+    let shop = Shop::open_migrated().await;
+    shop.execute(
+        "create role app login in role postrider_application;
+        select postrider.set_setting('worker_heartbeat_interval', '1');
+        select postrider.set_setting('worker_stale_after', '3')",
+    )
+    .await;
+    shop
+}
+
+/// `postrider worker` with a shell script as its command.
+struct Scene {
+    folder: PathBuf,
+    process: Dispatcher,
+}
+
+impl Scene {
+    async fn start(shop: &Shop, script: &str, more: &[&str]) -> Self {
+        let folder =
+            Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("exec-{}", shop.postgres.port()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let mut options = DispatcherOptions::serve(
+            env!("CARGO_BIN_EXE_postrider"),
+            &shop.postgres.url_as("app", "shop"),
+        );
+        let place = folder.to_str().unwrap();
+        let arguments = [
+            "worker",
+            "--name",
+            "w1",
+            "--capacity",
+            "4",
+            "--exec",
+            "/bin/sh",
+            "--kill-after-seconds",
+            "1",
+        ];
+        let rest = ["--", "-c", script, "handler", place];
+        options.arguments =
+            arguments.iter().chain(more).chain(&rest).map(|text| (*text).to_owned()).collect();
+        let process = Dispatcher::start(&options).unwrap();
+        shop.until("select count(*) = 1 from postrider.workers where status = 'active'").await;
+        Self { folder, process }
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
+    /// The process id that a command has written into a file.
+    async fn pid(&self, name: &str) -> i32 {
+        let file = self.file(name);
+        let text =
+            wait_for(|| std::fs::read_to_string(&file).ok().filter(|t| t.ends_with('\n'))).await;
+        text.trim().parse().unwrap()
+    }
+}
+
+impl Drop for Scene {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+async fn wait_for<O>(mut look: impl FnMut() -> Option<O>) -> O {
+    let mut pause = tokio::time::interval(Duration::from_millis(10));
+    let wait = async {
+        loop {
+            pause.tick().await;
+            if let Some(found) = look() {
+                return found;
+            }
+        }
+    };
+    tokio::time::timeout(LONG, wait).await.expect("it never came")
+}
+
+/// Whether a process is there and no zombie.
+fn is_running(pid: i32) -> bool {
+    let stat = std::fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("stat"));
+    stat.is_ok_and(|stat| {
+        !stat.rsplit(')').next().unwrap_or_default().trim_start().starts_with('Z')
+    })
+}
+
+async fn until_gone(pid: i32) {
+    wait_for(|| (!is_running(pid)).then_some(())).await;
+}
+
+async fn submit(shop: &Shop, action: &str, options: &str) -> i64 {
+    shop.ask(&format!("select postrider.submit_execution('{action}'{options})")).await
+}
+
+async fn ended(shop: &Shop, id: i64, status: &str) -> Value {
+    shop.until(&format!("select status = '{status}' from postrider.executions where id = {id}"))
+        .await;
+    shop.ask(&format!(
+        "select jsonb_build_object(
+            'reason', reason, 'result', result, 'error', error, 'attempt', attempt)
+        from postrider.executions where id = {id}"
+    ))
+    .await
+}
+
+#[tokio::test]
+async fn an_exit_code_and_the_output_decide() {
+    let shop = open().await;
+    let script = r#"
+        case "$POSTRIDER_ACTION" in
+        echo) cat ;;
+        text) echo "attempt $POSTRIDER_ATTEMPT of $POSTRIDER_EXECUTION_ID" ;;
+        secret) env | grep -c -e DATABASE_URL -e postgres: ; exit 0 ;;
+        soft) echo "try later" >&2; exit 75 ;;
+        hard) yes noise | head -c 10000 >&2; echo "broken" >&2; exit 3 ;;
+        killed) kill -9 $$ ;;
+        large) head -c 3000000 /dev/zero | tr '\0' x ;;
+        esac"#;
+    let scene = Scene::start(&shop, script, &[]).await;
+    let echo = submit(&shop, "echo", ", '{\"a\": [1, \"ü\"]}'").await;
+    let text = submit(&shop, "text", "").await;
+    let secret = submit(&shop, "secret", "").await;
+    let soft = submit(&shop, "soft", "").await;
+    let hard = submit(&shop, "hard", ", p_max_retries => 3").await;
+    let killed = submit(&shop, "killed", "").await;
+    let large = submit(&shop, "large", "").await;
+
+    assert_eq!(ended(&shop, echo, "completed").await["result"], json!({ "a": [1, "ü"] }));
+    assert_eq!(ended(&shop, text, "completed").await["result"], format!("attempt 1 of {text}"));
+    assert_eq!(ended(&shop, secret, "completed").await["result"], 0);
+    let soft = ended(&shop, soft, "failed").await;
+    assert_eq!(soft["reason"], "transient_error", "{soft}");
+    assert_eq!(soft["error"]["details"]["stderr"], "try later");
+    let hard = ended(&shop, hard, "failed").await;
+    assert_eq!((&hard["reason"], &hard["attempt"]), (&json!("permanent_error"), &json!(1)));
+    let tail = hard["error"]["details"]["stderr"].as_str().unwrap();
+    assert!(tail.ends_with("broken") && tail.len() <= 4_096, "{} bytes", tail.len());
+    let killed = ended(&shop, killed, "failed").await;
+    assert_eq!(killed["error"]["details"]["signal"], 9, "{killed}");
+    let large = ended(&shop, large, "failed").await;
+    assert!(large["error"]["message"].as_str().unwrap().contains("max_payload_size"), "{large}");
+    drop(scene);
+}
+
+#[tokio::test]
+async fn what_ignores_sigterm_is_killed_with_all_its_children() {
+    let shop = open().await;
+    let script = r#"
+        trap '' TERM
+        sh -c 'trap "" TERM; echo $$ > "$1/child"; sleep 600' child "$1" &
+        echo $$ > "$1/$POSTRIDER_ACTION"
+        wait; sleep 600"#;
+    let scene = Scene::start(&shop, script, &[]).await;
+    let id = submit(&shop, "cancel", "").await;
+    let (parent, child) = (scene.pid("cancel").await, scene.pid("child").await);
+    assert!(is_running(parent) && is_running(child));
+    shop.execute(&format!("select postrider.cancel_execution({id})")).await;
+    ended(&shop, id, "cancelled").await;
+    until_gone(parent).await;
+    until_gone(child).await;
+
+    let id = submit(&shop, "late", ", p_timeout => '1 second'").await;
+    let parent = scene.pid("late").await;
+    ended(&shop, id, "timeout").await;
+    until_gone(parent).await;
+}
+
+#[tokio::test]
+async fn a_stop_gives_back_without_an_attempt_and_a_kill_takes_the_command_along() {
+    let shop = open().await;
+    let script = "echo $$ > \"$1/$POSTRIDER_ACTION\"; exec sleep 600";
+    let scene = Scene::start(&shop, script, &["--shutdown-timeout-seconds", "0"]).await;
+    let id = submit(&shop, "first", "").await;
+    let pid = scene.pid("first").await;
+    assert!(scene.process.sigterm());
+    scene.process.wait(LONG).await.unwrap();
+    drop(scene);
+    until_gone(pid).await;
+    let (status, attempt): (String, i32) = (
+        shop.ask(&format!("select status from postrider.executions where id = {id}")).await,
+        shop.ask(&format!("select attempt from postrider.executions where id = {id}")).await,
+    );
+    assert_eq!((status.as_str(), attempt), ("requested", 1));
+    shop.execute(&format!("select postrider.cancel_execution({id})")).await;
+
+    let scene = Scene::start(&shop, script, &[]).await;
+    let id = submit(&shop, "second", "").await;
+    let pid = scene.pid("second").await;
+    assert!(scene.process.sigkill());
+    until_gone(pid).await;
+    shop.until("select postrider.check_workers() > 0").await;
+    assert_eq!(ended(&shop, id, "failed").await["reason"], "worker_heartbeat_stale");
+}
