@@ -9,7 +9,7 @@ use shop::Shop;
 use xtask::examples;
 use xtask::pgbouncer::{self, PrivatePgBouncer};
 
-const PAGE: &str = "docs/clients.md";
+const PAGES: [&str; 2] = ["docs/clients.md", "docs/fleets.md"];
 
 /// `place` makes the command that places an order in a database: its address, the order, the item. It
 /// works directly and through PgBouncer, and tells refusals apart.
@@ -108,10 +108,19 @@ async fn the_node_example_works() {
     .await;
 }
 
-/// Behind a line that ends with a link to an example stands its code. `UPDATE=1` writes it.
+/// Each example is shown by one of the pages.
 #[test]
-fn the_page_shows_the_examples_as_they_are() {
-    let path = xtask::process::workspace().join(PAGE);
+fn the_pages_show_the_examples_as_they_are() {
+    let shown: Vec<_> = PAGES.into_iter().flat_map(check_shown).collect();
+    for file in files(&examples::folder()) {
+        let file = file.strip_prefix(examples::folder()).unwrap().to_owned();
+        assert!(shown.contains(&file), "{PAGES:?} do not show {}", file.display());
+    }
+}
+
+/// Behind a line that ends with a link to an example stands its code. `UPDATE=1` writes it.
+fn check_shown(page_path: &str) -> Vec<PathBuf> {
+    let path = xtask::process::workspace().join(page_path);
     let page = std::fs::read_to_string(&path).unwrap();
     let (mut expected, mut shown) = (String::new(), Vec::new());
     let mut lines = page.lines();
@@ -130,12 +139,9 @@ fn the_page_shows_the_examples_as_they_are() {
     if std::env::var_os("UPDATE").is_some() {
         std::fs::write(&path, &expected).unwrap();
     } else {
-        assert_eq!(page, expected, "{PAGE} is behind; UPDATE=1 writes it");
+        assert_eq!(page, expected, "{page_path} is behind; UPDATE=1 writes it");
     }
-    for file in files(&examples::folder()) {
-        let file = file.strip_prefix(examples::folder()).unwrap().to_owned();
-        assert!(shown.contains(&file), "{PAGE} does not show {}", file.display());
-    }
+    shown
 }
 
 fn files(folder: &Path) -> Vec<PathBuf> {
