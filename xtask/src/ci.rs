@@ -22,6 +22,9 @@ const STEPS: &[Step] = &[
     ("schema", || crate::run_schema(true)),
     ("test", || test(&[])),
     ("demo", || demo::run(&demo::Options { short: true, ..demo::Options::default() })),
+    ("fleet", || {
+        demo::run(&demo::Options { short: true, fleet: true, ..demo::Options::default() })
+    }),
     // In a process of its own: what it mounts is seen only by threads that begin after that.
     ("chaos", || own(&["chaos", "--short", "--seed", "4"])),
 ];

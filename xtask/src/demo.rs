@@ -5,6 +5,7 @@
 //! one is down at first, one dispatcher is killed for good, and one transaction stays open all the
 //! time. A pull consumer reads it all, too, and rolls back every fifth batch. At the end the ledger says what became of every single message.
 
+pub mod fleet;
 mod orders;
 mod projection;
 mod screen;
@@ -55,6 +56,9 @@ pub struct Options {
     /// What the dice of the order service start from. Without it a new number, which is printed.
     #[arg(long)]
     pub seed: Option<u64>,
+    /// Show worker fleets instead, on PostgreSQL and then on RabbitMQ: each execution ends once, whatever happens to the workers.
+    #[arg(long)]
+    pub fleet: bool,
     /// Build the dispatchers with optimizations: longer to build, faster to run.
     #[arg(long)]
     pub release: bool,
@@ -73,6 +77,9 @@ struct Script {
 ///
 /// When something does not work at all, when the ledger does not add up, and on Ctrl-C.
 pub fn run(options: &Options) -> Result<()> {
+    if options.fleet {
+        return fleet::run(options);
+    }
     postgres::ensure_installed()?;
     let profile = if options.release { Profile::Release } else { Profile::Debug };
     if profile == Profile::Debug {

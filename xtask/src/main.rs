@@ -29,6 +29,12 @@ enum Command {
     Ci,
     /// Show messages arriving while dispatchers die, receivers fail and transactions roll back.
     Demo(demo::Options),
+    /// What the workers of the demo of fleets run for each execution.
+    #[command(hide = true)]
+    FleetHandler(demo::fleet::handler::Options),
+    /// A worker of the proof about fleets, which starts it.
+    #[command(hide = true)]
+    ProofWorker,
     /// Prove the guarantees: long runs under faults, judged by the ledger.
     Prove(prove::Options),
     /// Run the tests; what they need, such as PostgreSQL, is installed first where it is missing.
@@ -62,6 +68,8 @@ fn run(command: Command) -> Result<()> {
         Command::Chaos(options) => chaos::run(&options),
         Command::Ci => ci::run(),
         Command::Demo(options) => demo::run(&options),
+        Command::FleetHandler(options) => demo::fleet::handler::run(&options),
+        Command::ProofWorker => prove::run_fleet_worker(),
         Command::Prove(options) => prove::run(&options),
         Command::Test { filters } => ci::test(&filters),
         Command::Schema { check } => run_schema(check),
