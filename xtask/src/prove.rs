@@ -3,6 +3,7 @@
 
 mod consumers;
 pub(crate) mod faults;
+mod fleets;
 mod memory;
 mod ordering;
 mod poison;
@@ -17,6 +18,9 @@ use anyhow::{Result, ensure};
 
 pub use consumers::{ConsumerFigures, ConsumerScale, prove_consumers};
 pub use faults::prove_faults;
+pub use fleets::{
+    Carrier, FleetFigures, FleetScale, WorkerProgram, prove_fleets, run_fleet_worker,
+};
 pub use memory::{MemoryFigures, prove_memory};
 pub use ordering::{OrderingFigures, OrderingScale, prove_ordering};
 pub use poison::{PoisonFigures, prove_poison};
@@ -89,11 +93,19 @@ pub enum Proof {
     Memory,
     /// Consumers lose nothing, see nothing twice and one order while everything breaks.
     Consumers,
+    /// Executions of a fleet end once, and run once at a time, while everything breaks.
+    Fleets,
 }
 
 impl Proof {
-    const ALL: [Proof; 5] =
-        [Proof::Faults, Proof::Ordering, Proof::Poison, Proof::Memory, Proof::Consumers];
+    const ALL: [Proof; 6] = [
+        Proof::Faults,
+        Proof::Ordering,
+        Proof::Poison,
+        Proof::Memory,
+        Proof::Consumers,
+        Proof::Fleets,
+    ];
 }
 
 /// Runs the proofs and prints what they found.
@@ -150,6 +162,19 @@ async fn run_one(proof: Proof, binary: &Path, is_short: bool, seed: u64) -> Resu
             let figures = prove_consumers(binary, scale, seed).await?;
             println!("{figures}");
             ensure!(figures.is_proven(), "consumers do not hold (seed {seed})");
+        }
+        Proof::Fleets => {
+            let scale = if is_short { FleetScale::SHORT } else { FleetScale::FULL };
+            let program = WorkerProgram {
+                program: std::env::current_exe()?,
+                arguments: vec!["proof-worker".to_owned()],
+            };
+            for carrier in [Carrier::Postgres, Carrier::Rabbitmq] {
+                println!("Fleets, by {carrier:?}: {scale:?}");
+                let figures = prove_fleets(binary, &program, carrier, scale, seed).await?;
+                println!("{figures}");
+                ensure!(figures.is_proven(), "fleets do not hold (seed {seed})");
+            }
         }
     }
     Ok(())
