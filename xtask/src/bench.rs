@@ -11,6 +11,7 @@ mod clients;
 mod compare;
 mod consumers;
 mod engine;
+mod fleet;
 mod http;
 mod isolation;
 mod latency;
@@ -75,6 +76,9 @@ enum Measurement {
     /// Pages of a consumer, and how fast it drains the log; 5,000,000 messages, 2,000,000 with less than
     /// 60 seconds.
     Consumers,
+    /// Executions by PostgreSQL and by RabbitMQ, to 1 and 4 workers; 20,000 in three rounds, 2,000 in one
+    /// with less than 60 seconds.
+    Fleet,
 }
 
 /// Runs the measurements and prints their results; what is under way is told on standard error.
@@ -137,6 +141,7 @@ impl Measurement {
             Self::Latency => latency::measure(stand).await,
             Self::Isolation => isolation::measure(stand).await,
             Self::Consumers => consumers::measure(stand, time).await,
+            Self::Fleet => fleet::measure(stand, time).await,
         }
     }
 }

@@ -115,7 +115,16 @@ impl Database<'_> {
 
     /// Starts `postrider serve` and waits until it owns its shards.
     pub async fn ready_dispatcher(&self) -> Result<Dispatcher> {
-        let dispatcher = self.dispatcher()?;
+        self.ready_dispatcher_with(&[]).await
+    }
+
+    /// The same with environment variables.
+    pub async fn ready_dispatcher_with(&self, variables: &[(&str, &str)]) -> Result<Dispatcher> {
+        let mut options = DispatcherOptions::serve(&self.stand.binary, &self.url());
+        for (name, value) in variables {
+            options = options.variable(name, value);
+        }
+        let dispatcher = Dispatcher::start(&options)?;
         dispatcher.wait_for_log("shards acquired", DISPATCHER_TIMEOUT).await?;
         Ok(dispatcher)
     }
