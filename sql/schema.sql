@@ -3845,15 +3845,8 @@ CREATE FUNCTION postrider.drop_worker(p_name text) RETURNS void
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
     AS $$
 declare
-    known postrider.worker;
+    known postrider.worker := postrider.held_worker(p_name);
 begin
-    if p_name is null then
-        raise exception 'Worker name must not be null' using errcode = '22004';
-    end if;
-    select w.* into known from postrider.worker w where w.name = p_name for update;
-    if not found then
-        raise exception 'Worker ''%'' does not exist', left(p_name, 200) using errcode = '42704';
-    end if;
     if known.status <> 'inactive' then
         raise exception 'Worker ''%'' is registered: stop it first', p_name using errcode = '55000';
     end if;
@@ -5458,6 +5451,26 @@ begin
     -- Not by live_execution_admitted: a plan that was made when that was short would read all of it.
     and l.status || '' <> 'requested'
     for update;
+end;
+$$;
+
+-- Name: held_worker(text); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.held_worker(p_name text) RETURNS postrider.worker
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    known postrider.worker;
+begin
+    if p_name is null then
+        raise exception 'Worker name must not be null' using errcode = '22004';
+    end if;
+    select w.* into known from postrider.worker w where w.name = p_name for update;
+    if not found then
+        raise exception 'Worker ''%'' does not exist', left(p_name, 200) using errcode = '42704';
+    end if;
+    return known;
 end;
 $$;
 
@@ -10611,15 +10624,8 @@ CREATE FUNCTION postrider.switch_worker(p_name text, p_is_cordoned boolean) RETU
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
     AS $$
 declare
-    known postrider.worker;
+    known postrider.worker := postrider.held_worker(p_name);
 begin
-    if p_name is null then
-        raise exception 'Worker name must not be null' using errcode = '22004';
-    end if;
-    select w.* into known from postrider.worker w where w.name = p_name for update;
-    if not found then
-        raise exception 'Worker ''%'' does not exist', left(p_name, 200) using errcode = '42704';
-    end if;
     if (known.cordoned_at is not null) = p_is_cordoned then
         return false;
     end if;
@@ -14454,6 +14460,10 @@ REVOKE ALL ON FUNCTION postrider.heartbeat(p_dispatcher uuid, p_statistics jsonb
 -- Name: FUNCTION held_execution(p_execution bigint, p_fence bigint); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.held_execution(p_execution bigint, p_fence bigint) FROM PUBLIC;
+
+-- Name: FUNCTION held_worker(p_name text); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.held_worker(p_name text) FROM PUBLIC;
 
 -- Name: FUNCTION hold_consumer(p_consumer postrider.consumer); Type: ACL; Schema: postrider; Owner: -
 

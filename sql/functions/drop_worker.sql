@@ -9,15 +9,8 @@ security definer
 set search_path = pg_catalog, postrider, pg_temp
 as $$
 declare
-    known postrider.worker;
+    known postrider.worker := postrider.held_worker(p_name);
 begin
-    if p_name is null then
-        raise exception 'Worker name must not be null' using errcode = '22004';
-    end if;
-    select w.* into known from postrider.worker w where w.name = p_name for update;
-    if not found then
-        raise exception 'Worker ''%'' does not exist', left(p_name, 200) using errcode = '42704';
-    end if;
     if known.status <> 'inactive' then
         raise exception 'Worker ''%'' is registered: stop it first', p_name using errcode = '55000';
     end if;

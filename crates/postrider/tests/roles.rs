@@ -209,6 +209,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "has_unread_messages",
             "heartbeat",
             "held_execution",
+            "held_worker",
             "hold_consumer",
             "idempotency_key_holder",
             "idempotency_window",
