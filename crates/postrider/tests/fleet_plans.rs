@@ -87,8 +87,12 @@ async fn calls_of_workers_cost_the_same_however_much_waits() {
     shop.psql("shop", &[], "alter table postrider.live_execution set (autovacuum_enabled = off)")
         .succeed();
     let client = shop.client().await;
+    // Filling the tables takes longer than a worker may be silent.
     client
-        .batch_execute("select postrider.set_action('blocked', p_concurrency => 1)")
+        .batch_execute(
+            "select postrider.set_setting('worker_stale_after', '3600');
+            select postrider.set_action('blocked', p_concurrency => 1)",
+        )
         .await
         .unwrap();
     let w = register(&client, "'w', p_capacity => 1000").await.id;
