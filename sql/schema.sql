@@ -257,9 +257,15 @@ begin
         into admitted
         from (
             select
-            from postrider.live_execution l
-            where l.action = p_action
-            and l.status <> 'requested'
+            from postrider.execution_generation g
+            cross join lateral (
+                select
+                from postrider.live_execution l
+                where l.generation = g.id
+                and l.action = p_action
+                and l.scheduled_at is not null
+                limit concurrency
+            ) l
             limit concurrency
         ) l;
         if admitted >= concurrency then
@@ -627,13 +633,11 @@ CREATE FUNCTION postrider.any_waiting_action(p_queue text) RETURNS text
     SET enable_bitmapscan TO 'off'
     SET jit TO 'off'
     AS $$
-    with bounds as materialized (
-        select
-            (select min(l.id) from postrider.live_execution l) as lowest,
-            (select max(l.id) from postrider.live_execution l) as highest
-    ), start as materialized (
-        select b.lowest + floor(random() * (b.highest - b.lowest + 1))::bigint as id
-        from bounds b
+    with start as materialized (
+        select g.begins_after + ceil(random() * (g.ends_with - g.begins_after))::bigint as id
+        from postrider.execution_generation g
+        order by random()
+        limit 1
     )
     select n.action
     from (
@@ -700,10 +704,10 @@ begin
         end if;
     end loop;
     insert into postrider.live_execution (
-        id, action, queue, pool, status, priority, max_retries, retry_reason, ttl_ms, timeout_ms,
+        id, generation, action, queue, pool, status, priority, max_retries, retry_reason, ttl_ms, timeout_ms,
         requested_at, expires_at, due_at)
     select
-        execution_id, p_execution.action, queue, p_execution.pool, 'requested',
+        execution_id, postrider.enter_generation(), p_execution.action, queue, p_execution.pool, 'requested',
         p_execution.priority, p_execution.max_retries,
         case when p_execution.original_execution is not null then 'manual_retry' end,
         p_execution.ttl_ms, p_execution.timeout_ms, at, t.expires_at, t.expires_at
@@ -1730,11 +1734,17 @@ declare
 begin
     for live in
         select l.*
-        from postrider.live_execution l
-        where l.due_at <= at
-        order by l.due_at
+        from postrider.execution_generation g
+        cross join lateral (
+            select l.*
+            from postrider.live_execution l
+            where l.generation = g.id
+            and l.due_at <= at
+            order by l.due_at
+            limit p_most
+            for update skip locked
+        ) l
         limit p_most
-        for update skip locked
     loop
         checked := checked + 1;
         if live.is_delayed then
@@ -1806,13 +1816,29 @@ CREATE FUNCTION postrider.check_fleets() RETURNS TABLE(status text, details text
         where w.carrier = 'rabbitmq'
         and (
             w.status <> 'inactive'
-            or exists (select from postrider.live_execution l where l.worker_id = w.id)
             or exists (
                 select
-                from postrider.live_execution l
-                where l.queue = postrider.execution_queue(w.id, null)
-                and l.status = 'requested'
-                and not l.is_delayed
+                from postrider.execution_generation g
+                cross join lateral (
+                    select
+                    from postrider.live_execution l
+                    where l.generation = g.id
+                    and l.worker_id = w.id
+                    limit 1
+                ) l
+            )
+            or exists (
+                select
+                from postrider.execution_generation g
+                cross join lateral (
+                    select
+                    from postrider.live_execution l
+                    where l.generation = g.id
+                    and l.queue = postrider.execution_queue(w.id, null)
+                    and l.status = 'requested'
+                    and not l.is_delayed
+                    limit 1
+                ) l
             )
         )
     ), recent as materialized (
@@ -1907,6 +1933,107 @@ CREATE FUNCTION postrider.check_fleets() RETURNS TABLE(status text, details text
         select n.place, n.is_severe, n.details, row_number() over (order by n.place, n.details) as position
         from found n
     ) f;
+$$;
+
+-- Name: check_generations(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.check_generations() RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET jit TO 'off'
+    AS $$
+declare
+    smallest constant bigint := 2000;
+    shortest constant interval := '1 second';
+    least_moved constant integer := 20;
+    most_moved constant integer := 1000;
+    present integer := pg_sequence_last_value('postrider.present_generation');
+    -- The oldest one has the fewest left, as a rule; but it may have to stay.
+    is_oldest_first constant boolean := random() < 0.5;
+    last_id constant bigint :=
+        coalesce(pg_sequence_last_value('postrider.execution_id_seq'), 0);
+    newest postrider.execution_generation;
+    old postrider.execution_generation;
+    generation_count integer;
+    few bigint;
+    left_over bigint[];
+begin
+    if current_setting('transaction_isolation') <> 'read committed'
+        or not pg_try_advisory_xact_lock(1886352250, 0)
+    then
+        return;
+    end if;
+    select g.*
+    into newest
+    from postrider.execution_generation g
+    order by g.id desc
+    limit 1;
+    select count(*) into generation_count from postrider.execution_generation g;
+    if newest.id > present then
+        if newest.xid is distinct from pg_current_xact_id_if_assigned() then
+            present := setval('postrider.present_generation', newest.id);
+        end if;
+    elsif newest.id is distinct from present then
+        -- After a restore the sequence may be ahead of the table.
+        insert into postrider.execution_generation (id, begins_after, ends_with)
+        values (present, last_id, last_id + smallest);
+    elsif newest.ends_with <= last_id and newest.created_at <= clock_timestamp() - shortest then
+        update postrider.execution_generation g
+        set ends_with = last_id
+        where g.id = present;
+        insert into postrider.execution_generation (id, begins_after, ends_with)
+        values (present + 1, last_id, last_id + smallest * (generation_count + 1));
+    end if;
+
+    select g.*
+    into old
+    from postrider.execution_generation g
+    where g.id < present
+    order by case when is_oldest_first then g.id else random() end
+    limit 1;
+    if not found then
+        return;
+    end if;
+    few := greatest((old.ends_with - old.begins_after) / 10, least_moved);
+    left_over := array(
+        select l.id
+        from postrider.live_execution l
+        where l.generation = old.id
+        and l.due_at is not null
+        limit few + 1
+    );
+    if cardinality(left_over) > few then
+        return;
+    end if;
+    if cardinality(left_over) > 0 then
+        update postrider.live_execution l
+        set generation = postrider.enter_generation()
+        where l.id in (
+            select o.id
+            from postrider.live_execution o
+            where o.id = any (left_over[:most_moved])
+            for update skip locked
+        );
+    end if;
+    if not pg_try_advisory_xact_lock(1886352250, old.id) then
+        return;
+    end if;
+    -- A statement of its own, which sees whatever was written by those who had the lock before.
+    perform
+    from postrider.live_execution l
+    where l.generation = old.id
+    and l.due_at is not null
+    limit 1;
+    if not found then
+        delete from postrider.execution_generation g
+        where g.id = old.id;
+    end if;
+end;
 $$;
 
 -- Name: check_lag(); Type: FUNCTION; Schema: postrider; Owner: -
@@ -2476,26 +2603,44 @@ begin
         from postrider.worker w
         where exists (
             select
-            from postrider.live_execution l
-            where l.worker_id = w.id
-            and l.status = 'running'
-            and l.worker_epoch < w.epoch
+            from postrider.execution_generation g
+            cross join lateral (
+                select
+                from postrider.live_execution l
+                where l.generation = g.id
+                and l.worker_id = w.id
+                and l.status = 'running'
+                and l.worker_epoch < w.epoch
+                limit 1
+            ) l
         )
         or w.carrier = 'postgres' and exists (
             select
-            from postrider.live_execution l
-            where l.worker_id = w.id
-            and l.status = 'scheduled'
-            and l.worker_epoch < w.epoch
+            from postrider.execution_generation g
+            cross join lateral (
+                select
+                from postrider.live_execution l
+                where l.generation = g.id
+                and l.worker_id = w.id
+                and l.status = 'scheduled'
+                and l.worker_epoch < w.epoch
+                limit 1
+            ) l
         )
         -- Scheduled while it was lost, and on the way to a queue that nobody reads.
         or w.carrier = 'rabbitmq' and w.status = 'inactive' and exists (
             select
-            from postrider.live_execution l
-            where l.worker_id = w.id
-            and l.status = 'scheduled'
-            and l.worker_epoch < w.epoch
-            and l.pool is not null
+            from postrider.execution_generation g
+            cross join lateral (
+                select
+                from postrider.live_execution l
+                where l.generation = g.id
+                and l.worker_id = w.id
+                and l.status = 'scheduled'
+                and l.worker_epoch < w.epoch
+                and l.pool is not null
+                limit 1
+            ) l
         )
     loop
         perform postrider.recover_worker(
@@ -3617,19 +3762,31 @@ begin
         into waiting
         from (
             select
-            from postrider.live_execution l
-            where l.queue = postrider.execution_queue(null, known.pool)
-            and l.status = 'requested'
-            and not l.is_delayed
+            from postrider.execution_generation g
+            cross join lateral (
+                select
+                from postrider.live_execution l
+                where l.generation = g.id
+                and l.queue = postrider.execution_queue(null, known.pool)
+                and l.status = 'requested'
+                and not l.is_delayed
+                limit remaining
+            ) l
             limit remaining
         ) l;
         continue when (waiting = 0 or coalesce(candidate.free_capacity, 0) = 0)
             and not exists (
                 select
-                from postrider.live_execution l
-                where l.queue = postrider.execution_queue(known.id, null)
-                and l.status = 'requested'
-                and not l.is_delayed
+                from postrider.execution_generation g
+                cross join lateral (
+                    select
+                    from postrider.live_execution l
+                    where l.generation = g.id
+                    and l.queue = postrider.execution_queue(known.id, null)
+                    and l.status = 'requested'
+                    and not l.is_delayed
+                    limit 1
+                ) l
             );
         -- Two statements, as in take_at_once: one alone would not see what was committed meanwhile.
         scheduled := array(
@@ -3961,6 +4118,7 @@ CREATE SEQUENCE postrider.execution_fence
 
 CREATE TABLE postrider.live_execution (
     id bigint NOT NULL,
+    generation integer NOT NULL,
     action text NOT NULL,
     queue text NOT NULL,
     pool text,
@@ -3983,9 +4141,11 @@ CREATE TABLE postrider.live_execution (
     expires_at timestamp with time zone NOT NULL,
     deadline_at timestamp with time zone,
     cancel_requested_at timestamp with time zone,
-    due_at timestamp with time zone NOT NULL,
+    due_at timestamp with time zone,
     CONSTRAINT live_execution_check CHECK (((worker_id IS NULL) = (status = 'requested'::text))),
-    CONSTRAINT live_execution_check1 CHECK (((started_at IS NULL) = (status <> 'running'::text))),
+    CONSTRAINT live_execution_check1 CHECK (((scheduled_at IS NULL) = (status = 'requested'::text))),
+    CONSTRAINT live_execution_check2 CHECK (((started_at IS NULL) = (status <> 'running'::text))),
+    CONSTRAINT live_execution_due_at_check CHECK ((due_at IS NOT NULL)),
     CONSTRAINT live_execution_status_check CHECK ((status = ANY (ARRAY['requested'::text, 'scheduled'::text, 'running'::text])))
 )
 WITH (fillfactor='50', autovacuum_vacuum_scale_factor='0.01', autovacuum_vacuum_threshold='2000', autovacuum_vacuum_cost_delay='0');
@@ -4092,6 +4252,24 @@ begin
         return 'failed';
     end if;
     return known;
+end;
+$$;
+
+-- Name: enter_generation(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.enter_generation() RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    present integer;
+begin
+    loop
+        present := pg_sequence_last_value('postrider.present_generation');
+        perform pg_advisory_xact_lock_shared(1886352250, present);
+        exit when present = pg_sequence_last_value('postrider.present_generation');
+    end loop;
+    return present;
 end;
 $$;
 
@@ -4395,8 +4573,7 @@ begin
         due_at = clock_timestamp() + p_timeout
     where l.id = p_execution
     and l.fence = p_fence
-    -- Not by live_execution_admitted: a plan that was made when that was short would read all of it.
-    and l.status || '' = 'running'
+    and l.status = 'running'
     and l.cancel_requested_at is null;
     return found;
 end;
@@ -4948,7 +5125,17 @@ begin
         where o.status = 'inactive'
         and o.cordoned_at is null
         and coalesce(o.heartbeat_at, o.created_at) < kept_from
-        and not exists (select from postrider.live_execution l where l.worker_id = o.id)
+        and not exists (
+            select
+            from postrider.execution_generation g
+            cross join lateral (
+                select
+                from postrider.live_execution l
+                where l.generation = g.id
+                and l.worker_id = o.id
+                limit 1
+            ) l
+        )
         and not exists (
             select
             from postrider.live_execution l
@@ -5448,8 +5635,7 @@ begin
     from postrider.live_execution l
     where l.id = p_execution
     and l.fence = p_fence
-    -- Not by live_execution_admitted: a plan that was made when that was short would read all of it.
-    and l.status || '' <> 'requested'
+    and l.status <> 'requested'
     for update;
 end;
 $$;
@@ -6915,8 +7101,7 @@ begin
         from unnest(p_executions, p_fences) n (id, fence)
         join postrider.live_execution o on o.id = n.id
         where o.fence = n.fence
-        -- Not by live_execution_admitted: a plan that was made when that was short would read all of it.
-        and o.status || '' = 'scheduled'
+        and o.status = 'scheduled'
         for update of o skip locked
     ) n
     where l.id = n.id;
@@ -7434,22 +7619,32 @@ CREATE FUNCTION postrider.pool_figures() RETURNS TABLE(pool text, active_count b
     AS $$
     with recursive queues (queue) as (
         (
-            select l.queue
-            from postrider.live_execution l
-            where l.status = 'requested'
-            and not l.is_delayed
-            order by l.queue
-            limit 1
+            select min(l.queue)
+            from postrider.execution_generation g
+            cross join lateral (
+                select l.queue
+                from postrider.live_execution l
+                where l.generation = g.id
+                and l.status = 'requested'
+                and not l.is_delayed
+                order by l.queue
+                limit 1
+            ) l
         )
         union all
         select (
-            select l.queue
-            from postrider.live_execution l
-            where l.status = 'requested'
-            and not l.is_delayed
-            and l.queue > q.queue
-            order by l.queue
-            limit 1
+            select min(l.queue)
+            from postrider.execution_generation g
+            cross join lateral (
+                select l.queue
+                from postrider.live_execution l
+                where l.generation = g.id
+                and l.status = 'requested'
+                and not l.is_delayed
+                and l.queue > q.queue
+                order by l.queue
+                limit 1
+            ) l
         )
         from queues q
         where q.queue is not null
@@ -7481,8 +7676,14 @@ CREATE FUNCTION postrider.pool_figures() RETURNS TABLE(pool text, active_count b
                     and l.scheduled_at < clock_timestamp() - interval '5 minutes') as overdue_count
             from (
                 select l.status, l.scheduled_at
-                from postrider.live_execution l
-                where l.worker_id = w.id
+                from postrider.execution_generation g
+                cross join lateral (
+                    select l.status, l.scheduled_at
+                    from postrider.live_execution l
+                    where l.generation = g.id
+                    and l.worker_id = w.id
+                    limit w.capacity + 1000
+                ) l
                 limit w.capacity + 1000
             ) l
         ) n
@@ -7508,10 +7709,16 @@ CREATE FUNCTION postrider.pool_figures() RETURNS TABLE(pool text, active_count b
                 from queued q
                 cross join lateral (
                     select l.requested_at
-                    from postrider.live_execution l
-                    where l.queue = q.queue
-                    and l.status = 'requested'
-                    and not l.is_delayed
+                    from postrider.execution_generation g
+                    cross join lateral (
+                        select l.requested_at
+                        from postrider.live_execution l
+                        where l.generation = g.id
+                        and l.queue = q.queue
+                        and l.status = 'requested'
+                        and not l.is_delayed
+                        limit 10000
+                    ) l
                     limit 10000
                 ) l
                 where q.pool = p.pool
@@ -7569,14 +7776,18 @@ $$;
 -- Name: pool_workers(text); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.pool_workers(p_pool text) RETURNS TABLE(worker_id integer, carrier text, health_rank integer, free_capacity bigint)
-    LANGUAGE sql
+    LANGUAGE plpgsql ROWS 10
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
     SET enable_seqscan TO 'off'
     SET enable_bitmapscan TO 'off'
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
     SET jit TO 'off'
     AS $$
+#variable_conflict use_column
+begin
+    return query
     select r.worker_id, r.carrier, r.health_rank, r.free_capacity
     from (
         select
@@ -7586,8 +7797,14 @@ CREATE FUNCTION postrider.pool_workers(p_pool text) RETURNS TABLE(worker_id inte
                 select count(*)
                 from (
                     select
-                    from postrider.live_execution l
-                    where l.worker_id = w.id
+                    from postrider.execution_generation g
+                    cross join lateral (
+                        select
+                        from postrider.live_execution l
+                        where l.generation = g.id
+                        and l.worker_id = w.id
+                        limit w.capacity
+                    ) l
                     limit w.capacity
                 ) l
             ), 0) as free_capacity,
@@ -7601,6 +7818,7 @@ CREATE FUNCTION postrider.pool_workers(p_pool text) RETURNS TABLE(worker_id inte
     ) r
     where r.health_rank < 2 or not r.has_better
     order by r.health_rank, r.free_capacity desc, r.worker_id;
+end;
 $$;
 
 -- Name: prepare_endpoint(); Type: FUNCTION; Schema: postrider; Owner: -
@@ -7761,9 +7979,15 @@ CREATE FUNCTION postrider.probe_worker(p_worker_id integer) RETURNS TABLE(health
         select count(*)::integer as queue_depth
         from (
             select
-            from postrider.live_execution l
-            where l.worker_id = p_worker_id
-            and l.status = 'scheduled'
+            from postrider.execution_generation g
+            cross join lateral (
+                select
+                from postrider.live_execution l
+                where l.generation = g.id
+                and l.worker_id = p_worker_id
+                and l.status = 'scheduled'
+                limit 10000
+            ) l
             limit 10000
         ) l
     )
@@ -8572,11 +8796,16 @@ begin
         'worker', p_worker.name, 'heartbeat_at', p_worker.heartbeat_at);
     for live in
         select l.*
-        from postrider.live_execution l
-        where l.worker_id = p_worker.id
-        and l.worker_epoch < p_worker.epoch
-        order by l.id
-        for update skip locked
+        from postrider.execution_generation g
+        cross join lateral (
+            select l.*
+            from postrider.live_execution l
+            where l.generation = g.id
+            and l.worker_id = p_worker.id
+            and l.worker_epoch < p_worker.epoch
+            order by l.id
+            for update skip locked
+        ) l
     loop
         is_out_of_reach := 'postgres' in (live.carrier, p_worker.carrier);
         if live.status = 'running' and p_reason is not null then
@@ -8599,14 +8828,20 @@ begin
     end if;
     for live in
         select l.*
-        from postrider.live_execution l
-        where l.queue = own_queue
-        and l.status = 'requested'
-        and not l.is_delayed
-        and (l.pool is not null or is_failing)
-        order by l.id
+        from postrider.execution_generation g
+        cross join lateral (
+            select l.*
+            from postrider.live_execution l
+            where l.generation = g.id
+            and l.queue = own_queue
+            and l.status = 'requested'
+            and not l.is_delayed
+            and (l.pool is not null or is_failing)
+            order by l.id
+            limit case when not is_failing then most_returned end
+            for update skip locked
+        ) l
         limit case when not is_failing then most_returned end
-        for update skip locked
     loop
         if live.pool is not null then
             perform postrider.return_execution(live, true);
@@ -9935,7 +10170,6 @@ declare
     present postrider.worker;
     remaining integer := p_limit;
     load bigint;
-    reserved bigint;
     own record;
     taken integer;
 begin
@@ -9948,7 +10182,16 @@ begin
     end if;
     -- What is addressed to it waits here until it has room, or in its queue of RabbitMQ.
     if present.carrier = 'postgres' then
-        select count(*) into load from postrider.live_execution l where l.worker_id = present.id;
+        select count(*)
+        into load
+        from postrider.execution_generation g
+        cross join lateral (
+            select
+            from postrider.live_execution l
+            where l.generation = g.id
+            and l.worker_id = present.id
+            limit present.capacity
+        ) l;
         remaining := least(remaining, present.capacity - load);
     end if;
 
@@ -9963,22 +10206,28 @@ begin
         return;
     end if;
 
-    select w.health_rank, w.free_capacity
+    with ranks as materialized (
+        select w.worker_id, w.health_rank, w.free_capacity
+        from postrider.pool_workers(present.pool) w
+    )
+    select
+        o.free_capacity,
+        (
+            select least(coalesce(sum(w.free_capacity), 0), most_reserved)
+            from ranks w
+            where (w.health_rank, -w.free_capacity) < (o.health_rank, -o.free_capacity)
+        ) as reserved
     into own
-    from postrider.pool_workers(present.pool) w
-    where w.worker_id = present.id;
+    from ranks o
+    where o.worker_id = present.id;
     if not found or own.free_capacity = 0 then
         return;
     end if;
-    select least(coalesce(sum(w.free_capacity), 0), most_reserved)
-    into reserved
-    from postrider.pool_workers(present.pool) w
-    where (w.health_rank, -w.free_capacity) < (own.health_rank, -own.free_capacity);
     return query
     select s.*
     from postrider.schedule_queue(
         present, postrider.execution_queue(null, present.pool),
-        least(remaining, own.free_capacity)::integer, reserved::integer, at - head_start) s;
+        least(remaining, own.free_capacity)::integer, own.reserved::integer, at - head_start) s;
 end;
 $$;
 
@@ -10023,16 +10272,21 @@ begin
         priorities := '{}';
         requested := '{}';
         loop
-            select l.action
+            select min(l.action)
             into waiting_action
-            from postrider.live_execution l
-            where l.queue = p_queue
-            and l.status = 'requested'
-            and not l.is_delayed
-            and l.action > waiting_action
-            order by l.action
-            limit 1;
-            exit when not found;
+            from postrider.execution_generation g
+            cross join lateral (
+                select l.action
+                from postrider.live_execution l
+                where l.generation = g.id
+                and l.queue = p_queue
+                and l.status = 'requested'
+                and not l.is_delayed
+                and l.action > waiting_action
+                order by l.action
+                limit 1
+            ) l;
+            exit when waiting_action is null;
             action_count := action_count + 1;
             exit when action_count > 2 * most_actions;
             if action_count = most_actions then
@@ -10045,15 +10299,22 @@ begin
             into found_ids, found_priorities, found_times
             from (
                 select l.id, l.priority, l.requested_at
-                from postrider.live_execution l
-                where l.queue = p_queue
-                and l.action = waiting_action
-                and l.status = 'requested'
-                and not l.is_delayed
-                and l.expires_at > clock_timestamp()
-                and l.id <> all (passed)
-                -- What the pool may have as well does not follow a worker that is not there (check_workers).
-                and (l.pool is null or p_worker.status <> 'inactive')
+                from postrider.execution_generation g
+                cross join lateral (
+                    select l.id, l.priority, l.requested_at
+                    from postrider.live_execution l
+                    where l.generation = g.id
+                    and l.queue = p_queue
+                    and l.action = waiting_action
+                    and l.status = 'requested'
+                    and not l.is_delayed
+                    and l.expires_at > clock_timestamp()
+                    and l.id <> all (passed)
+                    -- What the pool may have as well does not follow a worker that is not there (check_workers).
+                    and (l.pool is null or p_worker.status <> 'inactive')
+                    order by l.priority desc, l.id
+                    limit room
+                ) l
                 order by l.priority desc, l.id
                 limit room
             ) n;
@@ -10439,8 +10700,7 @@ begin
         from postrider.worker w
         where l.id = p_execution
         and l.fence = p_fence
-        -- Not by live_execution_admitted: a plan that was made when that was short would read all of it.
-        and l.status || '' = 'scheduled'
+        and l.status = 'scheduled'
         and l.expires_at > clock_timestamp()
         and w.id = l.worker_id
         and w.status <> 'inactive'
@@ -10459,7 +10719,7 @@ begin
         from postrider.live_execution l
         where l.id = p_execution
         and l.fence = p_fence
-        and l.status || '' = 'scheduled';
+        and l.status = 'scheduled';
     end if;
 end;
 $$;
@@ -10672,14 +10932,21 @@ begin
     if not exists (select from postrider.live_dispatchers()) then
         perform postrider.check_workers();
         perform postrider.check_executions(most_checked);
+        perform postrider.check_generations();
     end if;
     if exists (
         select
-        from postrider.live_execution l
-        where l.queue in (
-            postrider.execution_queue(known.id, null), postrider.execution_queue(null, known.pool))
-        and l.status = 'requested'
-        and not l.is_delayed
+        from postrider.execution_generation g
+        cross join lateral (
+            select
+            from postrider.live_execution l
+            where l.generation = g.id
+            and l.queue in (
+                postrider.execution_queue(known.id, null), postrider.execution_queue(null, known.pool))
+            and l.status = 'requested'
+            and not l.is_delayed
+            limit 1
+        ) l
     ) then
         -- Two statements: one alone would not see parameters that were committed while it waited for a lock,
         -- and so keep from the worker what is scheduled for it.
@@ -11365,8 +11632,14 @@ begin
     perform postrider.lock_worker(p_worker);
     return query
     select l.id, l.fence, l.status
-    from postrider.live_execution l
-    where l.worker_id = p_worker
+    from postrider.execution_generation g
+    cross join lateral (
+        select l.id, l.fence, l.status
+        from postrider.live_execution l
+        where l.generation = g.id
+        and l.worker_id = p_worker
+        offset 0
+    ) l
     order by l.id;
 end;
 $$;
@@ -11403,22 +11676,34 @@ begin
     if p_error is not null then
         for live in
             select l.*
-            from postrider.live_execution l
-            where l.worker_id = p_worker
-            and l.status = 'scheduled'
-            and l.pool is not null
+            from postrider.execution_generation g
+            cross join lateral (
+                select l.*
+                from postrider.live_execution l
+                where l.generation = g.id
+                and l.worker_id = p_worker
+                and l.status = 'scheduled'
+                and l.pool is not null
+                limit most_returned
+                for update skip locked
+            ) l
             limit most_returned
-            for update skip locked
         loop
             perform postrider.return_execution(live, true);
         end loop;
     end if;
     return query
     select l.id, l.fence
-    from postrider.live_execution l
-    where l.worker_id = p_worker
-    and l.status = 'running'
-    and l.cancel_requested_at is not null;
+    from postrider.execution_generation g
+    cross join lateral (
+        select l.id, l.fence
+        from postrider.live_execution l
+        where l.generation = g.id
+        and l.worker_id = p_worker
+        and l.status = 'running'
+        and l.cancel_requested_at is not null
+        offset 0
+    ) l;
 end;
 $$;
 
@@ -12358,6 +12643,16 @@ CREATE VIEW postrider.execution_figures AS
      LEFT JOIN postrider.worker w ON ((w.id = s.worker_id)))
   GROUP BY s.hour, s.pool, s.action, s.worker_id, w.name;
 
+-- Name: execution_generation; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.execution_generation (
+    id integer NOT NULL,
+    begins_after bigint NOT NULL,
+    ends_with bigint NOT NULL,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    xid xid8 DEFAULT pg_current_xact_id() NOT NULL
+);
+
 -- Name: execution_id_seq; Type: SEQUENCE; Schema: postrider; Owner: -
 
 ALTER TABLE postrider.execution ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
@@ -12673,6 +12968,16 @@ CREATE VIEW postrider.pools AS
     make_interval(secs => f.mean_duration) AS mean_duration,
     f.scaling_signal
    FROM postrider.pool_figures() f(pool, active_count, busy_count, inactive_count, cordoned_count, error_count, capacity, free_capacity, waiting_count, is_waiting_in_pool, scheduled_count, running_count, oldest_waiting_at, oldest_scheduled_at, overdue_count, mean_duration, scaling_signal);
+
+-- Name: present_generation; Type: SEQUENCE; Schema: postrider; Owner: -
+
+CREATE SEQUENCE postrider.present_generation
+    AS integer
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
 
 -- Name: queue; Type: VIEW; Schema: postrider; Owner: -
 
@@ -13085,8 +13390,11 @@ CREATE VIEW postrider.workers AS
    FROM (postrider.worker w
      CROSS JOIN LATERAL ( SELECT count(*) FILTER (WHERE (l.status = 'scheduled'::text)) AS scheduled_count,
             count(*) FILTER (WHERE (l.status = 'running'::text)) AS running_count
-           FROM postrider.live_execution l
-          WHERE (l.worker_id = w.id)) n);
+           FROM (postrider.execution_generation g
+             CROSS JOIN LATERAL ( SELECT l_1.status
+                   FROM postrider.live_execution l_1
+                  WHERE ((l_1.generation = g.id) AND (l_1.worker_id = w.id))
+                 OFFSET 0) l)) n);
 
 -- Name: attempt_default; Type: TABLE ATTACH; Schema: postrider; Owner: -
 
@@ -13259,6 +13567,11 @@ ALTER TABLE ONLY postrider.execution_dead_letter
 
 ALTER TABLE ONLY postrider.execution_end
     ADD CONSTRAINT execution_end_pkey PRIMARY KEY (id);
+
+-- Name: execution_generation execution_generation_pkey; Type: CONSTRAINT; Schema: postrider; Owner: -
+
+ALTER TABLE ONLY postrider.execution_generation
+    ADD CONSTRAINT execution_generation_pkey PRIMARY KEY (id);
 
 -- Name: execution execution_pkey; Type: CONSTRAINT; Schema: postrider; Owner: -
 
@@ -13539,11 +13852,11 @@ CREATE INDEX idempotency_key_message_id ON postrider.idempotency_key USING btree
 
 -- Name: live_execution_admitted; Type: INDEX; Schema: postrider; Owner: -
 
-CREATE INDEX live_execution_admitted ON postrider.live_execution USING btree (action) WHERE (status <> 'requested'::text);
+CREATE INDEX live_execution_admitted ON postrider.live_execution USING btree (generation, action) WHERE (scheduled_at IS NOT NULL);
 
 -- Name: live_execution_due; Type: INDEX; Schema: postrider; Owner: -
 
-CREATE INDEX live_execution_due ON postrider.live_execution USING btree (due_at);
+CREATE INDEX live_execution_due ON postrider.live_execution USING btree (generation, due_at) WHERE (due_at IS NOT NULL);
 
 -- Name: live_execution_fallback; Type: INDEX; Schema: postrider; Owner: -
 
@@ -13551,11 +13864,11 @@ CREATE INDEX live_execution_fallback ON postrider.live_execution USING btree (qu
 
 -- Name: live_execution_waiting; Type: INDEX; Schema: postrider; Owner: -
 
-CREATE INDEX live_execution_waiting ON postrider.live_execution USING btree (queue, action, priority DESC, id) WHERE ((status = 'requested'::text) AND (NOT is_delayed));
+CREATE INDEX live_execution_waiting ON postrider.live_execution USING btree (generation, queue, action, priority DESC, id) WHERE ((status = 'requested'::text) AND (NOT is_delayed));
 
 -- Name: live_execution_worker; Type: INDEX; Schema: postrider; Owner: -
 
-CREATE INDEX live_execution_worker ON postrider.live_execution USING btree (worker_id, status, worker_epoch) WHERE (worker_id IS NOT NULL);
+CREATE INDEX live_execution_worker ON postrider.live_execution USING btree (generation, worker_id, status, worker_epoch) WHERE (worker_id IS NOT NULL);
 
 -- Name: message_created_at; Type: INDEX; Schema: postrider; Owner: -
 
@@ -14042,6 +14355,10 @@ REVOKE ALL ON FUNCTION postrider.check_fleet_name(p_parameter text, p_name text,
 
 REVOKE ALL ON FUNCTION postrider.check_fleets() FROM PUBLIC;
 
+-- Name: FUNCTION check_generations(); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.check_generations() FROM PUBLIC;
+
 -- Name: FUNCTION check_lag(); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.check_lag() FROM PUBLIC;
@@ -14321,6 +14638,10 @@ GRANT ALL ON FUNCTION postrider.ended_ceiling() TO postrider_monitor;
 -- Name: FUNCTION ended_status(p_message_id bigint, p_target integer, p_xid xid8, p_done_before xid8); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.ended_status(p_message_id bigint, p_target integer, p_xid xid8, p_done_before xid8) FROM PUBLIC;
+
+-- Name: FUNCTION enter_generation(); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.enter_generation() FROM PUBLIC;
 
 -- Name: FUNCTION error_history(p_message_id bigint, p_target integer); Type: ACL; Schema: postrider; Owner: -
 
@@ -15729,6 +16050,12 @@ GRANT SELECT ON TABLE postrider.execution_statistics TO postrider_monitor;
 
 GRANT SELECT ON TABLE postrider.execution_figures TO postrider_admin;
 GRANT SELECT ON TABLE postrider.execution_figures TO postrider_monitor;
+
+-- Name: TABLE execution_generation; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT ON TABLE postrider.execution_generation TO postrider_admin;
+GRANT SELECT ON TABLE postrider.execution_generation TO postrider_application;
+GRANT SELECT ON TABLE postrider.execution_generation TO postrider_monitor;
 
 -- Name: TABLE execution_rollup; Type: ACL; Schema: postrider; Owner: -
 

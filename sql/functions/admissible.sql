@@ -28,9 +28,15 @@ begin
         into admitted
         from (
             select
-            from postrider.live_execution l
-            where l.action = p_action
-            and l.status <> 'requested'
+            from postrider.execution_generation g
+            cross join lateral (
+                select
+                from postrider.live_execution l
+                where l.generation = g.id
+                and l.action = p_action
+                and l.scheduled_at is not null
+                limit concurrency
+            ) l
             limit concurrency
         ) l;
         if admitted >= concurrency then

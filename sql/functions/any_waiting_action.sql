@@ -1,7 +1,7 @@
 -- postrider.any_waiting_action(queue) → an action that waits in the queue, or null
 --
 -- Internal, by schedule_queue: where to go on when there are too many to look at all of them. That of the
--- execution with the next id behind a random one. Uses live_execution_pkey.
+-- execution with the next id behind a random one of a random generation. Uses live_execution_pkey.
 create or replace function postrider.any_waiting_action(p_queue text)
 returns text
 language sql
@@ -11,13 +11,11 @@ set enable_seqscan = off
 set enable_bitmapscan = off
 set jit = off
 as $$
-    with bounds as materialized (
-        select
-            (select min(l.id) from postrider.live_execution l) as lowest,
-            (select max(l.id) from postrider.live_execution l) as highest
-    ), start as materialized (
-        select b.lowest + floor(random() * (b.highest - b.lowest + 1))::bigint as id
-        from bounds b
+    with start as materialized (
+        select g.begins_after + ceil(random() * (g.ends_with - g.begins_after))::bigint as id
+        from postrider.execution_generation g
+        order by random()
+        limit 1
     )
     select n.action
     from (

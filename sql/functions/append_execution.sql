@@ -33,10 +33,10 @@ begin
         end if;
     end loop;
     insert into postrider.live_execution (
-        id, action, queue, pool, status, priority, max_retries, retry_reason, ttl_ms, timeout_ms,
+        id, generation, action, queue, pool, status, priority, max_retries, retry_reason, ttl_ms, timeout_ms,
         requested_at, expires_at, due_at)
     select
-        execution_id, p_execution.action, queue, p_execution.pool, 'requested',
+        execution_id, postrider.enter_generation(), p_execution.action, queue, p_execution.pool, 'requested',
         p_execution.priority, p_execution.max_retries,
         case when p_execution.original_execution is not null then 'manual_retry' end,
         p_execution.ttl_ms, p_execution.timeout_ms, at, t.expires_at, t.expires_at

@@ -22,11 +22,17 @@ declare
 begin
     for live in
         select l.*
-        from postrider.live_execution l
-        where l.due_at <= at
-        order by l.due_at
+        from postrider.execution_generation g
+        cross join lateral (
+            select l.*
+            from postrider.live_execution l
+            where l.generation = g.id
+            and l.due_at <= at
+            order by l.due_at
+            limit p_most
+            for update skip locked
+        ) l
         limit p_most
-        for update skip locked
     loop
         checked := checked + 1;
         if live.is_delayed then

@@ -33,13 +33,29 @@ as $$
         where w.carrier = 'rabbitmq'
         and (
             w.status <> 'inactive'
-            or exists (select from postrider.live_execution l where l.worker_id = w.id)
             or exists (
                 select
-                from postrider.live_execution l
-                where l.queue = postrider.execution_queue(w.id, null)
-                and l.status = 'requested'
-                and not l.is_delayed
+                from postrider.execution_generation g
+                cross join lateral (
+                    select
+                    from postrider.live_execution l
+                    where l.generation = g.id
+                    and l.worker_id = w.id
+                    limit 1
+                ) l
+            )
+            or exists (
+                select
+                from postrider.execution_generation g
+                cross join lateral (
+                    select
+                    from postrider.live_execution l
+                    where l.generation = g.id
+                    and l.queue = postrider.execution_queue(w.id, null)
+                    and l.status = 'requested'
+                    and not l.is_delayed
+                    limit 1
+                ) l
             )
         )
     ), recent as materialized (

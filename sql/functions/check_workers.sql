@@ -52,26 +52,44 @@ begin
         from postrider.worker w
         where exists (
             select
-            from postrider.live_execution l
-            where l.worker_id = w.id
-            and l.status = 'running'
-            and l.worker_epoch < w.epoch
+            from postrider.execution_generation g
+            cross join lateral (
+                select
+                from postrider.live_execution l
+                where l.generation = g.id
+                and l.worker_id = w.id
+                and l.status = 'running'
+                and l.worker_epoch < w.epoch
+                limit 1
+            ) l
         )
         or w.carrier = 'postgres' and exists (
             select
-            from postrider.live_execution l
-            where l.worker_id = w.id
-            and l.status = 'scheduled'
-            and l.worker_epoch < w.epoch
+            from postrider.execution_generation g
+            cross join lateral (
+                select
+                from postrider.live_execution l
+                where l.generation = g.id
+                and l.worker_id = w.id
+                and l.status = 'scheduled'
+                and l.worker_epoch < w.epoch
+                limit 1
+            ) l
         )
         -- Scheduled while it was lost, and on the way to a queue that nobody reads.
         or w.carrier = 'rabbitmq' and w.status = 'inactive' and exists (
             select
-            from postrider.live_execution l
-            where l.worker_id = w.id
-            and l.status = 'scheduled'
-            and l.worker_epoch < w.epoch
-            and l.pool is not null
+            from postrider.execution_generation g
+            cross join lateral (
+                select
+                from postrider.live_execution l
+                where l.generation = g.id
+                and l.worker_id = w.id
+                and l.status = 'scheduled'
+                and l.worker_epoch < w.epoch
+                and l.pool is not null
+                limit 1
+            ) l
         )
     loop
         perform postrider.recover_worker(

@@ -59,19 +59,31 @@ begin
         into waiting
         from (
             select
-            from postrider.live_execution l
-            where l.queue = postrider.execution_queue(null, known.pool)
-            and l.status = 'requested'
-            and not l.is_delayed
+            from postrider.execution_generation g
+            cross join lateral (
+                select
+                from postrider.live_execution l
+                where l.generation = g.id
+                and l.queue = postrider.execution_queue(null, known.pool)
+                and l.status = 'requested'
+                and not l.is_delayed
+                limit remaining
+            ) l
             limit remaining
         ) l;
         continue when (waiting = 0 or coalesce(candidate.free_capacity, 0) = 0)
             and not exists (
                 select
-                from postrider.live_execution l
-                where l.queue = postrider.execution_queue(known.id, null)
-                and l.status = 'requested'
-                and not l.is_delayed
+                from postrider.execution_generation g
+                cross join lateral (
+                    select
+                    from postrider.live_execution l
+                    where l.generation = g.id
+                    and l.queue = postrider.execution_queue(known.id, null)
+                    and l.status = 'requested'
+                    and not l.is_delayed
+                    limit 1
+                ) l
             );
         -- Two statements, as in take_at_once: one alone would not see what was committed meanwhile.
         scheduled := array(

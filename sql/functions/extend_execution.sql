@@ -20,8 +20,7 @@ begin
         due_at = clock_timestamp() + p_timeout
     where l.id = p_execution
     and l.fence = p_fence
-    -- Not by live_execution_admitted: a plan that was made when that was short would read all of it.
-    and l.status || '' = 'running'
+    and l.status = 'running'
     and l.cancel_requested_at is null;
     return found;
 end;

@@ -79,7 +79,17 @@ begin
         where o.status = 'inactive'
         and o.cordoned_at is null
         and coalesce(o.heartbeat_at, o.created_at) < kept_from
-        and not exists (select from postrider.live_execution l where l.worker_id = o.id)
+        and not exists (
+            select
+            from postrider.execution_generation g
+            cross join lateral (
+                select
+                from postrider.live_execution l
+                where l.generation = g.id
+                and l.worker_id = o.id
+                limit 1
+            ) l
+        )
         and not exists (
             select
             from postrider.live_execution l

@@ -15,8 +15,7 @@ begin
     from postrider.live_execution l
     where l.id = p_execution
     and l.fence = p_fence
-    -- Not by live_execution_admitted: a plan that was made when that was short would read all of it.
-    and l.status || '' <> 'requested'
+    and l.status <> 'requested'
     for update;
 end;
 $$;

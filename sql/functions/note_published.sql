@@ -35,8 +35,7 @@ begin
         from unnest(p_executions, p_fences) n (id, fence)
         join postrider.live_execution o on o.id = n.id
         where o.fence = n.fence
-        -- Not by live_execution_admitted: a plan that was made when that was short would read all of it.
-        and o.status || '' = 'scheduled'
+        and o.status = 'scheduled'
         for update of o skip locked
     ) n
     where l.id = n.id;

@@ -36,22 +36,32 @@ set jit = off
 as $$
     with recursive queues (queue) as (
         (
-            select l.queue
-            from postrider.live_execution l
-            where l.status = 'requested'
-            and not l.is_delayed
-            order by l.queue
-            limit 1
+            select min(l.queue)
+            from postrider.execution_generation g
+            cross join lateral (
+                select l.queue
+                from postrider.live_execution l
+                where l.generation = g.id
+                and l.status = 'requested'
+                and not l.is_delayed
+                order by l.queue
+                limit 1
+            ) l
         )
         union all
         select (
-            select l.queue
-            from postrider.live_execution l
-            where l.status = 'requested'
-            and not l.is_delayed
-            and l.queue > q.queue
-            order by l.queue
-            limit 1
+            select min(l.queue)
+            from postrider.execution_generation g
+            cross join lateral (
+                select l.queue
+                from postrider.live_execution l
+                where l.generation = g.id
+                and l.status = 'requested'
+                and not l.is_delayed
+                and l.queue > q.queue
+                order by l.queue
+                limit 1
+            ) l
         )
         from queues q
         where q.queue is not null
@@ -83,8 +93,14 @@ as $$
                     and l.scheduled_at < clock_timestamp() - interval '5 minutes') as overdue_count
             from (
                 select l.status, l.scheduled_at
-                from postrider.live_execution l
-                where l.worker_id = w.id
+                from postrider.execution_generation g
+                cross join lateral (
+                    select l.status, l.scheduled_at
+                    from postrider.live_execution l
+                    where l.generation = g.id
+                    and l.worker_id = w.id
+                    limit w.capacity + 1000
+                ) l
                 limit w.capacity + 1000
             ) l
         ) n
@@ -110,10 +126,16 @@ as $$
                 from queued q
                 cross join lateral (
                     select l.requested_at
-                    from postrider.live_execution l
-                    where l.queue = q.queue
-                    and l.status = 'requested'
-                    and not l.is_delayed
+                    from postrider.execution_generation g
+                    cross join lateral (
+                        select l.requested_at
+                        from postrider.live_execution l
+                        where l.generation = g.id
+                        and l.queue = q.queue
+                        and l.status = 'requested'
+                        and not l.is_delayed
+                        limit 10000
+                    ) l
                     limit 10000
                 ) l
                 where q.pool = p.pool

@@ -9,15 +9,19 @@ returns table (
     carrier text,
     health_rank integer,
     free_capacity bigint)
-language sql
-volatile
+language plpgsql
+rows 10
 set search_path = pg_catalog, postrider, pg_temp
+set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
 set jit = off
 as $$
+#variable_conflict use_column
+begin
+    return query
     select r.worker_id, r.carrier, r.health_rank, r.free_capacity
     from (
         select
@@ -27,8 +31,14 @@ as $$
                 select count(*)
                 from (
                     select
-                    from postrider.live_execution l
-                    where l.worker_id = w.id
+                    from postrider.execution_generation g
+                    cross join lateral (
+                        select
+                        from postrider.live_execution l
+                        where l.generation = g.id
+                        and l.worker_id = w.id
+                        limit w.capacity
+                    ) l
                     limit w.capacity
                 ) l
             ), 0) as free_capacity,
@@ -42,4 +52,5 @@ as $$
     ) r
     where r.health_rank < 2 or not r.has_better
     order by r.health_rank, r.free_capacity desc, r.worker_id;
+end;
 $$;

@@ -50,9 +50,15 @@ as $$
         select count(*)::integer as queue_depth
         from (
             select
-            from postrider.live_execution l
-            where l.worker_id = p_worker_id
-            and l.status = 'scheduled'
+            from postrider.execution_generation g
+            cross join lateral (
+                select
+                from postrider.live_execution l
+                where l.generation = g.id
+                and l.worker_id = p_worker_id
+                and l.status = 'scheduled'
+                limit 10000
+            ) l
             limit 10000
         ) l
     )

@@ -42,11 +42,16 @@ begin
         'worker', p_worker.name, 'heartbeat_at', p_worker.heartbeat_at);
     for live in
         select l.*
-        from postrider.live_execution l
-        where l.worker_id = p_worker.id
-        and l.worker_epoch < p_worker.epoch
-        order by l.id
-        for update skip locked
+        from postrider.execution_generation g
+        cross join lateral (
+            select l.*
+            from postrider.live_execution l
+            where l.generation = g.id
+            and l.worker_id = p_worker.id
+            and l.worker_epoch < p_worker.epoch
+            order by l.id
+            for update skip locked
+        ) l
     loop
         is_out_of_reach := 'postgres' in (live.carrier, p_worker.carrier);
         if live.status = 'running' and p_reason is not null then
@@ -69,14 +74,20 @@ begin
     end if;
     for live in
         select l.*
-        from postrider.live_execution l
-        where l.queue = own_queue
-        and l.status = 'requested'
-        and not l.is_delayed
-        and (l.pool is not null or is_failing)
-        order by l.id
+        from postrider.execution_generation g
+        cross join lateral (
+            select l.*
+            from postrider.live_execution l
+            where l.generation = g.id
+            and l.queue = own_queue
+            and l.status = 'requested'
+            and not l.is_delayed
+            and (l.pool is not null or is_failing)
+            order by l.id
+            limit case when not is_failing then most_returned end
+            for update skip locked
+        ) l
         limit case when not is_failing then most_returned end
-        for update skip locked
     loop
         if live.pool is not null then
             perform postrider.return_execution(live, true);

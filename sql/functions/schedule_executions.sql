@@ -26,7 +26,6 @@ declare
     present postrider.worker;
     remaining integer := p_limit;
     load bigint;
-    reserved bigint;
     own record;
     taken integer;
 begin
@@ -39,7 +38,16 @@ begin
     end if;
     -- What is addressed to it waits here until it has room, or in its queue of RabbitMQ.
     if present.carrier = 'postgres' then
-        select count(*) into load from postrider.live_execution l where l.worker_id = present.id;
+        select count(*)
+        into load
+        from postrider.execution_generation g
+        cross join lateral (
+            select
+            from postrider.live_execution l
+            where l.generation = g.id
+            and l.worker_id = present.id
+            limit present.capacity
+        ) l;
         remaining := least(remaining, present.capacity - load);
     end if;
 
@@ -54,21 +62,27 @@ begin
         return;
     end if;
 
-    select w.health_rank, w.free_capacity
+    with ranks as materialized (
+        select w.worker_id, w.health_rank, w.free_capacity
+        from postrider.pool_workers(present.pool) w
+    )
+    select
+        o.free_capacity,
+        (
+            select least(coalesce(sum(w.free_capacity), 0), most_reserved)
+            from ranks w
+            where (w.health_rank, -w.free_capacity) < (o.health_rank, -o.free_capacity)
+        ) as reserved
     into own
-    from postrider.pool_workers(present.pool) w
-    where w.worker_id = present.id;
+    from ranks o
+    where o.worker_id = present.id;
     if not found or own.free_capacity = 0 then
         return;
     end if;
-    select least(coalesce(sum(w.free_capacity), 0), most_reserved)
-    into reserved
-    from postrider.pool_workers(present.pool) w
-    where (w.health_rank, -w.free_capacity) < (own.health_rank, -own.free_capacity);
     return query
     select s.*
     from postrider.schedule_queue(
         present, postrider.execution_queue(null, present.pool),
-        least(remaining, own.free_capacity)::integer, reserved::integer, at - head_start) s;
+        least(remaining, own.free_capacity)::integer, own.reserved::integer, at - head_start) s;
 end;
 $$;

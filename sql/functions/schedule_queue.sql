@@ -49,16 +49,21 @@ begin
         priorities := '{}';
         requested := '{}';
         loop
-            select l.action
+            select min(l.action)
             into waiting_action
-            from postrider.live_execution l
-            where l.queue = p_queue
-            and l.status = 'requested'
-            and not l.is_delayed
-            and l.action > waiting_action
-            order by l.action
-            limit 1;
-            exit when not found;
+            from postrider.execution_generation g
+            cross join lateral (
+                select l.action
+                from postrider.live_execution l
+                where l.generation = g.id
+                and l.queue = p_queue
+                and l.status = 'requested'
+                and not l.is_delayed
+                and l.action > waiting_action
+                order by l.action
+                limit 1
+            ) l;
+            exit when waiting_action is null;
             action_count := action_count + 1;
             exit when action_count > 2 * most_actions;
             if action_count = most_actions then
@@ -71,15 +76,22 @@ begin
             into found_ids, found_priorities, found_times
             from (
                 select l.id, l.priority, l.requested_at
-                from postrider.live_execution l
-                where l.queue = p_queue
-                and l.action = waiting_action
-                and l.status = 'requested'
-                and not l.is_delayed
-                and l.expires_at > clock_timestamp()
-                and l.id <> all (passed)
-                -- What the pool may have as well does not follow a worker that is not there (check_workers).
-                and (l.pool is null or p_worker.status <> 'inactive')
+                from postrider.execution_generation g
+                cross join lateral (
+                    select l.id, l.priority, l.requested_at
+                    from postrider.live_execution l
+                    where l.generation = g.id
+                    and l.queue = p_queue
+                    and l.action = waiting_action
+                    and l.status = 'requested'
+                    and not l.is_delayed
+                    and l.expires_at > clock_timestamp()
+                    and l.id <> all (passed)
+                    -- What the pool may have as well does not follow a worker that is not there (check_workers).
+                    and (l.pool is null or p_worker.status <> 'inactive')
+                    order by l.priority desc, l.id
+                    limit room
+                ) l
                 order by l.priority desc, l.id
                 limit room
             ) n;

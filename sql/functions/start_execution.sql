@@ -39,8 +39,7 @@ begin
         from postrider.worker w
         where l.id = p_execution
         and l.fence = p_fence
-        -- Not by live_execution_admitted: a plan that was made when that was short would read all of it.
-        and l.status || '' = 'scheduled'
+        and l.status = 'scheduled'
         and l.expires_at > clock_timestamp()
         and w.id = l.worker_id
         and w.status <> 'inactive'
@@ -59,7 +58,7 @@ begin
         from postrider.live_execution l
         where l.id = p_execution
         and l.fence = p_fence
-        and l.status || '' = 'scheduled';
+        and l.status = 'scheduled';
     end if;
 end;
 $$;

@@ -38,14 +38,21 @@ begin
     if not exists (select from postrider.live_dispatchers()) then
         perform postrider.check_workers();
         perform postrider.check_executions(most_checked);
+        perform postrider.check_generations();
     end if;
     if exists (
         select
-        from postrider.live_execution l
-        where l.queue in (
-            postrider.execution_queue(known.id, null), postrider.execution_queue(null, known.pool))
-        and l.status = 'requested'
-        and not l.is_delayed
+        from postrider.execution_generation g
+        cross join lateral (
+            select
+            from postrider.live_execution l
+            where l.generation = g.id
+            and l.queue in (
+                postrider.execution_queue(known.id, null), postrider.execution_queue(null, known.pool))
+            and l.status = 'requested'
+            and not l.is_delayed
+            limit 1
+        ) l
     ) then
         -- Two statements: one alone would not see parameters that were committed while it waited for a lock,
         -- and so keep from the worker what is scheduled for it.

@@ -20,8 +20,14 @@ begin
     perform postrider.lock_worker(p_worker);
     return query
     select l.id, l.fence, l.status
-    from postrider.live_execution l
-    where l.worker_id = p_worker
+    from postrider.execution_generation g
+    cross join lateral (
+        select l.id, l.fence, l.status
+        from postrider.live_execution l
+        where l.generation = g.id
+        and l.worker_id = p_worker
+        offset 0
+    ) l
     order by l.id;
 end;
 $$;

@@ -39,21 +39,33 @@ begin
     if p_error is not null then
         for live in
             select l.*
-            from postrider.live_execution l
-            where l.worker_id = p_worker
-            and l.status = 'scheduled'
-            and l.pool is not null
+            from postrider.execution_generation g
+            cross join lateral (
+                select l.*
+                from postrider.live_execution l
+                where l.generation = g.id
+                and l.worker_id = p_worker
+                and l.status = 'scheduled'
+                and l.pool is not null
+                limit most_returned
+                for update skip locked
+            ) l
             limit most_returned
-            for update skip locked
         loop
             perform postrider.return_execution(live, true);
         end loop;
     end if;
     return query
     select l.id, l.fence
-    from postrider.live_execution l
-    where l.worker_id = p_worker
-    and l.status = 'running'
-    and l.cancel_requested_at is not null;
+    from postrider.execution_generation g
+    cross join lateral (
+        select l.id, l.fence
+        from postrider.live_execution l
+        where l.generation = g.id
+        and l.worker_id = p_worker
+        and l.status = 'running'
+        and l.cancel_requested_at is not null
+        offset 0
+    ) l;
 end;
 $$;

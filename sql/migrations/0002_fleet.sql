@@ -66,9 +66,27 @@ create table postrider.execution (
 create unique index execution_idempotency_key on postrider.execution (idempotency_key)
 where idempotency_key is not null;
 
+-- Executions that have not ended belong to generations, by when they were submitted. When hardly any of an old
+-- one is left, those move to the present one and the old one is given up, with all dead entries of indexes
+-- that came of it: nobody looks there any more, however long vacuum is kept from removing them.
+create table postrider.execution_generation (
+    id integer primary key,
+    -- What was the last execution's id when it began, and up to which one it is meant to go.
+    begins_after bigint not null,
+    ends_with bigint not null,
+    created_at timestamptz not null default clock_timestamp(),
+    -- The present one only once others can see it.
+    xid xid8 not null default pg_current_xact_id()
+);
+-- The present one. A sequence, for everybody sees its last value at once, however old a snapshot is.
+create sequence postrider.present_generation as integer;
+select setval('postrider.present_generation', 1);
+insert into postrider.execution_generation (id, begins_after, ends_with) values (1, 0, 2000);
+
 -- Executions that have not ended.
 create table postrider.live_execution (
     id bigint primary key,
+    generation integer not null,
     action text not null,
     -- Whose it is to take it: worker:ID or pool:NAME.
     queue text not null,
@@ -98,8 +116,9 @@ create table postrider.live_execution (
     deadline_at timestamptz,
     cancel_requested_at timestamptz,
     -- When check_executions looks at it.
-    due_at timestamptz not null,
+    due_at timestamptz check (due_at is not null),
     check ((worker_id is null) = (status = 'requested')),
+    check ((scheduled_at is null) = (status = 'requested')),
     check ((started_at is null) = (status <> 'running'))
 ) with (
     fillfactor = 50,
@@ -107,16 +126,21 @@ create table postrider.live_execution (
     autovacuum_vacuum_threshold = 2000,
     autovacuum_vacuum_cost_delay = 0
 );
-create index live_execution_waiting on postrider.live_execution (queue, action, priority desc, id)
+-- Where many rows may be, the generation comes first. Each has a condition that only queries meet that are to
+-- use it: a plan that is made when the table is empty may take any index that fits, and lasts.
+create index live_execution_waiting
+on postrider.live_execution (generation, queue, action, priority desc, id)
 where status = 'requested' and not is_delayed;
 -- What goes to its pool should its worker not be there.
 create index live_execution_fallback on postrider.live_execution (queue)
 where queue like 'worker:%' and pool is not null and status = 'requested' and not is_delayed;
-create index live_execution_worker on postrider.live_execution (worker_id, status, worker_epoch)
+create index live_execution_worker
+on postrider.live_execution (generation, worker_id, status, worker_epoch)
 where worker_id is not null;
-create index live_execution_admitted on postrider.live_execution (action)
-where status <> 'requested';
-create index live_execution_due on postrider.live_execution (due_at);
+create index live_execution_admitted on postrider.live_execution (generation, action)
+where scheduled_at is not null;
+create index live_execution_due on postrider.live_execution (generation, due_at)
+where due_at is not null;
 
 -- How attempts ended. The final row of an execution is how it ended.
 create table postrider.execution_end (

@@ -10,8 +10,14 @@ cross join lateral (
     select
         count(*) filter (where l.status = 'scheduled') as scheduled_count,
         count(*) filter (where l.status = 'running') as running_count
-    from postrider.live_execution l
-    where l.action = a.name
-    and l.status <> 'requested'
+    from postrider.execution_generation g
+    cross join lateral (
+        select l.status
+        from postrider.live_execution l
+        where l.generation = g.id
+        and l.action = a.name
+        and l.scheduled_at is not null
+        offset 0
+    ) l
 ) n
 order by a.name;

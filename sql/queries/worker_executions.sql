@@ -6,8 +6,14 @@ select
             'id', l.id, 'action', l.action, 'status', l.status, 'priority', l.priority,
             'attempt', l.attempt, 'scheduled_at', l.scheduled_at, 'started_at', l.started_at,
             'deadline_at', l.deadline_at, 'cancel_requested_at', l.cancel_requested_at)
-        from postrider.live_execution l
-        where l.worker_id = $1::integer
+        from postrider.execution_generation g
+        cross join lateral (
+            select l.*
+            from postrider.live_execution l
+            where l.generation = g.id
+            and l.worker_id = $1::integer
+            offset 0
+        ) l
         order by l.id desc
         limit $2::bigint
     ) as executions,

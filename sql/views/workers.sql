@@ -21,6 +21,12 @@ cross join lateral (
     select
         count(*) filter (where l.status = 'scheduled') as scheduled_count,
         count(*) filter (where l.status = 'running') as running_count
-    from postrider.live_execution l
-    where l.worker_id = w.id
+    from postrider.execution_generation g
+    cross join lateral (
+        select l.status
+        from postrider.live_execution l
+        where l.generation = g.id
+        and l.worker_id = w.id
+        offset 0
+    ) l
 ) n;

@@ -225,9 +225,9 @@ async fn health_and_pools_say_what_is_wrong() {
     // A backlog of any size costs the same.
     shop.execute(
         "insert into postrider.live_execution (
-            id, action, queue, pool, status, priority, max_retries, ttl_ms, timeout_ms, requested_at,
+            id, generation, action, queue, pool, status, priority, max_retries, ttl_ms, timeout_ms, requested_at,
             expires_at, due_at)
-        select 1000 + n, 'a', 'pool:big', 'big', 'requested', 0, 0, 1000, 1000, now() - interval '1 h',
+        select 1000 + n, postrider.enter_generation(), 'a', 'pool:big', 'big', 'requested', 0, 0, 1000, 1000, now() - interval '1 h',
             now() + interval '1 h', now() + interval '1 h'
         from generate_series(1, 30000) n",
     )

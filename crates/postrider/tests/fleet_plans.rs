@@ -5,12 +5,10 @@
 
 mod shop;
 
-use std::time::Instant;
-
 use serde_json::Value;
 use shop::{
     Shop,
-    executing::{Held, answer, register, start, take},
+    executing::{Held, register, start, take},
 };
 use tokio_postgres::{Client, SimpleQueryMessage};
 
@@ -41,10 +39,10 @@ async fn fill(client: &Client, action: &str, queue: &str, count: u32) {
                 returning id
             )
             insert into postrider.live_execution (
-                id, action, queue, pool, status, priority, max_retries, ttl_ms, timeout_ms, requested_at,
+                id, generation, action, queue, pool, status, priority, max_retries, ttl_ms, timeout_ms, requested_at,
                 expires_at, due_at)
             select
-                w.id, '{action}', '{queue}', 'default', 'requested', 0, 0, 3600000, 3600000,
+                w.id, postrider.enter_generation(), '{action}', '{queue}', 'default', 'requested', 0, 0, 3600000, 3600000,
                 now() - interval '1 minute', now() + interval '1 hour', now() + interval '1 hour'
             from written w"
         ))
@@ -130,59 +128,80 @@ async fn calls_of_workers_cost_the_same_however_much_waits() {
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
 
-    // Dead rows: many have ended, and nobody has cleaned up; and nobody may.
-    for (what, pins) in [("dead rows", false), ("dead rows that somebody may still see", true)] {
-        let pinning = shop.client().await;
-        if pins {
-            pinning
-                .batch_execute(
-                    "begin isolation level repeatable read; select 1 from postrider.worker",
-                )
-                .await
-                .unwrap();
-        }
-        fill(&client, "free", "pool:default", 20_000).await;
-        let mut lap = Instant::now();
-        for round in 0..20 {
-            let rows = client
-                .query(
-                    "select s.execution_id, s.fence from postrider.take_executions($1, 900) t
-                    cross join lateral postrider.start_execution(t.execution_id, t.fence) s",
-                    &[&w],
-                )
-                .await
-                .unwrap();
-            let (ids, fences): (Vec<i64>, Vec<i64>) =
-                rows.iter().map(|r| (r.get::<_, i64>(0), r.get::<_, i64>(1))).unzip();
-            client
-                .execute(
-                    "select postrider.complete_execution(id, fence) from unnest($1::bigint[], $2::bigint[]) n (id, fence)",
-                    &[&ids, &fences],
-                )
-                .await
-                .unwrap();
-            if round % 5 == 4 {
-                let call = format!("select count(*) from postrider.take_executions({w}, 10)");
-                client.batch_execute("begin").await.unwrap();
-                let touched = buffers(&client, &call).await;
-                client.batch_execute("rollback; begin").await.unwrap();
-                let began = Instant::now();
-                answer(&client, &call).await;
-                let took = began.elapsed();
-                client.batch_execute("rollback").await.unwrap();
-                println!(
-                    "{what}, after {} more: take touches {touched}, {took:?}; the rounds took {:?}",
-                    (round + 1) * 900,
-                    lap.elapsed()
-                );
-                lap = Instant::now();
-            }
-        }
-        let touched = measure(&client, w, scheduled, running).await;
-        for ((call, small), (_, large)) in small.iter().zip(&touched) {
-            println!("{what}: {small:6} {large:6} {call}");
-        }
-        pinning.batch_execute("rollback").await.ok();
+/// Whoever ends many executions leaves dead entries of indexes behind; what a call touches must not grow with
+/// them, not even while an open transaction keeps vacuum from removing any.
+#[tokio::test(flavor = "multi_thread")]
+async fn calls_of_workers_cost_the_same_however_long_a_transaction_stays_open() {
+    const ROUNDS: usize = 15;
+    const IN_ROUND: u32 = 2_500;
+    let shop = Shop::open_migrated().await;
+    shop.psql("shop", &[], "alter table postrider.live_execution set (autovacuum_enabled = off)")
+        .succeed();
+    let client = shop.client().await;
+    client
+        .batch_execute("select postrider.set_setting('worker_stale_after', '3600')")
+        .await
+        .unwrap();
+    let w = register(&client, "'w', p_capacity => 10000").await.id;
+    register(&client, "'r', 'rabbits', p_capacity => 10, p_carrier => 'rabbitmq'").await;
+    fill(&client, "slow", "pool:default", 2).await;
+    let scheduled = take(&client, w, 1).await[0];
+    let running = start(&client, take(&client, w, 1).await[0]).await.unwrap();
+    let pinning = shop.client().await;
+    pinning
+        .batch_execute("begin isolation level repeatable read; select 1 from postrider.worker")
+        .await
+        .unwrap();
+
+    let mut measured = Vec::new();
+    for _ in 0..ROUNDS {
+        fill(&client, "quick", "pool:default", IN_ROUND).await;
+        // As in life, where that takes a second, and more calls.
+        client
+            .batch_execute(
+                "update postrider.execution_generation set created_at = created_at - interval '1 s';
+                select postrider.check_generations();
+                select postrider.check_generations()",
+            )
+            .await
+            .unwrap();
+        let sql = "select s.execution_id, s.fence from postrider.take_executions($1, 10000) t
+            cross join lateral postrider.start_execution(t.execution_id, t.fence) s";
+        let rows = client.query(sql, &[&w]).await.unwrap();
+        let (ids, fences): (Vec<i64>, Vec<i64>) =
+            rows.iter().map(|row| (row.get::<_, i64>(0), row.get::<_, i64>(1))).unzip();
+        assert_eq!(ids.len(), IN_ROUND as usize);
+        let sql = "select count(*) filter (where postrider.complete_execution(n.id, n.fence))
+            from unnest($1::bigint[], $2::bigint[]) n (id, fence)";
+        let ended: i64 = client.query_one(sql, &[&ids, &fences]).await.unwrap().get(0);
+        assert_eq!(ended, i64::from(IN_ROUND));
+        measured.push(measure(&client, w, scheduled, running).await);
     }
+    let generation_count = shop.ask::<i64>("select count(*) from postrider.execution_generation");
+    assert!(generation_count.await < 6);
+    // What was running all the time has come along.
+    assert!(
+        shop.ask::<bool>(&format!(
+            "select postrider.complete_execution({}, {})",
+            running.id, running.fence
+        ))
+        .await
+    );
+
+    let largest = |rounds: &[Vec<(String, u64)>], call: usize| {
+        rounds.iter().map(|round| round[call].1).max().unwrap()
+    };
+    let mut wrong = Vec::new();
+    for (call, (sql, _)) in measured[0].iter().enumerate() {
+        let early = largest(&measured[..ROUNDS / 3], call);
+        let late = largest(&measured[ROUNDS / 3..], call);
+        println!("{early:6} {late:6} {sql}");
+        if late > early + early / 4 + 60 {
+            wrong.push(format!("{early} {late} {sql}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    pinning.batch_execute("rollback").await.unwrap();
 }

@@ -157,6 +157,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "check_duration",
             "check_execution",
             "check_executions",
+            "check_generations",
             "check_fleet_name",
             "check_fleets",
             "check_lag",
@@ -188,6 +189,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "end_execution",
             "end_stale_flushes",
             "ended_status",
+            "enter_generation",
             "error_history",
             "execution_queue",
             "execution_retry_delay",
@@ -307,7 +309,16 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
 const RELATIONS: &[(&str, &[&str])] = &[
     (
         "apm",
-        &["action", "blocked_keys", "consumers", "live_execution", "pools", "worker", "workers"],
+        &[
+            "action",
+            "blocked_keys",
+            "consumers",
+            "execution_generation",
+            "live_execution",
+            "pools",
+            "worker",
+            "workers",
+        ],
     ),
     (
         "apm*",

@@ -104,6 +104,7 @@ impl Look {
             self.warn_of_unreachable(store.needs_broker().await?);
         }
         while store.check_executions(MOST_AT_ONCE).await? >= MOST_AT_ONCE {}
+        store.check_generations().await?;
         let lost_count = workers?;
         if lost_count > 0 {
             info!(lost_count, "workers were lost; what they had is recovered");

@@ -71,6 +71,7 @@ impl Default for Settings {
 pub struct Fleet {
     client: Client,
     check_executions: Statement,
+    check_generations: Statement,
     check_workers: Statement,
     next_execution_due: Statement,
 }
@@ -111,6 +112,10 @@ impl Fleet {
         Ok(Fleet {
             check_executions: prepare(include_str!("../../../../sql/queries/check_executions.sql"))
                 .await?,
+            check_generations: prepare(include_str!(
+                "../../../../sql/queries/check_generations.sql"
+            ))
+            .await?,
             check_workers: prepare(include_str!("../../../../sql/queries/check_workers.sql"))
                 .await?,
             next_execution_due: prepare(include_str!(
@@ -129,6 +134,16 @@ impl Fleet {
     pub async fn check_executions(&self, most: i32) -> Result<i32, StoreError> {
         let row = self.client.query_one(&self.check_executions, &[&most]).await;
         Ok(row.map_err(StoreError::to("check executions"))?.get("checked"))
+    }
+
+    /// Begins and gives up generations of executions.
+    ///
+    /// # Errors
+    ///
+    /// When the statement fails.
+    pub async fn check_generations(&self) -> Result<(), StoreError> {
+        let row = self.client.query_one(&self.check_generations, &[]).await;
+        row.map_err(StoreError::to("check generations of executions")).map(drop)
     }
 
     /// Looks for workers that are lost; returns how many were.

@@ -1,0 +1,2 @@
+-- See postrider.check_generations.
+select postrider.check_generations() as checked;
