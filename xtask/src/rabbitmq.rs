@@ -18,7 +18,7 @@ mod installation;
 pub mod shared;
 mod virtual_host;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -44,6 +44,10 @@ const RETRY_PAUSE: Duration = Duration::from_millis(20);
 /// How many of the last lines of the server's log an error shows.
 const LOG_TAIL_LINES: usize = 40;
 
+/// The files in the data folder with what it shows who it is with.
+const CERTIFICATE: &str = "certificate.pem";
+const KEY: &str = "key.pem";
+
 /// The virtual host that every server has.
 const DEFAULT_HOST: &str = "/";
 
@@ -55,6 +59,15 @@ pub struct Options {
     /// Where the temporary folder is made; `None` means the system's temporary folder. When we are
     /// root, other users must be able to reach it.
     pub base_folder: Option<PathBuf>,
+    /// It listens on a second port, which speaks nothing but TLS.
+    pub tls: Option<Tls>,
+}
+
+/// What a server shows who it is with, both in PEM.
+#[derive(Debug, Clone)]
+pub struct Tls {
+    pub certificate: String,
+    pub key: String,
 }
 
 impl Options {
@@ -70,8 +83,8 @@ impl Options {
     }
 
     /// Erlang's own form of the configuration: reading rabbitmq.conf takes a second.
-    fn advanced_config(&self, port: u16) -> String {
-        let fixed = [
+    fn advanced_config(&self, port: u16, tls_port: Option<u16>, data: &Path) -> String {
+        let mut fixed = vec![
             ("tcp_listeners", format!("[{{\"127.0.0.1\", {port}}}]")),
             ("num_tcp_acceptors", "2".to_owned()),
             ("disk_free_limit", "50000000".to_owned()),
@@ -80,10 +93,25 @@ impl Options {
                 "[{console, [{enabled, true}, {level, info}]}, {file, [{file, false}]}]".to_owned(),
             ),
         ];
-        let fixed = fixed.map(|(name, value)| (name.to_owned(), value));
+        if let Some(port) = tls_port {
+            let file = |name: &str| data.join(name).display().to_string();
+            fixed.extend([
+                ("ssl_listeners", format!("[{{\"127.0.0.1\", {port}}}]")),
+                ("num_ssl_acceptors", "2".to_owned()),
+                (
+                    "ssl_options",
+                    format!(
+                        "[{{certfile, \"{}\"}}, {{keyfile, \"{}\"}}, {{verify, verify_none}}]",
+                        file(CERTIFICATE),
+                        file(KEY)
+                    ),
+                ),
+            ]);
+        }
         let settings: Vec<String> = fixed
-            .iter()
-            .chain(&self.settings)
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), value))
+            .chain(self.settings.iter().cloned())
             .map(|(name, value)| format!("  {{{name}, {value}}}"))
             .collect();
         format!("[{{rabbit, [\n{}\n]}}].\n", settings.join(",\n"))
@@ -97,6 +125,7 @@ pub struct PrivateRabbitmq {
     process: Option<Process>,
     folder: Folder,
     port: u16,
+    tls_port: Option<u16>,
     installation: Installation,
     options: Options,
 }
@@ -113,10 +142,12 @@ impl PrivateRabbitmq {
     pub fn start(options: Options) -> Result<Self> {
         let installation = Installation::find()?;
         let folder = Folder::create(options.base_folder.as_deref())?;
-        let mut server = Self { process: None, folder, port: 0, installation, options };
+        let mut server =
+            Self { process: None, folder, port: 0, tls_port: None, installation, options };
         server.link_applications()?;
         for _ in 0..PORT_TRIES {
             server.port = port::find_free()?;
+            server.tls_port = server.options.tls.as_ref().map(|_| port::find_free()).transpose()?;
             if let Launch::Ready = server.launch()? {
                 return Ok(server);
             }
@@ -163,6 +194,11 @@ impl PrivateRabbitmq {
     /// The TCP port on 127.0.0.1. It stays the same over restarts.
     pub fn port(&self) -> u16 {
         self.port
+    }
+
+    /// The TCP port on 127.0.0.1 that speaks TLS, if it was asked for.
+    pub fn tls_port(&self) -> Option<u16> {
+        self.tls_port
     }
 
     /// The version of the server, such as `3.10.8`.
@@ -322,8 +358,14 @@ impl PrivateRabbitmq {
     fn command(&self, control: &Control) -> Result<Command> {
         let data = self.folder.data();
         let config = data.join("advanced.config");
-        std::fs::write(&config, self.options.advanced_config(self.port))
+        std::fs::write(&config, self.options.advanced_config(self.port, self.tls_port, &data))
             .context("could not write advanced.config")?;
+        if let Some(Tls { certificate, key }) = &self.options.tls {
+            for (name, text) in [(CERTIFICATE, certificate), (KEY, key)] {
+                std::fs::write(data.join(name), text)
+                    .with_context(|| format!("could not write {name}"))?;
+            }
+        }
         let plugins = data.join("enabled_plugins");
         std::fs::write(&plugins, "[].\n").context("could not write enabled_plugins")?;
         let mut command = self.folder.command("erl".as_ref());

@@ -152,6 +152,8 @@ struct Options {
     stop_grace: Duration,
     #[cfg(feature = "rabbitmq")]
     amqp_url: Option<String>,
+    #[cfg(feature = "rabbitmq")]
+    amqp_authorities: Option<String>,
     on_trouble: Option<OnTrouble>,
 }
 
@@ -234,6 +236,8 @@ impl Worker {
                 stop_grace: Duration::from_secs(5),
                 #[cfg(feature = "rabbitmq")]
                 amqp_url: None,
+                #[cfg(feature = "rabbitmq")]
+                amqp_authorities: None,
                 on_trouble: None,
             },
         }
@@ -361,7 +365,9 @@ impl<T: Tls> Worker<T> {
         #[cfg(feature = "rabbitmq")]
         if let Some(url) = self.options.amqp_url.clone() {
             let prefetch = u16::try_from(self.options.capacity).unwrap_or(u16::MAX);
-            let broker = rabbitmq::Broker { url, prefetch, name: self.options.name.clone() };
+            let Options { name, amqp_authorities, .. } = &self.options;
+            let (name, authorities) = (name.clone(), amqp_authorities.clone());
+            let broker = rabbitmq::Broker { url, authorities, prefetch, name };
             return tokio::spawn(taker.run_with_broker(broker));
         }
         tokio::spawn(taker.run())
@@ -487,6 +493,14 @@ impl<T> WorkerBuilder<T> {
     #[cfg(feature = "rabbitmq")]
     pub fn rabbitmq(mut self, amqp_url: impl Into<String>) -> Self {
         self.options.amqp_url = Some(amqp_url.into());
+        self
+    }
+
+    /// With `amqps://`, certificate authorities that are trusted besides those of Mozilla: the text of a PEM
+    /// file. The certificate of RabbitMQ has to be valid for the host in its address.
+    #[cfg(feature = "rabbitmq")]
+    pub fn rabbitmq_authorities(mut self, pem: impl Into<String>) -> Self {
+        self.options.amqp_authorities = Some(pem.into());
         self
     }
 

@@ -13,6 +13,7 @@ use std::time::Duration;
 use futures_core::Stream;
 use lapin::message::Delivery;
 use lapin::options::{BasicAckOptions, BasicConsumeOptions, BasicNackOptions, BasicQosOptions};
+use lapin::tcp::OwnedTLSConfig;
 use lapin::types::FieldTable;
 use lapin::uri::AMQPUri;
 use lapin::{Channel, Connection, ConnectionProperties, Consumer};
@@ -39,6 +40,8 @@ const VERSION: u32 = 1;
 #[derive(Clone)]
 pub(super) struct Broker {
     pub(super) url: String,
+    /// Certificate authorities (PEM) that are trusted besides those of Mozilla.
+    pub(super) authorities: Option<String>,
     pub(super) prefetch: u16,
     pub(super) name: String,
 }
@@ -217,7 +220,10 @@ impl Broker {
         let opening = async {
             let properties =
                 ConnectionProperties::default().with_connection_name(self.name.clone().into());
-            let connection = Connection::connect(&self.url, properties).await?;
+            let tls = OwnedTLSConfig { identity: None, cert_chain: self.authorities.clone() };
+            let runtime = lapin::runtime::default_runtime()?;
+            let connection =
+                Connection::connect_with_config(&self.url, properties, tls, runtime).await?;
             let channel = connection.create_channel().await?;
             channel.basic_qos(self.prefetch, BasicQosOptions::default()).await?;
             let (options, arguments) = (BasicConsumeOptions::default(), FieldTable::default());

@@ -10,6 +10,7 @@ use std::{
     ffi::{OsStr, OsString},
     io::Write,
     os::unix::process::ExitStatusExt,
+    path::PathBuf,
     process::{ExitStatus, Stdio},
     sync::Arc,
     time::{Duration, SystemTime},
@@ -26,7 +27,7 @@ use tokio::{
 use tracing::{info, warn};
 
 use super::{Context, Failure, worker_admin::WorkerCommand};
-use crate::{config::Config, store::connect::Connector};
+use crate::{config::Config, fleet::rabbitmq::read_authorities, store::connect::Connector};
 
 /// EX_TEMPFAIL of sysexits.h: another try may work.
 const TEMPORARY_FAILURE: i32 = 75;
@@ -95,6 +96,9 @@ pub struct Worker {
     /// Everybody on the machine can see the arguments of a process: put a password into the environment.
     #[arg(long, value_name = "URL", env = "POSTRIDER_AMQP_URL", hide_env_values = true)]
     amqp_url: Option<String>,
+    /// With amqps://, trust the certificate authorities in this PEM file too
+    #[arg(long, value_name = "FILE", env = "POSTRIDER_AMQP_CA_FILE")]
+    amqp_ca_file: Option<PathBuf>,
     /// How long commands may go on when the worker is to stop
     #[arg(long, value_name = "SECONDS", default_value_t = 30,
         value_parser = clap::value_parser!(u64).range(..=86_400))]
@@ -149,6 +153,11 @@ impl Worker {
         }
         if let Some(amqp_url) = &self.amqp_url {
             worker = worker.rabbitmq(amqp_url);
+        }
+        if let Some(path) = &self.amqp_ca_file {
+            let authorities = read_authorities(path);
+            let authorities = authorities.map_err(|error| Failure::Usage(error.to_string()))?;
+            worker = worker.rabbitmq_authorities(authorities);
         }
         for (key, value) in &self.label {
             worker = worker.label(key, value);

@@ -11,6 +11,10 @@ use std::{
 };
 
 use lapin::{Connection, ConnectionProperties, tcp::OwnedTLSConfig, uri::AMQPUri};
+use rustls::{
+    RootCertStore,
+    pki_types::{CertificateDer, pem::PemObject},
+};
 
 use super::BrokerError;
 
@@ -79,17 +83,7 @@ impl Address {
         // Its own text may repeat the URL.
         let mut uri: AMQPUri = url.expose().parse().map_err(|_| AddressError::Url)?;
         uri.query.heartbeat = uri.query.heartbeat.or(Some(HEARTBEAT));
-        let authorities = ca_file
-            .map(|path| {
-                let failed =
-                    |reason: String| AddressError::CaFile { path: path.to_owned(), reason };
-                let text = fs::read_to_string(path).map_err(|error| failed(error.to_string()))?;
-                if !text.contains("BEGIN CERTIFICATE") {
-                    return Err(failed("it holds no certificate".to_owned()));
-                }
-                Ok(text)
-            })
-            .transpose()?;
+        let authorities = ca_file.map(read_authorities).transpose()?;
         let target = format!(
             "virtual host \"{}\" on {}:{} as user \"{}\"",
             uri.vhost, uri.authority.host, uri.authority.port, uri.authority.userinfo.username
@@ -117,6 +111,25 @@ impl Address {
             Ok(connected) => Ok(connected?),
             Err(_) => Err(BrokerError::Timeout("connect to RabbitMQ", CONNECT_TIMEOUT)),
         }
+    }
+}
+
+/// The text of a PEM file with certificate authorities.
+///
+/// # Errors
+///
+/// When it cannot be read, or holds no certificate or something that is none.
+pub fn read_authorities(path: &Path) -> Result<String, AddressError> {
+    let failed = |reason: String| AddressError::CaFile { path: path.to_owned(), reason };
+    let text = fs::read_to_string(path).map_err(|error| failed(error.to_string()))?;
+    let mut roots = RootCertStore::empty();
+    for certificate in CertificateDer::pem_slice_iter(text.as_bytes()) {
+        let certificate = certificate.map_err(|error| failed(error.to_string()))?;
+        roots.add(certificate).map_err(|error| failed(error.to_string()))?;
+    }
+    match roots.is_empty() {
+        true => Err(failed("it holds no certificate".to_owned())),
+        false => Ok(text),
     }
 }
 
@@ -150,8 +163,15 @@ mod tests {
     #[test]
     fn a_ca_file_without_a_certificate_is_refused() {
         let file = std::env::temp_dir().join(format!("postrider-ca-{}", fastrand::u64(..)));
-        fs::write(&file, "none").unwrap();
-        for path in [file.as_path(), Path::new("/nowhere.pem")] {
+        let not_one = "-----BEGIN CERTIFICATE-----\nbm9uZQ==\n-----END CERTIFICATE-----\n";
+        for text in [Some("none"), Some(not_one), None] {
+            let path = match text {
+                Some(text) => {
+                    fs::write(&file, text).unwrap();
+                    file.as_path()
+                }
+                None => Path::new("/nowhere.pem"),
+            };
             let error = Address::new(&AmqpUrl::new("amqps://host"), Some(path)).unwrap_err();
             assert!(matches!(error, AddressError::CaFile { .. }), "{error}");
         }

@@ -19,7 +19,7 @@ use std::{future::Future, time::Duration};
 use lapin::Connection;
 use tokio::{sync::watch, task::JoinSet};
 
-pub use self::address::{Address, AddressError, AmqpUrl};
+pub use self::address::{Address, AddressError, AmqpUrl, read_authorities};
 use self::{dead_letters::Handler, publisher::Publisher};
 use crate::{
     engine::process_name,
