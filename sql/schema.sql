@@ -9231,6 +9231,9 @@ begin
     then
         perform postrider.ring_workers(p_live.queue);
     end if;
+    if p_live.carrier = 'rabbitmq' then
+        perform postrider.ring_workers(postrider.execution_queue(null, p_live.pool));
+    end if;
 end;
 $$;
 

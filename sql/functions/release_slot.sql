@@ -1,7 +1,8 @@
 -- postrider.release_slot(live execution)
 --
 -- Internal, when it is neither scheduled nor running any more: wakes who waits because its action has a
--- limit.
+-- limit, and who gives the worker something of its pool, now that it has room. A worker on the carrier
+-- postgres takes it by itself.
 create or replace function postrider.release_slot(p_live postrider.live_execution)
 returns void
 language plpgsql
@@ -17,6 +18,9 @@ begin
         )
     then
         perform postrider.ring_workers(p_live.queue);
+    end if;
+    if p_live.carrier = 'rabbitmq' then
+        perform postrider.ring_workers(postrider.execution_queue(null, p_live.pool));
     end if;
 end;
 $$;

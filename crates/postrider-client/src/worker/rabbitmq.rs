@@ -208,8 +208,9 @@ impl<T: Tls> Taker<T> {
                 }
             }
         }
-        for delivery in readable {
-            delivery.acker.ack(BasicAckOptions::default()).await?;
+        // All before it on this channel have their answers.
+        if let Some(last) = readable.last() {
+            last.acker.ack(BasicAckOptions { multiple: true }).await?;
         }
         Ok(true)
     }

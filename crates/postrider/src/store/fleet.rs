@@ -10,6 +10,7 @@ use uuid::Uuid;
 use super::{
     StoreError,
     connect::{ConnectError, Connector, Session},
+    lease,
     migrate::{self, SchemaError},
 };
 
@@ -45,6 +46,14 @@ pub struct DeadLetter {
     /// What the broker says about it.
     pub x_death: Value,
     pub details: Value,
+}
+
+/// A worker that gets its executions by RabbitMQ, and where they wait until then.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Addressee {
+    pub worker_id: i32,
+    /// The names of its own queue and of its pool's.
+    pub queues: [String; 2],
 }
 
 /// How executions are to be carried, by the settings.
@@ -83,6 +92,8 @@ pub struct Carrier {
     note_published: Statement,
     handle_dead_letters: Statement,
     keep_dead_letter: Statement,
+    doze: Statement,
+    are_quiet: Statement,
 }
 
 /// A connection set up for executions; the schema is that of this program.
@@ -195,18 +206,23 @@ impl Carrier {
             .await?,
             keep_dead_letter: prepare(include_str!("../../../../sql/queries/keep_dead_letter.sql"))
                 .await?,
+            doze: prepare(include_str!("../../../../sql/queries/doze_publisher.sql")).await?,
+            are_quiet: prepare(include_str!("../../../../sql/queries/queues_are_quiet.sql"))
+                .await?,
             client,
         })
     }
 
-    /// Listens for changed settings and new workers.
+    /// Listens for changed settings, new workers, and executions that wait. Whether anybody rings for
+    /// those: not where transactions can be prepared.
     ///
     /// # Errors
     ///
     /// When the connection fails.
-    pub async fn listen(&self) -> Result<(), StoreError> {
+    pub async fn listen(&self) -> Result<bool, StoreError> {
         let sql = include_str!("../../../../sql/queries/listen_fleet.sql");
-        self.client.batch_execute(sql).await.map_err(StoreError::to("listen"))
+        self.client.batch_execute(sql).await.map_err(StoreError::to("listen"))?;
+        Ok(!lease::may_prepare(&self.client).await?)
     }
 
     /// Whether nothing can be asked on this connection any more.
@@ -247,8 +263,20 @@ impl Carrier {
     /// # Errors
     ///
     /// When the statement fails.
-    pub async fn workers(&self) -> Result<Vec<i32>, StoreError> {
+    pub async fn workers(&self) -> Result<Vec<Addressee>, StoreError> {
         rabbitmq_workers(&self.client).await
+    }
+
+    /// Those of these workers that were removed.
+    ///
+    /// # Errors
+    ///
+    /// When the statement fails.
+    pub async fn gone(&self, workers: &[i32]) -> Result<Vec<i32>, StoreError> {
+        let sql = include_str!("../../../../sql/queries/gone_workers.sql");
+        let rows = self.client.query(sql, &[&workers]).await;
+        let rows = rows.map_err(StoreError::to("look for removed workers"))?;
+        Ok(rows.iter().map(|row| row.get("id")).collect())
     }
 
     /// Takes at most so many executions that are to be published.
@@ -269,6 +297,41 @@ impl Carrier {
             correlation_id: row.get("correlation_id"),
         });
         Ok(dispatched.collect())
+    }
+
+    /// Says that we are about to sleep at these queues, asks whether nobody is submitting, and takes what
+    /// there is, in this order: whoever submits and does not see that we sleep is seen by us. Until
+    /// [`Carrier::wake`], whoever submits rings, and `is_repeated` need not say it again.
+    ///
+    /// Returns whether nobody was submitting, and what was taken, whatever became of the other: it is
+    /// scheduled.
+    pub async fn doze(
+        &self,
+        queues: &[String],
+        most: i32,
+        is_repeated: bool,
+    ) -> (Result<bool, StoreError>, Result<Vec<Dispatched>, StoreError>) {
+        let doze = async {
+            match is_repeated {
+                true => Ok(()),
+                false => self.client.execute(&self.doze, &[&queues]).await.map(drop),
+            }
+        };
+        let are_quiet = async { self.client.query_one(&self.are_quiet, &[&queues]).await };
+        // Sent one behind the other, without waiting for an answer.
+        let (dozing, quiet, found) = tokio::join!(biased; doze, are_quiet, self.dispatch(most));
+        let is_quiet = dozing.and(quiet).map(|row| row.get("is_quiet"));
+        (is_quiet.map_err(StoreError::to("say that executions shall be rung for")), found)
+    }
+
+    /// Says that nobody needs to ring.
+    ///
+    /// # Errors
+    ///
+    /// When the connection fails.
+    pub async fn wake(&self) -> Result<(), StoreError> {
+        let sql = include_str!("../../../../sql/queries/doorbell_unlock.sql");
+        self.client.batch_execute(sql).await.map_err(StoreError::to("stop being rung for"))
     }
 
     /// Notes that the broker has the messages of these executions. `is_dead_lettered`: what expires
@@ -343,10 +406,14 @@ impl Carrier {
     }
 }
 
-async fn rabbitmq_workers(client: &Client) -> Result<Vec<i32>, StoreError> {
+async fn rabbitmq_workers(client: &Client) -> Result<Vec<Addressee>, StoreError> {
     let sql = include_str!("../../../../sql/queries/rabbitmq_workers.sql");
     let rows = client.query(sql, &[]).await.map_err(StoreError::to("list workers"))?;
-    Ok(rows.iter().map(|row| row.get("id")).collect())
+    let addressees = rows.iter().map(|row| Addressee {
+        worker_id: row.get("id"),
+        queues: [row.get("own_queue"), row.get("pool_queue")],
+    });
+    Ok(addressees.collect())
 }
 
 /// Whether the same statement may succeed on the same connection in a moment.

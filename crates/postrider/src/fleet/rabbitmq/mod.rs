@@ -7,6 +7,7 @@
 //! a message that turns up later is refused.
 
 mod address;
+mod bell;
 mod dead_letters;
 mod envelope;
 mod moment;

@@ -1,7 +1,8 @@
 //! Publishing: executions for workers behind RabbitMQ go from the database to their queues.
 //!
-//! While there are such workers it looks for executions at short intervals, and only while the broker
-//! takes messages. Several batches are on their way at a time.
+//! While there are such workers it looks for executions whenever somebody rings, and only while the
+//! broker takes messages. Several batches are on their way at a time; what the broker has confirmed is
+//! noted together, a little later. The queues of workers that were removed are deleted.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -15,7 +16,9 @@ use tokio_postgres::Notification;
 use tracing::{info, warn};
 
 use super::{
-    Address, BrokerError, End, Failed, answer, close,
+    Address, BrokerError, End, Failed, answer,
+    bell::Bell,
+    close,
     publishing::{Published, publish},
     topology::{self, Topology},
 };
@@ -33,20 +36,25 @@ use crate::{
     },
 };
 
-/// How many executions are taken at a time, and how many such batches are on their way.
+/// How many executions are taken at a time, and how many may be on their way without a confirmation.
 const MOST_IN_BATCH: i32 = 500;
-const MOST_BATCHES: usize = 4;
-/// The pauses between two looks for executions: behind one that found something, and without work.
-const SHORTEST_PAUSE: Duration = Duration::from_millis(5);
-const LONGEST_PAUSE: Duration = Duration::from_millis(100);
+const MOST_ON_THE_WAY: usize = 2_000;
+/// How long a confirmation may wait to be noted, and how many. What was started by then needs no note,
+/// and what was not has ten seconds.
+const NOTE_WITHIN: Duration = Duration::from_millis(50);
+const MOST_TO_NOTE: usize = 500;
 /// How often we look for new workers; a notification tells us sooner.
 const WORKERS_EVERY: Duration = Duration::from_secs(1);
 /// How often settings are read without a notification.
 const SETTINGS_EVERY: Duration = Duration::from_secs(60);
+/// How often we try to delete queues of removed workers that are still in use.
+const DELETE_EVERY: Duration = Duration::from_secs(60);
 /// How often we say how the broker is.
 const REPORT_EVERY: Duration = Duration::from_secs(10);
 /// How long the broker may take to confirm, unless it says that it takes nothing.
 const CONFIRM_TIMEOUT: Duration = Duration::from_secs(30);
+/// Where changed settings and new workers are told; rings come on another one.
+const CHANNEL: &str = "postrider";
 /// How long a stop waits for confirmations.
 const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -69,7 +77,13 @@ struct Tenure<'a> {
     carrier: &'a Carrier,
     connection: &'a Connection,
     channel: Channel,
+    bell: Bell,
     batches: JoinSet<Published>,
+    /// How many executions are in those batches.
+    on_the_way_count: usize,
+    /// What the broker has and the database does not know of, and until when that has to be noted.
+    confirmed: Vec<Dispatched>,
+    note_at: Instant,
     news: News,
     /// There are workers that get their executions by RabbitMQ.
     has_workers: bool,
@@ -79,6 +93,9 @@ struct Tenure<'a> {
     workers_at: Instant,
     settings_at: Instant,
     report_at: Instant,
+    /// Workers whose queues were declared and that are not in the list, and when they are looked at again.
+    unlisted: Vec<i32>,
+    delete_at: Instant,
 }
 
 /// What notifications have said.
@@ -126,11 +143,11 @@ impl Publisher {
             session = fleet::session(&self.connector) => session?,
         };
         let carrier = Carrier::open(session.client).await?;
-        carrier.listen().await?;
+        let is_audible = carrier.listen().await?;
         let mut notifications = session.notifications;
         self.take_settings(&carrier).await?;
         loop {
-            let error = match self.with_broker(&carrier, &mut notifications).await {
+            let error = match self.with_broker(&carrier, is_audible, &mut notifications).await {
                 End::Stopped => return Ok(()),
                 End::Database(error) => return Err(error.into()),
                 End::Broker(error) => Failed::from(error),
@@ -154,6 +171,7 @@ impl Publisher {
     async fn with_broker(
         &mut self,
         carrier: &Carrier,
+        is_audible: bool,
         notifications: &mut broadcast::Receiver<Notification>,
     ) -> End {
         let connected = tokio::select! {
@@ -165,43 +183,63 @@ impl Publisher {
             Err(error) => return error.into(),
         };
         info!(broker = self.address.target(), "connected to RabbitMQ");
-        let Err(end) = self.carry(carrier, &connection, notifications).await;
+        let bell = Bell::new(is_audible, Instant::now());
+        let end = match self.open(carrier, bell, &connection).await {
+            Ok(mut tenure) => {
+                let Err(end) = self.carry(&mut tenure, notifications).await;
+                // What it is that fails now is known.
+                let _ = self.leave(&mut tenure).await;
+                end
+            }
+            Err(error) => error.into(),
+        };
         close(&connection).await;
         end
+    }
+
+    /// Makes ready for publishing on this connection.
+    async fn open<'a>(
+        &mut self,
+        carrier: &'a Carrier,
+        bell: Bell,
+        connection: &'a Connection,
+    ) -> Result<Tenure<'a>, BrokerError> {
+        let channel = answer("open a channel", connection.create_channel()).await?;
+        let confirms = channel.confirm_select(ConfirmSelectOptions::default());
+        answer("ask for confirmations", confirms).await?;
+        self.topology.forget();
+        Ok(Tenure::new(carrier, bell, connection, channel, Instant::now()))
     }
 
     /// Publishes for as long as both connections last.
     async fn carry(
         &mut self,
-        carrier: &Carrier,
-        connection: &Connection,
+        tenure: &mut Tenure<'_>,
         notifications: &mut broadcast::Receiver<Notification>,
     ) -> Result<std::convert::Infallible, End> {
-        let channel = answer("open a channel", connection.create_channel()).await?;
-        let confirms = channel.confirm_select(ConfirmSelectOptions::default());
-        answer("ask for confirmations", confirms).await?;
-        self.topology.forget();
-        let mut tenure = Tenure::new(carrier, connection, channel, Instant::now());
-        let mut rest = SHORTEST_PAUSE;
         loop {
-            self.look(&mut tenure).await?;
-            let taken_count = self.dispatch(&mut tenure).await?;
-            if taken_count == MOST_IN_BATCH as usize {
-                continue;
-            }
-            rest = if taken_count > 0 { SHORTEST_PAUSE } else { (rest * 2).min(LONGEST_PAUSE) };
+            self.look(tenure).await?;
+            self.dispatch(tenure).await?;
+            let next_at = tenure.next_at();
             tokio::select! {
+                biased;
                 () = asked(&self.is_asked_to_stop) => {
-                    self.finish(&mut tenure).await?;
+                    self.finish(tenure).await?;
                     return Err(End::Stopped);
                 }
-                notification = notifications.recv() => tenure.news.take(notification)?,
                 Some(published) = tenure.batches.join_next() => {
-                    self.note(&mut tenure, published.map_err(|_| BrokerError::Closed)?).await?;
+                    self.take(tenure, published.map_err(|_| BrokerError::Closed)?).await?;
                 }
-                () = tokio::time::sleep(rest) => {}
+                notification = notifications.recv() => tenure.hear(notification)?,
+                () = tokio::time::sleep_until(next_at) => {}
             }
         }
+    }
+
+    /// Notes what is left to note. Nobody needs to ring any more.
+    async fn leave(&mut self, tenure: &mut Tenure<'_>) -> Result<(), StoreError> {
+        self.note(tenure).await?;
+        tenure.bell.mute(tenure.carrier, Instant::now()).await
     }
 
     /// Looks at everything that may have changed since the last time.
@@ -219,14 +257,15 @@ impl Publisher {
         if tenure.news.workers || now >= tenure.workers_at {
             tenure.news.workers = false;
             tenure.workers_at = now + WORKERS_EVERY;
-            let workers = tenure.carrier.workers().await?;
-            tenure.has_workers = !workers.is_empty();
-            self.topology.declare(tenure.connection, &workers).await?;
+            self.look_at_workers(tenure, now).await?;
             // Connecting alone says little: what it may do there shows now.
             self.backoff.reset();
             if self.trouble.end() {
                 info!("RabbitMQ can be used again");
             }
+        }
+        if !tenure.confirmed.is_empty() && now >= tenure.note_at {
+            self.note(tenure).await?;
         }
         if now >= tenure.report_at {
             tenure.report_at = now + REPORT_EVERY;
@@ -235,21 +274,39 @@ impl Publisher {
         tenure.look_at_alarm(now)
     }
 
-    /// Takes a batch of executions and publishes it, if there is room; returns how many there were.
-    async fn dispatch(&mut self, tenure: &mut Tenure<'_>) -> Result<usize, End> {
-        if !tenure.has_workers || tenure.is_blocked || tenure.batches.len() >= MOST_BATCHES {
-            return Ok(0);
+    /// Declares the queues of new workers, and deletes those of removed ones.
+    async fn look_at_workers(&mut self, tenure: &mut Tenure<'_>, now: Instant) -> Result<(), End> {
+        let workers = tenure.carrier.workers().await?;
+        tenure.has_workers = !workers.is_empty();
+        tenure.bell.follow(&workers, now);
+        let ids: Vec<i32> = workers.iter().map(|worker| worker.worker_id).collect();
+        self.topology.declare(tenure.connection, &ids).await?;
+        let unlisted = self.topology.known_besides(&ids);
+        if unlisted.is_empty() || unlisted == tenure.unlisted && now < tenure.delete_at {
+            return Ok(());
         }
-        let batch = match tenure.carrier.dispatch(MOST_IN_BATCH).await {
-            Ok(batch) => batch,
-            Err(error) if fleet::is_passing(&error) => return Ok(0),
-            Err(error) => return Err(error.into()),
-        };
-        let taken_count = batch.len();
-        if taken_count > 0 {
-            self.send(tenure, batch, false).await?;
+        // Others have another carrier now, and may come back.
+        let gone = tenure.carrier.gone(&unlisted).await?;
+        self.topology.delete(tenure.connection, &gone).await?;
+        tenure.unlisted = self.topology.known_besides(&ids);
+        tenure.delete_at = now + DELETE_EVERY;
+        Ok(())
+    }
+
+    /// Takes a batch of executions and publishes it, if it is time for a look and there is room.
+    async fn dispatch(&mut self, tenure: &mut Tenure<'_>) -> Result<(), End> {
+        let now = Instant::now();
+        if now < tenure.bell.look_at() {
+            return Ok(());
         }
-        Ok(taken_count)
+        if !tenure.has_workers || tenure.is_blocked || tenure.is_full() {
+            return Ok(tenure.bell.mute(tenure.carrier, now).await?);
+        }
+        let batch = tenure.bell.look(tenure.carrier, MOST_IN_BATCH).await?;
+        match batch.is_empty() {
+            true => Ok(()),
+            false => self.send(tenure, batch, false).await,
+        }
     }
 
     /// Publishes a batch, with the queues that it needs.
@@ -265,19 +322,26 @@ impl Publisher {
         if tenure.batches.is_empty() {
             tenure.confirmed_at = Instant::now();
         }
+        tenure.on_the_way_count += batch.len();
         tenure.batches.spawn(publish(tenure.channel.clone(), batch, is_repeated));
         Ok(())
     }
 
-    /// Notes what the broker has. What found no queue is published once more, with a new one.
-    async fn note(&mut self, tenure: &mut Tenure<'_>, published: Published) -> Result<(), End> {
-        tenure.confirmed_at = Instant::now();
-        let (heard, unheard): (Vec<_>, Vec<_>) = published
-            .confirmed
-            .iter()
-            .partition(|execution| self.topology.is_dead_lettered(execution.worker_id));
-        for (executions, is_dead_lettered) in [(heard, true), (unheard, false)] {
-            note_published(tenure.carrier, &executions, is_dead_lettered).await?;
+    /// Takes what the broker has said. What found no queue is published once more, with a new one.
+    async fn take(&mut self, tenure: &mut Tenure<'_>, published: Published) -> Result<(), End> {
+        let now = Instant::now();
+        tenure.confirmed_at = now;
+        if tenure.is_full() {
+            tenure.bell.ring(now);
+        }
+        tenure.on_the_way_count -= published.count;
+        let is_confirmed = !published.confirmed.is_empty();
+        if tenure.confirmed.is_empty() {
+            tenure.note_at = now + NOTE_WITHIN;
+        }
+        tenure.confirmed.extend(published.confirmed);
+        if tenure.confirmed.len() >= MOST_TO_NOTE {
+            tenure.note_at = now;
         }
         if published.refused_count > 0 {
             warn!(count = published.refused_count, "RabbitMQ refused executions; they come back");
@@ -286,7 +350,7 @@ impl Publisher {
             return Err(error.into());
         }
         if published.returned.is_empty() {
-            if !published.confirmed.is_empty() {
+            if is_confirmed {
                 self.unroutable.end();
             }
             return Ok(());
@@ -304,13 +368,25 @@ impl Publisher {
         Ok(())
     }
 
+    /// Notes what the broker has.
+    async fn note(&mut self, tenure: &mut Tenure<'_>) -> Result<(), StoreError> {
+        let confirmed = std::mem::take(&mut tenure.confirmed);
+        let (heard, unheard): (Vec<_>, Vec<_>) = confirmed
+            .iter()
+            .partition(|execution| self.topology.is_dead_lettered(execution.worker_id));
+        for (executions, is_dead_lettered) in [(heard, true), (unheard, false)] {
+            note_published(tenure.carrier, &executions, is_dead_lettered).await?;
+        }
+        Ok(())
+    }
+
     /// Waits for the confirmations of what is on its way.
     async fn finish(&mut self, tenure: &mut Tenure<'_>) -> Result<(), End> {
         let deadline = Instant::now() + STOP_TIMEOUT;
         while let Ok(Some(Ok(published))) =
             tokio::time::timeout_at(deadline, tenure.batches.join_next()).await
         {
-            self.note(tenure, published).await?;
+            self.take(tenure, published).await?;
         }
         Ok(())
     }
@@ -363,6 +439,7 @@ impl Publisher {
 impl<'a> Tenure<'a> {
     fn new(
         carrier: &'a Carrier,
+        bell: Bell,
         connection: &'a Connection,
         channel: Channel,
         now: Instant,
@@ -371,7 +448,11 @@ impl<'a> Tenure<'a> {
             carrier,
             connection,
             channel,
+            bell,
             batches: JoinSet::new(),
+            on_the_way_count: 0,
+            confirmed: Vec::new(),
+            note_at: now,
             news: News { settings: true, workers: true },
             has_workers: false,
             is_blocked: false,
@@ -379,7 +460,20 @@ impl<'a> Tenure<'a> {
             workers_at: now,
             settings_at: now,
             report_at: now,
+            unlisted: Vec::new(),
+            delete_at: now,
         }
+    }
+
+    /// As much is on its way as may be.
+    fn is_full(&self) -> bool {
+        self.on_the_way_count >= MOST_ON_THE_WAY
+    }
+
+    /// When there is something to do though nothing happens.
+    fn next_at(&self) -> Instant {
+        let next_at = self.bell.look_at().min(self.workers_at);
+        if self.confirmed.is_empty() { next_at } else { next_at.min(self.note_at) }
     }
 
     /// During an alarm of the broker nothing is confirmed, and nothing is dispatched.
@@ -400,21 +494,26 @@ impl<'a> Tenure<'a> {
         }
         Ok(())
     }
-}
 
-impl News {
-    fn take(
+    /// What a notification says.
+    fn hear(
         &mut self,
         notification: Result<Notification, broadcast::error::RecvError>,
     ) -> Result<(), End> {
+        let now = Instant::now();
         match notification {
-            Ok(notification) => match notification.payload() {
-                "settings" => self.settings = true,
-                "workers" => self.workers = true,
-                _ => {}
+            Ok(notification) => match (notification.channel(), notification.payload()) {
+                (CHANNEL, "settings") => self.news.settings = true,
+                (CHANNEL, "workers") => {
+                    self.news.workers = true;
+                    self.bell.ring(now);
+                }
+                (CHANNEL, _) => {}
+                (_, queue) => self.bell.hear(queue, now),
             },
             Err(broadcast::error::RecvError::Lagged(_)) => {
-                *self = News { settings: true, workers: true };
+                self.news = News { settings: true, workers: true };
+                self.bell.ring(now);
             }
             Err(broadcast::error::RecvError::Closed) => return Err(StoreError::Closed.into()),
         }

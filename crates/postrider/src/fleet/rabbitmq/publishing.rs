@@ -17,6 +17,8 @@ pub struct Published {
     /// There was no queue for them.
     pub returned: Vec<Dispatched>,
     pub refused_count: usize,
+    /// How many there were.
+    pub count: usize,
     /// It is the second time for these.
     pub is_repeated: bool,
     /// Why nothing is known about the others.
@@ -25,12 +27,12 @@ pub struct Published {
 
 /// Publishes all of them and waits until the broker has answered for each.
 pub async fn publish(channel: Channel, batch: Vec<Dispatched>, is_repeated: bool) -> Published {
-    let channel = &channel;
+    let (channel, count) = (&channel, batch.len());
     let publications = batch.into_iter().map(|execution| async move {
         let confirmed = publish_one(channel, &execution).await;
         (execution, confirmed)
     });
-    let mut published = Published { is_repeated, ..Published::default() };
+    let mut published = Published { count, is_repeated, ..Published::default() };
     for (execution, confirmed) in join_all(publications).await {
         match confirmed {
             Ok(Confirmation::Ack(None)) => published.confirmed.push(execution),

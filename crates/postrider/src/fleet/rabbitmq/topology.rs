@@ -5,7 +5,7 @@
 //! once. A shorter time to live holds all the same, for each message carries its own; what dies before
 //! its time, because the queue's is shorter, is published again by way of the dead letter handler.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use lapin::{
     Channel, Connection, ErrorKind, ExchangeKind,
@@ -40,6 +40,8 @@ pub struct Topology {
     settings: Settings,
     /// The workers whose queues are there, and whether they are as they should be.
     workers: HashMap<i32, bool>,
+    /// The workers whose queues this process has declared and not deleted, on whatever connection.
+    known: BTreeSet<i32>,
     has_dead_letters: bool,
     /// The broker refuses an exchange: a queue that is taken away might not come back.
     is_refused: bool,
@@ -100,6 +102,42 @@ impl Topology {
             if !self.workers.contains_key(&worker_id) {
                 let is_as_wanted = self.declare_worker(&mut declarer, worker_id).await?;
                 self.workers.insert(worker_id, is_as_wanted);
+                self.known.insert(worker_id);
+            }
+        }
+        declarer.close().await;
+        Ok(())
+    }
+
+    /// The workers whose queues were declared, and which are not among these.
+    pub fn known_besides(&self, workers: &[i32]) -> Vec<i32> {
+        let workers: HashSet<&i32> = workers.iter().collect();
+        self.known.iter().filter(|id| !workers.contains(id)).copied().collect()
+    }
+
+    /// Deletes the queues of these workers, which were removed: those that are empty and that nobody
+    /// reads. What lies in the others expires first.
+    ///
+    /// # Errors
+    ///
+    /// When the connection fails.
+    pub async fn delete(
+        &mut self,
+        connection: &Connection,
+        workers: &[i32],
+    ) -> Result<(), BrokerError> {
+        let mut declarer = Declarer { connection, channel: None };
+        for worker_id in workers {
+            let name = worker_queue(*worker_id);
+            match declarer.delete(&name).await? {
+                Attempt::Done => {
+                    info!(queue = name, "the queue of a removed worker was deleted");
+                    self.known.remove(worker_id);
+                    self.workers.remove(worker_id);
+                }
+                // It is tried again.
+                Attempt::Refused { is_precondition: true, .. } => {}
+                Attempt::Refused { reason, .. } => self.warn(&name, "deleted".to_owned(), &reason),
             }
         }
         declarer.close().await;
