@@ -115,6 +115,27 @@ impl ConsumerFigures {
     pub fn is_proven(&self) -> bool {
         self.report.is_balanced() && self.findings.is_empty() && self.lost_behind_the_last > 0
     }
+
+    /// What did not happen, so that nothing is proven about it.
+    fn untried(&self) -> impl Iterator<Item = String> + use<> {
+        let (written, read) = (self.written, self.read);
+        let counts = [
+            ("a transaction with savepoints", written.savepoints),
+            ("a transaction in two phases", written.prepared),
+            ("a transaction with an early id", written.early),
+            ("a long transaction", written.long),
+            ("a transaction in bulk", written.bulk),
+            ("a batch acknowledged in part", read.partial),
+            (
+                "a batch rolled back for each twenty committed",
+                read.rolled_back * 20 / read.batches.max(1),
+            ),
+            ("a connection closed", read.dropped),
+            ("a backend terminated", read.terminated),
+        ];
+        let missing = counts.into_iter().filter(|(_, count)| *count == 0);
+        missing.map(|(what, _)| format!("not tried: {what}"))
+    }
 }
 
 impl fmt::Display for ConsumerFigures {
@@ -241,6 +262,7 @@ pub async fn prove_consumers(
         let text = format!("{wrong_ticks} messages in another tick than where they became visible");
         figures.findings.push(text);
     }
+    figures.findings.extend(figures.untried());
     Ok(figures)
 }
 
