@@ -6,6 +6,7 @@ mod applications;
 mod judge;
 mod rows;
 mod scene;
+mod sleepers;
 mod watcher;
 mod worker;
 
@@ -46,6 +47,10 @@ pub enum Carrier {
 #[derive(Debug, Clone, Copy)]
 pub struct FleetScale {
     pub workers: usize,
+    /// Workers that fall asleep with what they have started, and speak up when others have it.
+    pub sleepers: usize,
+    /// At least so often one of them speaks up while another runs what it had.
+    pub awakenings: usize,
     pub dispatchers: usize,
     pub applications: usize,
     /// At least so many executions are committed.
@@ -77,6 +82,8 @@ pub struct FleetScale {
 impl FleetScale {
     pub const FULL: FleetScale = FleetScale {
         workers: 20,
+        sleepers: 4,
+        awakenings: 50,
         dispatchers: 2,
         applications: 6,
         executions: 50_000,
@@ -95,6 +102,8 @@ impl FleetScale {
 
     pub const SHORT: FleetScale = FleetScale {
         workers: 6,
+        sleepers: 2,
+        awakenings: 1,
         dispatchers: 2,
         applications: 3,
         executions: 1_500,
@@ -179,11 +188,13 @@ pub async fn prove_fleets(
     let shared = Arc::new(Shared::default());
     let watcher = watcher::start(scene.url().to_owned(), Arc::clone(&shared));
     let mut applications = applications::start(scene.url(), &scale, seed, &shared);
+    let mut sleepers = sleepers::start(scene.url(), scale.sleepers, seed, &shared);
     scene.break_everything(&shared).await?;
     shared.is_over.store(true, Ordering::Relaxed);
     let mut evidence = Evidence {
         limits: limits(),
         grace: Moment::try_from(GRACE.as_micros())?,
+        stale_after: Moment::try_from(STALE_AFTER.as_micros())?,
         ..Evidence::default()
     };
     while let Some(book) = applications.join_next().await {
@@ -191,12 +202,18 @@ pub async fn prove_fleets(
         evidence.asked.extend(book.committed);
         evidence.rolled_back.extend(book.rolled_back);
     }
+    while let Some(book) = sleepers.join_next().await {
+        let book = book.context("a sleeper panicked")??;
+        evidence.processes.extend(book.processes);
+        evidence.runs.extend(book.runs);
+        evidence.answers.extend(book.answers);
+    }
     scene.drain().await?;
     let left_messages = scene.left_messages().await?;
     let (seen, looks) = watcher.stop().await;
     let faults = scene.leave().await?;
     rows::read(scene.url(), &mut evidence).await?;
-    evidence.processes = scene.processes;
+    evidence.processes.extend(scene.processes);
     evidence.outages = scene.outages;
     let verdict = judge(&evidence);
     Ok(FleetFigures {

@@ -34,9 +34,13 @@ const EMPTY_POOL: &str = "nobody";
 const LONG_TTL_MS: i64 = 600_000;
 /// It may be over before somebody is there.
 const SHORT_TTL_MS: std::ops::Range<i64> = 1_000..2_500;
+/// What is for sleepers alone must not keep the run from its end.
+const SHORTEST_TTL_MS: std::ops::Range<i64> = 1_000..1_500;
 const LONG_TIMEOUT_MS: i64 = 600_000;
 /// Longer than any timeout that is meant to pass.
 const ENDLESS_WORK_MS: u64 = 600_000;
+/// What a sleeper begins and another one does.
+const MET_WORK_MS: std::ops::Range<u64> = 300..900;
 const RECONNECT_PAUSE: Duration = Duration::from_millis(30);
 const PAUSE_MS: std::ops::Range<u64> = 1..10;
 /// How long an application waits when more than enough is under way.
@@ -51,6 +55,8 @@ pub struct Shared {
     pub committed: AtomicUsize,
     /// What the watcher saw last in live_execution.
     pub live: AtomicUsize,
+    /// How often a sleeper has spoken up while another ran what it had.
+    pub met: AtomicUsize,
 }
 
 /// What an application did.
@@ -327,6 +333,24 @@ impl Application {
                 order.pool = Some(EMPTY_POOL.to_owned());
                 order.asked.ttl_ms = self.dice.i64(SHORT_TTL_MS);
                 order.asked.max_retries = self.dice.i32(0..2);
+            }
+            225..240 if order.asked.failures == 0 && order.asked.action == ACTIONS[0].0 => {
+                let sleeper = self.dice.usize(..self.scale.sleepers);
+                order.worker = Some(super::sleepers::sleeper_name(sleeper));
+                order.asked.max_retries = self.dice.i32(1..4);
+                // It is to be met while another runs it.
+                order.priority = 10;
+                order.work_ms = self.dice.u64(MET_WORK_MS);
+                // Over before the sleeper wakes up, which is nobody's business once it has started.
+                if self.dice.bool() {
+                    order.asked.ttl_ms = self.dice.i64(SHORT_TTL_MS);
+                    // Who gets it next is a sleeper, too, and not quick to start it.
+                    if self.dice.u8(..3) == 0 {
+                        order.asked.max_retries = 1;
+                        order.asked.ttl_ms = self.dice.i64(SHORTEST_TTL_MS);
+                        order.pool = Some(super::sleepers::POOL.to_owned());
+                    }
+                }
             }
             195..225 => order.asked.ttl_ms = self.dice.i64(SHORT_TTL_MS),
             _ => {}

@@ -2,6 +2,8 @@
 //!
 //! The judge has no database and no clock: it gets rows and moments, so that its tests can make them up.
 
+mod late;
+
 use std::{
     collections::{HashMap, HashSet},
     fmt,
@@ -15,15 +17,12 @@ pub type Moment = i64;
 pub type RunKey = (i32, i64);
 
 /// Reasons after which there is another attempt, as long as there are retries.
-const WORTH_RETRYING: [&str; 5] = [
-    "worker_unavailable",
-    "queue_timeout",
-    "worker_heartbeat_stale",
-    "transient_error",
-    "manual_retry",
-];
+const WORTH_RETRYING: [&str; 5] =
+    ["worker_unavailable", "queue_timeout", STALE, "transient_error", "manual_retry"];
+/// The reason of what a worker was running that was taken for lost.
+const STALE: &str = "worker_heartbeat_stale";
 /// Reasons that come from the fleet and not from the handler.
-const LOSSES: [&str; 2] = ["worker_unavailable", "worker_heartbeat_stale"];
+const LOSSES: [&str; 2] = ["worker_unavailable", STALE];
 /// How exactly two clocks of one machine agree, in microseconds: the database rounds.
 const CLOCK_ERROR: Moment = 2_000;
 
@@ -59,6 +58,8 @@ pub struct EndRow {
     pub status: String,
     pub reason: Option<String>,
     pub has_error: bool,
+    /// The last heartbeat of the worker that it was taken from.
+    pub heartbeat_at: Option<Moment>,
     /// The run whose result it is.
     pub run: Option<RunKey>,
     pub requested_at: Moment,
@@ -88,7 +89,44 @@ pub struct ProcessRow {
     pub is_killed: bool,
     /// When it did not run although it lived.
     pub frozen: Vec<Range<Moment>>,
+    /// From when on it did nothing that a worker has to do.
+    pub silent_since: Option<Moment>,
+    /// Since when at least it has sent heartbeats that were accepted, as it has recorded itself.
+    pub heartbeats: Vec<Moment>,
     pub ended_at: Moment,
+}
+
+/// What a worker can say about an execution.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Call {
+    Start,
+    Extend,
+    Complete,
+    Fail,
+    Release,
+}
+
+impl Call {
+    pub const ALL: [Call; 5] =
+        [Call::Start, Call::Extend, Call::Complete, Call::Fail, Call::Release];
+}
+
+/// What a worker was answered that said something about a run, with the fences that this had.
+#[derive(Debug, Clone)]
+pub struct AnswerRow {
+    pub run: RunKey,
+    pub call: Call,
+    /// Before the call.
+    pub asked_at: Moment,
+    pub is_accepted: bool,
+}
+
+/// A worker that was taken for lost, as the database has it.
+#[derive(Debug, Clone)]
+pub struct LossRow {
+    pub worker: String,
+    pub at: Moment,
+    pub heartbeat_at: Moment,
 }
 
 /// Everything that is known at the end.
@@ -101,6 +139,8 @@ pub struct Evidence {
     pub ends: Vec<EndRow>,
     pub runs: Vec<RunRow>,
     pub processes: Vec<ProcessRow>,
+    pub answers: Vec<AnswerRow>,
+    pub losses: Vec<LossRow>,
     /// How many executions of an action may be under way at a time.
     pub limits: HashMap<String, usize>,
     /// When the database did not answer.
@@ -109,6 +149,8 @@ pub struct Evidence {
     pub live_count: i64,
     /// How long a worker may go on with what it has lost, in microseconds.
     pub grace: Moment,
+    /// How long a worker is silent before it is taken for lost, in microseconds.
+    pub stale_after: Moment,
 }
 
 /// What came of it.
@@ -132,6 +174,12 @@ pub struct Verdict {
     pub refused_results: usize,
     /// Attempts that ran out of time without any run, over an outage.
     pub orphans: usize,
+    /// Calls about executions that others had, or that had ended; and those while another run was under way.
+    pub late_calls: usize,
+    pub late_calls_beside_a_run: usize,
+    /// How long workers had been silent when they were taken for lost.
+    pub shortest_silence: Option<Moment>,
+    pub longest_silence: Moment,
     /// How long after its time to live an execution ended, at most.
     pub latest_expiry: Moment,
     /// The most that was under way at a time, of an action with a limit, and of its limit.
@@ -152,6 +200,8 @@ pub fn judge(evidence: &Evidence) -> Verdict {
         }
     }
     case.overruns(&mut verdict);
+    case.answers(&mut verdict);
+    case.losses(&mut verdict);
     case.limits(&mut verdict);
     case.capacities(&mut verdict);
     if evidence.live_count != 0 {
@@ -291,6 +341,9 @@ impl<'a> Case<'a> {
     /// What is wrong with the reason of a failed attempt.
     fn cause(&self, asked: &Asked, id: i64, end: &EndRow, reason: &str) -> Option<String> {
         if reason == "queue_timeout" {
+            if end.started_at.is_some() {
+                return Some("expired, and it had been started".to_owned());
+            }
             let waited = end.ended_at - end.requested_at;
             let is_early = waited + CLOCK_ERROR < asked.ttl_ms * 1_000;
             return (is_early).then(|| format!("expired after {} ms", waited / 1_000));
@@ -514,7 +567,8 @@ impl<'a> Case<'a> {
         let Some(process) = self.processes.get(&run.key.0) else { return false };
         let is_dead = process.is_killed && process.ended_at <= until;
         let is_frozen = process.frozen.iter().any(|frozen| frozen.start <= until);
-        is_dead || is_frozen || self.is_interrupted(&(run.started_at..until))
+        let is_silent = process.silent_since.is_some_and(|since| since <= until);
+        is_dead || is_frozen || is_silent || self.is_interrupted(&(run.started_at..until))
     }
 
     /// Whether the database was away, or any process was killed or frozen, in this time.
@@ -562,6 +616,15 @@ impl fmt::Display for Verdict {
             self.longest_overlap / 1_000,
             self.overruns,
             self.longest_overrun / 1_000
+        )?;
+        writeln!(
+            formatter,
+            "  said about executions that the worker had lost: {}, of those while another ran it: {}; \
+             taken for lost after {} to {} ms of silence",
+            self.late_calls,
+            self.late_calls_beside_a_run,
+            self.shortest_silence.unwrap_or_default() / 1_000,
+            self.longest_silence / 1_000
         )?;
         writeln!(
             formatter,

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::judge::{EndRow, Evidence, ExecutionRow, Moment, RunRow};
+use super::judge::{EndRow, Evidence, ExecutionRow, LossRow, Moment, RunRow};
 use crate::prove::writers::connect;
 
 /// Fills in all that stands in the database.
@@ -21,7 +21,11 @@ pub async fn read(url: &str, evidence: &mut Evidence) -> Result<()> {
             (f.result ->> 'process')::integer, (f.result ->> 'run')::bigint,
             (extract(epoch from f.requested_at) * 1000000)::bigint,
             (extract(epoch from f.started_at) * 1000000)::bigint,
-            (extract(epoch from f.ended_at) * 1000000)::bigint
+            (extract(epoch from f.ended_at) * 1000000)::bigint,
+            case
+                when f.reason = 'worker_heartbeat_stale' then
+                    (extract(epoch from (f.error ->> 'heartbeat_at')::timestamptz) * 1000000)::bigint
+            end
         from postrider.execution_end f
         order by f.id";
     for row in client.query(ends, &[]).await? {
@@ -37,6 +41,7 @@ pub async fn read(url: &str, evidence: &mut Evidence) -> Result<()> {
             requested_at: row.get(8),
             started_at: row.get::<_, Option<Moment>>(9),
             ended_at: row.get(10),
+            heartbeat_at: row.get(11),
         });
     }
     let runs =
@@ -50,6 +55,17 @@ pub async fn read(url: &str, evidence: &mut Evidence) -> Result<()> {
             fence: row.get(4),
             started_at: row.get(5),
             ended_at: row.get(6),
+        });
+    }
+    let losses = "select l.details ->> 'worker', (extract(epoch from l.at) * 1000000)::bigint,
+            (extract(epoch from (l.details ->> 'heartbeat_at')::timestamptz) * 1000000)::bigint
+        from postrider.event_log l
+        where l.event = 'worker.lost'";
+    for row in client.query(losses, &[]).await? {
+        evidence.losses.push(LossRow {
+            worker: row.get(0),
+            at: row.get(1),
+            heartbeat_at: row.get(2),
         });
     }
     let live = "select count(*) from postrider.live_execution";

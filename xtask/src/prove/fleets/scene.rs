@@ -14,7 +14,7 @@ use super::{
     Carrier, FleetScale, STALE_AFTER, WorkerProgram,
     applications::{ACTIONS, POOLS, Shared},
     judge::{Moment, ProcessRow},
-    worker::{VARIABLE, WorkerOrder, now},
+    worker::{LISTENING, VARIABLE, WorkerOrder, now},
     worker_name,
 };
 use crate::{
@@ -198,8 +198,7 @@ impl Scene {
         let mut next_at = Instant::now();
         // An application that cannot go on says that it is over.
         while !shared.is_over.load(Ordering::Relaxed)
-            && (!faults.is_empty()
-                || shared.committed.load(Ordering::Relaxed) < self.scale.executions)
+            && (!faults.is_empty() || !self.has_enough(shared))
         {
             self.look_after_all().await?;
             if next_at <= Instant::now()
@@ -209,10 +208,15 @@ impl Scene {
                 let pause = self.dice.u64(50..self.scale.longest_pause_ms);
                 next_at = Instant::now() + Duration::from_millis(pause);
             }
-            ensure!(Instant::now() < deadline, "not enough was committed within {LONGEST:?}");
+            ensure!(Instant::now() < deadline, "not enough has happened within {LONGEST:?}");
             tokio::time::sleep(TICK).await;
         }
         Ok(())
+    }
+
+    fn has_enough(&self, shared: &Shared) -> bool {
+        shared.committed.load(Ordering::Relaxed) >= self.scale.executions
+            && shared.met.load(Ordering::Relaxed) >= self.scale.awakenings
     }
 
     /// Waits until every execution has ended, with all workers there.
@@ -405,7 +409,12 @@ impl Scene {
                 let status = seat.process.wait(LEAVE_TIMEOUT).await?;
                 let lines = seat.process.log_lines();
                 let name = &self.places[index].name;
-                ensure!(status.success(), "{name} did not stop well: {status}\n{lines:#?}");
+                // One that has just been started may not know yet what SIGTERM is.
+                let is_unborn = !lines.iter().any(|line| line.ends_with(LISTENING));
+                ensure!(
+                    status.success() || is_unborn,
+                    "{name} did not stop well: {status}\n{lines:#?}"
+                );
                 self.processes[seat.index].ended_at = now();
                 State::Away(Instant::now() + Duration::from_millis(self.dice.u64(..3_000)))
             }
@@ -454,6 +463,8 @@ impl Scene {
             capacity: place.capacity,
             is_killed: false,
             frozen: Vec::new(),
+            silent_since: None,
+            heartbeats: Vec::new(),
             ended_at: Moment::MAX,
         });
         Ok(Seat { process: Dispatcher::start(&options)?, index: self.processes.len() - 1 })

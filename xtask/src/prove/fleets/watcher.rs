@@ -18,7 +18,8 @@ use crate::prove::writers::connect;
 const PAUSE: Duration = Duration::from_millis(15);
 /// What it keeps at most of what it finds.
 const MOST_KEPT: usize = 100;
-/// One snapshot each.
+/// One snapshot each. What a process before had under the name of a worker is not of its capacity: it may
+/// have been started while the next one registered, and is recovered at the next look for such.
 const LOOK: &str = "
     select format('%s of %s at a time', count(*), l.action) as finding
     from postrider.live_execution l
@@ -27,11 +28,13 @@ const LOOK: &str = "
     group by l.action, a.concurrency
     having count(*) > a.concurrency
     union all
-    select format('worker %s has %s executions', w.name, count(*))
+    select format(
+        'worker %s has %s executions: %s', w.name, count(*),
+        string_agg(format('%s %s epoch %s', l.id, l.status, l.worker_epoch), ', '))
     from postrider.live_execution l
     join postrider.worker w on w.id = l.worker_id
     where l.carrier = 'postgres' or l.status = 'running'
-    group by w.id
+    group by w.id, l.worker_epoch
     having count(*) > w.capacity";
 
 /// A task that looks until it is stopped.

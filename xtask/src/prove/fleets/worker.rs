@@ -22,6 +22,8 @@ use crate::prove::writers::connect;
 
 /// Where the process finds what it is, as JSON.
 pub const VARIABLE: &str = "POSTRIDER_PROOF_WORKER";
+/// What it prints as soon as SIGTERM is a wish and not its end.
+pub const LISTENING: &str = "listening";
 /// How many records are written together at most.
 const MOST_RECORDS: usize = 200;
 const RECONNECT_PAUSE: Duration = Duration::from_millis(20);
@@ -97,6 +99,7 @@ pub fn run_fleet_worker() -> Result<()> {
 async fn work(order: WorkerOrder) -> Result<()> {
     let (records, writer) = Records::open(order.number, order.database_url.clone());
     let mut terminated = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
+    println!("{LISTENING}");
     let mut builder = Worker::builder()
         .url(&order.database_url)
         .name(&order.name)

@@ -25,6 +25,7 @@ fn end(execution_id: i64, attempt: i32, status: &str, reason: Option<&str>) -> E
         status: status.to_owned(),
         reason: reason.map(str::to_owned),
         has_error: status != "completed",
+        heartbeat_at: None,
         run: None,
         requested_at: SECOND,
         started_at: Some(2 * SECOND),
@@ -50,6 +51,8 @@ fn process(number: i32) -> ProcessRow {
         capacity: 2,
         is_killed: false,
         frozen: Vec::new(),
+        silent_since: None,
+        heartbeats: Vec::new(),
         ended_at: 100 * SECOND,
     }
 }
@@ -80,10 +83,13 @@ fn good() -> Evidence {
             run((1, 0), 2, 2, 6 * SECOND..8 * SECOND - 1),
         ],
         processes: vec![process(0), process(1)],
+        answers: Vec::new(),
+        losses: Vec::new(),
         limits: [("limited".to_owned(), 2)].into(),
         outages: Vec::new(),
         live_count: 0,
         grace: SECOND,
+        stale_after: 2 * SECOND,
     }
 }
 
@@ -160,6 +166,12 @@ fn an_end_has_its_reason() {
     check("expired after 3000 ms", |evidence| {
         evidence.asked[0].max_retries = 0;
         evidence.ends[0] = end(1, 1, "failed", Some("queue_timeout"));
+        evidence.ends[0].started_at = None;
+    });
+    check("expired, and it had been started", |evidence| {
+        evidence.asked[0].max_retries = 0;
+        evidence.asked[0].ttl_ms = 2_000;
+        evidence.ends[0] = end(1, 1, "failed", Some("queue_timeout"));
     });
     check("after 2000 of 60000 ms", |evidence| {
         evidence.ends[0] = end(1, 1, "timeout", Some("timeout"));
@@ -235,6 +247,78 @@ fn two_runs_at_the_same_time_are_found_unless_one_was_just_frozen() {
     assert_eq!((verdict.frozen_overlaps, verdict.longest_overlap), (1, 100_000));
     let findings = found(|evidence| frozen(evidence, 9 * SECOND));
     assert!(findings.iter().any(|finding| finding.contains("went on")), "{findings:?}");
+}
+
+/// Worker 0 falls asleep with the second execution at second 2, and loses it at second 4.
+fn asleep(evidence: &mut Evidence) {
+    lose(evidence, Some(2 * SECOND));
+    evidence.ends[1].heartbeat_at = Some(2 * SECOND - 1);
+    evidence.processes[0].silent_since = Some(2 * SECOND);
+    evidence.processes[0].heartbeats = vec![SECOND, 2 * SECOND - 2];
+    evidence.losses.push(LossRow {
+        worker: "worker-0".to_owned(),
+        at: 4 * SECOND,
+        heartbeat_at: 2 * SECOND - 1,
+    });
+}
+
+fn answer(run: RunKey, call: Call, asked_at: Moment, is_accepted: bool) -> AnswerRow {
+    AnswerRow { run, call, asked_at, is_accepted }
+}
+
+#[test]
+fn who_has_lost_an_execution_is_not_listened_to() {
+    let verdict = {
+        let mut evidence = good();
+        asleep(&mut evidence);
+        evidence.answers = vec![
+            answer((0, 0), Call::Complete, 3 * SECOND, true),
+            answer((0, 1), Call::Extend, 3 * SECOND, true),
+            answer((0, 1), Call::Complete, 5 * SECOND, false),
+            answer((0, 1), Call::Release, 7 * SECOND, false),
+        ];
+        judge(&evidence)
+    };
+    assert_eq!(verdict.findings, Vec::<String>::new());
+    assert_eq!((verdict.late_calls, verdict.late_calls_beside_a_run), (2, 1));
+    for call in Call::ALL {
+        check("when others had it", |evidence| {
+            asleep(evidence);
+            evidence.answers.push(answer((0, 1), call, 5 * SECOND, true));
+        });
+    }
+    // Whether or not the database says that it was lost.
+    let findings = found(|evidence| {
+        evidence.runs[1].ended_at = Some(2 * SECOND);
+        evidence.ends.remove(1);
+        evidence.answers.push(answer((0, 1), Call::Complete, 7 * SECOND, true));
+    });
+    assert!(findings[0].contains("when others had it"), "{findings:?}");
+    check("it has ended otherwise", |evidence| {
+        asleep(evidence);
+        evidence.answers.push(answer((0, 1), Call::Complete, 3 * SECOND, true));
+    });
+}
+
+#[test]
+fn nobody_is_lost_who_was_not_silent_for_long_enough() {
+    assert_eq!(found(asleep), Vec::<String>::new());
+    check("worker-0: lost after 900 ms", |evidence| {
+        asleep(evidence);
+        evidence.losses[0].at = 2 * SECOND + 900_000 - 1;
+    });
+    check("silent for 1999 ms", |evidence| {
+        asleep(evidence);
+        evidence.ends[1].heartbeat_at = Some(2 * SECOND + 1);
+    });
+    check("after a heartbeat of it was accepted", |evidence| {
+        asleep(evidence);
+        evidence.processes[0].heartbeats.push(2 * SECOND + 1);
+    });
+    check("after a heartbeat of it was accepted", |evidence| {
+        asleep(evidence);
+        evidence.processes[0].heartbeats.push(5 * SECOND);
+    });
 }
 
 #[test]
