@@ -24,18 +24,16 @@ use tokio::sync::watch;
 use tokio_postgres::{Config, NoTls, Transaction};
 
 use crate::Error;
+use crate::database::{Address, Database, Tls};
 use membership::Membership;
 pub use message::{Batch, Message};
 use poison::Backoff;
 pub use poison::Poison;
 use reader::Reader;
 use schedule::Schedule;
-use session::Address;
-pub use session::Tls;
 pub use stream::Messages;
 use together::together;
 pub use trouble::Trouble;
-use trouble::describe;
 
 type BoxError = Box<dyn StdError + Send + Sync>;
 
@@ -43,10 +41,6 @@ type BoxError = Box<dyn StdError + Send + Sync>;
 const MOST_CONNECTIONS: usize = 64;
 const MOST_MESSAGES: u32 = 10_000;
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
-/// What tokio-postgres has unless told otherwise: two hours, in which a connection whose other end has
-/// vanished would keep its partition.
-const UNSET_KEEPALIVES: Duration = Duration::from_secs(2 * 60 * 60);
-const KEEPALIVES: Duration = Duration::from_secs(15);
 const LEASES: RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(3600);
 
 /// Reads the log as a named consumer, which `create_consumer` has made.
@@ -130,8 +124,7 @@ impl Consumer {
     /// Begins to describe a consumer. `name` is what `create_consumer` was given.
     pub fn builder(name: impl Into<String>) -> ConsumerBuilder {
         ConsumerBuilder {
-            config: Err("the consumer has no database: call url or config".to_owned()),
-            tls: NoTls,
+            database: Database::unknown("consumer"),
             batch_size: 100,
             options: Options {
                 name: name.into(),
@@ -303,8 +296,7 @@ impl<T> fmt::Debug for Consumer<T> {
 #[derive(Clone)]
 #[must_use]
 pub struct ConsumerBuilder<T = NoTls> {
-    config: Result<Config, String>,
-    tls: T,
+    database: Database<T>,
     batch_size: u32,
     options: Options,
 }
@@ -315,25 +307,21 @@ impl<T> ConsumerBuilder<T> {
     /// `tcp_user_timeout`), and the sessions are called `consumer` and its name in `pg_stat_activity`. The
     /// isolation level by default has to be READ COMMITTED, as PostgreSQL has it.
     pub fn url(mut self, url: &str) -> Self {
-        let wrong = |error| {
-            let error = describe(&error);
-            format!("the address of the consumer's database is not valid: {error}")
-        };
-        self.config = url.parse().map_err(wrong);
+        self.database.set_url(url);
         self
     }
 
     /// Where the database is.
     pub fn config(mut self, config: Config) -> Self {
-        self.config = Ok(config);
+        self.database.set_config(config);
         self
     }
 
     /// A connector for TLS, such as that of tokio-postgres-rustls. Without one connections are not
     /// encrypted.
     pub fn tls<U: Tls>(self, tls: U) -> ConsumerBuilder<U> {
-        let Self { config, tls: _, batch_size, options } = self;
-        ConsumerBuilder { config, tls, batch_size, options }
+        let Self { database, batch_size, options } = self;
+        ConsumerBuilder { database: database.with_tls(tls), batch_size, options }
     }
 
     /// How many messages a batch has at most: 1 to 10,000, 100 unless set.
@@ -396,23 +384,11 @@ impl<T> ConsumerBuilder<T> {
     ///
     /// [`Error::Misconfigured`]: there is no address, or a value is out of its range.
     pub fn build(self) -> Result<Consumer<T>, Error> {
-        let Self { config, tls, batch_size, mut options } = self;
-        let mut config = config.map_err(Error::Misconfigured)?;
+        let Self { database, batch_size, mut options } = self;
+        let address = database.address(&options.name)?;
         check(&options, batch_size).map_err(Error::Misconfigured)?;
         options.batch_size = i32::try_from(batch_size).unwrap_or(i32::MAX);
-        if config.get_keepalives_idle() == UNSET_KEEPALIVES {
-            config
-                .keepalives_idle(KEEPALIVES)
-                .keepalives_interval(KEEPALIVES)
-                .keepalives_retries(3);
-        }
-        if config.get_tcp_user_timeout().is_none() {
-            config.tcp_user_timeout(KEEPALIVES * 4);
-        }
-        if config.get_application_name().is_none() {
-            config.application_name(format!("consumer {}", options.name));
-        }
-        Ok(Consumer { address: Address { config, tls }, options })
+        Ok(Consumer { address, options })
     }
 }
 

@@ -68,6 +68,8 @@
 mod connection;
 #[cfg(feature = "tokio-postgres")]
 mod consumer;
+#[cfg(feature = "tokio-postgres")]
+mod database;
 mod error;
 mod event;
 mod message_id;
@@ -80,7 +82,9 @@ use serde::Serialize;
 pub use connection::Connection;
 use connection::{Parameter, call};
 #[cfg(feature = "tokio-postgres")]
-pub use consumer::{Batch, Consumer, ConsumerBuilder, Message, Messages, Poison, Tls, Trouble};
+pub use consumer::{Batch, Consumer, ConsumerBuilder, Message, Messages, Poison, Trouble};
+#[cfg(feature = "tokio-postgres")]
+pub use database::Tls;
 use error::Unknown;
 pub use error::{Error, Refusal};
 pub use event::Event;

@@ -29,8 +29,8 @@ use tokio_postgres::{Config, NoTls};
 
 use crate::Error;
 use crate::consumer::poison::{Backoff, dice};
-use crate::consumer::session::{Address, Tls, is_final};
-use crate::consumer::trouble::describe;
+use crate::consumer::session::is_final;
+use crate::database::{Address, Database, Tls};
 pub use execution::{Execution, ExecutionError, Reason, Stop};
 use runner::Outcome;
 use session::{Profile, Registration, Session};
@@ -40,9 +40,6 @@ pub use trouble::WorkerTrouble;
 
 const MOST_CAPACITY: u32 = 10_000;
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
-/// What tokio-postgres has unless told otherwise: two hours.
-const UNSET_KEEPALIVES: Duration = Duration::from_secs(2 * 60 * 60);
-const KEEPALIVES: Duration = Duration::from_secs(15);
 /// Registering and leaving may wait for an execution that is being scheduled.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long leaving may take: who has not left is lost a little later.
@@ -222,8 +219,7 @@ impl Worker {
         let host = host();
         let name = format!("{}-{}", host.as_deref().unwrap_or("worker"), std::process::id());
         WorkerBuilder {
-            config: Err("the worker has no database: call url or config".to_owned()),
-            tls: NoTls,
+            database: Database::unknown("worker"),
             handlers: Handlers::default(),
             options: Options {
                 name,
@@ -406,8 +402,7 @@ impl<T> fmt::Debug for Worker<T> {
 #[derive(Clone)]
 #[must_use]
 pub struct WorkerBuilder<T = NoTls> {
-    config: Result<Config, String>,
-    tls: T,
+    database: Database<T>,
     handlers: Handlers,
     options: Options,
 }
@@ -417,25 +412,21 @@ impl<T> WorkerBuilder<T> {
     /// a connection whose other end has vanished is given up after a minute, and the sessions are called
     /// `worker` and its name in `pg_stat_activity`.
     pub fn url(mut self, url: &str) -> Self {
-        let wrong = |error| {
-            let error = describe(&error);
-            format!("the address of the worker's database is not valid: {error}")
-        };
-        self.config = url.parse().map_err(wrong);
+        self.database.set_url(url);
         self
     }
 
     /// Where the database is.
     pub fn config(mut self, config: Config) -> Self {
-        self.config = Ok(config);
+        self.database.set_config(config);
         self
     }
 
     /// A connector for TLS, such as that of tokio-postgres-rustls. Without one connections are not
     /// encrypted.
     pub fn tls<U: Tls>(self, tls: U) -> WorkerBuilder<U> {
-        let Self { config, tls: _, handlers, options } = self;
-        WorkerBuilder { config, tls, handlers, options }
+        let Self { database, handlers, options } = self;
+        WorkerBuilder { database: database.with_tls(tls), handlers, options }
     }
 
     /// The worker's name, to which executions can be addressed: 1 to 200 letters, digits and `_.:-`, the
@@ -537,26 +528,14 @@ impl<T> WorkerBuilder<T> {
     ///
     /// [`Error::Misconfigured`]: there is no address or no handler, or a value is out of its range.
     pub fn build(self) -> Result<Worker<T>, Error> {
-        let Self { config, tls, handlers, options } = self;
-        let mut config = config.map_err(Error::Misconfigured)?;
+        let Self { database, handlers, options } = self;
+        let address = database.address(&options.name)?;
         check(&options, &handlers).map_err(Error::Misconfigured)?;
         #[cfg(feature = "rabbitmq")]
         if options.amqp_url.as_deref().is_some_and(|url| !rabbitmq::is_address(url)) {
             return Err(Error::Misconfigured("the address of RabbitMQ is not valid".to_owned()));
         }
-        if config.get_keepalives_idle() == UNSET_KEEPALIVES {
-            config
-                .keepalives_idle(KEEPALIVES)
-                .keepalives_interval(KEEPALIVES)
-                .keepalives_retries(3);
-        }
-        if config.get_tcp_user_timeout().is_none() {
-            config.tcp_user_timeout(KEEPALIVES * 4);
-        }
-        if config.get_application_name().is_none() {
-            config.application_name(format!("worker {}", options.name));
-        }
-        Ok(Worker { address: Address { config, tls }, handlers: Arc::new(handlers), options })
+        Ok(Worker { address, handlers: Arc::new(handlers), options })
     }
 }
 

@@ -14,9 +14,10 @@ use uuid::Uuid;
 use super::Consumer;
 use super::poison::dice;
 use super::schedule::Schedule;
-use super::session::{self, Session, Tls};
+use super::session::{self, Session};
 use super::trouble::Trouble;
 use crate::Error;
+use crate::database::Tls;
 
 /// A lease is renewed so many times while it lasts.
 const RENEWALS: u32 = 3;

@@ -17,10 +17,11 @@ use tokio_postgres::Transaction;
 use super::message::Batch;
 use super::poison::{Poison, dice};
 use super::schedule::{Place, Schedule};
-use super::session::{self, Begun, Limits, Session, Tls};
+use super::session::{self, Begun, Limits, Session};
 use super::trouble::{Trouble, describe};
 use super::{BoxError, Consumer};
 use crate::Error;
+use crate::database::Tls;
 
 /// How long one partition may be waited for while others have no connection.
 const SHORT_WAIT: Duration = Duration::from_millis(100);

@@ -6,47 +6,19 @@
 use std::time::Duration;
 
 use tokio::task::JoinHandle;
-use tokio_postgres::tls::{MakeTlsConnect, TlsConnect};
 use tokio_postgres::types::{ToSql, Type};
-use tokio_postgres::{
-    CancelToken, Client, Config, GenericClient, IsolationLevel, Row, Socket, Transaction,
-};
+use tokio_postgres::{CancelToken, Client, GenericClient, IsolationLevel, Row, Transaction};
 use uuid::Uuid;
 
 use super::message::Message;
 use crate::connection::tokio_postgres::failure;
+use crate::database::{Address, Tls};
 use crate::error::{Error, Unknown};
 
 /// How long the database may take for what it does at once.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// How long a request to cancel a statement may take.
 const CANCEL_PATIENCE: Duration = Duration::from_secs(2);
-
-/// What a connector for TLS has to be: any of the ones for tokio-postgres is.
-pub trait Tls:
-    MakeTlsConnect<Socket, Stream: Send, TlsConnect: TlsConnect<Socket, Future: Send> + Send>
-    + Clone
-    + Send
-    + Sync
-    + 'static
-{
-}
-
-impl<T> Tls for T where
-    T: MakeTlsConnect<Socket, Stream: Send, TlsConnect: TlsConnect<Socket, Future: Send> + Send>
-        + Clone
-        + Send
-        + Sync
-        + 'static
-{
-}
-
-/// Where the database is.
-#[derive(Debug, Clone)]
-pub(crate) struct Address<T> {
-    pub(crate) config: Config,
-    pub(crate) tls: T,
-}
 
 #[derive(Debug)]
 pub(super) struct Session {

@@ -11,9 +11,9 @@ use tokio::task::JoinHandle;
 use tokio_postgres::Transaction;
 
 use super::message::{Batch, Message};
-use super::session::Tls;
 use super::{BoxError, Consumer};
 use crate::Error;
+use crate::database::Tls;
 
 /// The messages of a consumer as a [`Stream`]: each *at least once*. See [`Consumer::stream`].
 #[derive(Debug)]

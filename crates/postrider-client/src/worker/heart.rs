@@ -13,7 +13,8 @@ use super::session::{Registration, Session};
 use super::{OnTrouble, WorkerTrouble};
 use crate::Error;
 use crate::consumer::poison::{Backoff, dice};
-use crate::consumer::session::{Address, Tls, is_final};
+use crate::consumer::session::is_final;
+use crate::database::{Address, Tls};
 
 /// A beat happens so many times at least before the worker is taken for lost.
 const BEATS: u32 = 3;

@@ -20,11 +20,12 @@ use lapin::{Channel, Connection, ConnectionProperties, Consumer};
 use serde::Deserialize;
 use tokio::sync::OwnedSemaphorePermit;
 
+use super::WorkerTrouble;
 use super::taker::{Line, Taker, closed};
-use super::{WorkerTrouble, describe};
 use crate::Error;
 use crate::consumer::poison::{Backoff, dice};
-use crate::consumer::session::Tls;
+use crate::consumer::trouble::describe;
+use crate::database::Tls;
 
 /// How long the broker may take for anything.
 const PATIENCE: Duration = Duration::from_secs(30);

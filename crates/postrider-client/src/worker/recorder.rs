@@ -13,7 +13,8 @@ use super::session::Session;
 use super::{OnTrouble, WorkerTrouble};
 use crate::Error;
 use crate::consumer::poison::{Backoff, dice};
-use crate::consumer::session::{Address, Tls, is_final};
+use crate::consumer::session::is_final;
+use crate::database::{Address, Tls};
 
 /// What a transaction records at most.
 const MOST_ENTRIES: usize = 500;

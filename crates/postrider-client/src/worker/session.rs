@@ -17,7 +17,8 @@ use uuid::Uuid;
 
 use super::recorder::Entry;
 use crate::connection::tokio_postgres::failure;
-use crate::consumer::session::{Address, Tls, within};
+use crate::consumer::session::within;
+use crate::database::{Address, Tls};
 use crate::error::{Error, Unknown};
 
 /// How long the database may take for what it does at once.

@@ -17,7 +17,8 @@ use super::session::{Bells, Content, Registration, Session};
 use super::{OnTrouble, WorkerTrouble};
 use crate::Error;
 use crate::consumer::poison::{Backoff, dice};
-use crate::consumer::session::{Address, Tls, is_final};
+use crate::consumer::session::is_final;
+use crate::database::{Address, Tls};
 
 /// The longest sleep without a look: for rings that a network has swallowed, and for what is left to
 /// better workers for a second.

@@ -20,7 +20,7 @@ use super::session::{Bells, Registration};
 use super::taker::Taker;
 use super::{Summary, Worker, WorkerTrouble};
 use crate::Error;
-use crate::consumer::session::Tls;
+use crate::database::Tls;
 
 /// Without a heartbeat for this part of `stale_after` handlers are told to stop, and after the second
 /// part they are stopped.
