@@ -92,7 +92,8 @@ pub use message_id::MessageId;
 pub use options::Options;
 #[cfg(feature = "tokio-postgres")]
 pub use worker::{
-    Execution, ExecutionError, Reason, Stop, Summary, Worker, WorkerBuilder, WorkerTrouble,
+    Execution, ExecutionError, Reason, Stop, Summary, Worker, WorkerBuilder, WorkerEvent,
+    WorkerTrouble,
 };
 
 /// Everything that can be done with messages, as functions of a transaction.

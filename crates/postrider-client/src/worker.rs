@@ -10,6 +10,7 @@ mod heart;
 #[cfg(feature = "rabbitmq")]
 mod rabbitmq;
 mod recorder;
+mod reporter;
 mod runner;
 mod session;
 mod taker;
@@ -32,11 +33,12 @@ use crate::consumer::poison::{Backoff, dice};
 use crate::consumer::session::is_final;
 use crate::database::{Address, Database, Tls};
 pub use execution::{Execution, ExecutionError, Reason, Stop};
+use reporter::{Caller, Reporter};
 use runner::Outcome;
 use session::{Profile, Registration, Session};
 use taker::Taker;
 use tenure::End;
-pub use trouble::WorkerTrouble;
+pub use trouble::{WorkerEvent, WorkerTrouble};
 
 const MOST_CAPACITY: u32 = 10_000;
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
@@ -48,6 +50,7 @@ const BACKOFF: Backoff =
     Backoff { shortest: Duration::from_millis(200), longest: Duration::from_secs(10) };
 
 type OnTrouble = Arc<dyn Fn(&WorkerTrouble) + Send + Sync>;
+type OnEvent = Arc<dyn Fn(&WorkerEvent) + Send + Sync>;
 type Handling = Pin<Box<dyn Future<Output = Result<Value, ExecutionError>> + Send>>;
 type Handler = Arc<dyn Fn(Execution) -> Handling + Send + Sync>;
 
@@ -135,6 +138,7 @@ pub struct Worker<T = NoTls> {
     address: Address<T>,
     handlers: Arc<Handlers>,
     options: Options,
+    reporter: Reporter,
 }
 
 #[derive(Clone)]
@@ -152,6 +156,7 @@ struct Options {
     #[cfg(feature = "rabbitmq")]
     amqp_authorities: Option<String>,
     on_trouble: Option<OnTrouble>,
+    on_event: Option<OnEvent>,
 }
 
 #[derive(Clone, Default)]
@@ -235,8 +240,16 @@ impl Worker {
                 #[cfg(feature = "rabbitmq")]
                 amqp_authorities: None,
                 on_trouble: None,
+                on_event: None,
             },
         }
+    }
+}
+
+impl<T> Worker<T> {
+    /// The name that it registers under.
+    pub fn name(&self) -> &str {
+        &self.options.name
     }
 }
 
@@ -289,6 +302,7 @@ impl<T: Tls> Worker<T> {
                 () = &mut shutdown => return Ok(summary),
                 registration = registering => registration?,
             };
+            self.reporter.registered(registration.worker_id);
             let working =
                 tenure::work(&self, registration, registered_at, shutdown.as_mut(), &mut summary);
             let result = working.await;
@@ -316,7 +330,7 @@ impl<T: Tls> Worker<T> {
                     if !is_final(&error) && !matches!(error, Error::WorkerReplaced { .. }) =>
                 {
                     failure_count += 1;
-                    self.report(&WorkerTrouble::Database { error });
+                    self.reporter.failed(Caller::Registering, error);
                     tokio::time::sleep(BACKOFF.wait(failure_count, dice())).await;
                 }
                 result => return result,
@@ -353,7 +367,7 @@ impl<T: Tls> Worker<T> {
             session.deregister(registration).await
         };
         if let Ok(Err(error)) = tokio::time::timeout(LEAVE_PATIENCE, leaving).await {
-            self.report(&WorkerTrouble::Database { error });
+            self.reporter.trouble(&WorkerTrouble::Database { error });
         }
     }
 
@@ -367,12 +381,6 @@ impl<T: Tls> Worker<T> {
             return tokio::spawn(taker.run_with_broker(broker));
         }
         tokio::spawn(taker.run())
-    }
-
-    fn report(&self, trouble: &WorkerTrouble) {
-        if let Some(on_trouble) = &self.options.on_trouble {
-            on_trouble(trouble);
-        }
     }
 }
 
@@ -515,10 +523,18 @@ impl<T> WorkerBuilder<T> {
         self
     }
 
-    /// Is called with everything that goes wrong and does not end the worker: for your log. It must not
-    /// block, and is called from the thread of the heartbeats, too.
+    /// Is called with everything that goes wrong and does not end the worker: for your log. What is tried
+    /// again is told once, and [`WorkerBuilder::on_event`] says when it is over. It must not block, and
+    /// is called from the thread of the heartbeats, too.
     pub fn on_trouble(mut self, report: impl Fn(&WorkerTrouble) + Send + Sync + 'static) -> Self {
         self.options.on_trouble = Some(Arc::new(report));
+        self
+    }
+
+    /// Is called when the worker has registered, and when something that went wrong is over: for your log.
+    /// It must not block, and is called from the thread of the heartbeats, too.
+    pub fn on_event(mut self, report: impl Fn(&WorkerEvent) + Send + Sync + 'static) -> Self {
+        self.options.on_event = Some(Arc::new(report));
         self
     }
 
@@ -535,7 +551,8 @@ impl<T> WorkerBuilder<T> {
         if options.amqp_url.as_deref().is_some_and(|url| !rabbitmq::is_address(url)) {
             return Err(Error::Misconfigured("the address of RabbitMQ is not valid".to_owned()));
         }
-        Ok(Worker { address, handlers: Arc::new(handlers), options })
+        let reporter = Reporter::new(options.on_trouble.clone(), options.on_event.clone());
+        Ok(Worker { address, handlers: Arc::new(handlers), options, reporter })
     }
 }
 

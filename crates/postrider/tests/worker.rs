@@ -3,8 +3,8 @@
 
 mod shop;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use postrider_client::{
@@ -258,6 +258,152 @@ async fn a_worker_that_ends_gives_back_what_has_not_ended() {
         shop.ask(&format!("select attempt from postrider.executions where id = {id}")).await,
     );
     assert_eq!((status.as_str(), attempt), ("requested", 1));
+}
+
+/// A handler that does not stop has a minute here, which is more than the database allows.
+#[tokio::test]
+async fn what_is_to_be_given_back_is_stopped_before_others_may_have_it() {
+    let shop = open().await;
+    let url = shop.postgres.url_as("app", "shop");
+    let port = shop.postgres.port();
+    let proxy = Proxy::start(([127, 0, 0, 1], port).into()).unwrap();
+    let through = url.replace(&port.to_string(), &proxy.port().to_string());
+    let (endless, mut begun) = Endless::new();
+    let (told, mut reasons) = mpsc::unbounded_channel();
+    let handler = endless.clone();
+    let builder = builder(&through)
+        .shutdown_timeout(Duration::ZERO)
+        .stop_grace(Duration::from_secs(60))
+        .handle("endless", move |execution| {
+            let (told, handler) = (told.clone(), handler.clone());
+            async move {
+                let stopped = execution.clone();
+                let tell = async {
+                    let _ = told.send(stopped.stopped().await);
+                    std::future::pending().await
+                };
+                tokio::select! {
+                    result = handler.run(execution) => result,
+                    () = tell => Ok(Value::Null),
+                }
+            }
+        });
+    let Running { stop, task } = Running::start(builder);
+    let id = shop.submit("endless", ", p_max_retries => 3").await;
+    assert_eq!(begun.recv().await, Some(id));
+    stop.send(()).unwrap();
+    assert_eq!(reasons.recv().await, Some(Stop::Shutdown));
+    proxy.black_hole(true);
+    shop.until("select postrider.check_workers() > 0").await;
+    assert_eq!(endless.count(), 0, "it was stopped before others may have it");
+    proxy.black_hole(false);
+    proxy.cut();
+    let summary = tokio::time::timeout(LONG, task).await.unwrap().unwrap().unwrap();
+    assert_eq!(summary.completed, 0, "{summary:?}");
+}
+
+#[tokio::test]
+async fn a_handler_keeps_its_place_until_it_has_ended_whatever_the_database_counts() {
+    let shop = open().await;
+    let (endless, mut begun) = Endless::new();
+    let go = Arc::new(Notify::new());
+    let (handler, wait) = (endless.clone(), Arc::clone(&go));
+    let builder = shop.builder().capacity(1).stop_grace(LONG).handle("late", move |execution| {
+        let (handler, wait) = (handler.clone(), Arc::clone(&wait));
+        async move {
+            tokio::select! {
+                result = handler.run(execution) => result,
+                () = wait.notified() => Ok(Value::Null),
+            }
+        }
+    });
+    let worker = Running::start(builder);
+    let late = shop.submit("late", ", p_timeout => '500 milliseconds'").await;
+    assert_eq!(begun.recv().await, Some(late));
+    let next = shop.submit("late", "").await;
+    shop.until(&format!(
+        "select postrider.check_executions(100) is not null
+            and (select status = 'timeout' from postrider.executions where id = {late})"
+    ))
+    .await;
+    let running: i64 = shop.ask("select running_count::bigint from postrider.workers").await;
+    assert_eq!(running, 0, "the database does not count it any more");
+    let early = tokio::time::timeout(Duration::from_secs(1), begun.recv()).await;
+    assert!(early.is_err(), "{early:?} while the first one goes on");
+    go.notify_one();
+    assert_eq!(begun.recv().await, Some(next));
+    assert_eq!(endless.count(), 1, "the first one has ended");
+    go.notify_one();
+    shop.until_status(next, "completed").await;
+    worker.stop().await;
+}
+
+/// What a worker has told, in words.
+fn told(builder: WorkerBuilder) -> (WorkerBuilder, Arc<Mutex<Vec<String>>>) {
+    let texts: Arc<Mutex<Vec<String>>> = Arc::default();
+    let (troubles, events) = (Arc::clone(&texts), Arc::clone(&texts));
+    let builder = builder
+        .on_trouble(move |trouble| troubles.lock().unwrap().push(trouble.to_string()))
+        .on_event(move |event| events.lock().unwrap().push(event.to_string()));
+    (builder, texts)
+}
+
+#[tokio::test]
+async fn an_outage_is_told_once_and_its_end_once() {
+    let mut shop = open().await;
+    shop.execute("select postrider.set_setting('worker_stale_after', '60')").await;
+    let (builder, texts) = told(shop.builder().handle("any", |_| async { Ok(Value::Null) }));
+    let worker = Running::start(builder);
+    shop.until("select count(*) = 1 from postrider.workers where status = 'active'").await;
+    shop.postgres.stop().unwrap();
+    // Long enough for many tries of each connection.
+    let until = |count: usize| {
+        let texts = Arc::clone(&texts);
+        async move {
+            let wait = async {
+                while texts.lock().unwrap().len() < count {
+                    tokio::time::sleep(Duration::from_millis(10)).await;
+                }
+            };
+            tokio::time::timeout(LONG, wait).await.expect("it says so");
+        }
+    };
+    until(2).await;
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    shop.postgres.start_again().unwrap();
+    until(3).await;
+    let id = shop.submit("any", "").await;
+    shop.until_status(id, "completed").await;
+    worker.stop().await;
+    let texts = texts.lock().unwrap();
+    assert_eq!(texts.len(), 3, "{texts:?}");
+    assert!(texts[0].starts_with("registered as worker "), "{texts:?}");
+    assert!(texts[1].contains("could not call Postrider"), "{texts:?}");
+    assert_eq!(texts[2], "the database answers again");
+}
+
+#[tokio::test]
+async fn a_worker_whose_heart_has_stopped_ends() {
+    let shop = open().await;
+    let url = shop.postgres.url_as("app", "shop");
+    let port = shop.postgres.port();
+    let proxy = Proxy::start(([127, 0, 0, 1], port).into()).unwrap();
+    let through = url.replace(&port.to_string(), &proxy.port().to_string());
+    let (endless, mut begun) = Endless::new();
+    let builder = endless.handle(builder(&through)).on_trouble(|_| {
+        if std::thread::current().name() == Some("postrider-heart") {
+            // As a panic, without a backtrace in the log.
+            std::panic::resume_unwind(Box::new("a bug of the application's"));
+        }
+    });
+    let worker = Running::start(builder);
+    let id = shop.submit("endless", "").await;
+    assert_eq!(begun.recv().await, Some(id));
+    proxy.black_hole(true);
+    let error = worker.end().await.unwrap_err();
+    let source = std::error::Error::source(&error).map(ToString::to_string);
+    assert_eq!(source.as_deref(), Some("the thread of the heartbeats has ended"), "{error:?}");
+    assert_eq!(endless.count(), 0);
 }
 
 #[tokio::test]

@@ -9,8 +9,8 @@ use std::time::Duration;
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::time::Instant;
 
+use super::reporter::{Caller, Reporter};
 use super::session::{Registration, Session};
-use super::{OnTrouble, WorkerTrouble};
 use crate::Error;
 use crate::consumer::poison::{Backoff, dice};
 use crate::consumer::session::is_final;
@@ -61,7 +61,7 @@ struct Beater<T> {
     nerve: Nerve,
     pulse: watch::Sender<Pulse>,
     cancelled: mpsc::UnboundedSender<(i64, i64)>,
-    on_trouble: Option<OnTrouble>,
+    reporter: Reporter,
 }
 
 impl Heart {
@@ -71,12 +71,12 @@ impl Heart {
         worker: Registration,
         registered_at: Instant,
         nerve: Nerve,
-        on_trouble: Option<OnTrouble>,
+        reporter: Reporter,
     ) -> Result<Self, Error> {
         let (pulse, receiver) = watch::channel(Pulse::Beating(registered_at));
         let (cancelled, cancellations) = mpsc::unbounded_channel();
         let (stop, stopped) = watch::channel(false);
-        let beater = Beater { address, worker, nerve, pulse, cancelled, on_trouble };
+        let beater = Beater { address, worker, nerve, pulse, cancelled, reporter };
         let failed = |source: std::io::Error| Error::Database { code: None, source: source.into() };
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
@@ -113,6 +113,7 @@ impl<T: Tls> Beater<T> {
             let pause = match self.beat_once(&mut session).await {
                 Ok(cancelled) => {
                     failure_count = 0;
+                    self.reporter.works(Caller::Heart);
                     self.pulse.send_replace(Pulse::Beating(sent_at));
                     for execution in cancelled {
                         // Nobody listens any more when the worker ends.
@@ -131,9 +132,7 @@ impl<T: Tls> Beater<T> {
                 Err(error) => {
                     session = None;
                     failure_count += 1;
-                    if let Some(on_trouble) = &self.on_trouble {
-                        on_trouble(&WorkerTrouble::Database { error });
-                    }
+                    self.reporter.failed(Caller::Heart, error);
                     BACKOFF.wait(failure_count, dice()).min(interval)
                 }
             };

@@ -20,8 +20,8 @@ use lapin::{Channel, Connection, ConnectionProperties, Consumer};
 use serde::Deserialize;
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::WorkerTrouble;
 use super::taker::{Line, Taker, closed};
+use super::{WorkerEvent, WorkerTrouble};
 use crate::Error;
 use crate::consumer::poison::{Backoff, dice};
 use crate::consumer::trouble::describe;
@@ -99,7 +99,9 @@ impl<T: Tls> Taker<T> {
             let result = match opened {
                 Ok(mut queue) => {
                     failure_count = 0;
-                    self.set_trouble(None);
+                    if self.set_trouble(None) {
+                        self.reporter.event(&WorkerEvent::BrokerRestored);
+                    }
                     let result = self.read(&mut queue, &mut line).await;
                     queue.close().await;
                     result
@@ -111,9 +113,8 @@ impl<T: Tls> Taker<T> {
                 Err(Break::Database(error)) => return Err(error),
                 Err(Break::Broker(error)) => error,
             };
-            self.set_trouble(Some(format!("RabbitMQ: {error}")));
-            if let Some(on_trouble) = &self.on_trouble {
-                on_trouble(&WorkerTrouble::Broker { error });
+            if self.set_trouble(Some(format!("RabbitMQ: {error}"))) {
+                self.reporter.trouble(&WorkerTrouble::Broker { error });
             }
             failure_count += 1;
             // Cancellations are heard meanwhile.
@@ -124,16 +125,20 @@ impl<T: Tls> Taker<T> {
         }
     }
 
-    /// Tells the database whether it can work: nothing of the pool comes to one that cannot.
-    fn set_trouble(&self, trouble: Option<String>) {
-        let is_new = self.nerve.trouble.send_if_modified(|known| {
-            let is_new = known.is_some() != trouble.is_some();
+    /// Tells the database whether it can work: nothing of the pool comes to one that cannot. Whether that
+    /// is something new.
+    fn set_trouble(&self, trouble: Option<String>) -> bool {
+        let (mut is_other, mut is_change) = (false, false);
+        self.nerve.trouble.send_if_modified(|known| {
+            is_other = *known != trouble;
+            is_change = known.is_some() != trouble.is_some();
             *known = trouble;
-            is_new
+            is_change
         });
-        if is_new {
+        if is_change {
             self.nerve.beat.notify_one();
         }
+        is_other
     }
 
     async fn read(&mut self, queue: &mut Queue, line: &mut Line) -> Result<(), Break> {
@@ -179,9 +184,7 @@ impl<T: Tls> Taker<T> {
                     readable.push(delivery);
                 }
                 Err(error) => {
-                    if let Some(on_trouble) = &self.on_trouble {
-                        on_trouble(&WorkerTrouble::Unreadable { error });
-                    }
+                    self.reporter.trouble(&WorkerTrouble::Unreadable { error });
                     let to_dead_letters = BasicNackOptions { requeue: false, multiple: false };
                     delivery.acker.nack(to_dead_letters).await?;
                 }

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
+use super::reporter::{Caller, Reporter};
 use super::session::Session;
-use super::{OnTrouble, WorkerTrouble};
 use crate::Error;
 use crate::consumer::poison::{Backoff, dice};
 use crate::consumer::session::is_final;
@@ -54,7 +54,7 @@ pub(super) struct Recorder(mpsc::UnboundedSender<Entry>);
 /// The task's side.
 pub(super) struct Ledger<T> {
     pub(super) address: Address<T>,
-    pub(super) on_trouble: Option<OnTrouble>,
+    pub(super) reporter: Reporter,
     entries: mpsc::UnboundedReceiver<Entry>,
     /// Those that others keep locked, with the moments of their next try.
     blocked: Vec<(Instant, Entry)>,
@@ -106,12 +106,9 @@ impl Note {
 }
 
 impl Recorder {
-    pub(super) fn open<T: Tls>(
-        address: Address<T>,
-        on_trouble: Option<OnTrouble>,
-    ) -> (Self, Ledger<T>) {
+    pub(super) fn open<T: Tls>(address: Address<T>, reporter: Reporter) -> (Self, Ledger<T>) {
         let (sender, entries) = mpsc::unbounded_channel();
-        let ledger = Ledger { address, on_trouble, entries, blocked: Vec::new(), session: None };
+        let ledger = Ledger { address, reporter, entries, blocked: Vec::new(), session: None };
         (Self(sender), ledger)
     }
 
@@ -150,13 +147,16 @@ impl<T: Tls> Ledger<T> {
                 return Ok(());
             }
             match self.write(&mut batch).await {
-                Ok(()) => failure_count = 0,
+                Ok(()) => {
+                    failure_count = 0;
+                    self.reporter.works(Caller::Recording);
+                }
                 Err(error) if is_final(&error) => return Err(error),
                 Err(error) => {
                     self.session = None;
                     failure_count += 1;
                     batch.iter_mut().for_each(|entry| entry.is_repeated = true);
-                    self.report(&WorkerTrouble::Database { error });
+                    self.reporter.failed(Caller::Recording, error);
                     tokio::time::sleep(BACKOFF.wait(failure_count, dice())).await;
                 }
             }
@@ -234,12 +234,6 @@ impl<T: Tls> Ledger<T> {
             }
         }
         Ok(())
-    }
-
-    fn report(&self, trouble: &WorkerTrouble) {
-        if let Some(on_trouble) = &self.on_trouble {
-            on_trouble(trouble);
-        }
     }
 }
 

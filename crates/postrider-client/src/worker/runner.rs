@@ -12,18 +12,25 @@ use tokio::time::Instant;
 use super::execution::{Execution, ExecutionError, Reason, Stop};
 use super::hands::Held;
 use super::recorder::{Note, Recorder};
-use super::{Handlers, OnTrouble, WorkerTrouble};
+use super::reporter::Reporter;
+use super::{Handlers, WorkerTrouble};
 
-/// What holds for all executions of the worker.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Phase {
-    Working,
+/// What holds for all executions of the worker. Any of it may hold together.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Phase {
     /// It could not say for long that it lives: everything has to have ended by this moment.
-    Doubtful(Instant),
+    pub(super) doubtful_until: Option<Instant>,
     /// It was taken for lost. Nothing of what it runs counts any more.
-    Lost,
+    pub(super) is_lost: bool,
     /// It ends, and gives back what has not ended.
-    GivingBack,
+    pub(super) is_giving_back: bool,
+}
+
+impl Phase {
+    /// Whether nothing is in the way of what it runs.
+    pub(super) fn is_working(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// What became of an execution.
@@ -45,7 +52,7 @@ pub(super) struct Runner {
     pub(super) recorder: Recorder,
     pub(super) phase: watch::Receiver<Phase>,
     pub(super) stop_grace: Duration,
-    pub(super) on_trouble: Option<OnTrouble>,
+    pub(super) reporter: Reporter,
 }
 
 /// A task that ends when this is dropped.
@@ -84,17 +91,13 @@ impl Runner {
         let mut drop_at = None;
         loop {
             let phase = *self.phase.borrow_and_update();
-            match phase {
-                Phase::Working => {}
-                Phase::Doubtful(at) => {
-                    held.signal.stop(Stop::Lost);
-                    drop_at = Some(drop_at.map_or(at, |known: Instant| known.min(at)));
-                }
-                Phase::Lost => {
-                    held.signal.stop(Stop::Lost);
-                    drop_at = Some(Instant::now());
-                }
-                Phase::GivingBack => held.signal.stop(Stop::Shutdown),
+            let end_at = if phase.is_lost { Some(Instant::now()) } else { phase.doubtful_until };
+            if let Some(end_at) = end_at {
+                held.signal.stop(Stop::Lost);
+                drop_at = Some(drop_at.map_or(end_at, |known: Instant| known.min(end_at)));
+            }
+            if phase.is_giving_back {
+                held.signal.stop(Stop::Shutdown);
             }
             let reason = *stop.borrow_and_update();
             if reason.is_some() && drop_at.is_none() {
@@ -126,7 +129,7 @@ impl Runner {
         result: Option<Result<Value, ExecutionError>>,
         stop: Option<Stop>,
     ) -> Outcome {
-        if *self.phase.borrow() == Phase::Lost {
+        if self.phase.borrow().is_lost {
             return Outcome::NotCounted;
         }
         let content = &held.content;
@@ -151,7 +154,7 @@ impl Runner {
         let status = match recorded {
             Ok(status) => status,
             Err(error) => {
-                self.report(&WorkerTrouble::NotRecorded { execution, action, error });
+                self.reporter.trouble(&WorkerTrouble::NotRecorded { execution, action, error });
                 return Outcome::NotCounted;
             }
         };
@@ -162,17 +165,11 @@ impl Runner {
             Some("released") => Outcome::Released,
             Some(_) => Outcome::Failed,
             None => {
-                if stop.is_none() && *self.phase.borrow() != Phase::Lost {
-                    self.report(&WorkerTrouble::NotCounted { execution, action });
+                if stop.is_none() && !self.phase.borrow().is_lost {
+                    self.reporter.trouble(&WorkerTrouble::NotCounted { execution, action });
                 }
                 Outcome::NotCounted
             }
-        }
-    }
-
-    fn report(&self, trouble: &WorkerTrouble) {
-        if let Some(on_trouble) = &self.on_trouble {
-            on_trouble(trouble);
         }
     }
 }

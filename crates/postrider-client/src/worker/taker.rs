@@ -12,9 +12,9 @@ use tokio::time::Instant;
 use super::hands::{Hands, Held};
 use super::heart::Nerve;
 use super::recorder::{Note, Recorder};
+use super::reporter::{Caller, Reporter};
 use super::runner::Phase;
 use super::session::{Bells, Content, Registration, Session};
-use super::{OnTrouble, WorkerTrouble};
 use crate::Error;
 use crate::consumer::poison::{Backoff, dice};
 use crate::consumer::session::is_final;
@@ -46,7 +46,7 @@ pub(super) struct Taker<T> {
     /// Take nothing any more.
     pub(super) closing: watch::Receiver<bool>,
     pub(super) phase: watch::Receiver<Phase>,
-    pub(super) on_trouble: Option<OnTrouble>,
+    pub(super) reporter: Reporter,
     /// Whether what is scheduled and unknown here lies in a queue of a broker.
     pub(super) has_broker: bool,
 }
@@ -76,7 +76,7 @@ impl<T: Tls> Taker<T> {
         let phase = &mut self.phase;
         let room = async {
             // What would be taken while we may be lost had to be given back at once.
-            let _ = phase.wait_for(|phase| *phase == Phase::Working).await;
+            let _ = phase.wait_for(Phase::is_working).await;
             hands.reserve().await
         };
         tokio::select! {
@@ -120,6 +120,7 @@ impl<T: Tls> Taker<T> {
     ) -> Result<(), Error> {
         let Err(error) = result else {
             line.failure_count = 0;
+            self.reporter.works(Caller::Taking);
             return Ok(());
         };
         line.session = None;
@@ -128,8 +129,8 @@ impl<T: Tls> Taker<T> {
             self.nerve.beat.notify_one();
         } else if is_final(&error) {
             return Err(error);
-        } else if let Some(on_trouble) = &self.on_trouble {
-            on_trouble(&WorkerTrouble::Database { error });
+        } else {
+            self.reporter.failed(Caller::Taking, error);
         }
         line.failure_count += 1;
         self.sleep(BACKOFF.wait(line.failure_count, dice())).await;

@@ -52,6 +52,9 @@ struct Tenure<'a, T> {
     recording: Option<Task>,
     running: JoinSet<Outcome>,
     give_back_at: Option<Instant>,
+    is_heart_gone: bool,
+    /// When the registration was good for the last time that we know of.
+    good_at: Instant,
     stale_after: Duration,
     failure: Option<Error>,
     summary: &'a mut Summary,
@@ -109,10 +112,10 @@ impl<'a, T: Tls> Tenure<'a, T> {
             registration,
             registered_at,
             nerve.clone(),
-            options.on_trouble.clone(),
+            worker.reporter.clone(),
         )?;
-        let (recorder, ledger) = Recorder::open(worker.address.clone(), options.on_trouble.clone());
-        let (phase, phases) = watch::channel(Phase::Working);
+        let (recorder, ledger) = Recorder::open(worker.address.clone(), worker.reporter.clone());
+        let (phase, phases) = watch::channel(Phase::default());
         let (closing, closings) = watch::channel(false);
         let (sender, started) = mpsc::unbounded_channel();
         let id = registration.worker_id;
@@ -128,7 +131,7 @@ impl<'a, T: Tls> Tenure<'a, T> {
             started: sender,
             closing: closings,
             phase: phases.clone(),
-            on_trouble: options.on_trouble.clone(),
+            reporter: worker.reporter.clone(),
             has_broker: options.has_broker(),
         };
         let runner = Runner {
@@ -136,7 +139,7 @@ impl<'a, T: Tls> Tenure<'a, T> {
             recorder,
             phase: phases,
             stop_grace: options.stop_grace,
-            on_trouble: options.on_trouble.clone(),
+            reporter: worker.reporter.clone(),
         };
         Ok(Self {
             worker,
@@ -150,6 +153,8 @@ impl<'a, T: Tls> Tenure<'a, T> {
             recording: Some(Task(tokio::spawn(ledger.run()))),
             running: JoinSet::new(),
             give_back_at: None,
+            is_heart_gone: false,
+            good_at: registered_at,
             stale_after: registration.stale_after,
             failure: None,
             summary,
@@ -172,7 +177,15 @@ impl<'a, T: Tls> Tenure<'a, T> {
             Some((execution_id, fence)) = self.heart.cancelled.recv() => {
                 self.hands.cancel(execution_id, fence);
             }
-            Ok(()) = self.heart.pulse.changed() => return self.feel().await,
+            felt = self.heart.pulse.changed(), if !self.is_heart_gone => match felt {
+                Ok(()) => return self.feel().await,
+                Err(_) => {
+                    // It has said why, or somebody's on_trouble has panicked in its thread.
+                    self.is_heart_gone = true;
+                    let source = "the thread of the heartbeats has ended".into();
+                    self.note(Err(Error::Database { code: None, source }));
+                }
+            },
             () = tokio::time::sleep_until(doubt.unwrap_or_else(Instant::now)), if doubt.is_some() => {
                 self.doubt_now();
             }
@@ -181,41 +194,38 @@ impl<'a, T: Tls> Tenure<'a, T> {
             () = tokio::time::sleep_until(self.give_back_at.unwrap_or_else(Instant::now)),
                 if self.is_waiting_to_give_back() =>
             {
-                self.phase.send_replace(Phase::GivingBack);
+                self.phase.send_modify(|phase| phase.is_giving_back = true);
             }
             () = tokio::time::sleep_until(end_at.unwrap_or_else(Instant::now)), if end_at.is_some() => {}
         }
         None
     }
 
-    /// When handlers have to be told to stop, unless the heart is felt before.
+    /// When handlers have to be told to stop, unless the heart is felt before. It does not matter whether
+    /// the worker ends: what it gives back is not back yet.
     fn doubt(&self) -> Option<Instant> {
-        let Pulse::Beating(at) = &*self.heart.pulse.borrow() else { return None };
-        let is_working = *self.phase.borrow() == Phase::Working;
-        is_working.then_some(*at + self.stale_after.mul_f64(DOUBTFUL))
+        let Phase { doubtful_until, is_lost, .. } = *self.phase.borrow();
+        let is_open = doubtful_until.is_none() && !is_lost;
+        is_open.then(|| self.good_at + self.stale_after.mul_f64(DOUBTFUL))
     }
 
     /// Looks again: the heart may have been felt while this task had to wait for a thread.
-    fn doubt_now(&self) {
-        let Pulse::Beating(at) = *self.heart.pulse.borrow() else { return };
-        if at.elapsed() >= self.stale_after.mul_f64(DOUBTFUL) {
-            let drop_at = at + self.stale_after.mul_f64(STOPPED);
-            self.phase.send_replace(Phase::Doubtful(drop_at));
+    fn doubt_now(&mut self) {
+        if let Pulse::Beating(at) = *self.heart.pulse.borrow() {
+            self.good_at = at;
+        }
+        if self.good_at.elapsed() >= self.stale_after.mul_f64(DOUBTFUL) {
+            let end_at = self.good_at + self.stale_after.mul_f64(STOPPED);
+            self.phase.send_modify(|phase| phase.doubtful_until = Some(end_at));
         }
     }
 
     async fn feel(&mut self) -> Option<End> {
         let pulse = self.heart.pulse.borrow_and_update().clone();
         match pulse {
-            Pulse::Beating(_) => {
-                let recover = |phase: &mut Phase| {
-                    let is_doubtful = matches!(phase, Phase::Doubtful(_));
-                    if is_doubtful {
-                        *phase = Phase::Working;
-                    }
-                    is_doubtful
-                };
-                self.phase.send_if_modified(recover);
+            Pulse::Beating(at) => {
+                self.good_at = at;
+                self.phase.send_if_modified(|phase| phase.doubtful_until.take().is_some());
                 None
             }
             Pulse::Refused => {
@@ -237,7 +247,7 @@ impl<'a, T: Tls> Tenure<'a, T> {
     }
 
     fn is_waiting_to_give_back(&self) -> bool {
-        self.give_back_at.is_some() && *self.phase.borrow() != Phase::GivingBack
+        self.give_back_at.is_some() && !self.phase.borrow().is_giving_back
     }
 
     /// A task has ended, or failed: then there is no point in going on.
@@ -264,8 +274,8 @@ impl<'a, T: Tls> Tenure<'a, T> {
     /// What runs does not count any more.
     async fn lose(&mut self) {
         let running_count = self.hands.count();
-        self.worker.report(&WorkerTrouble::Lost { running_count });
-        self.phase.send_replace(Phase::Lost);
+        self.worker.reporter.trouble(&WorkerTrouble::Lost { running_count });
+        self.phase.send_modify(|phase| phase.is_lost = true);
         // Who waits for a record need not: every fence has passed.
         (self.taking, self.recording) = (None, None);
         self.let_go().await;
@@ -282,7 +292,7 @@ impl<'a, T: Tls> Tenure<'a, T> {
         };
         if tokio::time::timeout(LETTING_GO, running).await.is_err() {
             let handler_count = self.running.len();
-            self.worker.report(&WorkerTrouble::Stuck { handler_count });
+            self.worker.reporter.trouble(&WorkerTrouble::Stuck { handler_count });
         }
     }
 
@@ -290,7 +300,7 @@ impl<'a, T: Tls> Tenure<'a, T> {
         self.taking = None;
         if !self.running.is_empty() {
             // Their results cannot be recorded, or they do not let go.
-            self.phase.send_replace(Phase::Lost);
+            self.phase.send_modify(|phase| phase.is_lost = true);
             self.let_go().await;
         }
     }

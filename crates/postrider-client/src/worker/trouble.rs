@@ -10,13 +10,14 @@ use crate::consumer::trouble::describe;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum WorkerTrouble {
-    /// A connection could not be made or was lost, or the database refuses for now. It is tried again.
+    /// A connection could not be made or was lost, or the database refuses for now. It is tried again;
+    /// the same is told again when it has worked in between.
     Database {
         /// Why.
         error: Error,
     },
     /// RabbitMQ could not be reached, or the connection was lost, or the worker's queue is not there yet. It
-    /// is tried again.
+    /// is tried again; the same is told again when it has worked in between.
     Broker {
         /// Why.
         error: String,
@@ -79,6 +80,32 @@ impl fmt::Display for WorkerTrouble {
             Self::Stuck { handler_count } => {
                 write!(formatter, "{handler_count} handlers do not let go")
             }
+        }
+    }
+}
+
+/// What else a worker has to say: for your log. See
+/// [`WorkerBuilder::on_event`](crate::WorkerBuilder::on_event).
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum WorkerEvent {
+    /// The worker has its name, and takes executions from now on. Comes again when it was lost meanwhile.
+    Registered {
+        /// The id that belongs to the name: with RabbitMQ its queue is `worker.{id}.executions`.
+        worker_id: i32,
+    },
+    /// All connections to the database work again.
+    DatabaseRestored,
+    /// The worker's queue in RabbitMQ is read again.
+    BrokerRestored,
+}
+
+impl fmt::Display for WorkerEvent {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Registered { worker_id } => write!(formatter, "registered as worker {worker_id}"),
+            Self::DatabaseRestored => formatter.write_str("the database answers again"),
+            Self::BrokerRestored => formatter.write_str("RabbitMQ can be reached again"),
         }
     }
 }
