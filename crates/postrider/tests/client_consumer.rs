@@ -10,7 +10,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use postrider_client::{
     Batch, Consumer, ConsumerBuilder, Error, Message, MessageId, Messages, Options, Poison,
@@ -26,6 +26,7 @@ use tokio::task::JoinHandle;
 use tokio_postgres::Transaction;
 use uuid::Uuid;
 use xtask::child::Process;
+use xtask::proxy::Proxy;
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
@@ -404,6 +405,31 @@ fn reports() -> (impl Fn(&Trouble) + Send + Sync + 'static, Arc<Mutex<Vec<String
     let texts = Arc::new(Mutex::new(Vec::new()));
     let kept = Arc::clone(&texts);
     (move |trouble: &Trouble| kept.lock().unwrap().push(trouble.to_string()), texts)
+}
+
+/// Less than one wait for the database, of which a reader has several.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_that_does_not_answer_does_not_hold_up_a_stop() {
+    let shop = open().await;
+    shop.consumer(1).await;
+    let port = shop.postgres.port();
+    let proxy = Proxy::start(([127, 0, 0, 1], port).into()).unwrap();
+    let url = shop.postgres.url_as("app", "shop");
+    let through = url.replace(&port.to_string(), &proxy.port().to_string());
+    let (report, texts) = reports();
+    let consumer = builder(&through).lease(Duration::from_secs(60)).on_trouble(report);
+    let member = Member::start(consumer, "a");
+    shop.place(1, 10).await;
+    shop.check_effects(10).await;
+    proxy.black_hole(true);
+    proxy.cut();
+    // The reader has lost its connection, and waits for another one.
+    while texts.lock().unwrap().is_empty() || proxy.open_count() == 0 {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let began = Instant::now();
+    member.stop().await;
+    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
 }
 
 #[tokio::test(flavor = "multi_thread")]

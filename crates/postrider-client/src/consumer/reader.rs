@@ -153,15 +153,18 @@ where
         place: &mut Place,
         stop: &mut watch::Receiver<bool>,
     ) -> Result<Turn, Failure> {
-        let options = &self.consumer.options;
-        if session.as_ref().is_none_or(Session::is_closed) {
-            *session = Some(self.consumer.address.open().await.map_err(Failure::Database)?);
-        }
+        let begun = tokio::select! {
+            biased;
+            // A database that does not answer holds nobody up who is to stop.
+            _ = stop.wait_for(|stop| *stop) => None,
+            begun = self.begin(session, place.partition) => Some(begun),
+        };
+        let Some(begun) = begun else {
+            *session = None;
+            return Ok(Turn::Stopped);
+        };
+        let begun = begun.map_err(Failure::Database)?;
         let session = session.as_mut().expect("just opened");
-        let begun = session
-            .begin_batch(&options.name, place.partition, options.batch_size)
-            .await
-            .map_err(Failure::Database)?;
 
         let statement = session.cancel_token();
         let mut transaction = session.transaction().await.map_err(Failure::Database)?;
@@ -206,6 +209,16 @@ where
                 Err(Failure::Batch(BatchFailure { batch, error, is_clean }))
             }
         }
+    }
+
+    /// Sees to the connection, and notes that a batch is begun.
+    async fn begin(&self, session: &mut Option<Session>, partition: i32) -> Result<Begun, Error> {
+        let Consumer { address, options } = self.consumer;
+        if session.as_ref().is_none_or(Session::is_closed) {
+            *session = Some(address.open().await?);
+        }
+        let session = session.as_ref().expect("just opened");
+        session.begin_batch(&options.name, partition, options.batch_size).await
     }
 
     async fn fetch(
