@@ -438,7 +438,9 @@ impl<T> WorkerBuilder<T> {
     }
 
     /// The worker's name, to which executions can be addressed: 1 to 200 letters, digits and `_.:-`, the
-    /// first one a letter or digit. The host's name and the process id unless set.
+    /// first one a letter or digit. The host's name and the process id unless set, so that two processes on
+    /// a host never take it from each other; but then each start is another worker, with a row and, by
+    /// RabbitMQ, a queue of its own. Better give it a name that it keeps when it is started again.
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.options.name = name.into();
         self
@@ -477,7 +479,9 @@ impl<T> WorkerBuilder<T> {
 
     /// How long a handler has between being told to stop and being dropped: up to a day, 5 s unless set.
     /// After `cancel_timeout` (a setting) an execution counts as cancelled all the same, and after its
-    /// deadline as timed out. When the worker is taken for lost it may be less.
+    /// deadline as timed out: it makes room in the limit of its action then, but keeps its place among those
+    /// of [`WorkerBuilder::capacity`] until the handler has ended. When the worker is taken for lost it may
+    /// be less.
     pub fn stop_grace(mut self, grace: Duration) -> Self {
         self.options.stop_grace = grace;
         self

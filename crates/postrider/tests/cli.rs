@@ -105,7 +105,7 @@ async fn endpoints_are_managed() {
     alter(&["--set", "timeout_seconds=5", "--unset", "concurrency"]).succeed();
     let show = shop.run(&["endpoint", "show", "orders", "--json"]).json();
     assert_eq!(show["config"], json!({"url": "http://a.test/", "timeout_seconds": 5}));
-    alter(&["--set", "timeout_seconds=soon"]).fail(1, "config.timeout_seconds must be an integer");
+    alter(&["--set", "timeout_seconds=soon"]).fail(2, "config.timeout_seconds must be an integer");
     alter(&["--set", "headers.x-b=c"]).fail(2, "headers is secret");
     alter(&[]).fail(2, "nothing to change");
     alter(&["--config-json", "{"]).fail(2, "--config-json: ");
@@ -126,7 +126,7 @@ async fn endpoints_are_managed() {
     shop.run(&["endpoint", "drop", "orders"]).succeed();
     shop.run(&["endpoint", "show", "orders"]).fail(1, "Endpoint 'orders' does not exist");
     let wrong = ["endpoint", "create", "x", "--protocol", "htp", "--set", "url=http://a.test/"];
-    shop.run(&wrong).fail(1, "unknown protocol `htp`");
+    shop.run(&wrong).fail(2, "unknown protocol `htp`");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -134,7 +134,7 @@ async fn settings_are_managed() {
     let shop = Shop::open_migrated().await;
     shop.run(&["setting", "set", "http_timeout", "20"]).succeed();
     assert_eq!(shop.run(&["setting", "get", "http_timeout"]).succeed().stdout, "20\n");
-    shop.run(&["setting", "set", "http_timeout", "-1"]).fail(1, "between 1 and 300 s, got '-1'");
+    shop.run(&["setting", "set", "http_timeout", "-1"]).fail(2, "between 1 and 300 s, got '-1'");
     shop.run(&["setting", "reset", "http_timeout"]).succeed();
     let list = shop.run(&["setting", "list"]).succeed().stdout;
     assert!(

@@ -147,11 +147,11 @@ async fn consumers_are_created_listed_and_dropped() {
     assert!(table.starts_with("NAME "), "{table}");
 
     shop.run(&["consumer", "create", "all"]).fail(1, "Consumer 'all' already exists");
-    shop.run(&["consumer", "create", "a b"]).fail(1, "Consumer name must be 1 to 50 letters");
+    shop.run(&["consumer", "create", "a b"]).fail(2, "Consumer name must be 1 to 50 letters");
     shop.run(&["consumer", "create", "x", "--start", "soon"]).fail(2, "expected beginning, now,");
     shop.run(&["consumer", "create", "x", "--start", "77"]).fail(1, "Message 77 does not exist");
     shop.run(&["consumer", "create", "x", "--filter", "[1]"]).fail(2, "expected a JSON object");
-    shop.run(&["consumer", "create", "x", "--event-type", "o*"]).fail(1, "p_event_types must hold");
+    shop.run(&["consumer", "create", "x", "--event-type", "o*"]).fail(2, "p_event_types must hold");
     shop.run(&["consumer", "create", "x", "--ordering", "random"]).fail(2, "commit, transaction");
     shop.run(&["consumer", "create", "x", "--partitions", "65"]).fail(2, "65 is not in 1..=64");
 

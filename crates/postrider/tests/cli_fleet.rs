@@ -139,10 +139,16 @@ async fn an_execution_is_submitted_with_all_its_options() {
     for (arguments, code, text) in [
         (&["resize", "--parameters", "{"][..], 2, "--parameters: EOF while parsing"),
         (&["resize", "--parameters", "@/nowhere"], 2, "/nowhere: No such file"),
-        (&["resize", "--ttl", "0.5"], 1, "p_ttl must be between 1 second and 30 days"),
+        (&["resize", "--ttl", "0.5"], 2, "'--ttl <TIME>': must be between 1 second and 30 days"),
+        (
+            &["resize", "--ttl", "0s"],
+            2,
+            "'--ttl <TIME>': must be between 1 second and 30 days, got 0s",
+        ),
+        (&["resize", "--timeout", "31d"], 2, "must be between 1 millisecond and 30 days, got 31d"),
         (&["resize", "--ttl", "soon"], 2, "expected a time such as 30s"),
         (&["resize", "--priority", "11"], 2, "11 is not in 0..=10"),
-        (&["a b"], 1, "p_action must be 1 to 200 letters"),
+        (&["a b"], 2, "p_action must be 1 to 200 letters"),
         (&["resize", "--wait-timeout", "1s"], 2, "--wait"),
     ] {
         shop.run(&[&["execution", "submit"], arguments].concat()).fail(code, text);
@@ -407,6 +413,12 @@ async fn workers_are_listed_cordoned_and_dropped() {
     assert!(table.starts_with("NAME ") && table.contains("cordoned"), "{table}");
     let uncordoned = shop.run(&["worker", "uncordon", "resizer-1", "--json"]).json();
     assert_eq!(uncordoned, json!({"name": "resizer-1", "cordoned": false, "changed": true}));
+    let missing = ["worker", "--exec", "/nowhere/handler"];
+    shop.run(&missing).fail(2, "--exec /nowhere/handler: there is no such program");
+    shop.run(&["worker", "--exec", "no-such-program"]).fail(2, "there is no such program");
+    for wrong in [["--pool", "a b"], ["--name", "a b"], ["--label", "=x"]] {
+        shop.run(&[&["worker", "--exec", "cat"], &wrong[..]].concat()).fail(2, "");
+    }
     shop.run(&["worker", "drop", "resizer-1"]).fail(1, "is registered: stop it first");
     for command in ["show", "cordon", "uncordon", "drop"] {
         shop.run(&["worker", command, "resizer1"])
@@ -468,7 +480,8 @@ async fn actions_are_set_listed_and_dropped() {
     assert_eq!((&row["concurrency"], &row["ttl"]), (&json!(2), &Value::Null));
     let table = shop.run(&["action", "list"]).succeed().stdout;
     assert!(table.starts_with("NAME    CONCURRENCY"), "{table}");
-    shop.run(&["action", "set", "a b"]).fail(1, "p_name must be 1 to 200 letters");
+    shop.run(&["action", "set", "a b"]).fail(2, "p_name must be 1 to 200 letters");
+    shop.run(&["action", "set", "resize", "--ttl", "0s"]).fail(2, "between 1 second and 30 days");
     shop.run(&["action", "set", "resize", "--concurrency", "0"]).fail(2, "0 is not in 1..=10000");
     shop.run(&["action", "drop", "resise"])
         .fail(1, "Action 'resise' has nothing set (did you mean resize?)");

@@ -570,7 +570,7 @@ async fn a_summary_counts_by_endpoint() {
     run(&["redrive", "--rate", "5"]).fail(2, "required");
     run(&["redrive", "--to", "2026-01-01"]).fail(2, "expected a time with its offset");
     run(&["redrive", "--all", "--rate", "0"]).fail(2, "0 is not in");
-    run(&["redrive", "--error", "("]).fail(1, "p_error_pattern must be a POSIX regular expression");
+    run(&["redrive", "--error", "("]).fail(2, "p_error_pattern must be a POSIX regular expression");
     assert_eq!(run(&["cleanup"]).json(), json!({"removed": 0}));
     assert!(shop.run(&["dlq", "summary"]).succeed().stdout.contains("FAILED COUNT"));
 }

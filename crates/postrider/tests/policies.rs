@@ -662,7 +662,7 @@ async fn policies_are_explained_and_set_by_the_command_line() {
         shop.ask("select jsonb_build_array(description, schema) from postrider.event_types").await;
     assert_eq!(type_of, json!(["paid", true]));
     alter(&["--retry-policy", r#"{"minimum_delay": 31}"#])
-        .fail(1, "retry_policy.minimum_delay must not be greater than maximum_delay");
+        .fail(2, "retry_policy.minimum_delay must not be greater than maximum_delay");
     alter(&["--retry-policy", "5"]).fail(2, "expected a JSON object");
     alter(&[]).fail(2, "--retry-policy");
     run(&["event-type", "alter", "x", "--description", "y"])

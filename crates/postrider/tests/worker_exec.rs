@@ -126,6 +126,7 @@ async fn an_exit_code_and_the_output_decide() {
         soft) echo "try later" >&2; exit 75 ;;
         hard) yes noise | head -c 10000 >&2; echo "broken" >&2; exit 3 ;;
         killed) kill -9 $$ ;;
+        detached) setsid sleep 20 & echo kept ;;
         large) head -c 3000000 /dev/zero | tr '\0' x ;;
         esac"#;
     let scene = Scene::start(&shop, script, &[]).await;
@@ -136,6 +137,7 @@ async fn an_exit_code_and_the_output_decide() {
     let hard = submit(&shop, "hard", ", p_max_retries => 3").await;
     let killed = submit(&shop, "killed", "").await;
     let large = submit(&shop, "large", "").await;
+    let detached = submit(&shop, "detached", "").await;
 
     assert_eq!(ended(&shop, echo, "completed").await["result"], json!({ "a": [1, "ü"] }));
     assert_eq!(ended(&shop, text, "completed").await["result"], format!("attempt 1 of {text}"));
@@ -151,7 +153,42 @@ async fn an_exit_code_and_the_output_decide() {
     assert_eq!(killed["error"]["details"]["signal"], 9, "{killed}");
     let large = ended(&shop, large, "failed").await;
     assert!(large["error"]["message"].as_str().unwrap().contains("max_payload_size"), "{large}");
+    // Who has left the process group keeps the pipe open.
+    assert_eq!(ended(&shop, detached, "completed").await["result"], "kept");
     drop(scene);
+}
+
+#[tokio::test]
+async fn the_log_says_where_the_worker_is_and_what_is_lost_once() {
+    let mut shop = open().await;
+    shop.execute("select postrider.set_setting('worker_stale_after', '60')").await;
+    let scene = Scene::start(&shop, "cat", &["--pool", "images", "--log-level", "debug"]).await;
+    let line = scene.process.wait_for_log("worker is starting", LONG).await.unwrap();
+    let place = format!("database \\\"shop\\\" on 127.0.0.1:{}", shop.postgres.port());
+    let fields = ["name=\"w1\"", "pool=\"images\"", "carrier=\"postgres\"", "capacity=4", &place];
+    for field in fields {
+        assert!(line.contains(field), "{field}: {line}");
+    }
+    scene.process.wait_for_log("worker is registered", LONG).await.unwrap();
+
+    shop.postgres.stop().unwrap();
+    scene.process.wait_for_log("worker goes on", LONG).await.unwrap();
+    shop.postgres.start_again().unwrap();
+    scene.process.wait_for_log("worker has recovered", LONG).await.unwrap();
+    let id = submit(&shop, "echo", ", '1', 'w1'").await;
+    ended(&shop, id, "completed").await;
+    let began = format!("command starts execution={id} action=\"echo\" attempt=1");
+    scene.process.wait_for_log(&began, LONG).await.unwrap();
+    scene.process.wait_for_log("command has ended", LONG).await.unwrap();
+    let lines = scene.process.log_lines();
+    for said in ["worker goes on", "worker has recovered", "worker is registered"] {
+        let count = lines.iter().filter(|line| line.contains(said)).count();
+        assert_eq!(count, 1, "{said}: {lines:#?}");
+    }
+    assert!(scene.process.sigterm());
+    scene.process.wait(LONG).await.unwrap();
+    let lines = scene.process.log_lines();
+    assert!(lines.iter().any(|line| line.contains("worker stopped completed=1")), "{lines:#?}");
 }
 
 #[tokio::test]

@@ -3,7 +3,12 @@
 use clap::Subcommand;
 use serde_json::json;
 
-use super::{Context, Failure, input::parse_seconds, json_rows, suggest::did_you_mean};
+use super::{
+    Context, Failure,
+    input::{parse_timeout, parse_ttl},
+    json_rows,
+    suggest::did_you_mean,
+};
 
 const SET_ACTION: &str = include_str!("../../../../sql/queries/set_action.sql");
 const ACTIONS: &str = include_str!("../../../../sql/queries/actions.sql");
@@ -32,10 +37,10 @@ enum ActionCommand {
         name: String,
         /// How long they may wait until a worker has started them: 30s, 10m, 2h, 1d [default: the setting
         /// worker_queue_ttl_ms]
-        #[arg(long, value_name = "TIME", value_parser = parse_seconds)]
+        #[arg(long, value_name = "TIME", value_parser = parse_ttl)]
         ttl: Option<f64>,
         /// How long they may run [default: the setting execution_timeout]
-        #[arg(long, value_name = "TIME", value_parser = parse_seconds)]
+        #[arg(long, value_name = "TIME", value_parser = parse_timeout)]
         timeout: Option<f64>,
         /// How often they are tried again [default: 0]
         #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(i32).range(0..=1_000))]

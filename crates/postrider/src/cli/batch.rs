@@ -60,14 +60,18 @@ impl Batch {
 
     /// Says by their lines what the database says by places in the array that it was given.
     pub fn placed(&self, chunk: &Chunk, failure: Failure) -> Failure {
-        let Failure::Failed(text) = failure else { return failure };
+        let (wrap, text): (fn(String) -> Failure, _) = match failure {
+            Failure::Failed(text) => (Failure::Failed, text),
+            Failure::Usage(text) => (Failure::Usage, text),
+            Failure::Database(_) | Failure::Shown(_) => return failure,
+        };
         let file = &self.file;
         let in_array = text.strip_prefix("p_events[").and_then(|rest| rest.split_once(']'));
         let place = in_array.and_then(|(index, rest)| {
             let number = chunk.numbers.get(index.parse::<usize>().ok()?)?;
             Some((number, rest.trim_start_matches(['.', ':', ' '])))
         });
-        Failure::Failed(match (place, &chunk.numbers[..]) {
+        wrap(match (place, &chunk.numbers[..]) {
             (Some((number, rest)), _) => format!("{file}, line {number}: {rest}"),
             (None, [number]) => format!("{file}, line {number}: {text}"),
             (None, [first, .., last]) => format!("{file}, lines {first} to {last}: {text}"),

@@ -2,6 +2,7 @@
 
 use std::{error::Error, process::ExitCode};
 
+use postrider_client::Error as ClientError;
 use tokio_postgres::error::SqlState;
 
 use crate::{
@@ -19,7 +20,7 @@ use crate::{
 pub enum Failure {
     /// It was asked for and could not be done.
     Failed(String),
-    /// The arguments or the configuration are wrong.
+    /// The arguments, the input or the configuration are wrong, whether we or the database have noticed.
     Usage(String),
     /// The database cannot be reached, or has not the schema of this version.
     Database(String),
@@ -36,6 +37,30 @@ impl Failure {
             Self::Database(_) => 3,
             Self::Shown(code) => *code,
         })
+    }
+
+    /// What a refusal of the database means; `text` says why.
+    fn refused(code: &str, text: String) -> Self {
+        let schema_is_wrong = [
+            SqlState::INVALID_SCHEMA_NAME,
+            SqlState::UNDEFINED_TABLE,
+            SqlState::UNDEFINED_COLUMN,
+            SqlState::UNDEFINED_FUNCTION,
+        ];
+        // Of roles and passwords, and databases that are not there: nobody has been let in.
+        let is_shut_out = ["28", "3D"].iter().any(|class| code.starts_with(class));
+        if schema_is_wrong.iter().any(|wrong| wrong.code() == code) {
+            return Self::Database(format!(
+                "the schema \"postrider\" is missing or not of this version ({text}); run `postrider \
+                 migrate`"
+            ));
+        }
+        // Class 22 is that of values that are not valid.
+        match code.starts_with("22") {
+            true => Self::Usage(text),
+            false if is_shut_out => Self::Database(text),
+            false => Self::Failed(text),
+        }
     }
 
     /// What happened.
@@ -118,23 +143,24 @@ impl From<MigrateError> for Failure {
 
 impl From<tokio_postgres::Error> for Failure {
     fn from(error: tokio_postgres::Error) -> Self {
-        let schema_is_wrong = [
-            SqlState::INVALID_SCHEMA_NAME,
-            SqlState::UNDEFINED_TABLE,
-            SqlState::UNDEFINED_COLUMN,
-            SqlState::UNDEFINED_FUNCTION,
-        ];
         match error.code() {
-            Some(code) if schema_is_wrong.contains(code) => Self::Database(format!(
-                "the schema \"postrider\" is missing or not of this version ({}); run `postrider \
-                 migrate`",
-                error_text(&error)
-            )),
-            Some(_) => Self::Failed(error_text(&error)),
+            Some(code) => Self::refused(code.code(), error_text(&error)),
             None if error.is_closed() => {
                 Self::Database("the connection to the database was lost".to_owned())
             }
             None => Self::Failed(error_text(&error)),
+        }
+    }
+}
+
+impl From<ClientError> for Failure {
+    fn from(error: ClientError) -> Self {
+        let text = chain(&error);
+        match (&error, error.code()) {
+            (ClientError::Misconfigured(_), _) => Self::Usage(text),
+            (ClientError::WorkerReplaced { .. }, _) => Self::Failed(text),
+            (_, Some(code)) => Self::refused(code, text),
+            (_, None) => Self::Database(text),
         }
     }
 }

@@ -16,6 +16,7 @@ use super::Failure;
 const CONTENT_BYTES_MAX: u64 = 64 << 20;
 /// The longest wait and the longest time to expiry. Longer ones are slips, and PostgreSQL's times end.
 const DAYS_MAX: f64 = 36_500.0;
+const SHAPE_OF_TIME: &str = "expected a time such as 30s, 10m, 2h, 1d";
 /// The longest idempotency or ordering key.
 const KEY_LENGTH_MAX: usize = 255;
 
@@ -125,7 +126,28 @@ pub fn parse_seconds(text: &str) -> Result<f64, String> {
         Ok(seconds) if seconds.is_finite() => {
             Err(format!("expected more than 0 and at most {DAYS_MAX}d, got {text}"))
         }
-        _ => Err("expected a time such as 30s, 10m, 2h, 1d".to_owned()),
+        _ => Err(SHAPE_OF_TIME.to_owned()),
+    }
+}
+
+/// How long an execution may wait until it is started.
+pub fn parse_ttl(text: &str) -> Result<f64, String> {
+    parse_seconds_from(text, 1.0, "1 second")
+}
+
+/// How long an execution may run.
+pub fn parse_timeout(text: &str) -> Result<f64, String> {
+    parse_seconds_from(text, 0.001, "1 millisecond")
+}
+
+/// A time of an execution: at least `shortest`, and not longer than the database allows.
+fn parse_seconds_from(text: &str, shortest: f64, name: &str) -> Result<f64, String> {
+    const LONGEST: f64 = 30.0 * 86_400.0;
+    let rule = || format!("must be between {name} and 30 days, got {text}");
+    match parse_seconds(text) {
+        Ok(seconds) if (shortest..=LONGEST).contains(&seconds) => Ok(seconds),
+        Err(error) if error.starts_with(SHAPE_OF_TIME) => Err(error),
+        Ok(_) | Err(_) => Err(rule()),
     }
 }
 
@@ -232,6 +254,21 @@ mod tests {
             assert!(parse_seconds(text).is_err(), "{text}");
         }
         assert!(parse_seconds("36501d").unwrap_err().contains("at most 36500d"));
+    }
+
+    #[test]
+    fn times_of_executions_have_the_bounds_of_the_database() {
+        for text in ["1s", "0.5m", "30d"] {
+            assert!(parse_ttl(text).is_ok() && parse_timeout(text).is_ok(), "{text}");
+        }
+        assert_eq!(parse_timeout("0.001"), Ok(0.001));
+        for text in ["0", "0s", "0.5s", "-1s", "31d", "36501d"] {
+            let rule = format!("must be between 1 second and 30 days, got {text}");
+            assert_eq!(parse_ttl(text), Err(rule));
+        }
+        let rule = "must be between 1 millisecond and 30 days, got 0s";
+        assert_eq!(parse_timeout("0s").unwrap_err(), rule);
+        assert_eq!(parse_ttl("soon").unwrap_err(), SHAPE_OF_TIME);
     }
 
     #[test]

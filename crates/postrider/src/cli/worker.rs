@@ -8,23 +8,27 @@
 use std::{
     collections::VecDeque,
     ffi::{OsStr, OsString},
-    io::Write,
-    os::unix::process::ExitStatusExt,
-    path::PathBuf,
+    fs::Metadata,
+    io::{ErrorKind, Write},
+    os::unix::{ffi::OsStrExt, fs::PermissionsExt, process::ExitStatusExt},
+    path::{Path, PathBuf},
+    pin::pin,
     process::{ExitStatus, Stdio},
     sync::Arc,
     time::{Duration, SystemTime},
 };
 
-use postrider_client::{Error, Execution, ExecutionError, WorkerTrouble};
+use futures_util::FutureExt;
+use postrider_client::{Execution, ExecutionError, WorkerEvent, WorkerTrouble};
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWriteExt},
     process::{Child, Command},
     signal::unix::{SignalKind, signal},
+    sync::watch,
     task::JoinHandle,
 };
-use tracing::{info, warn};
+use tracing::{debug, info, warn};
 
 use super::{Context, Failure, worker_admin::WorkerCommand};
 use crate::{config::Config, fleet::rabbitmq::read_authorities, store::connect::Connector};
@@ -37,6 +41,8 @@ const ERROR_TAIL: usize = 4_096;
 const OUTPUT_MAX: usize = 64 << 20;
 /// How long the pipes of a command may stay open when its process group is gone.
 const PIPE_PATIENCE: Duration = Duration::from_secs(2);
+/// How many buffers a pipe has at most, by the kernel's limit of 1 MiB.
+const PIPE_READS: usize = 16;
 /// What a stopped command may take to be reaped after SIGKILL.
 const REAP_PATIENCE: Duration = Duration::from_secs(5);
 /// Variables with secrets of ours: a command does not get them, nor any other `POSTRIDER_…`.
@@ -54,6 +60,9 @@ const OUR_PREFIX: &str = "POSTRIDER_";
 /// POSTRIDER_CORRELATION_ID and POSTRIDER_DEADLINE (seconds since 1970), and nothing with which to reach the
 /// database. When the execution is cancelled, or its time is over, the command's process group gets SIGTERM,
 /// and SIGKILL after --kill-after-seconds.
+///
+/// The log says when the worker has registered, and once each when the database or the broker is lost and
+/// back; with --log-level debug also when a command starts and ends.
 ///
 /// SIGTERM and Ctrl-C stop the worker: it takes nothing new, lets commands go on for
 /// --shutdown-timeout-seconds, stops the rest, and gives those executions back.
@@ -76,6 +85,9 @@ pub struct Worker {
     #[arg(long, value_name = "PROGRAM")]
     exec: Option<OsString>,
     /// The worker's name: the host's name and the process id unless set
+    ///
+    /// Give it one that it keeps when it is started again: a new name is a new worker, with a row and, by
+    /// RabbitMQ, a queue of its own. No two processes may have the same.
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
     /// The pool from which it takes executions
@@ -113,7 +125,8 @@ pub struct Worker {
 }
 
 fn parse_label(text: &str) -> Result<(String, String), String> {
-    let (key, value) = text.split_once('=').ok_or("a label is KEY=VALUE")?;
+    let label = text.split_once('=').filter(|(key, _)| !key.is_empty());
+    let (key, value) = label.ok_or("a label is KEY=VALUE")?;
     Ok((key.to_owned(), value.to_owned()))
 }
 
@@ -132,12 +145,18 @@ impl Worker {
         let Some(path) = self.exec.clone() else {
             return Err(Failure::Usage("--exec is required: the program to run".to_owned()));
         };
+        check_program(&path).map_err(Failure::Usage)?;
         let arguments = self.arguments.clone();
         let kill_after = Duration::from_secs(self.kill_after_seconds);
         let program = Arc::new(Program { path, arguments, kill_after });
 
         let Config { database_url, database_ca_file, .. } = &context.config;
-        let connector = Connector::new(database_url, database_ca_file.as_deref(), "worker")?;
+        let session_name = match &self.name {
+            Some(name) => format!("worker {name}"),
+            None => "worker".to_owned(),
+        };
+        let connector = Connector::new(database_url, database_ca_file.as_deref(), &session_name)?;
+        let database = connector.target().to_owned();
         let (config, tls) = connector.into_parts();
         let mut worker = postrider_client::Worker::builder()
             .config(config)
@@ -147,7 +166,8 @@ impl Worker {
             .version(env!("CARGO_PKG_VERSION"))
             .shutdown_timeout(Duration::from_secs(self.shutdown_timeout_seconds))
             .stop_grace(kill_after + REAP_PATIENCE)
-            .on_trouble(report);
+            .on_trouble(report)
+            .on_event(tell);
         if let Some(name) = &self.name {
             worker = worker.name(name);
         }
@@ -169,8 +189,17 @@ impl Worker {
         if self.action.is_empty() {
             worker = worker.handle_any(handler);
         }
-        let stop = interrupted()?;
-        let summary = worker.build()?.run_until(stop).await?;
+        let worker = worker.build()?;
+        let carrier = if self.amqp_url.is_some() { "rabbitmq" } else { "postgres" };
+        info!(
+            name = worker.name(),
+            pool = self.pool,
+            carrier,
+            capacity = self.capacity,
+            database,
+            "worker is starting"
+        );
+        let summary = worker.run_until(interrupted()?).await?;
         info!(
             completed = summary.completed,
             failed = summary.failed,
@@ -182,21 +211,38 @@ impl Worker {
     }
 }
 
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
-        match &error {
-            Error::Misconfigured(_) | Error::Invalid(_) => {
-                Self::Usage(super::failure::chain(&error))
-            }
-            Error::WorkerReplaced { .. } => Self::Failed(super::failure::chain(&error)),
-            _ => Self::Database(super::failure::chain(&error)),
-        }
-    }
-}
-
 fn report(trouble: &WorkerTrouble) {
     let trouble = trouble.to_string();
     warn!(trouble, "worker goes on");
+}
+
+fn tell(event: &WorkerEvent) {
+    match event {
+        WorkerEvent::Registered { worker_id } => info!(worker_id, "worker is registered"),
+        other => info!(event = %other, "worker has recovered"),
+    }
+}
+
+/// Whether there is such a program: without one every execution would fail, one after the other.
+fn check_program(program: &OsStr) -> Result<(), String> {
+    let is_program = |path: &Path| {
+        let is_executable =
+            |file: Metadata| file.is_file() && file.permissions().mode() & 0o111 != 0;
+        path.metadata().is_ok_and(is_executable)
+    };
+    let is_found = if program.as_bytes().contains(&b'/') {
+        is_program(Path::new(program))
+    } else {
+        // What is looked for without PATH differs from system to system.
+        let folders = std::env::var_os("PATH");
+        folders.is_none_or(|folders| {
+            std::env::split_paths(&folders).any(|folder| is_program(&folder.join(program)))
+        })
+    };
+    if is_found {
+        return Ok(());
+    }
+    Err(format!("--exec {}: there is no such program, or it is not executable", program.display()))
 }
 
 /// Ready at the first SIGTERM or Ctrl-C. The second one ends the process at once.
@@ -232,10 +278,15 @@ impl Drop for Group {
 
 /// Runs the program for an execution.
 async fn execute(program: Arc<Program>, execution: Execution) -> Result<Value, ExecutionError> {
-    let mut child = program.command(&execution).spawn().map_err(|error| {
-        let path = program.path.to_string_lossy();
-        ExecutionError::permanent(format!("could not run {path}: {error}"))
-    })?;
+    let id = execution.id();
+    debug!(
+        execution = id,
+        action = execution.action(),
+        attempt = execution.attempt(),
+        "command starts"
+    );
+    let mut child =
+        program.command(&execution).spawn().map_err(|error| not_run(&program.path, &error))?;
     let group = Group(child.id().and_then(|id| i32::try_from(id).ok()).unwrap_or(libc::pid_t::MAX));
     let input = child.stdin.take();
     let parameters = execution.parameters().get().to_owned();
@@ -245,8 +296,9 @@ async fn execute(program: Arc<Program>, execution: Execution) -> Result<Value, E
             let _ = input.write_all(parameters.as_bytes()).await;
         }
     });
-    let output = tokio::spawn(read_output(child.stdout.take()));
-    let errors = tokio::spawn(read_errors(child.stderr.take()));
+    let (ended, end) = watch::channel(false);
+    let output = tokio::spawn(read_output(child.stdout.take(), end.clone()));
+    let errors = tokio::spawn(read_errors(child.stderr.take(), end));
 
     let status = wait(&mut child, &group, &execution, program.kill_after).await;
     // What it has left behind.
@@ -254,8 +306,22 @@ async fn execute(program: Arc<Program>, execution: Execution) -> Result<Value, E
     feeding.abort();
     let status = status
         .map_err(|error| ExecutionError::transient(format!("could not wait for it: {error}")))?;
+    ended.send_replace(true);
     let (output, errors) = (finish(output).await, finish(errors).await);
+    debug!(execution = id, %status, "command has ended");
     conclude(status, output, &errors)
+}
+
+/// Whether another try may work depends on why: there may be too many processes or open files.
+fn not_run(path: &OsStr, error: &std::io::Error) -> ExecutionError {
+    let text = format!("could not run {}: {error}", path.display());
+    match error.kind() {
+        ErrorKind::NotFound | ErrorKind::PermissionDenied | ErrorKind::InvalidInput => {
+            ExecutionError::permanent(text)
+        }
+        _ if error.raw_os_error() == Some(libc::ENOEXEC) => ExecutionError::permanent(text),
+        _ => ExecutionError::transient(text),
+    }
 }
 
 impl Program {
@@ -338,10 +404,13 @@ async fn wait(
 }
 
 /// Standard output, or nothing if it is too long.
-async fn read_output(stream: Option<impl AsyncRead + Unpin>) -> Option<Vec<u8>> {
+async fn read_output(
+    stream: Option<impl AsyncRead + Unpin>,
+    end: watch::Receiver<bool>,
+) -> Option<Vec<u8>> {
     let mut output = Vec::new();
     let mut is_too_long = false;
-    pump(stream, |bytes| {
+    pump(stream, end, |bytes| {
         is_too_long |= output.len() + bytes.len() > OUTPUT_MAX;
         if !is_too_long {
             output.extend_from_slice(bytes);
@@ -352,9 +421,9 @@ async fn read_output(stream: Option<impl AsyncRead + Unpin>) -> Option<Vec<u8>> 
 }
 
 /// The end of standard error, all of which goes to our own.
-async fn read_errors(stream: Option<impl AsyncRead + Unpin>) -> String {
+async fn read_errors(stream: Option<impl AsyncRead + Unpin>, end: watch::Receiver<bool>) -> String {
     let mut tail = VecDeque::new();
-    pump(stream, |bytes| {
+    pump(stream, end, |bytes| {
         // Where ours is closed nobody wants it.
         let _ = std::io::stderr().write_all(bytes);
         tail.extend(bytes);
@@ -364,19 +433,41 @@ async fn read_errors(stream: Option<impl AsyncRead + Unpin>) -> String {
     String::from_utf8_lossy(tail.make_contiguous()).trim_end().to_owned()
 }
 
-async fn pump(stream: Option<impl AsyncRead + Unpin>, mut take: impl FnMut(&[u8])) {
+/// Reads to the end of the stream, or for a little while when the command has ended: a process that has
+/// left the group may keep a pipe open for ever.
+async fn pump(
+    stream: Option<impl AsyncRead + Unpin>,
+    mut end: watch::Receiver<bool>,
+    mut take: impl FnMut(&[u8]),
+) {
     let Some(mut stream) = stream else { return };
     let mut buffer = vec![0; 64 << 10];
-    while let Ok(count @ 1..) = stream.read(&mut buffer).await {
+    let is_over = async {
+        let _ = end.wait_for(|has_ended| *has_ended).await;
+        tokio::time::sleep(PIPE_PATIENCE).await;
+    };
+    let mut is_over = pin!(is_over);
+    loop {
+        tokio::select! {
+            biased;
+            // First: what is outside of the group may write for ever, too.
+            () = &mut is_over => break,
+            read = stream.read(&mut buffer) => match read {
+                Ok(count @ 1..) => take(&buffer[..count]),
+                Ok(0) | Err(_) => return,
+            },
+        }
+    }
+    // What is in the pipe already may be the command's.
+    for _ in 0..PIPE_READS {
+        let Some(Ok(count @ 1..)) = stream.read(&mut buffer).now_or_never() else { return };
         take(&buffer[..count]);
     }
 }
 
-/// What was read. A process that has left the group may keep a pipe open for ever.
-async fn finish<O: Default>(mut reading: JoinHandle<O>) -> O {
-    let read = tokio::time::timeout(PIPE_PATIENCE, &mut reading).await;
-    reading.abort();
-    read.ok().and_then(Result::ok).unwrap_or_default()
+/// What was read.
+async fn finish<O: Default>(reading: JoinHandle<O>) -> O {
+    reading.await.unwrap_or_default()
 }
 
 /// What an exit code means.

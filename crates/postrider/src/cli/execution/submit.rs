@@ -10,7 +10,7 @@ use uuid::Uuid;
 use super::{
     super::{
         Context, Failure,
-        input::{parse_key, parse_seconds, read_json},
+        input::{parse_key, parse_seconds, parse_timeout, parse_ttl, read_json},
         output::Output,
     },
     find,
@@ -51,10 +51,10 @@ pub struct Submit {
     #[arg(long, value_name = "NAME")]
     pool: Option<String>,
     /// How long it may wait until a worker has started it: 30s, 10m, 2h, 1d
-    #[arg(long, value_name = "TIME", value_parser = parse_seconds)]
+    #[arg(long, value_name = "TIME", value_parser = parse_ttl)]
     ttl: Option<f64>,
     /// How long it may run
-    #[arg(long, value_name = "TIME", value_parser = parse_seconds)]
+    #[arg(long, value_name = "TIME", value_parser = parse_timeout)]
     timeout: Option<f64>,
     /// 0 to 10, higher ones first
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(i32).range(0..=10))]
