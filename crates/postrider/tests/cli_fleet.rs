@@ -15,6 +15,8 @@ struct SqlWorker {
 impl SqlWorker {
     async fn register(shop: &Shop, name: &str, pool: &str) -> Self {
         let client = shop.client().await;
+        // It has no heart, and commands take their time.
+        shop.execute("select postrider.set_setting('worker_stale_after', '3600')").await;
         let sql = "select worker_id from postrider.register_worker($1, $2, 10)";
         let id = client.query_one(sql, &[&name, &pool]).await.unwrap().get(0);
         Self { client, id }

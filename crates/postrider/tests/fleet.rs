@@ -10,6 +10,11 @@ use shop::{
 };
 use tokio_postgres::Client;
 
+/// What waits for its time does so for longer than a test takes.
+const LATER: &str = "update postrider.live_execution
+    set due_at = clock_timestamp() + interval '1 hour'
+    where is_delayed";
+
 /// Makes an execution with this status: it, with its last fence, and one that has passed.
 async fn bring(client: &Client, worker: i32, wanted: &str) -> (Held, i64) {
     let arguments = "'a', '{}', p_worker => 'w', p_max_retries => 1";
@@ -458,8 +463,8 @@ async fn an_expired_execution_ends_with_the_error_object() {
     let shop = Shop::open_migrated().await;
     let client = shop.client().await;
     for (arguments, worker_id, queue) in [
-        ("'a', p_worker => 'nobody', p_ttl => '1 s'", json!(1), json!("worker:1")),
-        ("'a', p_ttl => '1 s'", json!(null), json!("pool:default")),
+        ("'a', p_worker => 'nobody', p_ttl => '2 s'", json!(1), json!("worker:1")),
+        ("'a', p_ttl => '2 s'", json!(null), json!("pool:default")),
     ] {
         let id = submit(&client, arguments).await;
         assert_eq!(answer(&client, "select postrider.check_executions(10)").await, "0");
@@ -468,7 +473,7 @@ async fn an_expired_execution_ends_with_the_error_object() {
         let mut expected = json!({
             "error": "Worker queue TTL expired",
             "message": "Worker did not process execution within configured TTL",
-            "reason": "queue_timeout", "ttl_ms": 1000, "expired_at": expires,
+            "reason": "queue_timeout", "ttl_ms": 2000, "expired_at": expires,
             "queue": queue, "carrier": "postgres" });
         if !worker_id.is_null() {
             expected["worker_id"] = worker_id;
@@ -515,7 +520,8 @@ async fn what_may_succeed_another_time_is_retried_as_often_as_allowed() {
                     expected,
                     "{reason}, {max_retries}, {attempt}"
                 );
-                // It waits for its time, and nobody takes it before.
+                // It waits for its time, and nobody takes it before: its time is later than this test.
+                client.batch_execute(LATER).await.unwrap();
                 assert_eq!(taken(&client, worker, 10).await, [0; 0]);
                 client.batch_execute(DUE).await.unwrap();
             }
@@ -549,7 +555,7 @@ async fn what_may_succeed_another_time_is_retried_as_often_as_allowed() {
         &format!("select postrider.fail_execution({}, {}, 'transient_error')", held.id, held.fence),
     )
     .await;
-    let sql = "select extract(epoch from l.due_at - e.ended_at) between 0.8 and 1.3
+    let sql = "select extract(epoch from l.due_at - e.ended_at) between 0.8 and 1.5
             and l.expires_at - l.due_at = '60 s' and l.attempt = 2
         from postrider.live_execution l join postrider.execution_end e on e.execution_id = l.id";
     assert_eq!(answer(&client, sql).await, "t");
@@ -825,20 +831,28 @@ async fn the_pool_prefers_healthy_workers_with_room() {
         ids.push(w);
     }
     let [sick, weak, small, large] = ids[..] else { unreachable!() };
-    let older =
-        "update postrider.live_execution set requested_at = requested_at - interval '2 seconds'";
+    // For a second it is for the best one. This test takes longer, or has no time to wait.
+    let age = async |age: &str| {
+        let sql = format!(
+            "update postrider.live_execution set requested_at = clock_timestamp() - interval '{age}'"
+        );
+        client.batch_execute(&sql).await.unwrap();
+    };
     let first = submit(&client, "'a'").await;
+    age("-1 hour").await;
     for w in [sick, weak, small] {
         assert_eq!(taken(&client, w, 9).await, [0; 0], "the large one has room");
     }
     assert_eq!(taken(&client, large, 9).await, [first]);
     let more = submit(&client, "'a'").await;
+    age("-1 hour").await;
     // Both have room for one now.
     assert_eq!(taken(&client, small, 9).await, [more]);
     let third = submit(&client, "'a'").await;
+    age("-1 hour").await;
     assert_eq!(taken(&client, weak, 9).await, [0; 0]);
     // After a second anybody, but no one who is unhealthy as long as others are there.
-    client.batch_execute(older).await.unwrap();
+    age("2 seconds").await;
     assert_eq!(taken(&client, sick, 9).await, [0; 0]);
     assert_eq!(taken(&client, weak, 9).await, [third]);
     client

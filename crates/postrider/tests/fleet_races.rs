@@ -162,7 +162,10 @@ async fn of_two_who_decide_one_does() {
 async fn an_open_transaction_keeps_nobody_else_waiting() {
     let shop = Shop::open_migrated().await;
     let client = shop.client().await;
-    client.batch_execute("set statement_timeout = '5s'; select postrider.set_action('limited', p_concurrency => 3)").await.unwrap();
+    client
+        .batch_execute("select postrider.set_action('limited', p_concurrency => 3)")
+        .await
+        .unwrap();
     let w = register(&client, "'w', p_capacity => 50").await.id;
     submit(&client, "'a'").await;
     let kept = run_one(&client, w).await;
@@ -183,8 +186,10 @@ async fn an_open_transaction_keeps_nobody_else_waiting() {
     ))
     .await
     .unwrap();
+    // Who waits for it waits in vain, to the end of the test.
+    client.batch_execute("set statement_timeout = '300ms'").await.unwrap();
     client.batch_execute("update postrider.live_execution set due_at = clock_timestamp() where status = 'running'").await.unwrap_err();
-    client.batch_execute("reset statement_timeout; set statement_timeout = '5s'").await.unwrap();
+    client.batch_execute("set statement_timeout = '60s'").await.unwrap();
     client
         .batch_execute(&format!(
             "update postrider.live_execution set due_at = clock_timestamp()
@@ -219,7 +224,10 @@ async fn who_waits_for_something_holds_nothing() {
     let shop = Shop::open_migrated().await;
     let client = shop.client().await;
     client
-        .batch_execute("select postrider.set_action('limited', p_concurrency => 1)")
+        .batch_execute(
+            "select postrider.set_setting('worker_stale_after', '1800');
+            select postrider.set_action('limited', p_concurrency => 1)",
+        )
         .await
         .unwrap();
     let w = register(&client, "'w', p_capacity => 50").await;
@@ -252,7 +260,7 @@ async fn who_waits_for_something_holds_nothing() {
         .await
         .unwrap();
     shop.until_within(
-        Duration::from_secs(20),
+        Duration::from_secs(40),
         &format!("select status = 'inactive' from postrider.worker where id = {}", lost.id),
     )
     .await;

@@ -14,7 +14,8 @@ const WAIT: &str = "60 seconds";
 async fn a_worker_that_waits_for_an_action_at_its_limit_holds_no_lock() {
     let shop = Shop::open_migrated().await;
     shop.execute(
-        "select postrider.set_action('resize', p_concurrency => 1);
+        "select postrider.set_setting('worker_stale_after', '3600');
+        select postrider.set_action('resize', p_concurrency => 1);
         select postrider.register_worker('a', p_capacity => 9);
         select postrider.register_worker('b', p_capacity => 9);
         select postrider.submit_execution('resize', p_worker => 'a') from generate_series(1, 2);
@@ -61,7 +62,8 @@ async fn an_execution_for_a_worker_that_is_away_and_a_pool_goes_to_the_pool() {
     let client = shop.client().await;
     client
         .batch_execute(
-            "select postrider.register_worker('best');
+            "select postrider.set_setting('worker_stale_after', '3600');
+            select postrider.register_worker('best');
             select postrider.register_worker('other', p_capacity => 9)",
         )
         .await

@@ -18,16 +18,29 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use xtask::proxy::Proxy;
 
-/// A shop with a role `app` with the rights of applications, where workers are soon taken for lost.
+/// Where a worker has to be lost, it is after so long without a heartbeat.
+const IMPATIENT: Duration = Duration::from_secs(8);
+
+/// A shop with a role `app` with the rights of applications, where workers are told soon what others
+/// do, and are not taken for lost because the machine is busy.
 async fn open() -> Shop {
     let shop = Shop::open_migrated().await;
     shop.execute(
         "create role app login in role postrider_application;
         select postrider.set_setting('worker_heartbeat_interval', '1');
-        select postrider.set_setting('worker_stale_after', '3')",
+        select postrider.set_setting('worker_stale_after', '3600')",
     )
     .await;
     shop
+}
+
+/// Workers are soon taken for lost.
+async fn be_impatient(shop: &Shop) {
+    shop.execute(&format!(
+        "select postrider.set_setting('worker_stale_after', '{}')",
+        IMPATIENT.as_secs()
+    ))
+    .await;
 }
 
 impl Shop {
@@ -227,11 +240,12 @@ async fn a_handler_is_dropped_at_its_deadline_unless_it_is_extended() {
         assert!(execution.extend(LONG).await.unwrap());
         let longer = execution.remaining() > Duration::from_secs(30);
         // Beyond the deadline that it was started with.
-        let _ = tokio::time::timeout(Duration::from_millis(1_500), execution.stopped()).await;
+        let late = Duration::from_secs(4);
+        let _ = tokio::time::timeout(late, execution.stopped()).await;
         Ok(json!(longer && !execution.is_cancelled()))
     });
     let worker = Running::start(builder);
-    let long = shop.submit("long", ", p_timeout => '1 second'").await;
+    let long = shop.submit("long", ", p_timeout => '3 seconds'").await;
     let late = shop.submit("endless", ", p_timeout => '1 second'").await;
     assert_eq!(begun.recv().await, Some(late));
     shop.until_status(late, "timeout").await;
@@ -426,6 +440,7 @@ async fn who_registers_a_name_ends_the_worker_that_had_it() {
 #[tokio::test]
 async fn a_worker_that_was_cut_off_stops_in_time_and_comes_back() {
     let shop = open().await;
+    be_impatient(&shop).await;
     let url = shop.postgres.url_as("app", "shop");
     let port = shop.postgres.port();
     let proxy = Proxy::start(([127, 0, 0, 1], port).into()).unwrap();
@@ -452,7 +467,6 @@ async fn a_worker_that_was_cut_off_stops_in_time_and_comes_back() {
 #[tokio::test]
 async fn results_outlast_a_restart_of_the_database() {
     let mut shop = open().await;
-    shop.execute("select postrider.set_setting('worker_stale_after', '60')").await;
     let (go, ended) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
     let (wait, tell) = (Arc::clone(&go), Arc::clone(&ended));
     let worker = Running::start(shop.builder().handle("slow", move |_| {
@@ -477,9 +491,10 @@ async fn results_outlast_a_restart_of_the_database() {
 #[tokio::test]
 async fn a_handler_that_blocks_does_not_stop_the_heart() {
     let shop = open().await;
+    be_impatient(&shop).await;
     // All on one thread, which the handler keeps for longer than worker_stale_after.
     let worker = Running::start(shop.builder().handle("block", |_| async {
-        std::thread::sleep(Duration::from_secs(5));
+        std::thread::sleep(IMPATIENT + Duration::from_secs(2));
         Ok(Value::Null)
     }));
     let id = shop.submit("block", "").await;

@@ -27,7 +27,7 @@ impl Scene {
         shop.execute(
             "create role app login in role postrider_application;
             select postrider.set_setting('worker_heartbeat_interval', '1');
-            select postrider.set_setting('worker_stale_after', '10')",
+            select postrider.set_setting('worker_stale_after', '3600')",
         )
         .await;
         let host = tokio::task::spawn_blocking(virtual_host).await.unwrap().unwrap();
