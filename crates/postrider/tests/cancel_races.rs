@@ -31,7 +31,7 @@ async fn what_waits_can_be_cancelled_and_what_is_under_way_cannot() {
     hanging.wait_for(1, LONG).await.unwrap();
     assert!(!cancel(&shop, under_way).await, "it is being attempted");
     let later = "select postrider.send_with_options(
-        'full', '{}', p_scheduled_at => clock_timestamp() + interval '500 milliseconds')";
+        'full', '{}', p_scheduled_at => clock_timestamp() + interval '1 hour')";
     let scheduled: i64 = shop.ask(later).await;
     shop.until("select exists (select from postrider.deferred)").await;
     assert!(cancel(&shop, scheduled).await, "it is not due");

@@ -785,9 +785,11 @@ impl Child {
 #[tokio::test(flavor = "multi_thread")]
 async fn as_a_process() {
     let Ok(mode) = std::env::var("CONSUMER_MODE") else { return };
+    // The server ends the batch of one that waits, and of no other.
+    let batch_timeout = Duration::from_secs(if mode == "waits" { 1 } else { 60 });
     let consumer = builder(&std::env::var("CONSUMER_URL").unwrap())
         .poison(Poison::Park { after: 2 })
-        .batch_timeout(Duration::from_secs(1))
+        .batch_timeout(batch_timeout)
         .on_trouble(|trouble| println!("trouble: {trouble}"));
     let error = consumer.build().unwrap().run(async |transaction, batch| {
         record(transaction, batch, "child").await?;

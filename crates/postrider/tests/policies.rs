@@ -424,7 +424,7 @@ async fn a_schedule_goes_on_where_it_was_when_its_dispatcher_is_killed() {
     let shop = Shop::open_to_receivers().await;
     shop.execute("select postrider.set_setting('stale_recovery_timeout', '5')").await;
     let receiver = Receiver::start(Behaviour::Status(503)).unwrap();
-    let policy = json!({ "schedule_seconds": [1, 8, 600], "jitter": 0 });
+    let policy = json!({ "schedule_seconds": [1, 15, 600], "jitter": 0 });
     shop.endpoint("hooks", json!({ "url": receiver.url() }), policy).await;
     let first = shop.serve().await;
     shop.send("hooks", json!({})).await;
