@@ -15,23 +15,30 @@ use tokio::{
 };
 use xtask::receiver::{Behaviour, Receiver};
 
-/// What a single message waits for, half of the time and nearly always, with unoptimised code and other
-/// tests beside it. docs/proofs.md has what a release build measures.
-const HALF: Duration = Duration::from_millis(200);
-const NEARLY_ALL: Duration = Duration::from_secs(1);
+/// What a single message waits for at most, half of the time and nearly always, with unoptimised code and
+/// other tests beside it on a slow machine: behind others it would wait for minutes. docs/proofs.md has
+/// what a release build measures.
+const HALF: Duration = Duration::from_secs(1);
+const NEARLY_ALL: Duration = Duration::from_secs(4);
 
 fn patient() -> Value {
     json!({ "max_retries": 1000, "base_delay_seconds": 1, "backoff": "fixed", "jitter": 0 })
 }
 
-/// How many of these moments lie in each window of ten seconds, from the first to the last.
-fn counts_over_10_s(moments: &[Instant]) -> Vec<usize> {
+/// How many of these moments lie in a window of ten seconds, in the middle of all windows. A busy machine
+/// delays some, and so the windows that they lie in have too few or too many.
+fn count_over_10_s(receiver: &Receiver) -> usize {
+    let moments: Vec<Instant> = receiver.requests().iter().map(|request| request.at).collect();
     let window = Duration::from_secs(10);
     let last = moments[moments.len() - 1];
     let full = moments.iter().take_while(|at| **at + window <= last);
-    full.enumerate()
+    let mut counts: Vec<usize> = full
+        .enumerate()
         .map(|(first, at)| moments[first..].iter().take_while(|m| **m < *at + window).count())
-        .collect()
+        .collect();
+    counts.sort_unstable();
+    println!("{} to {} requests in windows of 10 s", counts[0], counts[counts.len() - 1]);
+    counts[counts.len() / 2]
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -45,11 +52,8 @@ async fn a_rate_limit_is_shared_and_exact() {
     shop.until("select count(distinct owner) = 2 from postrider.shard").await;
     shop.send_many("limited", 1_600).await;
     receiver.wait_for_accepted(1_600, LONG).await.unwrap();
-    let moments: Vec<Instant> = receiver.requests().iter().map(|request| request.at).collect();
-    let counts = counts_over_10_s(&moments);
-    let (least, most) = (counts.iter().min().unwrap(), counts.iter().max().unwrap());
-    println!("{least} to {most} requests in windows of 10 s at 100/s");
-    assert!(*least >= 900 && *most <= 1_100, "{least} to {most}");
+    let count = count_over_10_s(&receiver);
+    assert!((900..=1_100).contains(&count), "{count} in 10 s at 100/s");
     assert_eq!(receiver.distinct_ids().len(), 1_600);
 }
 
@@ -57,7 +61,8 @@ async fn a_rate_limit_is_shared_and_exact() {
 async fn one_dispatcher_gets_the_whole_rate_when_the_other_has_nothing_to_send() {
     let shop = Shop::open_to_receivers().await;
     let receiver = Receiver::start(Behaviour::Status(200)).unwrap();
-    let config = json!({ "url": receiver.url(), "rate_limit_per_second": 50 });
+    // Slow enough for one delivery after the other, on record each.
+    let config = json!({ "url": receiver.url(), "rate_limit_per_second": 20 });
     shop.endpoint("limited", config, patient()).await;
     let _one = shop.serve().await;
     let _other = shop.serve().await;
@@ -65,14 +70,12 @@ async fn one_dispatcher_gets_the_whole_rate_when_the_other_has_nothing_to_send()
     // One key is in one shard.
     shop.execute(
         "select postrider.send_with_options('limited', '{}', p_ordering_key => 'one')
-        from generate_series(1, 600) n",
+        from generate_series(1, 270) n",
     )
     .await;
-    receiver.wait_for_accepted(600, LONG).await.unwrap();
-    let moments: Vec<Instant> = receiver.requests().iter().map(|request| request.at).collect();
-    let counts = counts_over_10_s(&moments);
-    let (least, most) = (counts.iter().min().unwrap(), counts.iter().max().unwrap());
-    assert!(*least >= 450 && *most <= 550, "{least} to {most}");
+    receiver.wait_for_accepted(270, LONG).await.unwrap();
+    let count = count_over_10_s(&receiver);
+    assert!((180..=220).contains(&count), "{count} in 10 s at 20/s");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -80,15 +83,16 @@ async fn a_burst_may_come_after_a_rest() {
     let shop = Shop::open_to_receivers().await;
     let receiver = Receiver::start(Behaviour::Status(200)).unwrap();
     let config =
-        json!({ "url": receiver.url(), "rate_limit_per_second": 5, "rate_limit_burst": 40 });
+        json!({ "url": receiver.url(), "rate_limit_per_second": 2, "rate_limit_burst": 40 });
     shop.endpoint("limited", config, patient()).await;
     let _dispatcher = shop.serve().await;
-    shop.send_many("limited", 60).await;
-    receiver.wait_for_accepted(60, LONG).await.unwrap();
+    shop.send_many("limited", 52).await;
+    receiver.wait_for_accepted(52, LONG).await.unwrap();
     let requests = receiver.requests();
     let at = |index: usize| requests[index].at - requests[0].at;
-    assert!(at(39) < Duration::from_secs(2), "{:?}", at(39));
-    assert!(at(59) >= Duration::from_millis(3_500), "{:?}", at(59));
+    // At the rate alone it would be 20 s; the last twelve come at the rate, in 6 s.
+    assert!(at(39) < Duration::from_secs(10), "{:?}", at(39));
+    assert!(at(51) >= Duration::from_secs(4), "{:?}", at(51));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -103,7 +107,7 @@ async fn a_rate_can_be_changed_and_taken_away() {
     assert!(receiver.accepted_count() < 20);
     let alter = "select postrider.alter_endpoint('limited', $1)";
     shop.client().await.execute(alter, &[&json!({ "url": receiver.url() })]).await.unwrap();
-    receiver.wait_for_accepted(500, Duration::from_secs(20)).await.unwrap();
+    receiver.wait_for_accepted(500, LONG).await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -118,17 +122,21 @@ async fn a_paused_endpoint_takes_messages_and_gets_none() {
     receiver.wait_for_accepted(1, LONG).await.unwrap();
     shop.run(&["endpoint", "pause", "hooks"]).succeed();
     assert!(!shop.ask::<bool>("select postrider.pause_endpoint('hooks')").await);
-    // It is paused when what is sent after the notification is not delivered: the other's is.
-    shop.send("other", json!({})).await;
-    other.wait_for_accepted(1, LONG).await.unwrap();
-    shop.until(
-        "select exists (select from postrider.heartbeat h where h.at > now() - interval '1 s')",
-    )
-    .await;
-    shop.send_many("hooks", 3_000).await;
-    for n in 2..30 {
+    // It has been heard when a later change of the other one has.
+    let config = json!({ "url": format!("{}later", other.url()) });
+    shop.execute(&format!("select postrider.alter_endpoint('other', '{config}')")).await;
+    let is_heard =
+        || other.with_requests(|requests| requests.iter().any(|request| request.path == "/later"));
+    let mut sent = 0;
+    while !is_heard() {
         shop.send("other", json!({})).await;
-        other.wait_for_accepted(n, LONG).await.unwrap();
+        sent += 1;
+        other.wait_for_accepted(sent, LONG).await.unwrap();
+    }
+    shop.send_many("hooks", 3_000).await;
+    for n in 1..30 {
+        shop.send("other", json!({})).await;
+        other.wait_for_accepted(sent + n, LONG).await.unwrap();
     }
     assert_eq!(receiver.accepted_count(), 1);
     let waiting: i64 =

@@ -9,8 +9,8 @@ use shop::{Shop, serving::LONG};
 use tokio::time::Instant;
 use xtask::receiver::{Behaviour, Receiver};
 
-/// How soon a change has to be followed; a busy machine may need a little longer.
-const SOON: Duration = Duration::from_secs(2);
+/// How soon a change has to be followed on a busy machine; on a quiet one it is a fraction of a second.
+const SOON: Duration = Duration::from_secs(15);
 
 /// Changes a setting, then repeats `sql` (one boolean) until it is true; how long that took.
 async fn change(shop: &Shop, name: &str, value: &str, sql: &str) {
@@ -19,7 +19,7 @@ async fn change(shop: &Shop, name: &str, value: &str, sql: &str) {
     shop.until(sql).await;
     let took = began.elapsed();
     println!("{name} = {value}: followed after {took:?}");
-    assert!(took < 2 * SOON, "{name}: {took:?}");
+    assert!(took < SOON, "{name}: {took:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -78,7 +78,7 @@ async fn settings_take_effect_soon() {
     )
     .await;
     println!("http_timeout: a request has ended after {:?}", began.elapsed());
-    assert!(began.elapsed() < 2 * SOON + Duration::from_secs(1), "{:?}", began.elapsed());
+    assert!(began.elapsed() < SOON, "{:?}", began.elapsed());
 
     change(
         &shop,
@@ -94,7 +94,7 @@ async fn settings_take_effect_soon() {
         .await;
     let began = Instant::now();
     while good.accepted_count() == 0 {
-        assert!(began.elapsed() < 2 * SOON);
+        assert!(began.elapsed() < SOON);
         shop.send("good", json!({})).await;
     }
     println!("allow_internal_destinations: allowed after {:?}", began.elapsed());
@@ -142,7 +142,7 @@ async fn the_ordering_scope_is_followed() {
         }
     }
     println!("ordering_scope: followed after {:?}", began.elapsed());
-    assert!(began.elapsed() < 2 * SOON, "{:?}", began.elapsed());
+    assert!(began.elapsed() < SOON, "{:?}", began.elapsed());
     shop.execute("select postrider.set_setting('ordering_scope', 'endpoint')").await;
     shop.until("select not exists (select from postrider.deferred where is_blocked)").await;
 }

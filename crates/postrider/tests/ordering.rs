@@ -19,9 +19,9 @@ use tokio::{
 use tokio_postgres::Client;
 use xtask::receiver::{Answer, Arrival, Behaviour, Receiver, Request};
 
-/// What is to happen at once happens well before this: whoever is looked for again, or tried again,
-/// comes later.
-const SOON: Duration = Duration::from_millis(1_500);
+/// What is to happen at once happens well before this, on a slow and busy machine too: whoever is looked
+/// for again, or tried again, comes later.
+const SOON: Duration = Duration::from_secs(4);
 
 /// Retries at this distance.
 fn every(seconds: u32) -> Value {
@@ -219,7 +219,8 @@ async fn keys_do_not_wait_for_each_other() {
     let alone = Duration::from_millis(100) * OF_EACH as u32;
     let took = span(&receiver, (KEYS * OF_EACH) as usize - 1);
     println!("{KEYS} keys took {took:?}, one alone needs {alone:?}");
-    assert!(took < 3 * alone, "{took:?}, one alone needs {alone:?}");
+    // One key after the other would take 200 s.
+    assert!(took < 10 * alone, "{took:?}, one alone needs {alone:?}");
     assert!(receiver.in_flight_peak() as i64 <= KEYS);
 }
 
@@ -274,7 +275,7 @@ async fn priorities_do_not_overtake_within_a_key() {
 async fn the_priority_decides_between_keys() {
     let shop = Shop::open_to_receivers().await;
     let receiver = Receiver::start(Behaviour::custom(|arrival| Answer {
-        delay: Duration::from_secs(if message_of(arrival.body).1 == 0 { 4 } else { 0 }),
+        delay: Duration::from_secs(if message_of(arrival.body).1 == 0 { 8 } else { 0 }),
         ..Answer::status(200)
     }))
     .unwrap();
@@ -304,7 +305,7 @@ async fn a_scheduled_message_holds_back_what_is_behind_it() {
     shop.quick_endpoint("sink", &receiver.url()).await;
     let _dispatcher = shop.serve().await;
     shop.send_keyed("sink", "k", 1..=1).await;
-    let id = shop.send_keyed_with("sink", "k", 2, json!({ "scheduled_in": "3 seconds" })).await;
+    let id = shop.send_keyed_with("sink", "k", 2, json!({ "scheduled_in": "8 seconds" })).await;
     shop.send_keyed("sink", "k", 3..=40).await;
     shop.send_keyed_with("sink", "k", 41, json!({ "scheduled_in": "1 second" })).await;
     shop.send_keyed("sink", "k", 42..=42).await;
@@ -360,7 +361,7 @@ async fn a_dead_letter_releases_the_next_at_once() {
 async fn an_expired_message_releases_the_next_at_once() {
     let shop = Shop::open_to_receivers().await;
     let receiver = Receiver::start(answering(503, |_, number| number == 1)).unwrap();
-    shop.endpoint("hooks", json!({ "url": receiver.url() }), every(4)).await;
+    shop.endpoint("hooks", json!({ "url": receiver.url() }), every(60)).await;
 
     // Before anybody looked at it.
     shop.send_keyed_with("hooks", "early", 1, json!({ "expires_in": "200 milliseconds" })).await;
@@ -371,7 +372,7 @@ async fn an_expired_message_releases_the_next_at_once() {
     assert_eq!(numbers(&receiver, "early"), [2, 3]);
 
     // While it waits for a retry.
-    let expires = json!({ "expires_in": "2 seconds" });
+    let expires = json!({ "expires_in": "5 seconds" });
     let id = shop.send_keyed_with("hooks", "retry", 1, expires).await;
     shop.send_keyed("hooks", "retry", 2..=3).await;
     receiver.wait_for_accepted(4, LONG).await.unwrap();
@@ -392,6 +393,11 @@ async fn an_expired_message_releases_the_next_at_once() {
     .await;
     assert!(numbers(&receiver, "behind").iter().all(|number| *number == 1));
     receiver.set_behaviour(Behaviour::Status(200));
+    shop.execute(
+        "update postrider.deferred set run_at = clock_timestamp() where not is_blocked;
+        select pg_notify('postrider', 'deferred')",
+    )
+    .await;
     receiver.wait_for_accepted(6, LONG).await.unwrap();
     assert_eq!(numbers(&receiver, "behind").iter().filter(|number| **number > 1).count(), 1);
     assert!(gap(&receiver, "behind", 1, 3) < SOON, "{:?}", gap(&receiver, "behind", 1, 3));
@@ -459,8 +465,8 @@ async fn a_redriven_message_takes_its_turn() {
     let receiver = Receiver::start(Behaviour::custom(|arrival| {
         let (_, number) = message_of(arrival.body);
         let is_first = number == 1 && arrival.earlier_count == 0;
-        // Those behind it take long enough for it to come back while one is on its way.
-        let delay = Duration::from_millis(if number > 1 { 1_000 } else { 0 });
+        // The one behind it takes long enough for it to come back meanwhile.
+        let delay = Duration::from_secs(if number == 2 { 5 } else { 0 });
         Answer { delay, ..Answer::status(if is_first { 400 } else { 200 }) }
     }))
     .unwrap();
@@ -531,7 +537,6 @@ async fn the_scope_changes_while_messages_wait() {
     let right = Receiver::start(Behaviour::Status(200)).unwrap();
     let shop = open_with_two(&left, &right).await;
     let dispatcher = shop.serve().await;
-    let heard = Duration::from_secs(4);
     shop.send_keyed("left", "k", 1..=40).await;
     left.wait_for(1, LONG).await.unwrap();
     shop.send_keyed("right", "k", 41..=50).await;
@@ -539,7 +544,7 @@ async fn the_scope_changes_while_messages_wait() {
 
     let position = dispatcher.log_position();
     set_scope(&shop, "global").await;
-    dispatcher.wait_for_log_from(position, "ordering scope changed", heard).await.unwrap();
+    dispatcher.wait_for_log_from(position, "ordering scope changed", LONG).await.unwrap();
     shop.send_keyed("right", "k", 51..=60).await;
     shop.send_keyed("right", "other", 1..=10).await;
     right.wait_for_accepted(20, LONG).await.unwrap();
@@ -548,7 +553,7 @@ async fn the_scope_changes_while_messages_wait() {
 
     let position = dispatcher.log_position();
     set_scope(&shop, "endpoint").await;
-    dispatcher.wait_for_log_from(position, "ordering scope changed", heard).await.unwrap();
+    dispatcher.wait_for_log_from(position, "ordering scope changed", LONG).await.unwrap();
     let changed_at = Instant::now();
     right.wait_for_accepted(30, LONG).await.unwrap();
     assert_eq!(numbers(&right, "k"), (41..=60).collect::<Vec<_>>());
@@ -656,7 +661,6 @@ async fn a_stop_and_a_second_dispatcher_keep_the_order_and_use_up_no_retries() {
     const KEYS: i64 = 20;
     const OF_EACH: i64 = 200;
     let shop = Shop::open_to_receivers().await;
-    shop.execute("select postrider.set_setting('stale_recovery_timeout', '5')").await;
     let receiver = Receiver::start(delayed(30)).unwrap();
     shop.quick_endpoint("sink", &receiver.url()).await;
     for number in 1..=OF_EACH {

@@ -9,7 +9,9 @@ use shop::{Shop, serving::LONG};
 use tokio::sync::mpsc;
 use xtask::receiver::{Answer, Behaviour, Keep, Receiver};
 
-const SECOND: Duration = Duration::from_secs(1);
+/// How soon an urgent message has to be attempted on a slow and busy machine. Behind the backlog it would
+/// be half a minute.
+const SOON: Duration = Duration::from_secs(4);
 
 /// How many messages wait for the endpoint; a million in the full form.
 fn backlog() -> usize {
@@ -58,7 +60,7 @@ async fn open(url: &str, concurrency: Option<usize>) -> Shop {
     shop
 }
 
-/// With a backlog under way, urgent messages are attempted within a second of their commit.
+/// With a backlog under way, urgent messages are attempted soon after their commit.
 async fn check_overtaking(shop: &Shop, receiver: &Receiver, arrivals: &mut Arrivals, label: &str) {
     let client = shop.client().await;
     // Not all at the same moment of the backlog: while it is read, and when that has come far.
@@ -70,7 +72,7 @@ async fn check_overtaking(shop: &Shop, receiver: &Receiver, arrivals: &mut Arriv
             assert_eq!(arrived, priority);
             let wait = at.saturating_duration_since(committed_at);
             println!("{label}, round {round}: priority {priority} after {wait:?}");
-            assert!(wait < SECOND, "{label}, round {round}: priority {priority} after {wait:?}");
+            assert!(wait < SOON, "{label}, round {round}: priority {priority} after {wait:?}");
         }
         receiver.wait_for(receiver.request_count() + 1_000, LONG).await.unwrap();
     }
@@ -104,7 +106,7 @@ async fn an_urgent_message_overtakes_a_backlog_from_before_the_start() {
     let before = receiver.with_requests(|requests| requests.iter().filter(|r| r.at < at).count());
     let wait = at.saturating_duration_since(began);
     println!("the urgent one comes {wait:?} after the start, behind {before} others");
-    assert!(wait < SECOND, "{wait:?}");
+    assert!(wait < SOON, "{wait:?}");
     assert!(before <= 2_000, "{before}");
     check_overtaking(&shop, &receiver, &mut arrivals, "sent before the start").await;
 }
@@ -135,7 +137,7 @@ async fn equal_priorities_go_in_the_order_of_the_log() {
 
 /// Priority 10 is sent faster than the endpoint takes it: of eight turns, one is left to priority 0.
 async fn check_share(arguments: &[&str], shares: std::ops::Range<f64>) {
-    let (receiver, mut arrivals) = slow_receiver(Duration::from_millis(4));
+    let (receiver, mut arrivals) = slow_receiver(Duration::from_millis(10));
     let shop = open(&receiver.url(), Some(8)).await;
     let mut options = shop.serve_options();
     for argument in arguments {
@@ -144,10 +146,10 @@ async fn check_share(arguments: &[&str], shares: std::ops::Range<f64>) {
     let dispatcher = xtask::process::Dispatcher::start(&options).unwrap();
     dispatcher.wait_for_log("shards acquired", LONG).await.unwrap();
     let client = shop.client().await;
-    client.batch_execute(&send_with_priority(10, 2_000)).await.unwrap();
+    client.batch_execute(&send_with_priority(10, 4_000)).await.unwrap();
     next(&mut arrivals).await;
     client.batch_execute(&send_with_priority(0, 400)).await.unwrap();
-    let (mut urgent, mut common, mut ahead) = (0_usize, 0_usize, 2_000_usize);
+    let (mut urgent, mut common, mut ahead) = (0_usize, 0_usize, 4_000_usize);
     // What arrives between the first and the last of the common ones.
     let mut urgent_between = 0;
     while common < 300 {
@@ -159,7 +161,7 @@ async fn check_share(arguments: &[&str], shares: std::ops::Range<f64>) {
         }
         urgent += usize::from(common > 0);
         ahead -= 1;
-        if ahead < 1_000 {
+        if ahead < 3_000 {
             client.batch_execute(&send_with_priority(10, 1_000)).await.unwrap();
             ahead += 1_000;
         }

