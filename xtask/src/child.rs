@@ -258,7 +258,7 @@ mod tests {
         let child = sleeper();
         assert!(child.is_running());
         assert!(child.signal(libc::SIGKILL));
-        let status = child.wait_blocking(Duration::from_secs(10)).expect("it ends");
+        let status = child.wait_blocking(Duration::from_secs(60)).expect("it ends");
         assert_eq!(status.signal(), Some(libc::SIGKILL));
         assert!(!child.signal(libc::SIGTERM), "a signal must not reach a freed process id");
     }
@@ -268,7 +268,7 @@ mod tests {
         let child = sleeper();
         assert_eq!(child.wait(Duration::from_millis(1)).await, None);
         child.signal(libc::SIGTERM);
-        assert!(child.wait(Duration::from_secs(10)).await.is_some());
+        assert!(child.wait(Duration::from_secs(60)).await.is_some());
     }
 
     #[test]

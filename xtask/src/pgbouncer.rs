@@ -15,7 +15,7 @@ use crate::postgres::{PORT_TRIES, PrivatePostgres, accepts_sessions};
 use crate::{packages, port};
 
 /// How long a start may take.
-const START_TIMEOUT: Duration = Duration::from_secs(30);
+const START_TIMEOUT: Duration = Duration::from_secs(120);
 /// The pause between two looks while we wait for the start.
 const RETRY_PAUSE: Duration = Duration::from_millis(10);
 

@@ -43,9 +43,9 @@ const STOP_TIMEOUT: Duration = Duration::from_secs(60);
 /// waits 5 seconds for a process that does not react.
 const END_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long killed processes may take to disappear.
-const KILL_TIMEOUT: Duration = Duration::from_secs(20);
+const KILL_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long a connection attempt may take while we wait for the start.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// The pause between two connection attempts while we wait for the start.
 const RETRY_PAUSE: Duration = Duration::from_millis(10);
 /// How many ports are tried when others take them between our look and the start.

@@ -384,7 +384,7 @@ mod tests {
 
     use super::*;
 
-    const LONG: Duration = Duration::from_secs(10);
+    const LONG: Duration = Duration::from_secs(60);
 
     /// A stand-in for the binary: a shell script.
     fn script(script: &str) -> DispatcherOptions {

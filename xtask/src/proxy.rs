@@ -204,7 +204,7 @@ mod tests {
     use super::*;
 
     /// Longer than anything takes here unless it never comes.
-    const LONG: Duration = Duration::from_secs(20);
+    const LONG: Duration = Duration::from_secs(60);
     /// Long enough to see that something does not come.
     const SHORT: Duration = Duration::from_millis(100);
 

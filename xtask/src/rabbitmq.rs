@@ -34,11 +34,11 @@ use virtual_host::binary;
 pub use virtual_host::{Binding, Exchange, Queue, VirtualHost};
 
 /// How long a start may take on a busy machine.
-const START_TIMEOUT: Duration = Duration::from_secs(120);
+const START_TIMEOUT: Duration = Duration::from_secs(180);
 /// How long an orderly stop may take.
 const STOP_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long killed processes may take to disappear.
-const KILL_TIMEOUT: Duration = Duration::from_secs(20);
+const KILL_TIMEOUT: Duration = Duration::from_secs(60);
 /// The pause between two looks while we wait for the start.
 const RETRY_PAUSE: Duration = Duration::from_millis(20);
 /// How many of the last lines of the server's log an error shows.

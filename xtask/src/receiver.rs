@@ -30,7 +30,7 @@ use crate::ledger::{self, Ledger, MessageId};
 use crate::port;
 
 /// How long a change of the listener may take.
-const COMMAND_TIMEOUT: Duration = Duration::from_secs(10);
+const COMMAND_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// What a receiver keeps of each request.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

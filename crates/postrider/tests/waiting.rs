@@ -11,7 +11,7 @@ use xtask::{
     receiver::{Answer, Behaviour, Receiver},
 };
 
-const TIMEOUT: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(120);
 
 async fn serve(shop: &Shop) -> Dispatcher {
     shop.execute("select postrider.set_setting('allow_internal_destinations', 'on')").await;

@@ -198,7 +198,7 @@ impl Helper {
     }
 
     fn check_that_nothing_stays(&self, case: &str) {
-        let deadline = Instant::now() + Duration::from_secs(20);
+        let deadline = Instant::now() + Duration::from_secs(60);
         assert!(child::wait_until_gone(&self.server, deadline), "{case}: the server still runs");
         while self.folder.exists() {
             assert!(Instant::now() < deadline, "{case}: the folder is still there");
@@ -236,7 +236,7 @@ fn what_is_left_when_the_watchdog_was_killed_too_goes_with_the_next_start() {
         let watchdogs: Vec<u32> =
             watchdogs.into_iter().filter(|pid| !helper.server.contains(pid)).collect();
         assert_eq!(watchdogs.len(), 1);
-        assert!(child::kill(&watchdogs, Instant::now() + Duration::from_secs(20)));
+        assert!(child::kill(&watchdogs, Instant::now() + Duration::from_secs(60)));
         helper.end(libc::SIGKILL);
         assert!(helper.folder.exists());
         drop(Folder::create(Some(base.path())).unwrap());

@@ -12,7 +12,7 @@ use lapin::{BasicProperties, Channel, Confirmation, Connection, ConnectionProper
 use serde_json::{Value, json};
 
 /// How long a connection, or what is asked on it, may take.
-const TIMEOUT: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(60);
 /// The pause between two looks into a queue.
 const LOOK_PAUSE: Duration = Duration::from_millis(20);
 

@@ -13,7 +13,7 @@ const HELPER: &str = "POSTRIDER_XTASK_HELPER";
 
 /// Waits for something that the server does by itself.
 async fn eventually(what: &str, mut is_true: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(30);
+    let deadline = Instant::now() + Duration::from_secs(60);
     while !is_true() {
         assert!(Instant::now() < deadline, "not in time: {what}");
         tokio::time::sleep(Duration::from_millis(10)).await;
@@ -150,7 +150,7 @@ fn a_process_that_is_killed_takes_its_server_with_it() {
 
     helper.kill().unwrap();
     helper.wait().unwrap();
-    let deadline = Instant::now() + Duration::from_secs(20);
+    let deadline = Instant::now() + Duration::from_secs(60);
     assert!(child::wait_until_gone(&all, deadline), "the server still runs");
     while folder.exists() {
         assert!(Instant::now() < deadline, "the folder is still there");

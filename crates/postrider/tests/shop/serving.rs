@@ -9,8 +9,8 @@ use xtask::process::{Dispatcher, DispatcherOptions};
 
 use super::Shop;
 
-/// The longest wait for anything that is sure to come.
-pub const LONG: Duration = Duration::from_secs(60);
+/// The longest wait for anything that is sure to come, on the slowest machine.
+pub const LONG: Duration = Duration::from_secs(120);
 /// The pause between two looks into the database, so that looking does not slow down what is
 /// waited for.
 const LOOK: Duration = Duration::from_millis(10);

@@ -79,8 +79,8 @@ async fn serve(
 
 #[tokio::test]
 async fn http_2_is_spoken_where_it_is_offered_and_waiting_for_a_stream_is_no_timeout() {
-    let mut server = Http2::start(Duration::from_millis(100)).await;
-    let settings = Settings { http_timeout: Duration::from_millis(600), ..settings() };
+    let mut server = Http2::start(Duration::from_millis(250)).await;
+    let settings = Settings { http_timeout: Duration::from_millis(1_500), ..settings() };
     let shared =
         Shared::with_roots(settings, std::mem::replace(&mut server.roots, RootCertStore::empty()));
     let url = format!("https://localhost:{}/", server.address.port());
