@@ -38,7 +38,7 @@ const WRITERS: usize = 4;
 /// How long the short form sends and disturbs.
 const SHORT: Duration = Duration::from_secs(45);
 /// How long everything may take to arrive after the last fault.
-const DRAIN: Duration = Duration::from_secs(180);
+const DRAIN: Duration = Duration::from_secs(360);
 /// The pause between two looks at what is left.
 const LOOK: Duration = Duration::from_millis(500);
 

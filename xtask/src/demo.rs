@@ -44,8 +44,8 @@ const LEASE: &str = "5";
 
 const LOOK_INTERVAL: Duration = Duration::from_millis(200);
 /// How long after the last commit everything may take to arrive.
-const DELIVERY_TIMEOUT: Duration = Duration::from_secs(40);
-const STOP_TIMEOUT: Duration = Duration::from_secs(20);
+const DELIVERY_TIMEOUT: Duration = Duration::from_secs(180);
+const STOP_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// How the demo is run.
 #[derive(Debug, Clone, Default, clap::Args)]

@@ -20,7 +20,7 @@ use crate::receiver::{Answer, Behaviour, Ending as AnswerEnding, Receiver};
 /// The shortest lease there is, in seconds.
 const LEASE: &str = "5";
 /// How long a dispatcher may take to finish what is in flight.
-const STOP_TIMEOUT: Duration = Duration::from_secs(40);
+const STOP_TIMEOUT: Duration = Duration::from_secs(90);
 /// How long PostgreSQL may take to recover by itself when the disk is free again.
 const RECOVERY_PATIENCE: Duration = Duration::from_secs(10);
 const RECOVERY_LOOK: Duration = Duration::from_millis(50);

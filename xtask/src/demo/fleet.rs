@@ -55,8 +55,8 @@ const ROLLED_BACK_EVERY: usize = 7;
 const SUBMIT_INTERVAL: Duration = Duration::from_millis(50);
 const LOOK_INTERVAL: Duration = Duration::from_millis(200);
 const PRINT_INTERVAL: Duration = Duration::from_secs(2);
-const END_TIMEOUT: Duration = Duration::from_secs(60);
-const STOP_TIMEOUT: Duration = Duration::from_secs(20);
+const END_TIMEOUT: Duration = Duration::from_secs(180);
+const STOP_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Runs the demo.
 ///

@@ -25,7 +25,7 @@ use crate::{
 /// The shortest lease there is.
 pub const LEASE: Duration = Duration::from_secs(5);
 /// How long everything may take to arrive after the last fault.
-const DRAIN: Duration = Duration::from_secs(120);
+const DRAIN: Duration = Duration::from_secs(300);
 /// Retries come quickly and do not end before the run does.
 const RETRY_POLICY: &str =
     r#"{"backoff": "fixed", "base_delay_seconds": 1, "max_retries": 500, "jitter": 0.5}"#;
@@ -99,7 +99,7 @@ pub async fn prove_faults(binary: &Path, scale: Scale, seed: u64) -> Result<Repo
     let Scene { mut ledger, dispatchers, .. } = scene;
     for dispatcher in &dispatchers {
         dispatcher.sigterm();
-        let status = dispatcher.wait(Duration::from_secs(40)).await?;
+        let status = dispatcher.wait(Duration::from_secs(90)).await?;
         ensure!(status.success(), "a dispatcher did not stop well: {status}");
     }
     for (name, receiver) in DESTINATIONS.iter().zip(&receivers) {

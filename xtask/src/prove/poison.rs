@@ -24,7 +24,7 @@ const POISON: &str = "skull and crossbones";
 const MAX_RETRIES: i32 = 3;
 const COMPANIONS: usize = 300;
 /// How long all deaths and takeovers may take together, on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(150);
+const PATIENCE: Duration = Duration::from_secs(300);
 
 /// What became of the message and of the others.
 #[derive(Debug)]
