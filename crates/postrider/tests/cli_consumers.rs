@@ -353,6 +353,8 @@ async fn a_consumer_goes_on_from_where_it_is_reset_to() {
     shop.run(&["consumer", "reset", "none", "--start", "now"])
         .fail(1, "Consumer 'none' does not exist");
 
+    // It waits for seconds, and in vain.
+    shop.execute("alter function postrider.hold_consumer set lock_timeout = '300ms'").await;
     let holder = shop.client().await;
     let take = "begin; select position from postrider.fetch_messages('all')";
     holder.batch_execute(take).await.unwrap();

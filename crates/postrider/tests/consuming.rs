@@ -674,6 +674,9 @@ async fn a_reset_or_dropped_consumer_waits_for_its_holder() {
     run(&client, "begin").await;
     let batch = fetch(&client, "c", 1).await;
     assert_eq!(ids(&batch), [third]);
+    // They wait for seconds, and in vain.
+    let impatient = "alter function postrider.hold_consumer set lock_timeout = '300ms'";
+    run(&admin, impatient).await;
     for sql in ["select postrider.reset_consumer('c')", "select postrider.drop_consumer('c')"] {
         let held = "Consumer 'c' is held by another transaction";
         check_refusal(&admin, (sql, "55006", held)).await;

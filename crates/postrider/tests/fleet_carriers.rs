@@ -162,7 +162,7 @@ async fn what_is_taken_in_time_completes_whatever_it_takes(carrier: Carrier) {
     assert_eq!(beginnings.recv().await, Some(long));
     scene
         .shop
-        .until("select clock_timestamp() > started_at + interval '6 seconds' from postrider.executions")
+        .until("select clock_timestamp() > started_at + interval '8 seconds' from postrider.executions")
         .await;
     let quick = scene.submit("'echo', '{\"n\": [1, null]}'").await;
     assert_eq!(scene.ended(quick, "completed").await["result"], json!({ "n": [1, null] }));
@@ -200,7 +200,7 @@ async fn what_is_taken_in_time_completes_whatever_it_takes_by_postgresql() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_taken_in_time_completes_whatever_it_takes_by_rabbitmq() {
     let impatient =
-        Options::default().set("consumer_timeout", 500).set("channel_tick_interval", 200);
+        Options::default().set("consumer_timeout", 6000).set("channel_tick_interval", 200);
     let broker = tokio::task::spawn_blocking(|| PrivateRabbitmq::start(impatient));
     let broker = broker.await.unwrap().unwrap();
     what_is_taken_in_time_completes_whatever_it_takes(Carrier::Private(broker)).await;

@@ -39,7 +39,7 @@ async fn retries_come_when_the_policy_says() {
     let shop = Shop::open_to_receivers().await;
     let settings = "select postrider.set_setting(name, value)
         from (values
-            ('retry_base_delay', '3'), ('retry_increment', '4'), ('retry_max_delay', '6'),
+            ('retry_base_delay', '4'), ('retry_increment', '5'), ('retry_max_delay', '8'),
             ('default_max_retries', '2')) s (name, value)";
     shop.execute(settings).await;
     let _dispatcher = shop.serve().await;
@@ -60,8 +60,8 @@ async fn retries_come_when_the_policy_says() {
         check(&shop, "fixed", policy(json!({ "backoff": "fixed" })), &[2.0, 2.0, 2.0]),
         check(&shop, "never", json!({ "max_retries": 0 }), &[]),
         // What a policy leaves out comes from the settings.
-        check(&shop, "settings", json!({ "jitter": 0 }), &[3.0, 6.0]),
-        check(&shop, "half", json!({ "jitter": 0, "backoff": "linear" }), &[3.0, 6.0]),
+        check(&shop, "settings", json!({ "jitter": 0 }), &[4.0, 8.0]),
+        check(&shop, "half", json!({ "jitter": 0, "backoff": "linear" }), &[4.0, 8.0]),
     );
 }
 
