@@ -63,7 +63,8 @@ begin
                 limit 1
             ) l
         )
-        or w.carrier = 'postgres' and exists (
+        -- Behind RabbitMQ only what was scheduled while it was lost, on the way to a queue that nobody reads.
+        or (w.carrier = 'postgres' or w.status = 'inactive') and exists (
             select
             from postrider.execution_generation g
             cross join lateral (
@@ -73,21 +74,7 @@ begin
                 and l.worker_id = w.id
                 and l.status = 'scheduled'
                 and l.worker_epoch < w.epoch
-                limit 1
-            ) l
-        )
-        -- Scheduled while it was lost, and on the way to a queue that nobody reads.
-        or w.carrier = 'rabbitmq' and w.status = 'inactive' and exists (
-            select
-            from postrider.execution_generation g
-            cross join lateral (
-                select
-                from postrider.live_execution l
-                where l.generation = g.id
-                and l.worker_id = w.id
-                and l.status = 'scheduled'
-                and l.worker_epoch < w.epoch
-                and l.pool is not null
+                and (w.carrier = 'postgres' or l.pool is not null)
                 limit 1
             ) l
         )

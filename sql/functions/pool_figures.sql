@@ -35,19 +35,7 @@ set enable_mergejoin = off
 set jit = off
 as $$
     with recursive queues (queue) as (
-        (
-            select min(l.queue)
-            from postrider.execution_generation g
-            cross join lateral (
-                select l.queue
-                from postrider.live_execution l
-                where l.generation = g.id
-                and l.status = 'requested'
-                and not l.is_delayed
-                order by l.queue
-                limit 1
-            ) l
-        )
+        select ''
         union all
         select (
             select min(l.queue)
@@ -110,7 +98,7 @@ as $$
             case when q.queue like 'pool:%' then substr(q.queue, 6) else w.pool end as pool
         from queues q
         left join present w on 'worker:' || w.id = q.queue
-        where q.queue is not null
+        where q.queue > ''
     ), waiting as materialized (
         select p.pool, p.is_waiting_in_pool, n.waiting_count, n.oldest_waiting_at
         from (

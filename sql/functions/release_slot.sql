@@ -20,7 +20,9 @@ begin
         perform postrider.ring_workers(p_live.queue);
     end if;
     if p_live.carrier = 'rabbitmq' then
-        perform postrider.ring_workers(postrider.execution_queue(null, p_live.pool));
+        perform postrider.ring_workers(postrider.execution_queue(null, w.pool))
+        from postrider.worker w
+        where w.id = p_live.worker_id;
     end if;
 end;
 $$;
