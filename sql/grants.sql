@@ -73,7 +73,7 @@ declare
         'cancel_replay', 'create_consumer', 'reset_consumer', 'drop_consumer', 'retry_execution', 'set_action',
         'drop_action', 'cordon_worker', 'uncordon_worker', 'drop_worker'];
     readable constant text[] := array['queue', 'archive', 'dlq', 'blocked_keys', 'consumers', 'parked_messages',
-        'executions', 'workers', 'pools', 'execution_dead_letters', 'execution', 'live_execution', 'execution_generation',
+        'executions', 'workers', 'pools', 'execution_dead_letters', 'execution', 'live_execution', 'live_generation',
         'execution_end',
         'execution_dead_letter', 'worker', 'action'];
     -- Neither payloads nor what else an application wrote.
@@ -81,7 +81,7 @@ declare
         'checkpoint', 'circuit', 'deferred', 'dispatcher', 'done', 'ended', 'endpoints', 'event_log',
         'event_types', 'heartbeat', 'installation', 'migration', 'setting', 'shard', 'subscriptions',
         'transport_option', 'blocked_keys', 'partitions', 'replays', 'consumers', 'consumer', 'consumer_position',
-        'tick', 'workers', 'worker', 'action', 'live_execution', 'execution_generation',
+        'tick', 'workers', 'worker', 'action', 'live_execution', 'live_generation',
         'pools', 'execution_figures', 'dead_letter_figures', 'execution_rollup', 'execution_statistics',
         'execution_total', 'dead_letter_statistics', 'dead_letter_total', 'broker_report'];
     -- Columns with what an application wrote, or an endpoint answered; of executions also what a worker did.

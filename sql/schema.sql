@@ -257,7 +257,7 @@ begin
         into admitted
         from (
             select
-            from postrider.execution_generation g
+            from postrider.live_generation g
             cross join lateral (
                 select
                 from postrider.live_execution l
@@ -631,26 +631,35 @@ CREATE FUNCTION postrider.any_waiting_action(p_queue text) RETURNS text
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
     SET enable_seqscan TO 'off'
     SET enable_bitmapscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
     SET jit TO 'off'
     AS $$
     with start as materialized (
-        select g.begins_after + ceil(random() * (g.ends_with - g.begins_after))::bigint as id
-        from postrider.execution_generation g
-        order by random()
+        select e.action
+        from postrider.execution e
+        where e.id >= (
+            select min(g.begins_after)
+                + ceil(random() * (max(g.ends_with) - min(g.begins_after)))::bigint
+            from postrider.execution_generation g
+            where g.id >= (select s.last_value from postrider.oldest_generation s)
+        )
+        order by e.id
         limit 1
     )
-    select n.action
-    from (
-        select l.action, l.queue, l.status, l.is_delayed
+    select min(l.action)
+    from postrider.live_generation g
+    cross join lateral (
+        select l.action
         from postrider.live_execution l
-        where l.id >= (select s.id from start s)
-        order by l.id
-        limit 100
-    ) n
-    where n.queue = p_queue
-    and n.status = 'requested'
-    and not n.is_delayed
-    limit 1;
+        where l.generation = g.id
+        and l.queue = p_queue
+        and l.status = 'requested'
+        and not l.is_delayed
+        and l.action >= (select s.action from start s)
+        order by l.action
+        limit 1
+    ) l;
 $$;
 
 -- Name: execution; Type: TABLE; Schema: postrider; Owner: -
@@ -1734,7 +1743,7 @@ declare
 begin
     for live in
         select l.*
-        from postrider.execution_generation g
+        from postrider.live_generation g
         cross join lateral (
             select l.*
             from postrider.live_execution l
@@ -1818,7 +1827,7 @@ CREATE FUNCTION postrider.check_fleets() RETURNS TABLE(status text, details text
             w.status <> 'inactive'
             or exists (
                 select
-                from postrider.execution_generation g
+                from postrider.live_generation g
                 cross join lateral (
                     select
                     from postrider.live_execution l
@@ -1829,7 +1838,7 @@ CREATE FUNCTION postrider.check_fleets() RETURNS TABLE(status text, details text
             )
             or exists (
                 select
-                from postrider.execution_generation g
+                from postrider.live_generation g
                 cross join lateral (
                     select
                     from postrider.live_execution l
@@ -1953,6 +1962,10 @@ declare
     least_moved constant integer := 20;
     most_moved constant integer := 1000;
     present integer := pg_sequence_last_value('postrider.present_generation');
+    former constant integer := present;
+    oldest integer;
+    -- After a restore the sequence may be ahead of the table.
+    looks_everywhere constant boolean := random() < 0.01;
     -- The oldest one has the fewest left, as a rule; but it may have to stay.
     is_oldest_first constant boolean := random() < 0.5;
     last_id constant bigint :=
@@ -1968,12 +1981,27 @@ begin
     then
         return;
     end if;
+    if pg_current_xact_id_if_assigned() is null then
+        select least(
+            (select min(g.id) from postrider.live_generation g),
+            (
+                select g.id
+                from postrider.execution_generation g
+                where looks_everywhere
+                order by g.id
+                limit 1
+            ))
+        into oldest;
+        if oldest <> pg_sequence_last_value('postrider.oldest_generation') then
+            perform setval('postrider.oldest_generation', oldest);
+        end if;
+    end if;
     select g.*
     into newest
     from postrider.execution_generation g
     order by g.id desc
     limit 1;
-    select count(*) into generation_count from postrider.execution_generation g;
+    select count(*) into generation_count from postrider.live_generation g;
     if newest.id > present then
         if newest.xid is distinct from pg_current_xact_id_if_assigned() then
             present := setval('postrider.present_generation', newest.id);
@@ -1993,13 +2021,15 @@ begin
     select g.*
     into old
     from postrider.execution_generation g
-    where g.id < present
+    where g.id >= (select s.last_value from postrider.oldest_generation s)
+    -- Somebody may be about to write into one that was the present one until now.
+    and g.id < former
     order by case when is_oldest_first then g.id else random() end
     limit 1;
     if not found then
         return;
     end if;
-    few := greatest((old.ends_with - old.begins_after) / 10, least_moved);
+    few := least(greatest((old.ends_with - old.begins_after) / 10, least_moved), most_moved);
     left_over := array(
         select l.id
         from postrider.live_execution l
@@ -2013,12 +2043,12 @@ begin
     if cardinality(left_over) > 0 then
         update postrider.live_execution l
         set generation = postrider.enter_generation()
-        where l.id in (
+        where l.id = any (array(
             select o.id
             from postrider.live_execution o
-            where o.id = any (left_over[:most_moved])
+            where o.id = any (left_over)
             for update skip locked
-        );
+        ));
     end if;
     if not pg_try_advisory_xact_lock(1886352250, old.id) then
         return;
@@ -2603,7 +2633,7 @@ begin
         from postrider.worker w
         where exists (
             select
-            from postrider.execution_generation g
+            from postrider.live_generation g
             cross join lateral (
                 select
                 from postrider.live_execution l
@@ -2614,9 +2644,10 @@ begin
                 limit 1
             ) l
         )
-        or w.carrier = 'postgres' and exists (
+        -- Behind RabbitMQ only what was scheduled while it was lost, on the way to a queue that nobody reads.
+        or (w.carrier = 'postgres' or w.status = 'inactive') and exists (
             select
-            from postrider.execution_generation g
+            from postrider.live_generation g
             cross join lateral (
                 select
                 from postrider.live_execution l
@@ -2624,21 +2655,7 @@ begin
                 and l.worker_id = w.id
                 and l.status = 'scheduled'
                 and l.worker_epoch < w.epoch
-                limit 1
-            ) l
-        )
-        -- Scheduled while it was lost, and on the way to a queue that nobody reads.
-        or w.carrier = 'rabbitmq' and w.status = 'inactive' and exists (
-            select
-            from postrider.execution_generation g
-            cross join lateral (
-                select
-                from postrider.live_execution l
-                where l.generation = g.id
-                and l.worker_id = w.id
-                and l.status = 'scheduled'
-                and l.worker_epoch < w.epoch
-                and l.pool is not null
+                and (w.carrier = 'postgres' or l.pool is not null)
                 limit 1
             ) l
         )
@@ -2651,14 +2668,21 @@ begin
     for live in
         select l.*
         from postrider.worker w
-        join postrider.live_execution l on l.queue = postrider.execution_queue(w.id, null)
+        cross join postrider.live_generation g
+        cross join lateral (
+            select l.*
+            from postrider.live_execution l
+            where l.generation = g.id
+            and l.queue = postrider.execution_queue(w.id, null)
+            and l.queue like 'worker:%'
+            and l.pool is not null
+            and l.status = 'requested'
+            and not l.is_delayed
+            limit most_returned
+            for update skip locked
+        ) l
         where w.status = 'inactive'
-        and l.queue like 'worker:%'
-        and l.pool is not null
-        and l.status = 'requested'
-        and not l.is_delayed
         limit most_returned
-        for update of l skip locked
     loop
         perform postrider.return_execution(live, true);
     end loop;
@@ -3762,7 +3786,7 @@ begin
         into waiting
         from (
             select
-            from postrider.execution_generation g
+            from postrider.live_generation g
             cross join lateral (
                 select
                 from postrider.live_execution l
@@ -3777,7 +3801,7 @@ begin
         continue when (waiting = 0 or coalesce(candidate.free_capacity, 0) = 0)
             and not exists (
                 select
-                from postrider.execution_generation g
+                from postrider.live_generation g
                 cross join lateral (
                     select
                     from postrider.live_execution l
@@ -5127,7 +5151,7 @@ begin
         and coalesce(o.heartbeat_at, o.created_at) < kept_from
         and not exists (
             select
-            from postrider.execution_generation g
+            from postrider.live_generation g
             cross join lateral (
                 select
                 from postrider.live_execution l
@@ -7618,23 +7642,11 @@ CREATE FUNCTION postrider.pool_figures() RETURNS TABLE(pool text, active_count b
     SET jit TO 'off'
     AS $$
     with recursive queues (queue) as (
-        (
-            select min(l.queue)
-            from postrider.execution_generation g
-            cross join lateral (
-                select l.queue
-                from postrider.live_execution l
-                where l.generation = g.id
-                and l.status = 'requested'
-                and not l.is_delayed
-                order by l.queue
-                limit 1
-            ) l
-        )
+        select ''
         union all
         select (
             select min(l.queue)
-            from postrider.execution_generation g
+            from postrider.live_generation g
             cross join lateral (
                 select l.queue
                 from postrider.live_execution l
@@ -7676,7 +7688,7 @@ CREATE FUNCTION postrider.pool_figures() RETURNS TABLE(pool text, active_count b
                     and l.scheduled_at < clock_timestamp() - interval '5 minutes') as overdue_count
             from (
                 select l.status, l.scheduled_at
-                from postrider.execution_generation g
+                from postrider.live_generation g
                 cross join lateral (
                     select l.status, l.scheduled_at
                     from postrider.live_execution l
@@ -7693,7 +7705,7 @@ CREATE FUNCTION postrider.pool_figures() RETURNS TABLE(pool text, active_count b
             case when q.queue like 'pool:%' then substr(q.queue, 6) else w.pool end as pool
         from queues q
         left join present w on 'worker:' || w.id = q.queue
-        where q.queue is not null
+        where q.queue > ''
     ), waiting as materialized (
         select p.pool, p.is_waiting_in_pool, n.waiting_count, n.oldest_waiting_at
         from (
@@ -7709,7 +7721,7 @@ CREATE FUNCTION postrider.pool_figures() RETURNS TABLE(pool text, active_count b
                 from queued q
                 cross join lateral (
                     select l.requested_at
-                    from postrider.execution_generation g
+                    from postrider.live_generation g
                     cross join lateral (
                         select l.requested_at
                         from postrider.live_execution l
@@ -7797,7 +7809,7 @@ begin
                 select count(*)
                 from (
                     select
-                    from postrider.execution_generation g
+                    from postrider.live_generation g
                     cross join lateral (
                         select
                         from postrider.live_execution l
@@ -7979,7 +7991,7 @@ CREATE FUNCTION postrider.probe_worker(p_worker_id integer) RETURNS TABLE(health
         select count(*)::integer as queue_depth
         from (
             select
-            from postrider.execution_generation g
+            from postrider.live_generation g
             cross join lateral (
                 select
                 from postrider.live_execution l
@@ -8334,6 +8346,8 @@ begin
         end;
     update postrider.execution_rollup r
     set horizon = uncounted;
+    -- The sequence may be ahead of the table.
+    perform setval('postrider.oldest_generation', 1);
 end;
 $$;
 
@@ -8796,7 +8810,7 @@ begin
         'worker', p_worker.name, 'heartbeat_at', p_worker.heartbeat_at);
     for live in
         select l.*
-        from postrider.execution_generation g
+        from postrider.live_generation g
         cross join lateral (
             select l.*
             from postrider.live_execution l
@@ -8828,7 +8842,7 @@ begin
     end if;
     for live in
         select l.*
-        from postrider.execution_generation g
+        from postrider.live_generation g
         cross join lateral (
             select l.*
             from postrider.live_execution l
@@ -9232,7 +9246,9 @@ begin
         perform postrider.ring_workers(p_live.queue);
     end if;
     if p_live.carrier = 'rabbitmq' then
-        perform postrider.ring_workers(postrider.execution_queue(null, p_live.pool));
+        perform postrider.ring_workers(postrider.execution_queue(null, w.pool))
+        from postrider.worker w
+        where w.id = p_live.worker_id;
     end if;
 end;
 $$;
@@ -10187,7 +10203,7 @@ begin
     if present.carrier = 'postgres' then
         select count(*)
         into load
-        from postrider.execution_generation g
+        from postrider.live_generation g
         cross join lateral (
             select
             from postrider.live_execution l
@@ -10277,7 +10293,7 @@ begin
         loop
             select min(l.action)
             into waiting_action
-            from postrider.execution_generation g
+            from postrider.live_generation g
             cross join lateral (
                 select l.action
                 from postrider.live_execution l
@@ -10302,7 +10318,7 @@ begin
             into found_ids, found_priorities, found_times
             from (
                 select l.id, l.priority, l.requested_at
-                from postrider.execution_generation g
+                from postrider.live_generation g
                 cross join lateral (
                     select l.id, l.priority, l.requested_at
                     from postrider.live_execution l
@@ -10939,7 +10955,7 @@ begin
     end if;
     if exists (
         select
-        from postrider.execution_generation g
+        from postrider.live_generation g
         cross join lateral (
             select
             from postrider.live_execution l
@@ -11635,7 +11651,7 @@ begin
     perform postrider.lock_worker(p_worker);
     return query
     select l.id, l.fence, l.status
-    from postrider.execution_generation g
+    from postrider.live_generation g
     cross join lateral (
         select l.id, l.fence, l.status
         from postrider.live_execution l
@@ -11679,7 +11695,7 @@ begin
     if p_error is not null then
         for live in
             select l.*
-            from postrider.execution_generation g
+            from postrider.live_generation g
             cross join lateral (
                 select l.*
                 from postrider.live_execution l
@@ -11697,7 +11713,7 @@ begin
     end if;
     return query
     select l.id, l.fence
-    from postrider.execution_generation g
+    from postrider.live_generation g
     cross join lateral (
         select l.id, l.fence
         from postrider.live_execution l
@@ -12803,6 +12819,24 @@ CREATE TABLE postrider.installation (
     CONSTRAINT installation_singleton_check CHECK (singleton)
 );
 
+-- Name: oldest_generation; Type: SEQUENCE; Schema: postrider; Owner: -
+
+CREATE SEQUENCE postrider.oldest_generation
+    AS integer
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
+-- Name: live_generation; Type: VIEW; Schema: postrider; Owner: -
+
+CREATE VIEW postrider.live_generation AS
+ SELECT g.id
+   FROM postrider.execution_generation g
+  WHERE (g.id >= ( SELECT s.last_value
+           FROM postrider.oldest_generation s));
+
 -- Name: message_default; Type: TABLE; Schema: postrider; Owner: -
 
 CREATE TABLE postrider.message_default (
@@ -13393,7 +13427,7 @@ CREATE VIEW postrider.workers AS
    FROM (postrider.worker w
      CROSS JOIN LATERAL ( SELECT count(*) FILTER (WHERE (l.status = 'scheduled'::text)) AS scheduled_count,
             count(*) FILTER (WHERE (l.status = 'running'::text)) AS running_count
-           FROM (postrider.execution_generation g
+           FROM (postrider.live_generation g
              CROSS JOIN LATERAL ( SELECT l_1.status
                    FROM postrider.live_execution l_1
                   WHERE ((l_1.generation = g.id) AND (l_1.worker_id = w.id))
@@ -13863,7 +13897,7 @@ CREATE INDEX live_execution_due ON postrider.live_execution USING btree (generat
 
 -- Name: live_execution_fallback; Type: INDEX; Schema: postrider; Owner: -
 
-CREATE INDEX live_execution_fallback ON postrider.live_execution USING btree (queue) WHERE ((queue ~~ 'worker:%'::text) AND (pool IS NOT NULL) AND (status = 'requested'::text) AND (NOT is_delayed));
+CREATE INDEX live_execution_fallback ON postrider.live_execution USING btree (generation, queue) WHERE ((queue ~~ 'worker:%'::text) AND (pool IS NOT NULL) AND (status = 'requested'::text) AND (NOT is_delayed));
 
 -- Name: live_execution_waiting; Type: INDEX; Schema: postrider; Owner: -
 
@@ -16057,8 +16091,6 @@ GRANT SELECT ON TABLE postrider.execution_figures TO postrider_monitor;
 -- Name: TABLE execution_generation; Type: ACL; Schema: postrider; Owner: -
 
 GRANT SELECT ON TABLE postrider.execution_generation TO postrider_admin;
-GRANT SELECT ON TABLE postrider.execution_generation TO postrider_application;
-GRANT SELECT ON TABLE postrider.execution_generation TO postrider_monitor;
 
 -- Name: TABLE execution_rollup; Type: ACL; Schema: postrider; Owner: -
 
@@ -16188,6 +16220,12 @@ GRANT SELECT ON TABLE postrider.idempotency_key TO postrider_admin;
 
 GRANT SELECT ON TABLE postrider.installation TO postrider_admin;
 GRANT SELECT ON TABLE postrider.installation TO postrider_monitor;
+
+-- Name: TABLE live_generation; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT ON TABLE postrider.live_generation TO postrider_admin;
+GRANT SELECT ON TABLE postrider.live_generation TO postrider_application;
+GRANT SELECT ON TABLE postrider.live_generation TO postrider_monitor;
 
 -- Name: TABLE migration; Type: ACL; Schema: postrider; Owner: -
 

@@ -1,7 +1,8 @@
 -- postrider.any_waiting_action(queue) → an action that waits in the queue, or null
 --
--- Internal, by schedule_queue: where to go on when there are too many to look at all of them. That of the
--- execution with the next id behind a random one of a random generation. Uses live_execution_pkey.
+-- Internal, by schedule_queue: where to go on when there are too many to look at all of them. The first one
+-- from the action of a random execution of those submitted since the oldest generation began. Uses
+-- execution_pkey, live_execution_waiting.
 create or replace function postrider.any_waiting_action(p_queue text)
 returns text
 language sql
@@ -9,24 +10,33 @@ volatile
 set search_path = pg_catalog, postrider, pg_temp
 set enable_seqscan = off
 set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
 set jit = off
 as $$
     with start as materialized (
-        select g.begins_after + ceil(random() * (g.ends_with - g.begins_after))::bigint as id
-        from postrider.execution_generation g
-        order by random()
+        select e.action
+        from postrider.execution e
+        where e.id >= (
+            select min(g.begins_after)
+                + ceil(random() * (max(g.ends_with) - min(g.begins_after)))::bigint
+            from postrider.execution_generation g
+            where g.id >= (select s.last_value from postrider.oldest_generation s)
+        )
+        order by e.id
         limit 1
     )
-    select n.action
-    from (
-        select l.action, l.queue, l.status, l.is_delayed
+    select min(l.action)
+    from postrider.live_generation g
+    cross join lateral (
+        select l.action
         from postrider.live_execution l
-        where l.id >= (select s.id from start s)
-        order by l.id
-        limit 100
-    ) n
-    where n.queue = p_queue
-    and n.status = 'requested'
-    and not n.is_delayed
-    limit 1;
+        where l.generation = g.id
+        and l.queue = p_queue
+        and l.status = 'requested'
+        and not l.is_delayed
+        and l.action >= (select s.action from start s)
+        order by l.action
+        limit 1
+    ) l;
 $$;

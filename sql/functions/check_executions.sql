@@ -22,7 +22,7 @@ declare
 begin
     for live in
         select l.*
-        from postrider.execution_generation g
+        from postrider.live_generation g
         cross join lateral (
             select l.*
             from postrider.live_execution l

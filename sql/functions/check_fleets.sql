@@ -35,7 +35,7 @@ as $$
             w.status <> 'inactive'
             or exists (
                 select
-                from postrider.execution_generation g
+                from postrider.live_generation g
                 cross join lateral (
                     select
                     from postrider.live_execution l
@@ -46,7 +46,7 @@ as $$
             )
             or exists (
                 select
-                from postrider.execution_generation g
+                from postrider.live_generation g
                 cross join lateral (
                     select
                     from postrider.live_execution l

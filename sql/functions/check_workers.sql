@@ -52,7 +52,7 @@ begin
         from postrider.worker w
         where exists (
             select
-            from postrider.execution_generation g
+            from postrider.live_generation g
             cross join lateral (
                 select
                 from postrider.live_execution l
@@ -66,7 +66,7 @@ begin
         -- Behind RabbitMQ only what was scheduled while it was lost, on the way to a queue that nobody reads.
         or (w.carrier = 'postgres' or w.status = 'inactive') and exists (
             select
-            from postrider.execution_generation g
+            from postrider.live_generation g
             cross join lateral (
                 select
                 from postrider.live_execution l
@@ -87,14 +87,21 @@ begin
     for live in
         select l.*
         from postrider.worker w
-        join postrider.live_execution l on l.queue = postrider.execution_queue(w.id, null)
+        cross join postrider.live_generation g
+        cross join lateral (
+            select l.*
+            from postrider.live_execution l
+            where l.generation = g.id
+            and l.queue = postrider.execution_queue(w.id, null)
+            and l.queue like 'worker:%'
+            and l.pool is not null
+            and l.status = 'requested'
+            and not l.is_delayed
+            limit most_returned
+            for update skip locked
+        ) l
         where w.status = 'inactive'
-        and l.queue like 'worker:%'
-        and l.pool is not null
-        and l.status = 'requested'
-        and not l.is_delayed
         limit most_returned
-        for update of l skip locked
     loop
         perform postrider.return_execution(live, true);
     end loop;

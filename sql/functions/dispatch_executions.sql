@@ -59,7 +59,7 @@ begin
         into waiting
         from (
             select
-            from postrider.execution_generation g
+            from postrider.live_generation g
             cross join lateral (
                 select
                 from postrider.live_execution l
@@ -74,7 +74,7 @@ begin
         continue when (waiting = 0 or coalesce(candidate.free_capacity, 0) = 0)
             and not exists (
                 select
-                from postrider.execution_generation g
+                from postrider.live_generation g
                 cross join lateral (
                     select
                     from postrider.live_execution l

@@ -39,7 +39,7 @@ as $$
         union all
         select (
             select min(l.queue)
-            from postrider.execution_generation g
+            from postrider.live_generation g
             cross join lateral (
                 select l.queue
                 from postrider.live_execution l
@@ -81,7 +81,7 @@ as $$
                     and l.scheduled_at < clock_timestamp() - interval '5 minutes') as overdue_count
             from (
                 select l.status, l.scheduled_at
-                from postrider.execution_generation g
+                from postrider.live_generation g
                 cross join lateral (
                     select l.status, l.scheduled_at
                     from postrider.live_execution l
@@ -114,7 +114,7 @@ as $$
                 from queued q
                 cross join lateral (
                     select l.requested_at
-                    from postrider.execution_generation g
+                    from postrider.live_generation g
                     cross join lateral (
                         select l.requested_at
                         from postrider.live_execution l

@@ -31,7 +31,7 @@ begin
                 select count(*)
                 from (
                     select
-                    from postrider.execution_generation g
+                    from postrider.live_generation g
                     cross join lateral (
                         select
                         from postrider.live_execution l

@@ -50,7 +50,7 @@ as $$
         select count(*)::integer as queue_depth
         from (
             select
-            from postrider.execution_generation g
+            from postrider.live_generation g
             cross join lateral (
                 select
                 from postrider.live_execution l

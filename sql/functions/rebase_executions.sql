@@ -34,5 +34,7 @@ begin
         end;
     update postrider.execution_rollup r
     set horizon = uncounted;
+    -- The sequence may be ahead of the table.
+    perform setval('postrider.oldest_generation', 1);
 end;
 $$;

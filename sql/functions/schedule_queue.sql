@@ -51,7 +51,7 @@ begin
         loop
             select min(l.action)
             into waiting_action
-            from postrider.execution_generation g
+            from postrider.live_generation g
             cross join lateral (
                 select l.action
                 from postrider.live_execution l
@@ -76,7 +76,7 @@ begin
             into found_ids, found_priorities, found_times
             from (
                 select l.id, l.priority, l.requested_at
-                from postrider.execution_generation g
+                from postrider.live_generation g
                 cross join lateral (
                     select l.id, l.priority, l.requested_at
                     from postrider.live_execution l

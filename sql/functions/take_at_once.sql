@@ -42,7 +42,7 @@ begin
     end if;
     if exists (
         select
-        from postrider.execution_generation g
+        from postrider.live_generation g
         cross join lateral (
             select
             from postrider.live_execution l

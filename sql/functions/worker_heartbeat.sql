@@ -39,7 +39,7 @@ begin
     if p_error is not null then
         for live in
             select l.*
-            from postrider.execution_generation g
+            from postrider.live_generation g
             cross join lateral (
                 select l.*
                 from postrider.live_execution l
@@ -57,7 +57,7 @@ begin
     end if;
     return query
     select l.id, l.fence
-    from postrider.execution_generation g
+    from postrider.live_generation g
     cross join lateral (
         select l.id, l.fence
         from postrider.live_execution l

@@ -82,6 +82,14 @@ create table postrider.execution_generation (
 create sequence postrider.present_generation as integer;
 select setval('postrider.present_generation', 1);
 insert into postrider.execution_generation (id, begins_after, ends_with) values (1, 0, 2000);
+-- No lower one is there: where a look for them begins, or it would walk over all that were given up since vacuum
+-- could last remove anything.
+create sequence postrider.oldest_generation as integer;
+select setval('postrider.oldest_generation', 1);
+create view postrider.live_generation as
+select g.id
+from postrider.execution_generation g
+where g.id >= (select s.last_value from postrider.oldest_generation s);
 
 -- Executions that have not ended.
 create table postrider.live_execution (
@@ -132,7 +140,7 @@ create index live_execution_waiting
 on postrider.live_execution (generation, queue, action, priority desc, id)
 where status = 'requested' and not is_delayed;
 -- What goes to its pool should its worker not be there.
-create index live_execution_fallback on postrider.live_execution (queue)
+create index live_execution_fallback on postrider.live_execution (generation, queue)
 where queue like 'worker:%' and pool is not null and status = 'requested' and not is_delayed;
 create index live_execution_worker
 on postrider.live_execution (generation, worker_id, status, worker_epoch)

@@ -10,7 +10,7 @@ cross join lateral (
     select
         count(*) filter (where l.status = 'scheduled') as scheduled_count,
         count(*) filter (where l.status = 'running') as running_count
-    from postrider.execution_generation g
+    from postrider.live_generation g
     cross join lateral (
         select l.status
         from postrider.live_execution l

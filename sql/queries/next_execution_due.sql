@@ -3,7 +3,7 @@
 select (
     extract(epoch from (
         select min(l.due_at)
-        from postrider.execution_generation g
+        from postrider.live_generation g
         cross join lateral (
             select l.due_at
             from postrider.live_execution l

@@ -6,7 +6,7 @@ select
             'id', l.id, 'action', l.action, 'status', l.status, 'priority', l.priority,
             'attempt', l.attempt, 'scheduled_at', l.scheduled_at, 'started_at', l.started_at,
             'deadline_at', l.deadline_at, 'cancel_requested_at', l.cancel_requested_at)
-        from postrider.execution_generation g
+        from postrider.live_generation g
         cross join lateral (
             select l.*
             from postrider.live_execution l

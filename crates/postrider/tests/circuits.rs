@@ -68,6 +68,14 @@ async fn one_of_two_dispatchers_probes_and_recovery_is_gradual() {
     // The next one may have begun by now.
     assert!(bursts.len() >= 4, "{bursts:?}");
     assert!(bursts[1..4].iter().all(|size| *size == 1), "one probe each: {bursts:?}");
+    let shortest = "select min(e.pause)
+        from (
+            select at - lag(at) over (order by id) as pause
+            from postrider.event_log
+            where event = 'circuit.half_open'
+        ) e";
+    let is_cooling = format!("select ({shortest}) >= interval '5 s'");
+    assert!(shop.ask::<bool>(&is_cooling).await, "a cooldown between two probes");
     assert!(retry_counts <= requests.len() as i64, "{retry_counts} retries of {}", requests.len());
 
     let before = receiver.request_count();

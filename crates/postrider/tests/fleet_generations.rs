@@ -15,6 +15,7 @@ use std::{
 use shop::{
     Shop,
     executing::{register, start, submit, take, taken},
+    producing::pid_of,
 };
 use tokio_postgres::Client;
 use xtask::postgres::Options;
@@ -23,6 +24,7 @@ use xtask::postgres::Options;
 const FULL: &str = "update postrider.execution_generation
     set ends_with = begins_after, created_at = created_at - interval '1 s'
     where id = (select last_value from postrider.present_generation)";
+const PATIENT: &str = "select postrider.set_setting('worker_stale_after', '3600')";
 const CHECK: &str = "select postrider.check_generations()";
 
 async fn generations(client: &Client) -> Vec<i32> {
@@ -62,6 +64,7 @@ async fn settle(client: &Client, expected: &[i64]) {
 async fn fleet() -> (Shop, Client, i32) {
     let shop = Shop::open_migrated().await;
     let client = shop.client().await;
+    client.batch_execute(PATIENT).await.unwrap();
     let w = register(&client, "'w', p_capacity => 1000").await.id;
     (shop, client, w)
 }
@@ -107,6 +110,7 @@ async fn a_generation_lasts_as_long_as_a_transaction_that_wrote_into_it() {
     let options = Options::default().set("max_prepared_transactions", "4");
     let shop = Shop::open_migrated_with(options).await;
     let client = shop.client().await;
+    client.batch_execute(PATIENT).await.unwrap();
     let w = register(&client, "'w', p_capacity => 1000").await.id;
 
     let open = shop.client().await;
@@ -186,6 +190,59 @@ async fn a_generation_begins_once_others_see_it() {
     let found_again = submit(&client, "'a'").await;
     client.batch_execute(CHECK).await.unwrap();
     assert_eq!(taken(&client, w, 10).await, [found_again]);
+}
+
+/// Between the look which generation is present and the lock of it another one may begin.
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_comes_too_late_writes_into_the_next_generation() {
+    let (shop, client, w) = fleet().await;
+    let holding = shop.client().await;
+    holding.batch_execute("select pg_advisory_lock(1886352250, 1)").await.unwrap();
+    let late = shop.client().await;
+    let pid = pid_of(&late).await;
+    let submitting = tokio::spawn(async move { submit(&late, "'late'").await });
+    let is_waiting = format!("select cardinality(pg_blocking_pids({pid})) > 0");
+    shop.until(&is_waiting).await;
+    turn(&client).await;
+    // Nobody gives it up while he waits; and if somebody did, he would look again.
+    holding.batch_execute("select pg_advisory_unlock(1886352250, 1)").await.unwrap();
+    let id = submitting.await.unwrap();
+    let sql = "select l.generation::bigint from postrider.live_execution l where l.id = $1";
+    let row = client.query_one(sql, &[&id]).await.unwrap();
+    assert_eq!(row.get::<_, i64>(0), present(&client).await);
+    settle(&client, &[present(&client).await]).await;
+    assert_eq!(taken(&client, w, 10).await, [id]);
+}
+
+/// What was given up is not even looked at, however long vacuum is kept from removing it; and what a restore
+/// brings back is.
+#[tokio::test(flavor = "multi_thread")]
+async fn looks_begin_with_the_oldest_generation() {
+    let (shop, client, w) = fleet().await;
+    let oldest = "select last_value from postrider.oldest_generation";
+    for _ in 0..3 {
+        turn(&client).await;
+    }
+    settle(&client, &[present(&client).await]).await;
+    assert_eq!(shop.ask::<i64>(oldest).await, present(&client).await);
+    // Not before others see that the one before it is gone.
+    turn(&client).await;
+    let other = shop.client().await;
+    other.batch_execute("begin").await.unwrap();
+    let id = submit(&client, "'a'").await;
+    for _ in 0..40 {
+        other.batch_execute(CHECK).await.unwrap();
+    }
+    assert!(shop.ask::<i64>(oldest).await < present(&client).await);
+    other.batch_execute("rollback").await.unwrap();
+    client.batch_execute("select setval('postrider.oldest_generation', 1000)").await.unwrap();
+    let client = shop.client().await;
+    let found = async {
+        while taken(&client, w, 10).await != [id] {
+            client.batch_execute(CHECK).await.unwrap();
+        }
+    };
+    tokio::time::timeout(Duration::from_mins(1), found).await.unwrap();
 }
 
 /// Applications submit and take back, workers take and end, and generations pass as fast as they can.

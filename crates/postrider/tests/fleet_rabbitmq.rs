@@ -95,6 +95,7 @@ async fn what_nobody_takes_travels_through_the_broker_and_fails() {
     let name = queue_of(worker);
 
     // Into the queue of the worker, with everything declared as it should be.
+    shop.until("select bool_and(is_published) from postrider.live_execution").await;
     let queue = until_queue(&host, &name, |_| true).await;
     let arguments = json!({ "x-message-ttl": 5000, "x-dead-letter-exchange": "postrider.dlx",
         "x-dead-letter-routing-key": "execution.dead" });

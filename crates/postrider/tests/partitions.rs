@@ -401,11 +401,17 @@ async fn a_partition_with_an_unfinished_message_is_never_dropped() {
         shop.execute(KEEP).await;
         shop.execute(&old_month(9)).await;
         shop.execute(&old_month(8)).await;
+        // What is for a disabled endpoint stays in the log at first. A dispatcher that runs already may hear of
+        // the message before it hears that the endpoint is disabled.
+        let is_skipped = name == "disabled";
+        if is_skipped {
+            shop.execute(sql).await;
+        }
         let dispatcher = shop.serve().await;
         shop.send_many("a", 20).await;
-        shop.execute(sql).await;
-        // What is for a disabled endpoint stays in the log at first.
-        let is_skipped = name == "disabled";
+        if !is_skipped {
+            shop.execute(sql).await;
+        }
         if is_skipped {
             shop.until("select count(*) > 0 from postrider.done").await;
         } else {

@@ -399,6 +399,7 @@ async fn an_outage_is_told_once_and_its_end_once() {
 #[tokio::test]
 async fn a_worker_whose_heart_has_stopped_ends() {
     let shop = open().await;
+    be_impatient(&shop).await;
     let url = shop.postgres.url_as("app", "shop");
     let port = shop.postgres.port();
     let proxy = Proxy::start(([127, 0, 0, 1], port).into()).unwrap();

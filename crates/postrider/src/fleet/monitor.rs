@@ -103,8 +103,13 @@ impl Look {
             self.broker_at = now + BROKER_EVERY;
             self.warn_of_unreachable(store.needs_broker().await?);
         }
-        while store.check_executions(MOST_AT_ONCE).await? >= MOST_AT_ONCE {}
-        store.check_generations().await?;
+        loop {
+            let checked_count = store.check_executions(MOST_AT_ONCE).await?;
+            store.check_generations().await?;
+            if checked_count < MOST_AT_ONCE {
+                break;
+            }
+        }
         let lost_count = workers?;
         if lost_count > 0 {
             info!(lost_count, "workers were lost; what they had is recovered");

@@ -16,7 +16,7 @@ use crate::store::{
 /// The longest sleep without a look: for rings that a network has swallowed, for workers that were away
 /// or full for another reason, and for what is left to better workers for a second.
 const LONGEST_SLEEP: Duration = Duration::from_secs(1);
-/// The pause while somebody submits.
+/// The first pause while somebody submits. Each one after that is twice as long: it may be an open transaction.
 const BUSY_PAUSE: Duration = Duration::from_millis(20);
 /// The pause behind a look that has found something: what comes meanwhile travels together, and nobody
 /// needs to ring. Each look that finds nothing doubles it.
@@ -38,6 +38,7 @@ pub struct Bell {
     /// There may be something, and we are awake.
     is_rung: bool,
     pause: Duration,
+    busy_pause: Duration,
     look_at: Instant,
     /// Until when those who ring wait for others.
     gather_until: Instant,
@@ -51,6 +52,7 @@ impl Bell {
             is_armed: false,
             is_rung: false,
             pause: LONGEST_PAUSE,
+            busy_pause: BUSY_PAUSE,
             look_at: now,
             gather_until: now,
         }
@@ -83,6 +85,7 @@ impl Bell {
     /// There may be something now.
     pub fn ring(&mut self, now: Instant) {
         self.is_rung = true;
+        self.busy_pause = BUSY_PAUSE;
         self.look_at = now.max(self.gather_until);
     }
 
@@ -148,14 +151,22 @@ impl Bell {
         most: i32,
     ) -> Result<Vec<Dispatched>, StoreError> {
         let (quiet, found) = carrier.doze(&self.queues, most, self.is_armed).await;
-        self.is_armed = true;
-        let found = unless_passing(found)?;
-        let is_quiet = unless_passing(quiet)?.unwrap_or_default() && found.is_some();
+        let (quiet, found) = (unless_passing(quiet)?, unless_passing(found)?);
+        self.is_armed = quiet.is_some();
+        if !self.is_armed {
+            // Perhaps some ring for us now, and some do not.
+            carrier.wake().await?;
+        }
+        let is_quiet = quiet.unwrap_or_default() && found.is_some();
         let (found, now) = (found.unwrap_or_default(), Instant::now());
-        match (found.is_empty(), is_quiet) {
-            (false, _) => self.gather(found.len() == most as usize, now),
-            (true, false) => self.look_at = now + BUSY_PAUSE,
-            (true, true) => self.look_at = now + LONGEST_SLEEP,
+        if !found.is_empty() {
+            self.gather(found.len() == most as usize, now);
+        } else if is_quiet {
+            self.busy_pause = BUSY_PAUSE;
+            self.look_at = now + LONGEST_SLEEP;
+        } else {
+            self.look_at = now + self.busy_pause;
+            self.busy_pause = (self.busy_pause * 2).min(LONGEST_PAUSE);
         }
         Ok(found)
     }
