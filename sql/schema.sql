@@ -257,7 +257,7 @@ begin
         into admitted
         from (
             select
-            from postrider.live_generation g
+            from postrider.execution_generation g
             cross join lateral (
                 select
                 from postrider.live_execution l
@@ -5151,7 +5151,7 @@ begin
         and coalesce(o.heartbeat_at, o.created_at) < kept_from
         and not exists (
             select
-            from postrider.live_generation g
+            from postrider.execution_generation g
             cross join lateral (
                 select
                 from postrider.live_execution l
@@ -8810,7 +8810,7 @@ begin
         'worker', p_worker.name, 'heartbeat_at', p_worker.heartbeat_at);
     for live in
         select l.*
-        from postrider.live_generation g
+        from postrider.execution_generation g
         cross join lateral (
             select l.*
             from postrider.live_execution l
@@ -8842,7 +8842,7 @@ begin
     end if;
     for live in
         select l.*
-        from postrider.live_generation g
+        from postrider.execution_generation g
         cross join lateral (
             select l.*
             from postrider.live_execution l
@@ -10203,7 +10203,7 @@ begin
     if present.carrier = 'postgres' then
         select count(*)
         into load
-        from postrider.live_generation g
+        from postrider.execution_generation g
         cross join lateral (
             select
             from postrider.live_execution l
@@ -11651,7 +11651,7 @@ begin
     perform postrider.lock_worker(p_worker);
     return query
     select l.id, l.fence, l.status
-    from postrider.live_generation g
+    from postrider.execution_generation g
     cross join lateral (
         select l.id, l.fence, l.status
         from postrider.live_execution l

@@ -28,7 +28,7 @@ begin
         into admitted
         from (
             select
-            from postrider.live_generation g
+            from postrider.execution_generation g
             cross join lateral (
                 select
                 from postrider.live_execution l

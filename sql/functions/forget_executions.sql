@@ -81,7 +81,7 @@ begin
         and coalesce(o.heartbeat_at, o.created_at) < kept_from
         and not exists (
             select
-            from postrider.live_generation g
+            from postrider.execution_generation g
             cross join lateral (
                 select
                 from postrider.live_execution l

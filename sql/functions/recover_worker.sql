@@ -42,7 +42,7 @@ begin
         'worker', p_worker.name, 'heartbeat_at', p_worker.heartbeat_at);
     for live in
         select l.*
-        from postrider.live_generation g
+        from postrider.execution_generation g
         cross join lateral (
             select l.*
             from postrider.live_execution l
@@ -74,7 +74,7 @@ begin
     end if;
     for live in
         select l.*
-        from postrider.live_generation g
+        from postrider.execution_generation g
         cross join lateral (
             select l.*
             from postrider.live_execution l

@@ -40,7 +40,7 @@ begin
     if present.carrier = 'postgres' then
         select count(*)
         into load
-        from postrider.live_generation g
+        from postrider.execution_generation g
         cross join lateral (
             select
             from postrider.live_execution l

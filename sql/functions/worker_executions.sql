@@ -20,7 +20,7 @@ begin
     perform postrider.lock_worker(p_worker);
     return query
     select l.id, l.fence, l.status
-    from postrider.live_generation g
+    from postrider.execution_generation g
     cross join lateral (
         select l.id, l.fence, l.status
         from postrider.live_execution l

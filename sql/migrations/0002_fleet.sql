@@ -83,7 +83,8 @@ create sequence postrider.present_generation as integer;
 select setval('postrider.present_generation', 1);
 insert into postrider.execution_generation (id, begins_after, ends_with) values (1, 0, 2000);
 -- No lower one is there: where a look for them begins, or it would walk over all that were given up since vacuum
--- could last remove anything.
+-- could last remove anything. The sequence is newer than the snapshot of who reads it: a look may miss what
+-- moves at that very moment. Who counts on seeing everything reads the table.
 create sequence postrider.oldest_generation as integer;
 select setval('postrider.oldest_generation', 1);
 create view postrider.live_generation as
