@@ -18,8 +18,9 @@ use crate::prove::writers::connect;
 const PAUSE: Duration = Duration::from_millis(15);
 /// What it keeps at most of what it finds.
 const MOST_KEPT: usize = 100;
-/// One snapshot each. What a process before had under the name of a worker is not of its capacity: it may
-/// have been started while the next one registered, and is recovered at the next look for such.
+/// One snapshot each. What a worker has in the database is limited where the database gives it out. By RabbitMQ
+/// the next message is started as soon as a handler has ended, which the database may learn a moment later, or
+/// after a restart: there the workers' own records tell how many ran at a time.
 const LOOK: &str = "
     select format('%s of %s at a time', count(*), l.action) as finding
     from postrider.live_execution l
@@ -33,8 +34,8 @@ const LOOK: &str = "
         string_agg(format('%s %s epoch %s', l.id, l.status, l.worker_epoch), ', '))
     from postrider.live_execution l
     join postrider.worker w on w.id = l.worker_id
-    where l.carrier = 'postgres' or l.status = 'running'
-    group by w.id, l.worker_epoch
+    where l.carrier = 'postgres'
+    group by w.id
     having count(*) > w.capacity";
 
 /// A task that looks until it is stopped.
