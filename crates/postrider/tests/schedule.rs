@@ -16,6 +16,8 @@ use xtask::receiver::{Behaviour, Receiver};
 /// How late a scheduled message may be attempted on a slow and busy machine. Whoever only looked for what
 /// is due every few seconds would be later.
 const PUNCTUAL_MS: i64 = 1_500;
+/// How late it may be in the middle.
+const USUAL_MS: i64 = 300;
 
 fn start(behaviour: Behaviour) -> Receiver {
     Receiver::start(behaviour).unwrap()
@@ -105,9 +107,12 @@ async fn a_scheduled_message_is_attempted_when_it_is_due() {
     timed.wait_for_accepted(count + sent, LONG).await.unwrap();
     other.wait_for_accepted(sent, LONG).await.unwrap();
     let lateness = check_lateness(&shop, &timed, count).await;
-    // The machine of the tests does other things, too: in a quiet run none is late.
+    // The machine of the tests does other things, too, and may stand still for a second or two: in a quiet run
+    // none is late. Whoever looked once a second would be half a second late as a rule.
+    let usual = lateness[count / 2];
+    assert!(usual < USUAL_MS, "{usual} ms in the middle");
     let late = lateness.iter().filter(|late| **late > PUNCTUAL_MS).count();
-    assert!(late * 100 <= count, "{late} of {count} are late");
+    assert!(late * 4 <= count, "{late} of {count} are late");
 }
 
 #[tokio::test(flavor = "multi_thread")]
