@@ -278,6 +278,7 @@ async fn a_worker_that_ends_gives_back_what_has_not_ended() {
 #[tokio::test]
 async fn what_is_to_be_given_back_is_stopped_before_others_may_have_it() {
     let shop = open().await;
+    be_impatient(&shop).await;
     let url = shop.postgres.url_as("app", "shop");
     let port = shop.postgres.port();
     let proxy = Proxy::start(([127, 0, 0, 1], port).into()).unwrap();
