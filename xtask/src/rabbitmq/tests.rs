@@ -68,6 +68,8 @@ async fn a_server_is_private_survives_a_kill_and_leaves_nothing() {
     eventually("connections are closed", || host.connection_count().unwrap() == 0).await;
     client.get("durable").await.unwrap_err();
 
+    // What is declared is on disk up to two seconds later.
+    host.evaluate("ok = mnesia:sync_log().").unwrap();
     let (port, first) = (server.port(), server.pid().unwrap());
     let helpers = descendants(first);
     assert!(!helpers.is_empty());
