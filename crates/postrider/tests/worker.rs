@@ -48,6 +48,15 @@ impl Shop {
         builder(&self.postgres.url_as("app", "shop"))
     }
 
+    /// A proxy in front of the database, and the address of the database behind it.
+    fn behind_proxy(&self) -> (Proxy, String) {
+        let url = self.postgres.url_as("app", "shop");
+        let port = self.postgres.port();
+        let proxy = Proxy::start(([127, 0, 0, 1], port).into()).unwrap();
+        let through = url.replace(&port.to_string(), &proxy.port().to_string());
+        (proxy, through)
+    }
+
     async fn submit(&self, action: &str, options: &str) -> i64 {
         self.ask(&format!("select postrider.submit_execution('{action}'{options})")).await
     }
@@ -279,10 +288,7 @@ async fn a_worker_that_ends_gives_back_what_has_not_ended() {
 async fn what_is_to_be_given_back_is_stopped_before_others_may_have_it() {
     let shop = open().await;
     be_impatient(&shop).await;
-    let url = shop.postgres.url_as("app", "shop");
-    let port = shop.postgres.port();
-    let proxy = Proxy::start(([127, 0, 0, 1], port).into()).unwrap();
-    let through = url.replace(&port.to_string(), &proxy.port().to_string());
+    let (proxy, through) = shop.behind_proxy();
     let (endless, mut begun) = Endless::new();
     let (told, mut reasons) = mpsc::unbounded_channel();
     let handler = endless.clone();
@@ -401,10 +407,7 @@ async fn an_outage_is_told_once_and_its_end_once() {
 async fn a_worker_whose_heart_has_stopped_ends() {
     let shop = open().await;
     be_impatient(&shop).await;
-    let url = shop.postgres.url_as("app", "shop");
-    let port = shop.postgres.port();
-    let proxy = Proxy::start(([127, 0, 0, 1], port).into()).unwrap();
-    let through = url.replace(&port.to_string(), &proxy.port().to_string());
+    let (proxy, through) = shop.behind_proxy();
     let (endless, mut begun) = Endless::new();
     let builder = endless.handle(builder(&through)).on_trouble(|_| {
         if std::thread::current().name() == Some("postrider-heart") {
@@ -443,13 +446,10 @@ async fn who_registers_a_name_ends_the_worker_that_had_it() {
 async fn a_worker_that_was_cut_off_stops_in_time_and_comes_back() {
     let shop = open().await;
     be_impatient(&shop).await;
-    let url = shop.postgres.url_as("app", "shop");
-    let port = shop.postgres.port();
-    let proxy = Proxy::start(([127, 0, 0, 1], port).into()).unwrap();
+    let (proxy, through) = shop.behind_proxy();
     let (endless, mut begun) = Endless::new();
     let is_lost = Arc::new(AtomicBool::new(false));
     let seen = Arc::clone(&is_lost);
-    let through = url.replace(&port.to_string(), &proxy.port().to_string());
     let builder = endless.handle(builder(&through)).on_trouble(move |trouble| {
         seen.fetch_or(matches!(trouble, WorkerTrouble::Lost { .. }), Ordering::SeqCst);
     });
