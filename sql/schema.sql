@@ -13,7 +13,8 @@ CREATE TYPE postrider.tick_span AS (
 	from_at timestamp with time zone,
 	to_at timestamp with time zone,
 	late_from_at timestamp with time zone,
-	sparse_from_at timestamp with time zone
+	sparse_from_at timestamp with time zone,
+	passed int8multirange
 );
 
 -- Name: acknowledge(text, bigint); Type: FUNCTION; Schema: postrider; Owner: -
@@ -64,8 +65,7 @@ begin
         or (fetched.xid, fetched.id) <= (known.xid, known.message_id)
         or fetched.tick > pg_sequence_last_value('postrider.tick_sequence')
         or fetched.xid >= pg_snapshot_xmax(pg_current_snapshot())
-        or not pg_try_advisory_xact_lock(
-            1886352245, postrider.consumer_lock(reader.id, fetched.partition))
+        or not postrider.has_consumer_lock(reader.id, fetched.partition)
     then
         raise exception
             'Consumer ''%'' has been moved since its fetch_messages', p_consumer
@@ -80,7 +80,8 @@ begin
         acknowledged_count := fetched.message_count;
     else
         -- Somewhere within the batch.
-        select n.span into ahead from postrider.next_ticks(known.tick, known.message_id, tick_look) n;
+        select n.span into ahead from postrider.next_ticks(
+            known.tick, known.message_id, tick_look, fetched.tick) n;
         select b.tick, b.xid, b.id, b.number
         into target
         from (
@@ -124,12 +125,12 @@ $$;
 CREATE FUNCTION postrider.acquire_shards(p_dispatcher uuid, p_limit integer) RETURNS TABLE(shard smallint, epoch bigint, state jsonb, backlog bigint, last_owner uuid)
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
-    SET lock_timeout TO '2s'
+    SET lock_timeout TO '1s'
     AS $$
 declare
     live uuid[];
 begin
-    perform pg_advisory_xact_lock(1886352244, 1000);
+    lock table postrider.fence in exclusive mode;
     select coalesce(array_agg(l.id), '{}') into live from postrider.live_dispatchers() l (id);
     if p_dispatcher <> all (live) then
         return;
@@ -287,6 +288,75 @@ begin
         end if;
     end loop;
     return least(p_most, concurrency - admitted);
+end;
+$$;
+
+-- Name: advance_jobs(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.advance_jobs() RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET lock_timeout TO '200ms'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET enable_sort TO 'off'
+    SET jit TO 'off'
+    AS $$
+declare
+    idle_ms constant integer := 1000;
+    busy_ms constant integer := 50;
+    began constant timestamptz := clock_timestamp();
+    job postrider.job;
+    batch record;
+begin
+    select j.*
+    into job
+    from postrider.job j
+    where j.state = 'running'
+    -- Nothing is put off by a minute, unless the clock was set back.
+    and j.next_at not between clock_timestamp() and clock_timestamp() + interval '1 minute'
+    order by j.next_at
+    limit 1
+    for update skip locked;
+    if job.id is null then
+        return idle_ms;
+    end if;
+
+    begin
+        if job.kind = 'drop' then
+            batch := postrider.bury_batch(job);
+        else
+            batch := postrider.redrive_batch(job);
+        end if;
+    exception
+        when others then
+            update postrider.job j
+            set last_error = sqlerrm, next_at = clock_timestamp() + interval '5 seconds'
+            where j.id = job.id;
+            return busy_ms;
+    end;
+    update postrider.job j
+    set state = case when batch.is_over then 'completed' else 'running' end,
+        position = batch.reached,
+        held_from = batch.held_from,
+        held_count = batch.held_count,
+        paced_to = batch.paced_to,
+        next_at = clock_timestamp() + batch.pause,
+        done_count = j.done_count + batch.done_count,
+        last_error = null,
+        finished_at = case when batch.is_over then clock_timestamp() end
+    where j.id = job.id;
+    if batch.is_over then
+        insert into postrider.event_log (event, endpoint_name, details)
+        values (
+            'job.completed', job.endpoint_name,
+            jsonb_build_object(
+                'id', job.id, 'kind', job.kind, 'count', job.done_count + batch.done_count));
+    end if;
+    -- As long as it took: another half is left to others.
+    return greatest(busy_ms, 1000 * extract(epoch from clock_timestamp() - began))::integer;
 end;
 $$;
 
@@ -525,16 +595,31 @@ CREATE FUNCTION postrider.announce_endpoint() RETURNS trigger
     AS $$
 declare
     details jsonb := jsonb_build_object('by', session_user);
+    former jsonb;
+    present jsonb;
 begin
+    if tg_op <> 'INSERT' then
+        former := jsonb_build_object(
+            'config', postrider.masked_config(old.config), 'retry_policy', old.retry_policy);
+    end if;
+    if tg_op <> 'DELETE' then
+        present := jsonb_build_object(
+            'config', postrider.masked_config(new.config), 'retry_policy', new.retry_policy);
+    end if;
     if tg_op = 'DELETE' then
         insert into postrider.event_log (event, endpoint_name, details)
-        values ('endpoint.dropped', old.name, details || jsonb_build_object('id', old.id));
+        values ('endpoint.dropped', old.name, details || jsonb_build_object('id', old.id, 'before', former));
     elsif tg_op = 'INSERT' then
         insert into postrider.circuit (endpoint_id) values (new.id);
         insert into postrider.event_log (event, endpoint_name, details)
         values (
             'endpoint.created', new.name,
-            details || jsonb_build_object('id', new.id, 'protocol', new.protocol));
+            details || jsonb_build_object(
+                'id', new.id, 'protocol', new.protocol, 'after', present,
+                'secrets_set_at', (
+                    select s.set_at
+                    from postrider.endpoint_secret s
+                    where s.endpoint_id = new.id)));
     elsif new.version = old.version then
         return null;
     elsif new.updated_at <> old.updated_at then
@@ -564,7 +649,13 @@ begin
             or (new.config, new.retry_policy) is distinct from (old.config, old.retry_policy)
         then
             insert into postrider.event_log (event, endpoint_name, details)
-            values ('endpoint.altered', new.name, details);
+            values (
+                'endpoint.altered', new.name,
+                details || postrider.changes_between(former, present) || jsonb_build_object(
+                    'secrets_set_at', (
+                        select s.set_at
+                        from postrider.endpoint_secret s
+                        where s.endpoint_id = new.id)));
         end if;
     end if;
     perform pg_notify('postrider', 'endpoints');
@@ -586,7 +677,8 @@ begin
         insert into postrider.event_log (event, details)
         values (
             'event_type.altered',
-            jsonb_build_object('event_type', new.name, 'id', new.id, 'by', session_user));
+            jsonb_build_object('event_type', new.name, 'id', new.id, 'by', session_user)
+            || postrider.changes_between(to_jsonb(old), to_jsonb(new)));
     end if;
     if new_policy is distinct from old_policy then
         perform pg_notify('postrider', 'settings');
@@ -606,6 +698,11 @@ begin
     select
         c.event, e.name,
         jsonb_build_object('id', new.id, 'event_type', new.event_type, 'by', session_user)
+        || postrider.changes_between(
+            jsonb_build_object(
+                'filter', old.filter, 'retry_policy', old.retry_policy, 'enabled', old.enabled),
+            jsonb_build_object(
+                'filter', new.filter, 'retry_policy', new.retry_policy, 'enabled', new.enabled))
     from (
         values
         ('subscription.enabled', new.enabled and not old.enabled),
@@ -910,7 +1007,14 @@ begin
             m.correlation_id, m.priority, m.endpoint_name, m.event_type, m.ordering_key, m.headers,
             m.metadata, m.payload, m.body, m.content_type
         from numbered n
-        join postrider.message m on m.id = n.message_id
+        cross join lateral (
+            select k.*
+            from postrider.message k
+            where k.id >= n.message_id
+            and k.id <= n.message_id
+            order by k.id
+            limit 1
+        ) m
     ), inserted as (
         insert into postrider.message (
             id, xid, correlation_id, lane, priority, targets, endpoint_name, event_type, ordering_key,
@@ -955,8 +1059,17 @@ declare
     look constant integer := 4000;
     -- A walk over ids may meet so many others for each message.
     density constant integer := 20;
-    patience constant interval := '5 seconds';
+    tick_interval constant interval := make_interval(secs => (
+        select n.value::double precision / 1000
+        from postrider.setting n
+        where n.name = 'tick_interval_ms'
+    ));
+    former postrider.tick;
     last_tick postrider.tick;
+    epoch bigint;
+    is_settled boolean;
+    has_turn boolean;
+    is_passing boolean := false;
     top pg_snapshot;
     base_end xid8;
     stragglers xid8[];
@@ -968,85 +1081,58 @@ begin
     if not exists (select from postrider.consumer c) then
         return null;
     end if;
+    select t.* into former from postrider.tick t order by t.id desc limit 1;
     -- Left again where no tick is made: with it goes the lock.
     begin
-        if not pg_try_advisory_xact_lock(1886352244, 1004) then
-            raise no_data_found;
+        has_turn := postrider.has_tick_turn('tick_turn', former.passes_after is null);
+        if not has_turn then
+            -- Those who pass do it one after the other, too, as far as they get on.
+            perform postrider.has_tick_turn('tick_passing', true);
         end if;
-        -- Each in a statement of its own, in this order: the last tick is seen by a snapshot that is younger
-        -- than the lock, and the tick's snapshot is younger still.
-        select t.* into last_tick from postrider.tick t order by t.id desc limit 1;
-        if last_tick.at > clock_timestamp() - make_interval(secs => (
-                select s.value::double precision / 1000
-                from postrider.setting s
-                where s.name = 'tick_interval_ms'
-            ))
-            and last_tick.at <= clock_timestamp()
-        then
-            raise no_data_found;
-        end if;
-        top := pg_current_snapshot();
-        base_end := coalesce(pg_snapshot_xmax(last_tick.snapshot), '3');
-        if pg_snapshot_xmax(top) < base_end then
-            raise exception
-                'Transaction ids went back: this log is from another cluster; start a dispatcher, which puts it right'
-                using errcode = '55000';
-        end if;
-        stragglers := array(
-            select x.xid
-            from pg_snapshot_xip(last_tick.snapshot) x (xid)
-            where pg_visible_in_snapshot(x.xid, top)
-            and exists (select from postrider.message m where m.xid = x.xid)
-            order by x.xid
-        );
-
-        with gaps as (
-            select
-                g.first_xid,
-                lead(g.last_xid, 1, pg_snapshot_xmax(top)) over (order by g.first_xid) as end_xid
-            from (
-                select base_end as first_xid, null::xid8 as last_xid
-                union all
-                select (x.xid::text::bigint + 1)::text::xid8, x.xid
-                from pg_snapshot_xip(top) x (xid)
-                where x.xid >= base_end
-            ) g
-        )
-        select
-            count(*)::integer as message_count,
-            min(r.id) filter (where not r.is_late) as first_id,
-            max(r.id) as last_id,
-            min(r.created_at) as from_at,
-            max(r.created_at) as to_at
-        into found
-        from (
-            (
-                select m.id, m.created_at, false as is_late
-                from gaps g
-                cross join lateral (
-                    select n.id, n.created_at
-                    from postrider.message n
-                    where n.xid >= g.first_xid
-                    and n.xid < g.end_xid
-                    limit look + 1
-                ) m
-            )
-            union all
-            (
-                select m.id, m.created_at, true
-                from unnest(stragglers) x (xid)
-                cross join lateral (
-                    select n.id, n.created_at
-                    from postrider.message n
-                    where n.xid = x.xid
-                    limit look + 1
-                ) m
-            )
-            limit look + 1
-        ) r;
-        if found.message_count = 0 then
-            raise no_data_found;
-        end if;
+        loop
+            -- Each in a statement of its own, in this order: the last tick is seen by a snapshot that is younger
+            -- than the lock and the epoch, and the tick's snapshot is younger still.
+            if is_passing then
+                epoch := nextval('postrider.tick_epoch');
+                if epoch <= last_tick.epoch then
+                    -- Sequences are not replicated with the rest.
+                    epoch := setval('postrider.tick_epoch', last_tick.epoch + 1);
+                end if;
+            else
+                epoch := coalesce(pg_sequence_last_value('postrider.tick_epoch'), 0);
+            end if;
+            select t.* into last_tick from postrider.tick t order by t.id desc limit 1;
+            is_settled := epoch = coalesce(last_tick.epoch, 0);
+            if is_settled
+                and (
+                    -- They get on.
+                    not has_turn and last_tick.id is distinct from former.id
+                    or last_tick.at > clock_timestamp() - tick_interval
+                    and last_tick.at <= clock_timestamp())
+            then
+                raise no_data_found;
+            end if;
+            top := postrider.open_snapshot();
+            base_end := coalesce(pg_snapshot_xmax(last_tick.snapshot), '3');
+            if pg_snapshot_xmax(top) < base_end then
+                raise exception
+                    'Transaction ids went back: this log is from another cluster; start a dispatcher, which puts it right'
+                    using errcode = '55000';
+            end if;
+            stragglers := array(
+                select x.xid
+                from pg_snapshot_xip(last_tick.snapshot) x (xid)
+                where pg_visible_in_snapshot(x.xid, top)
+                and exists (select from postrider.message m where m.xid = x.xid)
+                order by x.xid
+            );
+            select c.* into found from postrider.tick_content(base_end, top, stragglers, look) c;
+            if is_settled and found.message_count = 0 then
+                raise no_data_found;
+            end if;
+            exit when is_passing or is_settled and has_turn;
+            is_passing := true;
+        end loop;
 
         -- What the snapshot sees took its number before.
         select (s.last_value << 10) | 1023 into ceiling from postrider.message_sequence s;
@@ -1060,6 +1146,8 @@ begin
                     select t.sequence_floor
                     from postrider.tick t
                     where t.xid < base_end
+                    -- Whoever passes has its id from a sequence before the floor is read: see heartbeat.
+                    and t.passes_after is null
                     order by t.id desc
                     limit 1
                 ), (
@@ -1071,6 +1159,10 @@ begin
                 ), 0) + 1) << 10
             into floor_id;
             found.first_id := floor_id;
+        elsif found.message_count = 0 then
+            found.last_id := ceiling;
+            found.from_at := clock_timestamp();
+            found.to_at := found.from_at;
         end if;
 
         new_id := nextval('postrider.tick_sequence');
@@ -1078,29 +1170,42 @@ begin
             -- Sequences are not replicated with the rest.
             new_id := setval('postrider.tick_sequence', last_tick.id + 1);
         end if;
+        if coalesce(pg_sequence_last_value('postrider.tick_epoch'), 0) <> epoch then
+            raise no_data_found;
+        end if;
         insert into postrider.tick (
-            id, at, sequence_floor, xid, snapshot, base_xmax, stragglers, first_id, last_id, from_at, to_at,
-            message_count, is_sparse)
+            id, epoch, passes_after, at, sequence_floor, xid, snapshot, base_xmax, stragglers, first_id,
+            last_id, from_at, to_at, message_count, is_sparse)
         values (
-            new_id, greatest(clock_timestamp(), last_tick.at, nullif(found.to_at, 'infinity')),
-            ceiling >> 10, pg_current_xact_id(), top,
-            base_end, stragglers, coalesce(found.first_id, found.last_id + 1), found.last_id, found.from_at,
-            found.to_at, found.message_count,
+            new_id, epoch, case when is_passing then coalesce(last_tick.id, 0) end,
+            greatest(clock_timestamp(), last_tick.at, nullif(found.to_at, 'infinity')),
+            ceiling >> 10, pg_current_xact_id(), top, base_end, stragglers,
+            coalesce(found.first_id, found.last_id + 1), found.last_id, found.from_at, found.to_at,
+            found.message_count,
             coalesce(
                 found.message_count::bigint * density < (found.last_id >> 10) - (found.first_id >> 10),
                 false));
         perform pg_notify('postrider:' || c.name, '')
         from postrider.consumer c;
-        if current_setting('idle_in_transaction_session_timeout')::interval
-            not between interval '1 millisecond' and patience
-        then
-            perform set_config('idle_in_transaction_session_timeout', '5s', true);
-        end if;
         return new_id;
     exception
         when no_data_found then
             return null;
     end;
+end;
+$$;
+
+-- Name: are_ticks_settled(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.are_ticks_settled() RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    present constant bigint := coalesce(pg_sequence_last_value('postrider.tick_epoch'), 0);
+begin
+    return present = 0
+        or present = (select t.epoch from postrider.tick t order by t.id desc limit 1);
 end;
 $$;
 
@@ -1120,13 +1225,16 @@ CREATE FUNCTION postrider.begin_batch(p_consumer text, p_partition integer, p_ba
 #variable_conflict use_column
 declare
     most_messages constant integer := 10000;
+    tick_look constant integer := 2000;
     reader postrider.consumer := postrider.known_consumer(p_consumer);
     has_ticked boolean;
+    is_behind boolean;
     has_lock boolean;
     is_filled boolean := false;
     known postrider.consumer_position;
     last_attempt postrider.consumer_attempt;
     available integer;
+    ahead record;
     failures integer := 0;
     suspects bigint := 0;
     allowed integer;
@@ -1142,11 +1250,12 @@ begin
     perform postrider.check_tick_allowed('begin_batch');
 
     has_ticked := postrider.append_tick() is not null;
-    has_lock := pg_try_advisory_xact_lock(
-        1886352245, postrider.consumer_lock(reader.id, p_partition));
+    -- Where nothing is new nothing is under way, either.
+    is_behind := postrider.is_partition_behind(reader.id, p_partition);
+    has_lock := not is_behind or postrider.has_consumer_lock(reader.id, p_partition);
     -- It may have been dropped or reset meanwhile.
     reader := postrider.known_consumer(p_consumer);
-    if has_lock then
+    if is_behind and has_lock then
         is_filled := postrider.is_partition_filled(reader, p_partition, not has_ticked);
     end if;
     select p.* into known from postrider.newest_position(reader.id, p_partition) p;
@@ -1157,13 +1266,16 @@ begin
         suspects := last_attempt.suspect_count;
         if is_filled then
             -- It came to nothing. What it may have got: no more than there is now.
+            select n.to_tick, n.span
+            into ahead
+            from postrider.next_ticks(known.tick, known.message_id, tick_look) n;
             select count(*)
             into available
             from (
                 select
                 from postrider.consumer_messages(
-                    reader, p_partition, known.tick, known.xid, known.message_id,
-                    9223372036854775807, most_messages)
+                    reader, p_partition, known.tick, known.xid, known.message_id, ahead.to_tick,
+                    most_messages, ahead.span)
                 limit last_attempt.batch_size
             ) m;
             failures := failures + case when available = 1 then 1 else 0 end;
@@ -1204,14 +1316,37 @@ begin
             error_history, message_created_at, correlation_id, priority, event_type, ordering_key,
             headers, metadata, payload, body, content_type, replay_of)
         select
-            d.message_id, d.target, d.endpoint_id, coalesce(e.name, '(dropped)'), d.cause,
-            d.retry_count, d.last_error, postrider.error_history(d.message_id, d.target),
+            d.message_id, d.target, d.endpoint_id,
+            coalesce(
+                (
+                    select e.name
+                    from postrider.endpoints e
+                    where e.id = d.endpoint_id
+                ),
+                (
+                    select j.endpoint_name
+                    from postrider.job j
+                    where j.kind = 'drop'
+                    and j.endpoint_id = d.endpoint_id
+                    order by j.id desc
+                    limit 1
+                ),
+                '(dropped)'),
+            d.cause, d.retry_count, d.last_error, postrider.error_history(d.message_id, d.target),
             m.created_at, m.correlation_id, m.priority, m.event_type, m.ordering_key, m.headers,
             m.metadata, m.payload, m.body, m.content_type, m.replay_of
         from unnest(p_message_ids, p_targets, p_endpoint_ids, p_causes, p_retry_counts, p_errors)
             d (message_id, target, endpoint_id, cause, retry_count, last_error)
         cross join lateral postrider.kept_message(d.message_id, d.target) m
-        left join postrider.endpoints e on e.id = d.endpoint_id
+        -- Looked for before: one that is being redriven would be waited for.
+        where not exists (
+            select
+            from postrider.dead_letter l
+            where l.message_id = d.message_id
+            and l.target = d.target
+            and l.status <> 'redriven'
+            offset 0
+        )
         on conflict (message_id, target) where status = 'failed' do nothing
         returning id
     )
@@ -1221,61 +1356,196 @@ begin
 end;
 $$;
 
--- Name: bury_deferred(integer, text); Type: FUNCTION; Schema: postrider; Owner: -
+-- Name: job; Type: TABLE; Schema: postrider; Owner: -
 
-CREATE FUNCTION postrider.bury_deferred(p_endpoint_id integer, p_cause text) RETURNS integer
+CREATE TABLE postrider.job (
+    id bigint NOT NULL,
+    kind text NOT NULL,
+    endpoint_id integer,
+    endpoint_name text,
+    filter jsonb DEFAULT '{}'::jsonb NOT NULL,
+    rate integer,
+    state text DEFAULT 'running'::text NOT NULL,
+    "position" jsonb,
+    held_from jsonb,
+    held_count bigint DEFAULT 0 NOT NULL,
+    last_id bigint,
+    paced_to timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL,
+    next_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    done_count bigint DEFAULT 0 NOT NULL,
+    estimate bigint NOT NULL,
+    has_more boolean NOT NULL,
+    last_error text,
+    created_by text DEFAULT SESSION_USER NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    finished_at timestamp with time zone,
+    CONSTRAINT job_check CHECK (((state = 'running'::text) = (finished_at IS NULL))),
+    CONSTRAINT job_check1 CHECK (((kind = 'drop'::text) = (last_id IS NULL))),
+    CONSTRAINT job_check2 CHECK (((kind <> 'drop'::text) OR (endpoint_id IS NOT NULL))),
+    CONSTRAINT job_filter_check CHECK ((jsonb_typeof(filter) = 'object'::text)),
+    CONSTRAINT job_kind_check CHECK ((kind = ANY (ARRAY['drop'::text, 'redrive'::text]))),
+    CONSTRAINT job_rate_check CHECK (((rate >= 1) AND (rate <= 100000))),
+    CONSTRAINT job_state_check CHECK ((state = ANY (ARRAY['running'::text, 'completed'::text, 'cancelled'::text, 'failed'::text])))
+)
+WITH (fillfactor='50');
+
+-- Name: bury_batch(postrider.job); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.bury_batch(p_job postrider.job, OUT done_count bigint, OUT reached jsonb, OUT held_from jsonb, OUT held_count bigint, OUT paced_to timestamp with time zone, OUT pause interval, OUT is_over boolean) RETURNS record
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
-    AS $$
+    AS $_$
 declare
-    message_ids bigint[];
-    buried integer;
+    most constant bigint := 1000;
+    chunk_size constant bigint := 50;
+    began constant timestamptz := clock_timestamp();
+    is_global constant boolean := exists (
+        select
+        from postrider.setting s
+        where s.name = 'ordering_scope'
+        and s.value = 'global'
+    );
+    given_up record;
 begin
-    with given_up as (
-        delete from postrider.deferred d
-        where d.endpoint_id = p_endpoint_id
-        returning d.message_id, d.target, d.endpoint_id, d.retry_count, d.last_error
-    )
-    select
-        array_agg(g.message_id),
-        postrider.bury(
-            array_agg(g.message_id), array_agg(g.target), array_agg(g.endpoint_id),
-            array_agg(p_cause), array_agg(g.retry_count), array_agg(g.last_error))
-    into message_ids, buried
-    from given_up g;
-    perform postrider.free_idempotency_keys(message_ids);
-    return coalesce(buried, 0);
+    done_count := 0;
+    reached := coalesce(p_job.position, '[-1, "-infinity", 0]');
+    held_from := p_job.held_from;
+    held_count := case when held_from is null then 0 else p_job.held_count end;
+    paced_to := p_job.paced_to;
+    pause := '0';
+    is_over := false;
+    while done_count < most and not is_over
+        and clock_timestamp() < began + interval '200 milliseconds'
+    loop
+        execute $walk$
+            with seen as materialized (
+                select d.shard, d.run_at, d.message_id, d.target
+                from postrider.deferred d
+                where d.endpoint_id = $1
+                and (d.shard, d.run_at, d.message_id + 0) > (
+                    ($2 ->> 0)::smallint, ($2 ->> 1)::timestamptz, ($2 ->> 2)::bigint)
+                order by d.shard, d.run_at, d.message_id + 0
+                limit $3
+            ), free as materialized (
+                select d.message_id, d.target
+                from seen s
+                join postrider.deferred d on d.message_id = s.message_id and d.target = s.target
+                for update of d skip locked
+            ), gone as (
+                delete from postrider.deferred d
+                using free f
+                where d.message_id = f.message_id
+                and d.target = f.target
+                returning
+                    d.message_id, d.target, d.endpoint_id, d.retry_count, d.last_error, d.ordering_key
+            )
+            select
+                (select count(*) from seen s) as seen_count,
+                (
+                    select jsonb_build_array(s.shard, s.run_at, s.message_id)
+                    from seen s
+                    order by s.shard desc, s.run_at desc, s.message_id desc
+                    limit 1
+                ) as last_position,
+                count(*) as gone_count,
+                array_agg(g.message_id) as message_ids, array_agg(g.target) as targets,
+                array_agg(g.endpoint_id) as endpoint_ids, array_agg('endpoint_dropped'::text) as causes,
+                array_agg(g.retry_count) as retry_counts, array_agg(g.last_error) as errors,
+                array_agg(distinct g.ordering_key) filter (where g.ordering_key is not null) as keys
+            from gone g
+            $walk$
+        into given_up
+        using p_job.endpoint_id, reached, chunk_size;
+        is_over := given_up.seen_count < chunk_size;
+        if given_up.gone_count > 0 then
+            perform postrider.bury(
+                given_up.message_ids, given_up.targets, given_up.endpoint_ids, given_up.causes,
+                given_up.retry_counts, given_up.errors);
+            perform postrider.free_idempotency_keys(given_up.message_ids);
+            if is_global then
+                -- What waited behind them at other endpoints.
+                perform pg_notify('postrider', 'key ' || postrider.key_mark(k.ordering_key))
+                from unnest(given_up.keys) k (ordering_key);
+            end if;
+        end if;
+        done_count := done_count + given_up.gone_count;
+        if given_up.gone_count < given_up.seen_count then
+            held_from := coalesce(held_from, reached);
+            held_count := held_count + given_up.seen_count - given_up.gone_count;
+        end if;
+        reached := coalesce(given_up.last_position, reached);
+    end loop;
+    if is_over then
+        if held_from is not null then
+            reached := held_from;
+            pause := '1 second';
+            is_over := false;
+        elsif exists (select from postrider.deferred d where d.endpoint_id = p_job.endpoint_id) then
+            reached := null;
+            is_over := false;
+        end if;
+        held_from := null;
+        perform pg_notify('postrider', 'deferred');
+    end if;
 end;
-$$;
+$_$;
 
 -- Name: bury_orphans(); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.bury_orphans() RETURNS integer
-    LANGUAGE sql
+    LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
     AS $$
-    with recursive waiting as (
-        (
-            select d.endpoint_id
-            from postrider.deferred d
-            order by d.endpoint_id
-            limit 1
+declare
+    orphaned integer;
+    made integer := 0;
+begin
+    for orphaned in
+        with recursive waiting as (
+            (
+                select d.endpoint_id
+                from postrider.deferred d
+                order by d.endpoint_id
+                limit 1
+            )
+            union all
+            select (
+                select d.endpoint_id
+                from postrider.deferred d
+                where d.endpoint_id > w.endpoint_id
+                order by d.endpoint_id
+                limit 1
+            )
+            from waiting w
+            where w.endpoint_id is not null
         )
-        union all
-        select (
-            select d.endpoint_id
-            from postrider.deferred d
-            where d.endpoint_id > w.endpoint_id
-            order by d.endpoint_id
-            limit 1
-        )
+        select w.endpoint_id
         from waiting w
         where w.endpoint_id is not null
-    )
-    select coalesce(sum(postrider.bury_deferred(w.endpoint_id, 'endpoint_dropped')), 0)::integer
-    from waiting w
-    where w.endpoint_id is not null
-    and not exists (select from postrider.endpoints e where e.id = w.endpoint_id);
+        and not exists (select from postrider.endpoints e where e.id = w.endpoint_id)
+        and not exists (
+            select
+            from postrider.job j
+            where j.kind = 'drop'
+            and j.endpoint_id = w.endpoint_id
+            and j.state = 'running'
+        )
+    loop
+        -- Another dispatcher may have made one meanwhile.
+        made := made + (postrider.create_job(
+            'drop', orphaned,
+            (
+                select j.endpoint_name
+                from postrider.job j
+                where j.kind = 'drop'
+                and j.endpoint_id = orphaned
+                order by j.id desc
+                limit 1
+            ),
+            '{}', null, null, 0, true) is not null)::integer;
+    end loop;
+    return made;
+end;
 $$;
 
 -- Name: cancel_execution(bigint); Type: FUNCTION; Schema: postrider; Owner: -
@@ -1322,12 +1592,39 @@ begin
 end;
 $$;
 
--- Name: cancel_lock(bigint); Type: FUNCTION; Schema: postrider; Owner: -
+-- Name: cancel_job(bigint); Type: FUNCTION; Schema: postrider; Owner: -
 
-CREATE FUNCTION postrider.cancel_lock(p_message_id bigint) RETURNS integer
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+CREATE FUNCTION postrider.cancel_job(p_job_id bigint) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
     AS $$
-    select ((p_message_id >> 10) & 2147483647)::integer;
+declare
+    known postrider.job;
+begin
+    if p_job_id is null then
+        raise exception 'Job id must not be null' using errcode = '22004';
+    end if;
+    select j.* into known from postrider.job j where j.id = p_job_id for update;
+    if known.id is null then
+        raise exception 'Job % does not exist', p_job_id using errcode = '42704';
+    end if;
+    if known.state <> 'running' then
+        return false;
+    end if;
+    if known.kind = 'drop' then
+        raise exception 'Job % cannot be cancelled: its endpoint is gone', p_job_id
+            using errcode = '55000';
+    end if;
+    update postrider.job j
+    set state = 'cancelled', finished_at = clock_timestamp()
+    where j.id = known.id;
+    insert into postrider.event_log (event, endpoint_name, details)
+    values (
+        'job.cancelled', known.endpoint_name,
+        jsonb_build_object(
+            'id', known.id, 'kind', known.kind, 'count', known.done_count, 'by', session_user));
+    return true;
+end;
 $$;
 
 -- Name: cancel_message(bigint); Type: FUNCTION; Schema: postrider; Owner: -
@@ -1351,7 +1648,8 @@ begin
         raise exception 'cancel_message needs a transaction with isolation level READ COMMITTED, this is %',
             upper(current_setting('transaction_isolation')) using errcode = '25001';
     end if;
-    perform pg_advisory_xact_lock(1886352245, postrider.cancel_lock(p_message_id));
+    perform from postrider.cancel_bucket b where b.bucket = p_message_id >> 10 & 1023 for key share;
+    perform from postrider.message m where m.id = p_message_id for update;
     sequence_value := nextval('postrider.cancel_sequence');
 
     with given_up as (
@@ -1415,7 +1713,7 @@ begin
     perform postrider.free_idempotency_keys(array[p_message_id]);
     -- What is behind it is the dispatcher's to let go: a row that we changed would be locked until our
     -- caller commits, and the dispatcher waits for no application.
-    perform pg_notify('postrider', 'key ' || k.ordering_key)
+    perform pg_notify('postrider', 'key ' || postrider.key_mark(k.ordering_key))
     from (select distinct o.ordering_key from unnest(ordering_keys) o (ordering_key)) k;
     return true;
 end;
@@ -1451,6 +1749,25 @@ begin
     end if;
     return false;
 end;
+$$;
+
+-- Name: changes_between(jsonb, jsonb); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.changes_between(p_before jsonb, p_after jsonb) RETURNS jsonb
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+    select case
+        when bool_or(true)
+        then jsonb_build_object(
+            'before', jsonb_object_agg(k.key, p_before -> k.key),
+            'after', jsonb_object_agg(k.key, p_after -> k.key))
+        else '{}'
+    end
+    from (
+        select jsonb_object_keys(coalesce(p_before, '{}') || coalesce(p_after, '{}'))
+    ) k (key)
+    where p_before -> k.key is distinct from p_after -> k.key;
 $$;
 
 -- Name: check_clock(); Type: FUNCTION; Schema: postrider; Owner: -
@@ -1564,30 +1881,6 @@ CREATE FUNCTION postrider.check_consumers() RETURNS TABLE(status text, details t
         select
             3,
             format(
-                '%s keeps others from making ticks and is open for %s: consumers get nothing new until it ends',
-                coalesce('pid ' || l.pid, format('prepared transaction %L', p.gid)),
-                postrider.describe_age(
-                    extract(epoch from clock_timestamp() - coalesce(a.xact_start, p.prepared))))
-        from pg_locks l
-        join pg_database d on d.oid = l.database and d.datname = current_database()
-        left join pg_stat_activity a on a.pid = l.pid
-        -- A prepared transaction keeps the number of its session's until the next restart.
-        left join pg_locks t
-            on l.pid is null
-            and t.pid is null
-            and t.locktype = 'transactionid'
-            and t.virtualtransaction = l.virtualtransaction
-        left join pg_prepared_xacts p on p.transaction = t.transactionid
-        where l.locktype = 'advisory'
-        and l.classid = 1886352244
-        and l.objid = 1004
-        and l.objsubid = 2
-        and l.granted
-        and coalesce(a.xact_start, p.prepared) <= clock_timestamp() - interval '10 seconds'
-        union all
-        select
-            4,
-            format(
                 '%s holds consumer %s for %s',
                 coalesce('pid ' || h.pid, format('prepared transaction %L', h.gid)), c.name,
                 postrider.describe_age(extract(epoch from clock_timestamp() - h.since)))
@@ -1625,7 +1918,7 @@ CREATE FUNCTION postrider.check_dispatchers() RETURNS TABLE(status text, details
     select
         case
             when live.live_count = 0 then 'unhealthy'
-            when live.silent_for > 10 or lost.lost_count > 0 then 'degraded'
+            when live.silent_for > 10 or lost.lost_count > 0 or queue.usage > 0.5 then 'degraded'
             else 'healthy'
         end,
         concat_ws(
@@ -1647,6 +1940,11 @@ CREATE FUNCTION postrider.check_dispatchers() RETURNS TABLE(status text, details
                 when lost.lost_count > 0 then format(
                     '%s lost: dispatcher %s on %s (pid %s), last seen %s ago', lost.lost_count,
                     lost.id, lost.host, lost.pid, coalesce(postrider.describe_age(lost.age), 'never'))
+            end,
+            case
+                when queue.usage > 0.5 then format(
+                    'the queue of notifications is %s %% full, so dispatchers poll: a session listens and does not read',
+                    round(100 * queue.usage))
             end)
     from (
         select
@@ -1674,7 +1972,8 @@ CREATE FUNCTION postrider.check_dispatchers() RETURNS TABLE(status text, details
         ) newest on true
         where exists (select from postrider.shard s where s.owner = d.id)
         and not exists (select from postrider.get_worker_status() w where w.id = d.id)
-    ) lost;
+    ) lost
+    cross join (select u.usage from postrider.notification_queue_usage() u (usage)) queue;
 $$;
 
 -- Name: check_duration(text, interval, text, text); Type: FUNCTION; Schema: postrider; Owner: -
@@ -2097,6 +2396,95 @@ CREATE FUNCTION postrider.check_lag() RETURNS TABLE(status text, details text)
             from postrider.overdue_deliveries() v
         ) d
     ) o;
+$$;
+
+-- Name: check_locks(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.check_locks() RETURNS TABLE(status text, details text)
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+    with sessions as materialized (
+        select
+            a.pid, a.usename, a.application_name, a.state, a.wait_event_type, a.xact_start,
+            a.application_name like 'postrider%' and a.usesysid = n.nspowner as is_ours
+        from pg_stat_activity a
+        join pg_namespace n on n.nspname = 'postrider'
+        where a.datname = current_database()
+        and a.pid <> pg_backend_pid()
+    ), waiting as materialized (
+        -- Only for sessions that wait: the lock manager stands still for a moment each time.
+        select b.pid, count(*) as session_count
+        from sessions s
+        cross join lateral unnest(pg_blocking_pids(s.pid)) b (pid)
+        where s.is_ours
+        and s.wait_event_type = 'Lock'
+        and b.pid not in (select o.pid from sessions o where o.is_ours)
+        group by b.pid
+    ), held as materialized (
+        select distinct on (l.pid, l.virtualtransaction)
+            l.pid, l.virtualtransaction, l.mode, c.relname, m.strength
+        from pg_locks l
+        join pg_database d on d.oid = l.database and d.datname = current_database()
+        join pg_class c on c.oid = l.relation and c.relnamespace = 'postrider'::regnamespace
+        cross join lateral array_position(
+            array[
+                'RowShareLock', 'RowExclusiveLock', 'ShareUpdateExclusiveLock', 'ShareLock',
+                'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock'],
+            l.mode) m (strength)
+        where l.locktype = 'relation'
+        and l.granted
+        and m.strength is not null
+        order by l.pid, l.virtualtransaction, m.strength desc, c.relname
+    ), holders as (
+        select
+            coalesce(h.pid, w.pid) as pid, p.gid, coalesce(s.usename, p.owner) as role,
+            nullif(s.application_name, '') as application_name, s.state, h.mode, h.relname,
+            coalesce(h.strength >= 3, false) as is_strong, coalesce(w.session_count, 0) as session_count,
+            greatest(extract(epoch from clock_timestamp() - coalesce(s.xact_start, p.prepared)), 0)
+                ::double precision as age
+        from held h
+        full join waiting w on w.pid = h.pid
+        left join sessions s on s.pid = coalesce(h.pid, w.pid)
+        -- A prepared transaction keeps the number of its session's until the next restart.
+        left join pg_locks t
+            on h.pid is null
+            and t.pid is null
+            and t.locktype = 'transactionid'
+            and t.virtualtransaction = h.virtualtransaction
+        left join pg_prepared_xacts p on p.transaction = t.transactionid
+        where not coalesce(s.is_ours, false)
+        and coalesce(h.pid, w.pid) is distinct from pg_backend_pid()
+    ), worst as (
+        select
+            r.*,
+            format(
+                '%s%s holds %s%s',
+                case
+                    when r.gid is not null then format('prepared transaction ''%s''', r.gid)
+                    else format('pid %s', r.pid)
+                end,
+                format(
+                    ' (%s)', concat_ws(
+                        ', ', 'role ' || r.role, 'application ' || r.application_name, r.state,
+                        'for ' || postrider.describe_age(r.age))),
+                coalesce(r.mode || ' on postrider.' || r.relname, 'a lock'),
+                case
+                    when r.session_count > 0
+                        then format(', and %s of our sessions wait for it', r.session_count)
+                    else ''
+                end) as sentence
+        from holders r
+        order by r.session_count > 0 desc, r.is_strong desc, r.age desc nulls last
+        limit 3
+    )
+    select
+        case
+            when bool_or(w.session_count > 0 or w.is_strong and w.age >= 10) then 'degraded'
+            else 'healthy'
+        end,
+        coalesce(string_agg(w.sentence, '; '), 'no open transaction holds anything of ours')
+    from worst w;
 $$;
 
 -- Name: check_options(bigint, integer, timestamp with time zone, text, timestamp with time zone, text, jsonb, jsonb); Type: FUNCTION; Schema: postrider; Owner: -
@@ -2718,41 +3106,19 @@ $$;
 -- Name: cleanup_dlq(); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.cleanup_dlq() RETURNS integer
-    LANGUAGE plpgsql SECURITY DEFINER
+    LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
     AS $$
-declare
-    batch_size constant integer := 10000;
-    batch integer;
-    removed integer := 0;
-begin
-    loop
-        batch := postrider.forget_dead_letters(batch_size);
-        removed := removed + batch;
-        exit when batch < batch_size;
-    end loop;
-    return removed;
-end;
+    select postrider.forget_dead_letters(10000);
 $$;
 
 -- Name: cleanup_event_log(); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.cleanup_event_log() RETURNS integer
-    LANGUAGE plpgsql SECURITY DEFINER
+    LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
     AS $$
-declare
-    batch_size constant integer := 10000;
-    batch integer;
-    removed integer := 0;
-begin
-    loop
-        batch := postrider.forget_events(batch_size);
-        removed := removed + batch;
-        exit when batch < batch_size;
-    end loop;
-    return removed;
-end;
+    select postrider.forget_events(10000);
 $$;
 
 -- Name: cleanup_old_archive_partitions(integer); Type: FUNCTION; Schema: postrider; Owner: -
@@ -2791,7 +3157,7 @@ begin
             'cleanup_old_archive_partitions needs a transaction with isolation level READ COMMITTED, this is %',
             upper(current_setting('transaction_isolation')) using errcode = '25001';
     end if;
-    if not pg_try_advisory_xact_lock(1886352244, 1002) then
+    if not postrider.take_chore('partitions') then
         return 0;
     end if;
 
@@ -2973,23 +3339,49 @@ CREATE FUNCTION postrider.consumer_holders() RETURNS TABLE(consumer_id integer, 
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
     AS $$
+    with lock as materialized (
+        select
+            l.locktype, l.relation, l.virtualtransaction, l.mode, l.pid,
+            l.transactionid::text::bigint as id
+        from pg_locks l
+        where l.granted
+        and (
+            l.locktype = 'transactionid'
+            or l.locktype = 'relation'
+            and l.relation = 'postrider.consumer_lock'::regclass
+            and l.database = (select d.oid from pg_database d where d.datname = current_database()))
+    ), held as materialized (
+        select c.consumer_id, c.partition, c.locked_by, t.virtualtransaction
+        from (
+            select k.consumer_id, k.partition, k.xmax::text::bigint as locked_by
+            from postrider.consumer_lock k
+            where k.xmax::text <> '0'
+            and k.partition >= 0
+        ) c
+        left join lock t on t.locktype = 'transactionid' and t.id = c.locked_by
+        where t.id is not null
+        or pg_xact_status(postrider.full_id(c.locked_by)) = 'in progress'
+    ), other as materialized (
+        select min(l.virtualtransaction) as virtualtransaction
+        from lock l
+        where l.locktype = 'relation'
+        and l.mode = 'RowShareLock'
+        and not exists (select from held h where h.virtualtransaction = l.virtualtransaction)
+        having count(distinct l.virtualtransaction) = 1
+    )
     select
-        (l.objid::bigint / 64)::integer, (l.objid::bigint % 64)::integer, l.pid, p.gid,
-        coalesce(a.xact_start, p.prepared), nullif(a.application_name, '')
-    from pg_locks l
-    join pg_database d on d.oid = l.database and d.datname = current_database()
-    left join pg_stat_activity a on a.pid = l.pid
+        h.consumer_id, h.partition::integer, l.pid, p.gid, coalesce(a.xact_start, p.prepared),
+        nullif(a.application_name, '')
+    from held h
+    left join other o on h.virtualtransaction is null
     -- A prepared transaction keeps the number of its session's until the next restart.
-    left join pg_locks t
-        on l.pid is null
-        and t.pid is null
-        and t.locktype = 'transactionid'
-        and t.virtualtransaction = l.virtualtransaction
-    left join pg_prepared_xacts p on p.transaction = t.transactionid
-    where l.locktype = 'advisory'
-    and l.classid = 1886352245
-    and l.objsubid = 2
-    and l.granted;
+    left join lateral (
+        select min(k.pid) as pid, min(k.id) filter (where k.locktype = 'transactionid') as id
+        from lock k
+        where k.virtualtransaction = coalesce(h.virtualtransaction, o.virtualtransaction)
+    ) l on true
+    left join pg_stat_activity a on a.pid = l.pid
+    left join pg_prepared_xacts p on l.pid is null and p.transaction::text::bigint = l.id;
 $$;
 
 -- Name: consumer; Type: TABLE; Schema: postrider; Owner: -
@@ -3146,14 +3538,6 @@ begin
 end;
 $$;
 
--- Name: consumer_lock(integer, integer); Type: FUNCTION; Schema: postrider; Owner: -
-
-CREATE FUNCTION postrider.consumer_lock(p_consumer_id integer, p_partition integer) RETURNS integer
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    AS $$
-    select p_consumer_id * 64 + p_partition;
-$$;
-
 -- Name: consumer_messages(postrider.consumer, integer, bigint, xid8, bigint, bigint, integer, postrider.tick_span, xid8); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.consumer_messages(p_consumer postrider.consumer, p_partition integer, p_tick bigint, p_xid xid8, p_after_id bigint, p_to_tick bigint, p_look integer, p_span postrider.tick_span DEFAULT NULL::postrider.tick_span, p_to_xid xid8 DEFAULT NULL::xid8) RETURNS TABLE(tick bigint, id bigint, xid xid8, created_at timestamp with time zone, scheduled_at timestamp with time zone, correlation_id uuid, event_type text, ordering_key text, headers jsonb, metadata jsonb, payload jsonb, body bytea, content_type text)
@@ -3255,7 +3639,6 @@ CREATE FUNCTION postrider.consumer_start(p_ordering text, p_start text) RETURNS 
 #variable_conflict use_column
 declare
     last_id constant bigint := 9223372036854775807;
-    own constant xid8 := pg_current_xact_id_if_assigned();
     seen pg_snapshot;
     newest_tick bigint;
     first postrider.message;
@@ -3269,19 +3652,7 @@ begin
     select coalesce(max(t.id), 0)
     into newest_tick
     from (select k.id from postrider.tick k order by k.id desc limit 1) t;
-    seen := pg_current_snapshot();
-    if own is not null and pg_visible_in_snapshot(own, seen) then
-        seen := format(
-            '%s:%s:%s', least(pg_snapshot_xmin(seen), own), pg_snapshot_xmax(seen), (
-                select string_agg(x.xid::text, ',' order by x.xid)
-                from (
-                    select p.xid
-                    from pg_snapshot_xip(seen) p (xid)
-                    union
-                    select own
-                ) x
-            ));
-    end if;
+    seen := postrider.open_snapshot();
 
     tick := case when p_ordering = 'commit' then 0 end;
     xid := case when p_ordering = 'transaction' then '0'::xid8 end;
@@ -3427,6 +3798,9 @@ begin
         consumer_id, partition, tick, xid, message_id, message_count)
     select created_id, k, start.tick, start.xid, start.message_id, 0
     from generate_series(0, p_partitions - 1) k;
+    insert into postrider.consumer_lock (consumer_id, partition)
+    select created_id, k
+    from generate_series(-1, p_partitions - 1) k;
     insert into postrider.event_log (event, details)
     values (
         'consumer.created',
@@ -3529,6 +3903,36 @@ begin
 end;
 $_$;
 
+-- Name: create_job(text, integer, text, jsonb, integer, bigint, bigint, boolean); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.create_job(p_kind text, p_endpoint_id integer, p_endpoint_name text, p_filter jsonb, p_rate integer, p_last_id bigint, p_estimate bigint, p_has_more boolean) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    job_id bigint;
+begin
+    insert into postrider.job (
+        kind, endpoint_id, endpoint_name, filter, rate, last_id, estimate, has_more)
+    values (
+        p_kind, p_endpoint_id, p_endpoint_name, p_filter, p_rate, p_last_id, p_estimate, p_has_more)
+    on conflict do nothing
+    returning id into job_id;
+    if job_id is null then
+        return null;
+    end if;
+    insert into postrider.event_log (event, endpoint_name, details)
+    values (
+        'job.created', p_endpoint_name,
+        jsonb_strip_nulls(
+            jsonb_build_object(
+                'id', job_id, 'kind', p_kind, 'filter', nullif(p_filter, '{}'), 'rate', p_rate,
+                'by', session_user)));
+    perform pg_notify('postrider', 'jobs');
+    return job_id;
+end;
+$$;
+
 -- Name: create_replay(text, timestamp with time zone, timestamp with time zone, text, text, jsonb, integer); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.create_replay(p_endpoint_name text, p_from_ts timestamp with time zone, p_to_ts timestamp with time zone, p_status text DEFAULT NULL::text, p_event_type text DEFAULT NULL::text, p_filter jsonb DEFAULT NULL::jsonb, p_rate integer DEFAULT NULL::integer) RETURNS bigint
@@ -3604,7 +4008,7 @@ begin
     from postrider.dead_letter l
     where l.message_id = p_message_id
     and l.target = p_target
-    and l.status = 'failed';
+    and l.status <> 'redriven';
     if found then
         return;
     end if;
@@ -3936,6 +4340,7 @@ begin
     delete from postrider.consumer_position p where p.consumer_id = reader.id;
     delete from postrider.consumer_attempt a where a.consumer_id = reader.id;
     delete from postrider.consumer_lease l where l.consumer_id = reader.id;
+    delete from postrider.consumer_lock l where l.consumer_id = reader.id;
     insert into postrider.event_log (event, details)
     values ('consumer.dropped', jsonb_build_object('consumer', p_name, 'by', session_user));
     perform pg_notify('postrider', 'consumers');
@@ -3945,14 +4350,15 @@ $$;
 
 -- Name: drop_endpoint(text, boolean); Type: FUNCTION; Schema: postrider; Owner: -
 
-CREATE FUNCTION postrider.drop_endpoint(endpoint_name text, p_force boolean DEFAULT false) RETURNS boolean
+CREATE FUNCTION postrider.drop_endpoint(endpoint_name text, p_force boolean DEFAULT false, OUT job_id bigint, OUT estimate bigint, OUT has_more boolean) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET enable_seqscan TO 'off'
     AS $$
 declare
+    count_to constant integer := 10000;
     dropped postrider.endpoints;
-    has_deferred boolean;
-    has_unread boolean;
 begin
     if drop_endpoint.endpoint_name is null then
         raise exception 'Endpoint name must not be null' using errcode = '22004';
@@ -3967,20 +4373,32 @@ begin
             using errcode = '42704';
     end if;
 
-    select exists (select from postrider.deferred d where d.endpoint_id = dropped.id)
-    into has_deferred;
-    select coalesce(bool_or(postrider.has_unread_messages(s.id)), false)
-    into has_unread
-    from postrider.subscriptions s
-    where s.endpoint_id = dropped.id;
-    if (has_deferred or has_unread) and p_force is not true then
+    select count(*), count(*) = count_to
+    into estimate, has_more
+    from (
+        select
+        from postrider.deferred d
+        where d.endpoint_id = dropped.id
+        limit count_to
+    ) w;
+    if p_force is not true
+        and (
+            estimate > 0
+            or exists (
+                select
+                from postrider.subscriptions s
+                where s.endpoint_id = dropped.id
+                and postrider.has_unread_messages(s.id)
+            )
+        )
+    then
         raise exception 'Endpoint ''%'' has messages waiting for it', dropped.name
             using errcode = '55000',
                 hint = 'p_force => true moves them to the dead letter queue.';
     end if;
-    perform postrider.bury_deferred(dropped.id, 'endpoint_dropped');
     delete from postrider.endpoints e where e.id = dropped.id;
-    return true;
+    job_id := postrider.create_job(
+        'drop', dropped.id, dropped.name, '{}', null, null, estimate, has_more);
 end;
 $$;
 
@@ -4214,9 +4632,9 @@ CREATE FUNCTION postrider.end_stale_flushes() RETURNS integer
         select
         from pg_locks k
         where k.pid = a.pid
-        and k.locktype = 'advisory'
-        and k.classid = 1886352244
-        and k.objid = 1000
+        and k.locktype = 'relation'
+        and k.database = (select d.oid from pg_database d where d.datname = current_database())
+        and k.relation = 'postrider.fence'::regclass
         and k.granted
     );
 $$;
@@ -4314,9 +4732,13 @@ declare
 begin
     select l.error_history
     into earlier
-    from postrider.dead_letter l
-    where l.message_id = p_message_id
-    and l.target = p_target
+    from (
+        select k.id, k.error_history
+        from postrider.dead_letter k
+        where k.message_id = p_message_id
+        and k.target = p_target
+        offset 0
+    ) l
     order by l.id desc
     limit 1;
     if earlier is not null then
@@ -4410,11 +4832,14 @@ $$;
 CREATE FUNCTION postrider.expire_waiting(p_most integer) RETURNS integer
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_hashjoin TO 'on'
+    SET jit TO 'off'
     AS $$
 declare
+    places tid[];
     message_ids bigint[];
     ordering_keys text[];
-    expired integer;
 begin
     -- Reading the claims is what costs, and mostly there is no reason to.
     if not exists (select from postrider.deferred d where d.expires_at <= now()) then
@@ -4426,8 +4851,11 @@ begin
         cross join lateral unnest(c.message_ids, c.targets, c.retry_counts)
             r (message_id, target, retry_count)
         where c.owner = any (array(select s.owner from postrider.shard s))
-    ), over as materialized (
-        select w.message_id, w.target
+    )
+    select array_agg(o.ctid)
+    into places
+    from (
+        select w.ctid
         from postrider.deferred w
         where w.expires_at <= now()
         and not exists (
@@ -4440,11 +4868,13 @@ begin
         order by w.expires_at
         limit p_most
         for update of w skip locked
-    ), gone as (
+    ) o;
+    if places is null then
+        return 0;
+    end if;
+    with gone as (
         delete from postrider.deferred d
-        using over o
-        where d.message_id = o.message_id
-        and d.target = o.target
+        where d.ctid = any (places)
         returning d.message_id, d.target, d.endpoint_id, d.ordering_key, d.is_blocked
     ), noted as (
         insert into postrider.ended (message_id, target, endpoint_id, reason)
@@ -4453,15 +4883,15 @@ begin
     )
     -- What was blocked has blocked nobody.
     select
-        count(*), array_agg(distinct g.message_id),
+        array_agg(distinct g.message_id),
         array_agg(distinct g.ordering_key)
         filter (where g.ordering_key is not null and not g.is_blocked)
-    into expired, message_ids, ordering_keys
+    into message_ids, ordering_keys
     from gone g;
     perform postrider.free_idempotency_keys(message_ids);
-    perform pg_notify('postrider', 'key ' || k.ordering_key)
+    perform pg_notify('postrider', 'key ' || postrider.key_mark(k.ordering_key))
     from unnest(ordering_keys) k (ordering_key);
-    return expired;
+    return cardinality(places);
 end;
 $$;
 
@@ -4700,6 +5130,7 @@ declare
     longest_pause constant double precision := 0.05;
     look constant integer := 10000;
     deadline constant timestamptz := clock_timestamp() + coalesce(p_wait, '0');
+    had_id constant boolean := pg_current_xact_id_if_assigned() is not null;
     pause double precision := shortest_pause;
     reader postrider.consumer := postrider.known_consumer(p_consumer);
     is_choosing boolean := p_partition is null and reader.partition_count > 1;
@@ -4731,21 +5162,25 @@ begin
             'fetch_messages needs a transaction with isolation level READ COMMITTED, this is %',
             upper(current_setting('transaction_isolation')) using errcode = '25001';
     end if;
-    if p_wait_for_holder then
-        perform pg_advisory_xact_lock(1886352245, postrider.consumer_lock(reader.id, chosen));
-    end if;
 
     loop
         held := '{}';
         for step in 0..case when is_choosing then reader.partition_count - 1 else 0 end loop
             candidate := (chosen + step) % reader.partition_count;
-            -- The lock of a partition with nothing in it could not be given back.
-            if is_choosing and not postrider.is_partition_unread(reader, candidate, look)
-                or not pg_try_advisory_xact_lock(
-                    1886352245, postrider.consumer_lock(reader.id, candidate))
-            then
-                continue;
+            -- The lock of a partition with nothing in it could not be given back, nor the transaction id that
+            -- comes with it.
+            continue when not case
+                when is_choosing then postrider.is_partition_unread(reader, candidate, look)
+                else postrider.is_partition_behind(reader.id, candidate)
+            end;
+            if p_wait_for_holder then
+                perform
+                from postrider.consumer_lock l
+                where l.consumer_id = reader.id
+                and l.partition = candidate
+                for update;
             end if;
+            continue when not postrider.has_consumer_lock(reader.id, candidate);
             -- It may have been dropped or reset before we had the lock.
             locked_id := reader.id;
             reader := postrider.known_consumer(p_consumer);
@@ -4767,6 +5202,12 @@ begin
             and pg_current_xact_id_if_assigned() is null
             and not exists (select from postrider.live_dispatchers())
             and postrider.append_tick() is not null
+            -- With an id of its own it sees no younger transaction, and makes no tick.
+            or not had_id
+            and pg_current_xact_id_if_assigned() is not null
+            and (
+                reader.ordering = 'transaction'
+                or not exists (select from postrider.live_dispatchers()))
             or clock_timestamp() >= deadline
         then
             -- What it does not want of those that were not worth reading, either.
@@ -4782,15 +5223,14 @@ begin
                                 select from postrider.transaction_messages(p.xid, p.message_id, 1)
                             ))
                     )
-                    and pg_try_advisory_xact_lock(
-                        1886352245, postrider.consumer_lock(reader.id, candidate))
+                    and postrider.has_consumer_lock(reader.id, candidate)
                 then
                     perform postrider.is_partition_filled(reader, candidate, false);
                     held := held || candidate;
                 end if;
             end loop;
             perform postrider.note_fetch(reader.id, f.partition)
-            from unnest(held) f (partition);
+            from unnest(case when is_choosing then held else array[chosen] end) f (partition);
             return;
         end if;
         perform pg_sleep(
@@ -4819,19 +5259,81 @@ CREATE FUNCTION postrider.fetched_batches(p_consumer postrider.consumer) RETURNS
     where b.parts is not null;
 $$;
 
--- Name: flush(uuid, smallint[], bigint[], bigint[], bytea[], bigint[], integer[], bigint[], integer[], integer[], timestamp with time zone[], bigint[], integer[], integer[], timestamp with time zone[], timestamp with time zone[], text[], text[], boolean[], bigint[], integer[], bigint[], integer[], integer[], integer[], timestamp with time zone[], integer[], text[], integer[], text[], uuid[], jsonb[], bytea[], boolean[], bigint[], integer[], integer[], text[], integer[], text[], bigint[], integer[], integer[], text[], bigint[], integer[], bigint[]); Type: FUNCTION; Schema: postrider; Owner: -
+-- Name: flush(uuid, smallint[], bigint[], bigint[], bytea[], bigint[], integer[], bigint[], integer[], integer[], timestamp with time zone[], bigint[], integer[], integer[], timestamp with time zone[], timestamp with time zone[], text[], text[], boolean[], boolean[], bigint[], integer[], bigint[], integer[], integer[], integer[], timestamp with time zone[], integer[], text[], integer[], text[], uuid[], jsonb[], bytea[], boolean[], bigint[], integer[], integer[], text[], integer[], text[], bigint[], integer[], integer[], text[], bigint[], integer[], bigint[]); Type: FUNCTION; Schema: postrider; Owner: -
 
-CREATE FUNCTION postrider.flush(p_dispatcher uuid, p_shards smallint[], p_epochs bigint[], p_done_buckets bigint[], p_done_offsets bytea[], p_partly_ids bigint[], p_partly_targets integer[], p_deferred_ids bigint[], p_deferred_targets integer[], p_deferred_endpoints integer[], p_deferred_run_at timestamp with time zone[], p_deferred_wait_ms bigint[], p_deferred_retry_counts integer[], p_deferred_recovery_counts integer[], p_deferred_created_at timestamp with time zone[], p_deferred_expires_at timestamp with time zone[], p_deferred_errors text[], p_deferred_keys text[], p_deferred_blocked boolean[], p_settled_ids bigint[], p_settled_targets integer[], p_attempt_ids bigint[], p_attempt_targets integer[], p_attempt_endpoints integer[], p_attempt_numbers integer[], p_attempt_started_at timestamp with time zone[], p_attempt_duration_ms integer[], p_attempt_outcomes text[], p_attempt_statuses integer[], p_attempt_errors text[], p_attempt_correlation_ids uuid[], p_attempt_headers jsonb[], p_attempt_bodies bytea[], p_attempt_truncated boolean[], p_dead_ids bigint[], p_dead_targets integer[], p_dead_endpoints integer[], p_dead_causes text[], p_dead_retry_counts integer[], p_dead_errors text[], p_ended_ids bigint[], p_ended_targets integer[], p_ended_endpoints integer[], p_ended_reasons text[], p_read_ids bigint[], p_read_targets integer[], p_keyed_ids bigint[]) RETURNS smallint[]
+CREATE FUNCTION postrider.flush(p_dispatcher uuid, p_shards smallint[], p_epochs bigint[], p_done_buckets bigint[], p_done_offsets bytea[], p_partly_ids bigint[], p_partly_targets integer[], p_deferred_ids bigint[], p_deferred_targets integer[], p_deferred_endpoints integer[], p_deferred_run_at timestamp with time zone[], p_deferred_wait_ms bigint[], p_deferred_retry_counts integer[], p_deferred_recovery_counts integer[], p_deferred_created_at timestamp with time zone[], p_deferred_expires_at timestamp with time zone[], p_deferred_errors text[], p_deferred_keys text[], p_deferred_blocked boolean[], p_deferred_waited boolean[], p_settled_ids bigint[], p_settled_targets integer[], p_attempt_ids bigint[], p_attempt_targets integer[], p_attempt_endpoints integer[], p_attempt_numbers integer[], p_attempt_started_at timestamp with time zone[], p_attempt_duration_ms integer[], p_attempt_outcomes text[], p_attempt_statuses integer[], p_attempt_errors text[], p_attempt_correlation_ids uuid[], p_attempt_headers jsonb[], p_attempt_bodies bytea[], p_attempt_truncated boolean[], p_dead_ids bigint[], p_dead_targets integer[], p_dead_endpoints integer[], p_dead_causes text[], p_dead_retry_counts integer[], p_dead_errors text[], p_ended_ids bigint[], p_ended_targets integer[], p_ended_endpoints integer[], p_ended_reasons text[], p_read_ids bigint[], p_read_targets integer[], p_keyed_ids bigint[]) RETURNS TABLE(lost smallint[], held_ids bigint[], held_targets integer[])
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET lock_timeout TO '500ms'
     AS $$
 declare
-    lost smallint[];
+    settled_places tid[];
+    gone_ids bigint[];
+    gone_targets integer[];
+    waited_places tid[];
+    also_held_ids bigint[];
+    also_held_targets integer[];
+    read_places tid[];
 begin
-    perform pg_advisory_xact_lock_shared(1886352244, 1000);
+    lock table postrider.fence in row share mode;
     lost := postrider.lost_shards(p_dispatcher, p_shards, p_epochs);
     if lost <> '{}' then
-        return lost;
+        return next;
+        return;
+    end if;
+
+    if cardinality(p_settled_ids) > 0 then
+        select
+            array_agg(d.ctid),
+            array_agg(s.message_id) filter (where d.ctid is null),
+            array_agg(s.target) filter (where d.ctid is null),
+            array_agg(s.message_id) filter (where h.is_held),
+            array_agg(s.target) filter (where h.is_held)
+        into settled_places, gone_ids, gone_targets, held_ids, held_targets
+        from unnest(p_settled_ids, p_settled_targets) s (message_id, target)
+        left join lateral (
+            select w.ctid
+            from postrider.deferred w
+            where w.message_id = s.message_id
+            and w.target = s.target
+            offset 0
+            for update skip locked
+        ) d on true
+        cross join lateral (
+            select d.ctid is null and postrider.is_deferred(s.message_id, s.target) as is_held
+            offset 0
+        ) h;
+    end if;
+    if true = any (p_deferred_waited) then
+        select
+            array_agg(d.ctid order by r.number),
+            array_agg(r.message_id) filter (where h.is_held),
+            array_agg(r.target) filter (where h.is_held)
+        into waited_places, also_held_ids, also_held_targets
+        from unnest(p_deferred_ids, p_deferred_targets, p_deferred_waited)
+            with ordinality r (message_id, target, has_waited, number)
+        left join lateral (
+            select w.ctid
+            from postrider.deferred w
+            where r.has_waited
+            and w.message_id = r.message_id
+            and w.target = r.target
+            offset 0
+            for update skip locked
+        ) d on true
+        cross join lateral (
+            select
+                r.has_waited
+                and d.ctid is null
+                and postrider.is_deferred(r.message_id, r.target) as is_held
+            offset 0
+        ) h;
+        held_ids := held_ids || also_held_ids;
+        held_targets := held_targets || also_held_targets;
+    end if;
+    if held_ids is not null then
+        return next;
+        return;
     end if;
 
     if cardinality(p_done_buckets) > 0 then
@@ -4871,39 +5373,40 @@ begin
     end if;
 
     if cardinality(p_ended_ids) > 0 then
-        -- What waited and is locked or gone is ended by mark_expired_messages, in a transaction that
-        -- may stay open. When that is rolled back it is there again, and due.
-        with waiting as materialized (
-            select d.message_id, d.target
-            from unnest(p_ended_ids, p_ended_targets) e (message_id, target)
-            join postrider.deferred d on d.message_id = e.message_id and d.target = e.target
-            for update of d skip locked
-        ), gone as (
-            delete from postrider.deferred d
-            using waiting w
-            where d.message_id = w.message_id
-            and d.target = w.target
-        )
+        -- What waited and is gone was ended by somebody else, as expired or cancelled.
         insert into postrider.ended (message_id, target, endpoint_id, reason)
         select e.message_id, e.target, e.endpoint_id, e.reason
         from unnest(p_ended_ids, p_ended_targets, p_ended_endpoints, p_ended_reasons)
             e (message_id, target, endpoint_id, reason)
-        where (e.message_id, e.target) in (select w.message_id, w.target from waiting w)
-        or (e.message_id, e.target) not in (
-            select s.message_id, s.target
-            from unnest(p_settled_ids, p_settled_targets) s (message_id, target)
+        where (e.message_id, e.target) not in (
+            select g.message_id, g.target
+            from unnest(gone_ids, gone_targets) g (message_id, target)
         );
     end if;
 
     if cardinality(p_settled_ids) > 0 then
-        delete from postrider.deferred w
-        using unnest(p_settled_ids, p_settled_targets) s (message_id, target)
-        where w.message_id = s.message_id
-        and w.target = s.target
-        and (s.message_id, s.target) not in (
-            select e.message_id, e.target
-            from unnest(p_ended_ids, p_ended_targets) e (message_id, target)
-        );
+        delete from postrider.deferred d
+        where d.ctid = any (settled_places);
+    end if;
+
+    if true = any (p_deferred_waited) then
+        update postrider.deferred w
+        set run_at = case
+                when d.is_blocked then coalesce(w.expires_at, 'infinity')
+                else least(
+                    coalesce(
+                        d.run_at, clock_timestamp() + d.wait_ms * interval '1 millisecond'),
+                    w.expires_at)
+            end,
+            retry_count = d.retry_count,
+            recovery_count = d.recovery_count,
+            last_error = coalesce(d.last_error, w.last_error),
+            is_blocked = d.is_blocked
+        from unnest(
+            waited_places, p_deferred_run_at, p_deferred_wait_ms, p_deferred_retry_counts,
+            p_deferred_recovery_counts, p_deferred_errors, p_deferred_blocked)
+            d (place, run_at, wait_ms, retry_count, recovery_count, last_error, is_blocked)
+        where w.ctid = d.place;
     end if;
 
     if cardinality(p_deferred_ids) > 0 then
@@ -4932,9 +5435,10 @@ begin
             p_deferred_ids, p_deferred_targets, p_deferred_endpoints, p_deferred_run_at,
             p_deferred_wait_ms, p_deferred_retry_counts, p_deferred_recovery_counts,
             p_deferred_created_at, p_deferred_expires_at, p_deferred_errors, p_deferred_keys,
-            p_deferred_blocked)
+            p_deferred_blocked, p_deferred_waited)
             d (message_id, target, endpoint_id, run_at, wait_ms, retry_count, recovery_count,
-            created_at, expires_at, last_error, ordering_key, is_blocked)
+            created_at, expires_at, last_error, ordering_key, is_blocked, has_waited)
+        where not d.has_waited
         on conflict (message_id, target) do update
         set run_at = excluded.run_at,
             retry_count = excluded.retry_count,
@@ -4944,16 +5448,25 @@ begin
     end if;
 
     if cardinality(p_read_ids) > 0 then
+        select array_agg(c.ctid)
+        into read_places
+        from unnest(p_read_ids, p_read_targets) r (message_id, target)
+        cross join lateral (
+            select o.ctid
+            from postrider.cancellation o
+            where o.message_id = r.message_id
+            and o.target = r.target
+            offset 0
+            for update skip locked
+        ) c;
         delete from postrider.cancellation c
-        using unnest(p_read_ids, p_read_targets) r (message_id, target)
-        where c.message_id = r.message_id
-        and c.target = r.target;
+        where c.ctid = any (read_places);
     end if;
 
     if cardinality(p_keyed_ids) > 0 then
         perform postrider.free_idempotency_keys(p_keyed_ids);
     end if;
-    return '{}';
+    return next;
 end;
 $$;
 
@@ -5014,35 +5527,58 @@ declare
         from postrider.setting s
         where s.name = 'dlq_retention_days'
     ));
-    removed integer;
+    places tid[];
 begin
-    with old as materialized (
-        select l.id, l.message_id, l.target, l.endpoint_id, l.status, l.failed_at
+    select array_agg(o.ctid)
+    into places
+    from (
+        select l.ctid
         from postrider.dead_letter l
         where coalesce(l.redriven_at, l.failed_at) < kept_from
-        and not exists (
-            select
-            from postrider.deferred d
-            where d.message_id = l.message_id
-            and d.target = l.target
-        )
+        and not postrider.is_deferred(l.message_id, l.target)
         order by coalesce(l.redriven_at, l.failed_at)
         limit p_most
         for update of l skip locked
-    ), gone as (
+    ) o;
+    with gone as (
         delete from postrider.dead_letter l
-        using old o
-        where l.id = o.id
-    ), noted as (
-        insert into postrider.ended (message_id, target, endpoint_id, reason, at)
-        select o.message_id, o.target, o.endpoint_id, 'failed', o.failed_at
-        from old o
-        where o.status = 'failed'
-        and exists (select from postrider.message m where m.id = o.message_id)
+        where l.ctid = any (places)
+        returning l.message_id, l.target, l.endpoint_id, l.status, l.failed_at
     )
-    select count(*) into removed from old o;
-    return removed;
+    insert into postrider.ended (message_id, target, endpoint_id, reason, at)
+    select g.message_id, g.target, g.endpoint_id, 'failed', g.failed_at
+    from gone g
+    where g.status = 'failed'
+    and exists (
+        select
+        from postrider.message m
+        where m.id >= g.message_id
+        and m.id <= g.message_id
+        order by m.id
+        offset 0
+    );
+    return coalesce(cardinality(places), 0);
 end;
+$$;
+
+-- Name: forget_dispatchers(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.forget_dispatchers() RETURNS integer
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+    with forgotten as (
+        delete from postrider.dispatcher d
+        where d.id not in (select l.id from postrider.live_dispatchers() l (id))
+        and d.started_at < clock_timestamp() - (
+            select make_interval(secs => s.value::double precision)
+            from postrider.setting s
+            where s.name = 'stale_recovery_timeout'
+        )
+        and not exists (select from postrider.shard s where s.owner = d.id)
+        returning d.id
+    )
+    select count(*)::integer from forgotten;
 $$;
 
 -- Name: forget_events(integer); Type: FUNCTION; Schema: postrider; Owner: -
@@ -5057,21 +5593,21 @@ declare
         from postrider.setting s
         where s.name = 'event_log_retention_days'
     ));
-    removed integer;
+    places tid[];
 begin
-    with old as materialized (
-        select l.id
+    select array_agg(o.ctid)
+    into places
+    from (
+        select l.ctid
         from postrider.event_log l
         where l.at < kept_from
         order by l.at
         limit p_most
         for update of l skip locked
-    )
+    ) o;
     delete from postrider.event_log l
-    using old o
-    where l.id = o.id;
-    get diagnostics removed = row_count;
-    return removed;
+    where l.ctid = any (places);
+    return coalesce(cardinality(places), 0);
 end;
 $$;
 
@@ -5182,23 +5718,62 @@ CREATE FUNCTION postrider.forget_idempotency_keys() RETURNS integer
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
     AS $$
 declare
-    forgotten integer;
+    kept_for constant interval := postrider.idempotency_window();
+    old tid[];
 begin
-    delete from postrider.idempotency_key k
-    using (
-        select o.destination, o.key
-        from postrider.idempotency_key o
-        where o.ended_at is not null
-        and o.created_at + postrider.idempotency_window() <= clock_timestamp()
-        order by o.ended_at
+    select array_agg(o.ctid)
+    into old
+    from (
+        select k.ctid
+        from postrider.idempotency_key k
+        where k.ended_at is not null
+        and k.created_at + kept_for <= clock_timestamp()
+        order by k.ended_at
         limit 10000
         for update skip locked
-    ) old
-    where k.destination = old.destination
-    and k.key = old.key;
-    get diagnostics forgotten = row_count;
-    return forgotten;
+    ) o;
+    delete from postrider.idempotency_key k
+    where k.ctid = any (old);
+    return coalesce(cardinality(old), 0);
 end;
+$$;
+
+-- Name: forget_jobs(integer); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.forget_jobs(p_most integer) RETURNS integer
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+    with kept as materialized (
+        select clock_timestamp() - make_interval(days => s.value::integer) as kept_from
+        from postrider.setting s
+        where s.name = 'event_log_retention_days'
+    ), old_jobs as materialized (
+        select j.id
+        from postrider.job j
+        where j.finished_at < (select k.kept_from from kept k)
+        order by j.finished_at
+        limit p_most
+        for update of j skip locked
+    ), old_replays as materialized (
+        select r.id
+        from postrider.replay r
+        where r.finished_at < (select k.kept_from from kept k)
+        order by r.finished_at
+        limit p_most
+        for update of r skip locked
+    ), gone_jobs as (
+        delete from postrider.job j
+        using old_jobs o
+        where j.id = o.id
+        returning j.id
+    ), gone_replays as (
+        delete from postrider.replay r
+        using old_replays o
+        where r.id = o.id
+        returning r.id
+    )
+    select ((select count(*) from gone_jobs) + (select count(*) from gone_replays))::integer;
 $$;
 
 -- Name: free_idempotency_keys(bigint[]); Type: FUNCTION; Schema: postrider; Owner: -
@@ -5209,38 +5784,50 @@ CREATE FUNCTION postrider.free_idempotency_keys(p_message_ids bigint[]) RETURNS 
     SET enable_seqscan TO 'off'
     SET jit TO 'off'
     AS $$
+declare
+    held tid[];
 begin
+    select array_agg(k.ctid)
+    into held
+    from (select distinct i.id from unnest(p_message_ids) i (id) order by i.id) i
+    cross join lateral (
+        select m.targets
+        from postrider.message m
+        where m.id >= i.id
+        and m.id <= i.id
+        order by m.id
+        limit 1
+    ) m
+    cross join lateral (
+        select o.ctid
+        from postrider.idempotency_key o
+        where o.message_id = i.id
+        and o.ended_at is null
+        and postrider.has_ended_everywhere(i.id, m.targets)
+        offset 0
+        for update skip locked
+    ) k;
+    if held is null then
+        return;
+    end if;
     if postrider.idempotency_window() = interval '0' then
-        with ended as materialized (
-            select k.destination, k.key
-            from postrider.idempotency_key k
-            join postrider.message m on m.id = k.message_id
-            where k.message_id = any (p_message_ids)
-            and k.ended_at is null
-            and postrider.has_ended_everywhere(m.id, m.targets)
-            for update of k skip locked
-        )
         delete from postrider.idempotency_key k
-        using ended e
-        where k.destination = e.destination
-        and k.key = e.key;
+        where k.ctid = any (held);
     else
-        with ended as materialized (
-            select k.destination, k.key
-            from postrider.idempotency_key k
-            join postrider.message m on m.id = k.message_id
-            where k.message_id = any (p_message_ids)
-            and k.ended_at is null
-            and postrider.has_ended_everywhere(m.id, m.targets)
-            for update of k skip locked
-        )
         update postrider.idempotency_key k
         set ended_at = clock_timestamp()
-        from ended e
-        where k.destination = e.destination
-        and k.key = e.key;
+        where k.ctid = any (held);
     end if;
 end;
+$$;
+
+-- Name: full_id(bigint); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.full_id(p_id bigint) RETURNS xid8
+    LANGUAGE sql STABLE PARALLEL SAFE
+    AS $$
+    select (n.present + ((p_id - n.present + 2147483648) & 4294967295) - 2147483648)::text::xid8
+    from (select pg_snapshot_xmax(pg_current_snapshot())::text::bigint) n (present);
 $$;
 
 -- Name: get_endpoint_health(text); Type: FUNCTION; Schema: postrider; Owner: -
@@ -5358,6 +5945,22 @@ begin
         outcome, 'rabbitmq', p_execution, live.attempt, live.worker_id, live.action, p_x_death,
         p_details);
     return outcome;
+end;
+$$;
+
+-- Name: has_consumer_lock(integer, integer); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.has_consumer_lock(p_consumer_id integer, p_partition integer) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+begin
+    perform
+    from postrider.consumer_lock l
+    where l.consumer_id = p_consumer_id
+    and l.partition = p_partition
+    for update skip locked;
+    return found;
 end;
 $$;
 
@@ -5515,6 +6118,24 @@ begin
 end;
 $_$;
 
+-- Name: has_tick_turn(text, boolean); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.has_tick_turn(p_table text, p_is_patient boolean) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET lock_timeout TO '50ms'
+    AS $$
+begin
+    execute format(
+        'lock table postrider.%I in share update exclusive mode%s', p_table,
+        case when p_is_patient then '' else ' nowait' end);
+    return true;
+exception
+    when lock_not_available then
+        return false;
+end;
+$$;
+
 -- Name: has_unread_messages(integer); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.has_unread_messages(p_target integer) RETURNS boolean
@@ -5556,6 +6177,7 @@ declare
         array['lag', 'check_lag'],
         array['clock', 'check_clock'],
         array['oldest transaction', 'check_transactions'],
+        array['locks', 'check_locks'],
         array['consumers', 'check_consumers'],
         array['fleets', 'check_fleets']];
     pair text[];
@@ -5589,7 +6211,7 @@ declare
     live_count integer;
     shard_count integer;
 begin
-    perform pg_advisory_xact_lock_shared(1886352244, 1000);
+    lock table postrider.fence in row share mode;
     select make_interval(secs => s.value::double precision)
     into lease
     from postrider.setting s
@@ -5617,10 +6239,6 @@ begin
         values (
             postrider.current_slot(), p_dispatcher, clock_timestamp(), clock_timestamp() + lease,
             floor_xid, heartbeat.sequence_floor, p_statistics);
-        delete from postrider.dispatcher d
-        where d.id not in (select l.id from postrider.live_dispatchers() l (id))
-        and d.started_at < clock_timestamp() - lease
-        and not exists (select from postrider.shard s where s.owner = d.id);
     end if;
 
     select coalesce(array_agg(l.id), '{}') into live from postrider.live_dispatchers() l (id);
@@ -5694,9 +6312,13 @@ CREATE FUNCTION postrider.hold_consumer(p_consumer postrider.consumer) RETURNS v
 declare
     holder integer;
 begin
-    for k in 0..p_consumer.partition_count - 1 loop
+    for k in -1..p_consumer.partition_count - 1 loop
         begin
-            perform pg_advisory_xact_lock(1886352245, postrider.consumer_lock(p_consumer.id, k));
+            perform
+            from postrider.consumer_lock l
+            where l.consumer_id = p_consumer.id
+            and l.partition = k
+            for update;
         exception
             when lock_not_available then
                 select h.pid
@@ -5706,7 +6328,10 @@ begin
                 and h.partition = k;
                 raise exception 'Consumer ''%'' is held by another transaction', p_consumer.name
                     using errcode = '55006',
-                        detail = format('partition %s, pid %s', k, coalesce(holder::text, 'unknown')),
+                        detail = format(
+                            '%s, pid %s',
+                            case when k < 0 then 'its leases' else format('partition %s', k) end,
+                            coalesce(holder::text, 'unknown')),
                         hint = 'Stop its readers first.';
         end;
     end loop;
@@ -5905,6 +6530,49 @@ CREATE FUNCTION postrider.is_http_url(url text, maximum bigint) RETURNS boolean
         true);
 $_$;
 
+-- Name: is_letter_wanted(jsonb, timestamp with time zone, text, text, text); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.is_letter_wanted(p_filter jsonb, p_failed_at timestamp with time zone, p_last_error text, p_cause text, p_event_type text) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+begin
+    return coalesce(
+        (not p_filter ? 'from' or p_failed_at >= (p_filter ->> 'from')::timestamptz)
+        and (not p_filter ? 'to' or p_failed_at < (p_filter ->> 'to')::timestamptz)
+        and (not p_filter ? 'error_pattern' or p_last_error ~ (p_filter ->> 'error_pattern'))
+        and (not p_filter ? 'cause' or p_cause = p_filter ->> 'cause')
+        and (not p_filter ? 'event_type' or p_event_type = p_filter ->> 'event_type'),
+        false);
+end;
+$$;
+
+-- Name: is_partition_behind(integer, integer); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.is_partition_behind(p_consumer_id integer, p_partition integer) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    sign_of_life constant interval := '10 seconds';
+    known postrider.consumer_position;
+begin
+    select p.* into known from postrider.newest_position(p_consumer_id, p_partition) p;
+    -- Now and then it is looked for all the same.
+    if postrider.is_at_end(known) and known.fetched_at > clock_timestamp() - sign_of_life then
+        return false;
+    end if;
+    if known.tick is not null then
+        return exists (
+            select
+            from postrider.next_ticks(known.tick, known.message_id, 1) n
+            where n.tick_count > 0
+        );
+    end if;
+    return exists (select from postrider.transaction_messages(known.xid, known.message_id, 1));
+end;
+$$;
+
 -- Name: is_partition_filled(postrider.consumer, integer, boolean); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.is_partition_filled(p_consumer postrider.consumer, p_partition integer, p_is_patient boolean) RETURNS boolean
@@ -6099,6 +6767,20 @@ CREATE FUNCTION postrider.is_wanted(p_consumer postrider.consumer, p_partition i
             false);
 $$;
 
+-- Name: is_web_port(integer); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.is_web_port(port integer) RETURNS boolean
+    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    select is_web_port.port <> all (array[
+        0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102,
+        103, 104, 109, 110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 445,
+        465, 512, 513, 514, 515, 526, 530, 531, 532, 540, 548, 554, 556, 563, 587, 601, 636, 989, 990,
+        993, 995, 1433, 1521, 1719, 1720, 1723, 2049, 3306, 3389, 3659, 4045, 4190, 5060, 5061, 5432,
+        6000, 6379, 6432, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 9042, 10080, 11211, 27017]);
+$$;
+
 -- Name: keep_dead_letter(bytea, jsonb, jsonb); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.keep_dead_letter(p_body bytea, p_x_death jsonb, p_details jsonb) RETURNS void
@@ -6121,18 +6803,42 @@ begin
         m.created_at, m.correlation_id, m.priority, m.event_type, m.ordering_key, m.headers,
         m.metadata, m.payload, m.body, m.content_type, m.replay_of
     from postrider.message m
-    where m.id = p_message_id;
+    where m.id >= p_message_id
+    and m.id <= p_message_id
+    order by m.id
+    limit 1;
     if not found then
         return query
         select
             l.message_created_at, l.correlation_id, l.priority, l.event_type, l.ordering_key,
             l.headers, l.metadata, l.payload, l.body, l.content_type, l.replay_of
-        from postrider.dead_letter l
-        where l.message_id = p_message_id
-        and l.target = p_target
+        from (
+            select k.*
+            from postrider.dead_letter k
+            where k.message_id = p_message_id
+            and k.target = p_target
+            offset 0
+        ) l
         order by l.id desc
         limit 1;
     end if;
+end;
+$$;
+
+-- Name: key_mark(text); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.key_mark(p_key text) RETURNS bigint
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    bytes bytea := convert_to(p_key, 'UTF8');
+    mark bigint := 2166136261;
+begin
+    for i in 0 .. octet_length(bytes) - 1 loop
+        mark := ((mark # get_byte(bytes, i)) * 16777619) & 4294967295;
+    end loop;
+    return mark;
 end;
 $$;
 
@@ -6362,7 +7068,9 @@ begin
         raise exception 'leases need a transaction with isolation level READ COMMITTED, this is %',
             upper(current_setting('transaction_isolation')) using errcode = '25001';
     end if;
-    while not pg_try_advisory_xact_lock(1886352246, p_consumer.id) loop
+    while not postrider.has_consumer_lock(p_consumer.id, -1) loop
+        -- Dropped meanwhile.
+        p_consumer := postrider.known_consumer(p_consumer.name);
         if clock_timestamp() > deadline then
             raise exception 'Leases of consumer ''%'' are held by another transaction', p_consumer.name
                 using errcode = '55006';
@@ -6429,7 +7137,7 @@ begin
         raise exception 'p_months_ahead must be between 0 and 120, got %',
             coalesce(p_months_ahead::text, 'null') using errcode = '22023';
     end if;
-    if not pg_try_advisory_xact_lock(1886352244, 1002) then
+    if not postrider.take_chore('partitions') then
         return 0;
     end if;
 
@@ -6484,22 +7192,27 @@ $_$;
 -- Name: mark_expired_messages(); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.mark_expired_messages() RETURNS integer
-    LANGUAGE plpgsql SECURITY DEFINER
+    LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
     AS $$
-declare
-    batch_size constant integer := 10000;
-    batch integer;
-    expired integer := 0;
-begin
-    loop
-        batch := postrider.expire_waiting(batch_size);
-        expired := expired + batch;
-        exit when batch < batch_size;
-    end loop;
-    return expired;
-end;
+    select postrider.expire_waiting(10000);
 $$;
+
+-- Name: masked_config(jsonb); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.masked_config(p_config jsonb) RETURNS jsonb
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $_$
+    select case
+        when jsonb_typeof(p_config -> 'url') = 'string'
+        then jsonb_set(
+            p_config, '{url}',
+            to_jsonb(regexp_replace(
+                regexp_replace(p_config ->> 'url', '[?#].*$', '?…'), '//[^/?#]*@', '//…@')))
+        else p_config
+    end;
+$_$;
 
 -- Name: matching_targets(text[], jsonb); Type: FUNCTION; Schema: postrider; Owner: -
 
@@ -7021,29 +7734,53 @@ CREATE FUNCTION postrider.newest_position(p_consumer_id integer, p_partition int
     limit 1;
 $$;
 
--- Name: next_ticks(bigint, bigint, integer); Type: FUNCTION; Schema: postrider; Owner: -
+-- Name: next_ticks(bigint, bigint, integer, bigint); Type: FUNCTION; Schema: postrider; Owner: -
 
-CREATE FUNCTION postrider.next_ticks(p_tick bigint, p_after_id bigint, p_look integer) RETURNS TABLE(to_tick bigint, tick_count bigint, span postrider.tick_span)
+CREATE FUNCTION postrider.next_ticks(p_tick bigint, p_after_id bigint, p_look integer, p_settled_tick bigint DEFAULT NULL::bigint) RETURNS TABLE(to_tick bigint, tick_count bigint, span postrider.tick_span)
     LANGUAGE sql STABLE
     AS $$
     select
         coalesce(max(n.id), p_tick),
-        count(*),
+        count(n.id),
         row(
             min(n.at),
             max(n.at),
             min(n.from_at),
             max(n.to_at),
             coalesce(min(n.from_at) filter (where n.stragglers <> '{}'), 'infinity'),
-            coalesce(min(n.from_at) filter (where n.is_sparse), 'infinity'))::postrider.tick_span
+            coalesce(min(n.from_at) filter (where n.is_sparse), 'infinity'),
+            k.passed)::postrider.tick_span
     from (
+        select postrider.passed_ticks(p_tick) as passed
+        offset 0
+    ) k
+    left join lateral (
         select t.id, t.at, t.from_at, t.to_at, t.stragglers, t.is_sparse
         from postrider.tick t
         where t.id >= p_tick
         and (t.id > p_tick or t.last_id > p_after_id)
+        and not k.passed @> t.id
+        and (t.id <= p_settled_tick or (select postrider.are_ticks_settled()))
         order by t.id
         limit p_look
-    ) n;
+    ) n on true
+    group by k.passed;
+$$;
+
+-- Name: note_actor(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.note_actor() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    acting text := current_setting('role');
+begin
+    if new.details ->> 'by' = session_user and acting not in ('none', session_user::text) then
+        new.details := new.details || jsonb_build_object('role', acting);
+    end if;
+    return new;
+end;
 $$;
 
 -- Name: note_broker(text, boolean, bigint, text); Type: FUNCTION; Schema: postrider; Owner: -
@@ -7068,13 +7805,21 @@ $$;
 -- Name: note_fetch(integer, integer); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.note_fetch(p_consumer_id integer, p_partition integer) RETURNS void
-    LANGUAGE sql
+    LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
     AS $$
-    select postrider.append_position(p, p.tick, p.xid, p.message_id, 0, clock_timestamp())
+declare
+    sign_of_life constant interval := '10 seconds';
+begin
+    perform
     from postrider.newest_position(p_consumer_id, p_partition) p
-    where p.fetched_at is null
-    or p.fetched_at < clock_timestamp() - interval '10 seconds';
+    where p.fetched_at > clock_timestamp() - sign_of_life;
+    if not found and postrider.has_consumer_lock(p_consumer_id, p_partition) then
+        -- Not before the lock: it may have moved.
+        perform postrider.append_position(p, p.tick, p.xid, p.message_id, 0, clock_timestamp())
+        from postrider.newest_position(p_consumer_id, p_partition) p;
+    end if;
+end;
 $$;
 
 -- Name: note_page(integer, integer, bigint, bigint, xid8, bigint, bigint, boolean); Type: FUNCTION; Schema: postrider; Owner: -
@@ -7131,6 +7876,41 @@ begin
     where l.id = n.id;
     get diagnostics published = row_count;
     return published;
+end;
+$$;
+
+-- Name: notification_queue_usage(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.notification_queue_usage() RETURNS double precision
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+    select pg_notification_queue_usage();
+$$;
+
+-- Name: open_snapshot(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.open_snapshot() RETURNS pg_snapshot
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    own constant xid8 := pg_current_xact_id_if_assigned();
+    seen constant pg_snapshot := pg_current_snapshot();
+begin
+    if own is null or not pg_visible_in_snapshot(own, seen) then
+        return seen;
+    end if;
+    return format(
+        '%s:%s:%s', least(pg_snapshot_xmin(seen), own), pg_snapshot_xmax(seen), (
+            select string_agg(x.xid::text, ',' order by x.xid)
+            from (
+                select p.xid
+                from pg_snapshot_xip(seen) p (xid)
+                union
+                select own
+            ) x
+        ));
 end;
 $$;
 
@@ -7404,6 +8184,46 @@ begin
         from postrider.newest_position(p_position.consumer_id, p_position.partition) p;
     end if;
     return moved;
+end;
+$$;
+
+-- Name: passed_ticks(bigint); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.passed_ticks(p_tick bigint) RETURNS int8multirange
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+begin
+    if pg_sequence_last_value('postrider.tick_epoch') is null then
+        return '{}';
+    end if;
+    return (
+        with recursive passing as (
+            (
+                select t.id, t.passes_after
+                from postrider.tick t
+                where t.passes_after is not null
+                and t.id > p_tick
+                order by t.id desc
+                limit 1
+            )
+            union all
+            select n.id, n.passes_after
+            from passing p
+            cross join lateral (
+                select t.id, t.passes_after
+                from postrider.tick t
+                where t.passes_after is not null
+                and t.id > p_tick
+                and t.id <= p.passes_after
+                order by t.id desc
+                limit 1
+            ) n
+        )
+        select coalesce(range_agg(int8range(p.passes_after + 1, p.id)), '{}')
+        from passing p
+    );
 end;
 $$;
 
@@ -7838,11 +8658,12 @@ $$;
 CREATE FUNCTION postrider.prepare_endpoint() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
-    AS $$
+    AS $_$
 declare
     secret_names text[];
     secrets jsonb := '{}';
     whole jsonb;
+    url text;
 begin
     if tg_op = 'UPDATE' then
         if (new.id, new.name, new.protocol, new.direct_subscription_id)
@@ -7875,6 +8696,20 @@ begin
     where o.protocol = new.protocol
     and o.secret;
     whole := new.config;
+    if tg_op = 'UPDATE'
+        and postrider.url_origin(old.config ->> 'url')
+            is distinct from postrider.url_origin(new.config ->> 'url')
+        and exists (
+            select
+            from jsonb_object_keys(secrets) s (name)
+            where not new.config ? s.name
+        )
+    then
+        raise exception
+            'The secrets of endpoint ''%'' do not follow to another scheme, host or port: give them again, or null',
+            old.name
+            using errcode = '22023';
+    end if;
     if jsonb_typeof(whole) = 'object' then
         whole := coalesce(secrets, '{}') || whole;
         whole := whole - array(
@@ -7884,6 +8719,15 @@ begin
         );
     end if;
     perform postrider.validate_endpoint_config(new.protocol, whole);
+    url := new.config ->> 'url';
+    if not postrider.is_web_port(
+            substring(url from '^[^/]+//[^/?]+:([0-9]{1,5})(?:[/?]|$)')::integer)
+        and postrider.get_setting('allow_any_port') <> 'on'
+    then
+        raise exception 'Port % is not for web traffic; see allow_any_port',
+            substring(url from '^[^/]+//[^/?]+:([0-9]{1,5})(?:[/?]|$)')::integer
+            using errcode = '22023';
+    end if;
 
     new.config := whole - secret_names;
     select jsonb_object_agg(w.key, w.value)
@@ -7893,14 +8737,24 @@ begin
     if secrets is null then
         delete from postrider.endpoint_secret s where s.endpoint_id = new.id;
     else
-        insert into postrider.endpoint_secret (endpoint_id, config)
-        values (new.id, secrets)
+        insert into postrider.endpoint_secret (endpoint_id, config, set_at)
+        select new.id, secrets, jsonb_object_agg(k.key, now()) from jsonb_object_keys(secrets) k (key)
         on conflict (endpoint_id) do update
-        set config = excluded.config;
+        set config = excluded.config,
+            set_at = (
+                select jsonb_object_agg(
+                    n.key,
+                    case
+                        when endpoint_secret.config -> n.key = n.value
+                        then endpoint_secret.set_at -> n.key
+                        else to_jsonb(now())
+                    end)
+                from jsonb_each(excluded.config) n
+            );
     end if;
     return new;
 end;
-$$;
+$_$;
 
 -- Name: prepare_event_type(); Type: FUNCTION; Schema: postrider; Owner: -
 
@@ -8158,9 +9012,16 @@ begin
                     'cause', l.cause, 'retry_count', l.retry_count, 'last_error', l.last_error,
                     'event_type', l.event_type, 'correlation_id', l.correlation_id,
                     'created_at', l.message_created_at, 'failed_at', l.failed_at) as payload
-            from postrider.dead_letter l
-            where l.id = any (p_ids)
-            and l.event_type is distinct from announced.name
+            from unnest(p_ids) i (id)
+            cross join lateral (
+                select d.*
+                from postrider.dead_letter d
+                where d.id >= i.id
+                and d.id <= i.id
+                order by d.id
+                limit 1
+            ) l
+            where l.event_type is distinct from announced.name
             order by l.id
         loop
             perform postrider.append_message(
@@ -8332,7 +9193,7 @@ declare
     uncounted constant xid8 := '4';
     known postrider.execution_rollup;
 begin
-    perform pg_advisory_xact_lock(1886352244, 1005);
+    perform from postrider.chore c where c.name = 'figures' for update;
     select r.* into known from postrider.execution_rollup r;
     update postrider.execution_end e
     set xid = case
@@ -8366,6 +9227,7 @@ declare
     last_id constant bigint := 9223372036854775807;
     first_xid constant bigint := 3;
     most_groups constant integer := 2000;
+    former_timeout text;
     unfinished bigint;
     floor_number bigint;
     tick_id bigint;
@@ -8374,20 +9236,21 @@ declare
     part record;
     known postrider.consumer_position;
 begin
-    perform pg_advisory_xact_lock(1886352244, 1000);
+    -- Whoever comes later waits behind us: no longer than a takeover keeps them waiting.
+    former_timeout := current_setting('lock_timeout');
+    perform set_config('lock_timeout', '1s', true);
+    lock table postrider.fence in exclusive mode;
+    perform set_config('lock_timeout', former_timeout, true);
     if not postrider.is_foreign() then
         return null;
     end if;
     -- Before the log: who reads may be about to send.
-    perform pg_advisory_xact_lock(1886352245, postrider.consumer_lock(l.id, l.partition))
-    from (
-        select c.id, g.partition
-        from postrider.consumer c
-        cross join lateral generate_series(0, c.partition_count - 1) g (partition)
-        order by c.id, g.partition
-    ) l;
+    perform
+    from postrider.consumer_lock l
+    order by l.consumer_id, l.partition
+    for update;
     -- And whoever makes a tick.
-    perform pg_advisory_xact_lock(1886352244, 1004);
+    lock table postrider.tick in share row exclusive mode;
     -- Before this transaction has an id: see heartbeat.
     select s.last_value into floor_number from postrider.message_sequence s;
     lock table postrider.message in share row exclusive mode;
@@ -8534,10 +9397,10 @@ begin
     from postrider.tick_sequence s;
     delete from postrider.tick;
     insert into postrider.tick (
-        id, at, sequence_floor, xid, snapshot, base_xmax, stragglers, first_id, last_id, from_at, to_at,
-        message_count, is_sparse)
+        id, epoch, at, sequence_floor, xid, snapshot, base_xmax, stragglers, first_id, last_id, from_at,
+        to_at, message_count, is_sparse)
     select
-        tick_id, greatest(clock_timestamp(), max(m.created_at)), floor_number, pg_current_xact_id(),
+        tick_id, coalesce(pg_sequence_last_value('postrider.tick_epoch'), 0), greatest(clock_timestamp(), max(m.created_at)), floor_number, pg_current_xact_id(),
         format('%1$s:%1$s:', first_xid + group_count)::pg_snapshot, first_xid::text::xid8, '{}',
         min(m.id), max(m.id), min(m.created_at), max(m.created_at), count(*), false
     from settled m
@@ -8611,56 +9474,29 @@ $_$;
 
 -- Name: recover_claims(uuid, smallint[], bigint[], uuid, bigint[]); Type: FUNCTION; Schema: postrider; Owner: -
 
-CREATE FUNCTION postrider.recover_claims(p_dispatcher uuid, p_shards smallint[], p_epochs bigint[], p_last_owner uuid, p_spared bigint[]) RETURNS integer
+CREATE FUNCTION postrider.recover_claims(p_dispatcher uuid, p_shards smallint[], p_epochs bigint[], p_last_owner uuid, p_spared bigint[]) RETURNS TABLE(recovered integer, held_ids bigint[], held_targets integer[], held_retry_counts integer[])
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
     AS $$
-declare
-    recovered integer;
 begin
-    perform pg_advisory_xact_lock_shared(1886352244, 1000);
-    if postrider.lost_shards(p_dispatcher, p_shards, p_epochs) <> '{}' then
-        return 0;
-    end if;
-    with claimed as (
-        select distinct r.message_id, r.target, r.retry_count
-        from postrider.claim c
-        cross join lateral unnest(c.message_ids, c.targets, c.retry_counts)
-            r (message_id, target, retry_count)
-        where c.owner = p_last_owner
-        and r.message_id <> all (p_spared)
-    ), put_back as (
-        update postrider.deferred d
-        set run_at = clock_timestamp(),
-            retry_count = d.retry_count + 1,
-            recovery_count = d.recovery_count + 1,
-            is_blocked = false,
-            last_error = '[RETRYABLE] Recovered from stale processing state'
-        from claimed c
-        where d.message_id = c.message_id
-        and d.target = c.target
-        and d.retry_count = c.retry_count
-        and d.shard = any (p_shards)
-        and not exists (
-            select
-            from postrider.deferred b
-            where b.ordering_key = d.ordering_key
-            and b.endpoint_id = d.endpoint_id
-            and b.message_id < d.message_id
-        )
-        returning d.message_id, d.target, d.endpoint_id, d.retry_count
-    ), noted as (
-        insert into postrider.attempt (
-            message_id, target, endpoint_id, number, started_at, duration_ms, outcome, error,
-            correlation_id)
+    return query
+    select w.recovered, w.held_ids, w.held_targets, w.held_retry_counts
+    from (
         select
-            p.message_id, p.target, p.endpoint_id, p.retry_count, clock_timestamp(), 0, 'unknown',
-            'Recovered from stale processing state', m.correlation_id
-        from put_back p
-        left join postrider.message m on m.id = p.message_id
-    )
-    select count(*) into recovered from put_back p;
-    return recovered;
+            coalesce(array_agg(d.message_id), '{}') as ids, array_agg(d.target) as targets,
+            array_agg(d.retry_count) as retry_counts
+        from (
+            select distinct r.message_id, r.target, r.retry_count
+            from postrider.claim c
+            cross join lateral unnest(c.message_ids, c.targets, c.retry_counts)
+                r (message_id, target, retry_count)
+            where c.owner = p_last_owner
+            and r.message_id <> all (p_spared)
+            and (r.message_id & 1023) >> 4 = any (p_shards)
+        ) d
+    ) c
+    cross join lateral postrider.recover_waiting(
+        p_dispatcher, p_shards, p_epochs, c.ids, c.targets, c.retry_counts) w;
 end;
 $$;
 
@@ -8669,11 +9505,13 @@ $$;
 CREATE FUNCTION postrider.recover_messages(p_dispatcher uuid, p_shards smallint[], p_epochs bigint[], p_message_ids bigint[], p_attempted boolean) RETURNS integer
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET lock_timeout TO '500ms'
     AS $$
 declare
     recovered integer;
+    places tid[];
 begin
-    perform pg_advisory_xact_lock_shared(1886352244, 1000);
+    lock table postrider.fence in row share mode;
     if postrider.lost_shards(p_dispatcher, p_shards, p_epochs) <> '{}' then
         return 0;
     end if;
@@ -8682,7 +9520,9 @@ begin
             message_id, target, endpoint_id, shard, run_at, retry_count, recovery_count,
             message_created_at, expires_at, last_error, ordering_key, is_blocked)
         select
-            m.id, t.target, coalesce(s.endpoint_id, 0), m.lane >> 4,
+            m.id, t.target,
+            coalesce((select s.endpoint_id from postrider.subscriptions s where s.id = t.target), 0),
+            m.lane >> 4,
             case
                 when o.is_blocked then coalesce(m.expires_at, 'infinity')
                 when m.scheduled_at > clock_timestamp() then least(m.scheduled_at, m.expires_at)
@@ -8692,9 +9532,15 @@ begin
             case when o.retry_count = 1 then '[RETRYABLE] Recovered from stale processing state' end,
             m.ordering_key, o.is_blocked
         from unnest(p_message_ids) i (id)
-        join postrider.message m on m.id = i.id
+        cross join lateral (
+            select k.*
+            from postrider.message k
+            where k.id >= i.id
+            and k.id <= i.id
+            order by k.id
+            limit 1
+        ) m
         cross join lateral unnest(m.targets) t (target)
-        left join postrider.subscriptions s on s.id = t.target
         cross join lateral (
             select
                 m.ordering_key is not null,
@@ -8704,12 +9550,7 @@ begin
                     and (m.scheduled_at is null or m.scheduled_at <= clock_timestamp())
                 )::integer
         ) o (is_blocked, retry_count)
-        where not exists (
-            select
-            from postrider.deferred d
-            where d.message_id = m.id
-            and d.target = t.target
-        )
+        where not postrider.is_deferred(m.id, t.target)
         and not exists (select from postrider.delivery_end(m.id, t.target))
         on conflict (message_id, target) do nothing
         returning message_id, target, endpoint_id, retry_count
@@ -8721,33 +9562,65 @@ begin
             p.message_id, p.target, p.endpoint_id, p.retry_count, clock_timestamp(), 0, 'unknown',
             'Recovered from stale processing state', m.correlation_id
         from put_back p
-        join postrider.message m on m.id = p.message_id
+        cross join lateral (
+            select k.correlation_id
+            from postrider.message k
+            where k.id >= p.message_id
+            and k.id <= p.message_id
+            order by k.id
+            limit 1
+        ) m
         where p.retry_count > 0
     )
     select count(*) into recovered from put_back p;
 
     -- What was cancelled before it was read has been read now, and has ended.
+    select array_agg(c.ctid)
+    into places
+    from unnest(p_message_ids) i (id)
+    cross join lateral (
+        select o.ctid
+        from postrider.cancellation o
+        where o.message_id = i.id
+        and exists (select from postrider.delivery_end(o.message_id, o.target))
+        offset 0
+        for update skip locked
+    ) c;
     delete from postrider.cancellation c
-    where c.message_id = any (p_message_ids)
-    and exists (select from postrider.delivery_end(c.message_id, c.target));
+    where c.ctid = any (places);
 
-    with first as materialized (
-        -- One that is locked is being cancelled or has expired, in a transaction that may stay open.
-        select d.message_id, d.target
-        from postrider.deferred d
-        join postrider.message m on m.id = d.message_id
-        where d.message_id = any (p_message_ids)
-        and d.is_blocked
-        and (m.scheduled_at is null or m.scheduled_at <= clock_timestamp())
+    -- One that is locked is being cancelled or has expired, in a transaction that may stay open.
+    select array_agg(d.ctid)
+    into places
+    from unnest(p_message_ids) i (id)
+    cross join lateral (
+        select k.scheduled_at
+        from postrider.message k
+        where k.id >= i.id
+        and k.id <= i.id
+        order by k.id
+        limit 1
+    ) m
+    cross join lateral (
+        select w.ctid
+        from postrider.deferred w
+        where w.message_id = i.id
+        and w.is_blocked
         and not exists (
             select
             from postrider.deferred b
-            where b.ordering_key = d.ordering_key
-            and b.endpoint_id = d.endpoint_id
-            and b.message_id < d.message_id
+            where b.ordering_key is not null
+            and (b.ordering_key, b.endpoint_id, b.message_id) >= (w.ordering_key, w.endpoint_id, 0)
+            and (b.ordering_key, b.endpoint_id, b.message_id)
+                < (w.ordering_key, w.endpoint_id, w.message_id)
+            offset 0
         )
-        for update of d skip locked
-    ), released as (
+        offset 0
+        for update skip locked
+    ) d
+    where m.scheduled_at is null
+    or m.scheduled_at <= clock_timestamp();
+    with released as (
         update postrider.deferred d
         set is_blocked = false,
             run_at = clock_timestamp(),
@@ -8757,9 +9630,7 @@ begin
                 when p_attempted then '[RETRYABLE] Recovered from stale processing state'
                 else d.last_error
             end
-        from first f
-        where d.message_id = f.message_id
-        and d.target = f.target
+        where d.ctid = any (places)
         returning d.message_id, d.target, d.endpoint_id, d.retry_count
     )
     insert into postrider.attempt (
@@ -8769,9 +9640,112 @@ begin
         r.message_id, r.target, r.endpoint_id, r.retry_count, clock_timestamp(), 0, 'unknown',
         'Recovered from stale processing state', m.correlation_id
     from released r
-    join postrider.message m on m.id = r.message_id
+    cross join lateral (
+        select k.correlation_id
+        from postrider.message k
+        where k.id >= r.message_id
+        and k.id <= r.message_id
+        order by k.id
+        limit 1
+    ) m
     where p_attempted;
     return recovered;
+end;
+$$;
+
+-- Name: recover_waiting(uuid, smallint[], bigint[], bigint[], integer[], integer[]); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.recover_waiting(p_dispatcher uuid, p_shards smallint[], p_epochs bigint[], p_message_ids bigint[], p_targets integer[], p_retry_counts integer[]) RETURNS TABLE(recovered integer, held_ids bigint[], held_targets integer[], held_retry_counts integer[])
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET lock_timeout TO '500ms'
+    AS $$
+declare
+    places tid[];
+begin
+    lock table postrider.fence in row share mode;
+    recovered := 0;
+    held_ids := '{}';
+    held_targets := '{}';
+    held_retry_counts := '{}';
+    if p_message_ids = '{}' then
+        return next;
+        return;
+    end if;
+    if postrider.lost_shards(p_dispatcher, p_shards, p_epochs) <> '{}' then
+        held_ids := p_message_ids;
+        held_targets := p_targets;
+        held_retry_counts := p_retry_counts;
+        return next;
+        return;
+    end if;
+    select
+        array_agg(d.ctid),
+        coalesce(array_agg(c.message_id) filter (where d.ctid is null), '{}'),
+        coalesce(array_agg(c.target) filter (where d.ctid is null), '{}'),
+        coalesce(array_agg(c.retry_count) filter (where d.ctid is null), '{}')
+    into places, held_ids, held_targets, held_retry_counts
+    from unnest(p_message_ids, p_targets, p_retry_counts) c (message_id, target, retry_count)
+    cross join lateral (
+        select w.message_id
+        from postrider.deferred w
+        where w.message_id = c.message_id
+        and w.target = c.target
+        and w.retry_count = c.retry_count
+        and w.shard = any (p_shards)
+        and not exists (
+            select
+            from postrider.deferred b
+            where b.ordering_key is not null
+            and (b.ordering_key, b.endpoint_id, b.message_id) >= (w.ordering_key, w.endpoint_id, 0)
+            and (b.ordering_key, b.endpoint_id, b.message_id)
+                < (w.ordering_key, w.endpoint_id, w.message_id)
+            offset 0
+        )
+        offset 0
+    ) k
+    left join lateral (
+        select w.ctid
+        from postrider.deferred w
+        where w.message_id = c.message_id
+        and w.target = c.target
+        and w.retry_count = c.retry_count
+        offset 0
+        for update skip locked
+    ) d on true;
+    if held_ids <> '{}' then
+        insert into postrider.claim (slot, owner, message_ids, targets, retry_counts)
+        values (
+            postrider.current_slot(), p_dispatcher, held_ids, held_targets, held_retry_counts);
+    end if;
+    with put_back as (
+        update postrider.deferred d
+        set run_at = clock_timestamp(),
+            retry_count = d.retry_count + 1,
+            recovery_count = d.recovery_count + 1,
+            is_blocked = false,
+            last_error = '[RETRYABLE] Recovered from stale processing state'
+        where d.ctid = any (places)
+        returning d.message_id, d.target, d.endpoint_id, d.retry_count
+    ), noted as (
+        insert into postrider.attempt (
+            message_id, target, endpoint_id, number, started_at, duration_ms, outcome, error,
+            correlation_id)
+        select
+            p.message_id, p.target, p.endpoint_id, p.retry_count, clock_timestamp(), 0, 'unknown',
+            'Recovered from stale processing state', m.correlation_id
+        from put_back p
+        left join lateral (
+            select k.correlation_id
+            from postrider.message k
+            where k.id >= p.message_id
+            and k.id <= p.message_id
+            order by k.id
+            limit 1
+        ) m on true
+    )
+    select count(*) into recovered from put_back p;
+    return next;
 end;
 $$;
 
@@ -8870,16 +9844,110 @@ $$;
 
 -- Name: redrive_all(integer); Type: FUNCTION; Schema: postrider; Owner: -
 
-CREATE FUNCTION postrider.redrive_all(p_rate integer DEFAULT NULL::integer) RETURNS integer
+CREATE FUNCTION postrider.redrive_all(p_rate integer DEFAULT NULL::integer, OUT job_id bigint, OUT estimate bigint, OUT has_more boolean) RETURNS record
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
     AS $$
-    select postrider.redrive_matching(p_rate => redrive_all.p_rate);
+    select r.job_id, r.estimate, r.has_more
+    from postrider.redrive_matching(p_rate => redrive_all.p_rate) r;
 $$;
+
+-- Name: redrive_batch(postrider.job); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.redrive_batch(p_job postrider.job, OUT done_count bigint, OUT reached jsonb, OUT held_from jsonb, OUT held_count bigint, OUT paced_to timestamp with time zone, OUT pause interval, OUT is_over boolean) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $_$
+declare
+    most constant bigint := 1000;
+    chunk_size constant bigint := 100;
+    ahead constant interval := '5 seconds';
+    began constant timestamptz := clock_timestamp();
+    -- Without a rate the microseconds keep the order.
+    gap constant interval := coalesce(interval '1 second' / p_job.rate, '1 microsecond');
+    allowed bigint := most;
+    look_at bigint;
+    looked_at bigint;
+    letters bigint[];
+    last_message bigint;
+    last_target integer;
+    put_back bigint;
+begin
+    done_count := 0;
+    reached := coalesce(p_job.position, '[0, 0]');
+    held_from := p_job.held_from;
+    held_count := case when held_from is null then 0 else p_job.held_count end;
+    pause := '0';
+    is_over := false;
+    -- What is due later than that was written before the clock was set back.
+    paced_to := least(p_job.paced_to, began + ahead);
+    if p_job.rate is not null then
+        paced_to := greatest(paced_to, began);
+        allowed := least(most, floor(p_job.rate * extract(epoch from began + ahead - paced_to)));
+    end if;
+    while done_count < allowed and not is_over
+        and clock_timestamp() < began + interval '200 milliseconds'
+    loop
+        look_at := least(chunk_size, allowed - done_count);
+        last_message := (reached ->> 0)::bigint;
+        last_target := (reached ->> 1)::integer;
+        execute $walk$
+            select
+                count(*), coalesce(array_agg(w.id) filter (where w.is_wanted), '{}'),
+                (array_agg(w.message_id order by w.message_id desc, w.target desc))[1],
+                (array_agg(w.target order by w.message_id desc, w.target desc))[1]
+            from (
+                select
+                    l.id, l.message_id, l.target,
+                    l.id <= $3
+                    and ($4 is null or l.endpoint_id = $4)
+                    and postrider.is_letter_wanted(
+                        $5, l.failed_at, l.last_error, l.cause, l.event_type)
+                    and exists (select from postrider.endpoints e where e.id = l.endpoint_id)
+                    as is_wanted
+                from postrider.dead_letter l
+                where l.status = 'failed'
+                and (l.message_id, l.target) > ($1, $2)
+                order by l.message_id, l.target
+                limit $6
+            ) w
+            $walk$
+        into looked_at, letters, last_message, last_target
+        using last_message, last_target, p_job.last_id, p_job.endpoint_id, p_job.filter, look_at;
+        is_over := looked_at < look_at;
+        if letters <> '{}' then
+            if p_job.rate is null then
+                paced_to := greatest(paced_to, clock_timestamp() - chunk_size * gap);
+            end if;
+            put_back := postrider.redrive_letters(letters, p_job.created_by, paced_to, gap);
+            paced_to := paced_to + put_back * gap;
+            done_count := done_count + put_back;
+            if put_back < cardinality(letters) then
+                held_from := coalesce(held_from, reached);
+                held_count := held_count + cardinality(letters) - put_back;
+            end if;
+        end if;
+        if looked_at > 0 then
+            reached := jsonb_build_array(last_message, last_target);
+        end if;
+    end loop;
+    if done_count > 0 then
+        perform pg_notify('postrider', 'deferred');
+    end if;
+    if is_over and held_from is not null then
+        reached := held_from;
+        held_from := null;
+        is_over := false;
+        pause := '1 second';
+    elsif allowed < most and done_count >= allowed then
+        pause := '1 second';
+    end if;
+end;
+$_$;
 
 -- Name: redrive_endpoint(text, integer); Type: FUNCTION; Schema: postrider; Owner: -
 
-CREATE FUNCTION postrider.redrive_endpoint(p_endpoint_name text, p_rate integer DEFAULT NULL::integer) RETURNS integer
+CREATE FUNCTION postrider.redrive_endpoint(p_endpoint_name text, p_rate integer DEFAULT NULL::integer, OUT job_id bigint, OUT estimate bigint, OUT has_more boolean) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
     AS $$
@@ -8887,75 +9955,64 @@ begin
     if p_endpoint_name is null then
         raise exception 'Endpoint name must not be null' using errcode = '22004';
     end if;
-    return postrider.redrive_matching(p_endpoint_name, p_rate => redrive_endpoint.p_rate);
+    select r.job_id, r.estimate, r.has_more
+    into job_id, estimate, has_more
+    from postrider.redrive_matching(p_endpoint_name, p_rate => redrive_endpoint.p_rate) r;
 end;
 $$;
 
--- Name: redrive_letters(bigint[], integer, jsonb); Type: FUNCTION; Schema: postrider; Owner: -
+-- Name: redrive_letters(bigint[], text, timestamp with time zone, interval); Type: FUNCTION; Schema: postrider; Owner: -
 
-CREATE FUNCTION postrider.redrive_letters(p_ids bigint[], p_rate integer, p_filter jsonb) RETURNS integer
-    LANGUAGE plpgsql
+CREATE FUNCTION postrider.redrive_letters(p_ids bigint[], p_by text, p_from timestamp with time zone, p_gap interval) RETURNS integer
+    LANGUAGE sql
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
     AS $$
-declare
-    began_at timestamptz := clock_timestamp();
-    redriven integer;
-begin
-    if p_rate is not null and p_rate not between 1 and 100000 then
-        raise exception 'p_rate must be between 1 and 100000 deliveries per second, got %', p_rate
-            using errcode = '22023';
-    end if;
     with wanted as materialized (
         select l.id
         from unnest(p_ids) i (id)
         join postrider.dead_letter l on l.id = i.id
         where l.status = 'failed'
         and exists (select from postrider.endpoints e where e.id = l.endpoint_id)
-        order by l.id
-        for update of l
+        for update of l skip locked
     ), put_back as (
         update postrider.dead_letter l
-        set status = 'redriven', redriven_at = began_at, redriven_by = session_user
+        set status = 'redriven', redriven_at = clock_timestamp(), redriven_by = p_by
         from wanted w
         where l.id = w.id
         returning l.message_id, l.target, l.endpoint_id, l.message_created_at, l.ordering_key
     ), placed as (
         select
             p.message_id, p.target, p.endpoint_id, p.message_created_at, p.ordering_key,
-            row_number() over (order by p.message_created_at, p.message_id, p.target) - 1 as place
+            row_number() over (order by p.message_id, p.target) - 1 as place
         from put_back p
     ), waiting as (
         insert into postrider.deferred (
             message_id, target, endpoint_id, shard, run_at, message_created_at, ordering_key)
         select
             p.message_id, p.target, p.endpoint_id, (p.message_id & 1023) >> 4,
-            -- Without a rate the microseconds keep the order.
-            began_at + coalesce(
-                p.place * interval '1 second' / p_rate,
-                (p.place - count(*) over ()) * interval '1 microsecond'),
-            p.message_created_at, p.ordering_key
+            p_from + p.place * p_gap, p.message_created_at, p.ordering_key
         from placed p
         on conflict (message_id, target) do nothing
     )
-    select count(*) into redriven from put_back p;
-    insert into postrider.event_log (event, endpoint_name, details)
-    values (
-        'dlq.redriven', p_filter ->> 'endpoint_name',
-        jsonb_build_object('count', redriven, 'filter', p_filter, 'by', session_user)
-        || jsonb_strip_nulls(jsonb_build_object('rate', p_rate)));
-    perform pg_notify('postrider', 'deferred');
-    return redriven;
-end;
+    select count(*)::integer
+    from put_back p;
 $$;
 
 -- Name: redrive_matching(text, timestamp with time zone, timestamp with time zone, text, text, text, integer); Type: FUNCTION; Schema: postrider; Owner: -
 
-CREATE FUNCTION postrider.redrive_matching(p_endpoint_name text DEFAULT NULL::text, p_from timestamp with time zone DEFAULT NULL::timestamp with time zone, p_to timestamp with time zone DEFAULT NULL::timestamp with time zone, p_error_pattern text DEFAULT NULL::text, p_cause text DEFAULT NULL::text, p_event_type text DEFAULT NULL::text, p_rate integer DEFAULT NULL::integer) RETURNS integer
+CREATE FUNCTION postrider.redrive_matching(p_endpoint_name text DEFAULT NULL::text, p_from timestamp with time zone DEFAULT NULL::timestamp with time zone, p_to timestamp with time zone DEFAULT NULL::timestamp with time zone, p_error_pattern text DEFAULT NULL::text, p_cause text DEFAULT NULL::text, p_event_type text DEFAULT NULL::text, p_rate integer DEFAULT NULL::integer, OUT job_id bigint, OUT estimate bigint, OUT has_more boolean) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET enable_seqscan TO 'off'
     AS $$
 declare
+    look_at constant integer := 10000;
     wanted integer;
+    wanted_letters constant jsonb := jsonb_strip_nulls(
+        jsonb_build_object(
+            'from', p_from, 'to', p_to, 'error_pattern', p_error_pattern, 'cause', p_cause,
+            'event_type', p_event_type));
 begin
     if p_endpoint_name is not null then
         select e.id into wanted from postrider.endpoints e where e.name = p_endpoint_name;
@@ -8968,6 +10025,10 @@ begin
         raise exception 'p_from must be before p_to, got % and %', p_from, p_to
             using errcode = '22023';
     end if;
+    if p_rate not between 1 and 100000 then
+        raise exception 'p_rate must be between 1 and 100000 deliveries per second, got %', p_rate
+            using errcode = '22023';
+    end if;
     begin
         perform '' ~ p_error_pattern;
     exception
@@ -8975,23 +10036,23 @@ begin
             raise exception 'p_error_pattern must be a POSIX regular expression, got ''%''',
                 left(p_error_pattern, 200) using errcode = '22023', detail = sqlerrm;
     end;
-    return postrider.redrive_letters(
-        array(
-            select l.id
-            from postrider.dead_letter l
-            where l.status = 'failed'
-            and (wanted is null or l.endpoint_id = wanted)
-            and (p_from is null or l.failed_at >= p_from)
-            and (p_to is null or l.failed_at < p_to)
-            and (p_error_pattern is null or l.last_error ~ p_error_pattern)
-            and (p_cause is null or l.cause = p_cause)
-            and (p_event_type is null or l.event_type = p_event_type)
-        ),
-        p_rate,
-        jsonb_strip_nulls(
-            jsonb_build_object(
-                'endpoint_name', p_endpoint_name, 'from', p_from, 'to', p_to,
-                'error_pattern', p_error_pattern, 'cause', p_cause, 'event_type', p_event_type)));
+    select count(*) filter (where l.is_wanted), count(*) = look_at
+    into estimate, has_more
+    from (
+        select
+            (wanted is null or k.endpoint_id = wanted)
+            and postrider.is_letter_wanted(
+                wanted_letters, k.failed_at, k.last_error, k.cause, k.event_type)
+            and exists (select from postrider.endpoints e where e.id = k.endpoint_id)
+            as is_wanted
+        from postrider.dead_letter k
+        where k.status = 'failed'
+        and (p_endpoint_name is null or k.endpoint_name = p_endpoint_name)
+        limit look_at
+    ) l;
+    job_id := postrider.create_job(
+        'redrive', wanted, p_endpoint_name, wanted_letters, p_rate,
+        (select coalesce(max(l.id), 0) from postrider.dead_letter l), estimate, has_more);
 end;
 $$;
 
@@ -9019,13 +10080,15 @@ begin
     if letter.status <> 'failed' then
         raise exception 'Dead letter % has been redriven before', p_dlq_id using errcode = '55000';
     end if;
-    if postrider.redrive_letters(
-        array[p_dlq_id], null,
-        jsonb_build_object('dlq_id', p_dlq_id, 'endpoint_name', letter.endpoint_name)) = 0
-    then
+    if postrider.redrive_letters(array[p_dlq_id], session_user, clock_timestamp(), '0') = 0 then
         raise exception 'Endpoint ''%'' of dead letter % has been dropped', letter.endpoint_name,
             p_dlq_id using errcode = '55000';
     end if;
+    insert into postrider.event_log (event, endpoint_name, details)
+    values (
+        'dlq.redriven', letter.endpoint_name,
+        jsonb_build_object('dlq_id', p_dlq_id, 'by', session_user));
+    perform pg_notify('postrider', 'deferred');
     return letter.message_id;
 end;
 $$;
@@ -9150,34 +10213,59 @@ CREATE FUNCTION postrider.release_keys(p_ordering_keys text[]) RETURNS integer
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
     AS $$
 declare
-    released integer;
+    held tid[];
 begin
-    with first as (
-        select distinct on (w.ordering_key, w.endpoint_id) w.message_id, w.target, w.is_blocked
-        from postrider.deferred w
-        where w.ordering_key = any (p_ordering_keys)
-        order by w.ordering_key, w.endpoint_id, w.message_id
-    ), held as (
-        -- One that is locked is being released by somebody else, who may take any time.
-        select d.message_id, d.target
-        from first f
-        join postrider.deferred d on d.message_id = f.message_id and d.target = f.target
-        where f.is_blocked
-        and d.is_blocked
-        for update of d skip locked
+    with recursive first as (
+        select k.ordering_key, f.endpoint_id, f.message_id, f.target, f.is_blocked
+        from unnest(p_ordering_keys) k (ordering_key)
+        cross join lateral (
+            select w.endpoint_id, w.message_id, w.target, w.is_blocked
+            from postrider.deferred w
+            where w.ordering_key is not null
+            and w.ordering_key >= k.ordering_key
+            and w.ordering_key <= k.ordering_key
+            order by w.ordering_key, w.endpoint_id, w.message_id
+            limit 1
+        ) f
+        union all
+        select b.ordering_key, f.endpoint_id, f.message_id, f.target, f.is_blocked
+        from first b
+        cross join lateral (
+            select w.endpoint_id, w.message_id, w.target, w.is_blocked
+            from postrider.deferred w
+            where w.ordering_key is not null
+            and (w.ordering_key, w.endpoint_id) > (b.ordering_key, b.endpoint_id)
+            and w.ordering_key <= b.ordering_key
+            order by w.ordering_key, w.endpoint_id, w.message_id
+            limit 1
+        ) f
     )
+    select array_agg(d.ctid)
+    into held
+    from first f
+    cross join lateral (
+        -- One that is locked is being released by somebody else, who may take any time.
+        select w.ctid
+        from postrider.deferred w
+        where f.is_blocked
+        and w.message_id = f.message_id
+        and w.target = f.target
+        and w.is_blocked
+        offset 0
+        for update skip locked
+    ) d;
     update postrider.deferred d
     set is_blocked = false,
         run_at = least(d.expires_at, greatest(clock_timestamp(), (
             select m.scheduled_at
             from postrider.message m
-            where m.id = d.message_id
+            where m.id >= d.message_id
+            and m.id <= d.message_id
+            order by m.id
+            limit 1
         )))
-    from held h
-    where d.message_id = h.message_id
-    and d.target = h.target;
-    get diagnostics released = row_count;
-    return released;
+    where d.ctid = any (held);
+    return coalesce(cardinality(held), 0);
 end;
 $$;
 
@@ -9215,7 +10303,7 @@ CREATE FUNCTION postrider.release_shards(p_dispatcher uuid, p_shards smallint[],
 declare
     released integer;
 begin
-    perform pg_advisory_xact_lock(1886352244, 1000);
+    lock table postrider.fence in row share mode;
     update postrider.shard s
     set owner = null
     from unnest(p_shards, p_epochs) r (shard, epoch)
@@ -9428,9 +10516,14 @@ CREATE FUNCTION postrider.reset_consumer(p_name text, p_start text DEFAULT 'begi
 declare
     reader postrider.consumer := postrider.known_consumer(p_name);
     start record;
+    former jsonb;
 begin
     select s.* into start from postrider.consumer_start(reader.ordering, p_start) s;
     perform postrider.hold_consumer(reader);
+    select jsonb_object_agg(g.partition, p.message_id)
+    into former
+    from generate_series(0, reader.partition_count - 1) g (partition)
+    cross join lateral postrider.newest_position(reader.id, g.partition) p;
     update postrider.consumer c
     set start_snapshot = start.start_snapshot,
         start_id = start.start_id,
@@ -9443,7 +10536,9 @@ begin
     insert into postrider.event_log (event, details)
     values (
         'consumer.reset',
-        jsonb_build_object('consumer', p_name, 'start', p_start, 'by', session_user));
+        jsonb_build_object(
+            'consumer', p_name, 'start', p_start, 'before', former, 'after', start.message_id,
+            'by', session_user));
     return true;
 end;
 $$;
@@ -9873,11 +10968,22 @@ declare
     ended integer;
     buried integer;
 begin
-    if not pg_try_advisory_xact_lock(1886352244, 1005) then
-        return 0;
-    end if;
     select r.* into known from postrider.execution_rollup r;
     visible := pg_snapshot_xmin(pg_current_snapshot());
+    if known.at > clock_timestamp() - p_pause
+        or not exists (
+            select from postrider.execution_end e where e.xid >= known.horizon and e.xid < visible)
+        and not exists (
+            select
+            from postrider.execution_dead_letter d
+            where d.xid >= known.horizon
+            and d.xid < visible)
+        or not postrider.take_chore('figures')
+    then
+        return 0;
+    end if;
+    -- Somebody else may have added it since.
+    select r.* into known from postrider.execution_rollup r;
     if known.at > clock_timestamp() - p_pause or visible <= known.horizon then
         return 0;
     end if;
@@ -10009,7 +11115,7 @@ declare
     emptied integer := 0;
     is_needed boolean;
 begin
-    if not pg_try_advisory_xact_lock(1886352244, 1003) then
+    if not postrider.take_chore('slots') then
         return 0;
     end if;
     select exists (
@@ -10030,6 +11136,13 @@ begin
     emptied := emptied + postrider.empty_slot('claim', next_slot)::integer;
     -- Ten minutes after the last grant there is nothing left to be remembered.
     emptied := emptied + postrider.empty_slot('rate_grant', next_slot)::integer;
+    delete from postrider.rate_turn t
+    where t.endpoint_id in (
+        select d.endpoint_id
+        from postrider.rate_turn d
+        where not exists (select from postrider.endpoints e where e.id = d.endpoint_id)
+        for update of d skip locked
+    );
 
     select exists (
         select
@@ -10053,7 +11166,7 @@ CREATE FUNCTION postrider.save_checkpoint(p_dispatcher uuid, p_shards smallint[]
 declare
     lost smallint[];
 begin
-    perform pg_advisory_xact_lock_shared(1886352244, 1000);
+    lock table postrider.fence in row share mode;
     lost := postrider.lost_shards(p_dispatcher, p_shards, p_epochs);
     if lost = '{}' then
         insert into postrider.checkpoint (slot, owner, shards, done_xmin, backlogs, state)
@@ -10155,11 +11268,12 @@ $$;
 CREATE FUNCTION postrider.save_claim(p_dispatcher uuid, p_shards smallint[], p_epochs bigint[], p_message_ids bigint[], p_targets integer[], p_retry_counts integer[]) RETURNS smallint[]
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET lock_timeout TO '500ms'
     AS $$
 declare
     lost smallint[];
 begin
-    perform pg_advisory_xact_lock_shared(1886352244, 1000);
+    lock table postrider.fence in row share mode;
     lost := postrider.lost_shards(p_dispatcher, p_shards, p_epochs);
     if lost = '{}' then
         insert into postrider.claim (slot, owner, message_ids, targets, retry_counts)
@@ -10567,6 +11681,9 @@ CREATE FUNCTION postrider.set_action(p_name text, p_ttl interval DEFAULT NULL::i
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
     AS $$
+declare
+    former jsonb;
+    present jsonb;
 begin
     perform postrider.check_fleet_name('p_name', p_name, 200);
     perform postrider.check_execution(
@@ -10579,6 +11696,7 @@ begin
         raise exception 'p_description must have at most 1000 characters, got %',
             length(p_description) using errcode = '22023';
     end if;
+    select to_jsonb(a) into former from postrider.action a where a.name = p_name;
     insert into postrider.action (
         name, ttl_ms, timeout_ms, max_retries, priority, concurrency, description)
     values (
@@ -10591,10 +11709,12 @@ begin
         priority = excluded.priority,
         concurrency = excluded.concurrency,
         description = excluded.description;
+    select to_jsonb(a) into present from postrider.action a where a.name = p_name;
     insert into postrider.event_log (event, details)
     values (
         'action.set',
-        jsonb_build_object('action', p_name, 'concurrency', p_concurrency, 'by', session_user));
+        jsonb_build_object('action', p_name, 'concurrency', p_concurrency, 'by', session_user)
+        || postrider.changes_between(former, present));
 end;
 $$;
 
@@ -10983,6 +12103,18 @@ begin
 end;
 $$;
 
+-- Name: take_chore(text); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.take_chore(p_name text) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+begin
+    perform from postrider.chore c where c.name = p_name for update skip locked;
+    return found;
+end;
+$$;
+
 -- Name: take_executions(integer, integer, interval, integer); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.take_executions(p_worker integer, p_limit integer DEFAULT 1, p_wait interval DEFAULT NULL::interval, p_epoch integer DEFAULT NULL::integer) RETURNS TABLE(execution_id bigint, fence bigint, action text, parameters jsonb, attempt integer, priority integer, expires_at timestamp with time zone, correlation_id uuid)
@@ -11045,7 +12177,10 @@ begin
         from unnest(p_endpoint_ids, p_wanted, p_rates, p_bursts) w (endpoint_id, wanted, rate, burst)
         order by w.endpoint_id
     loop
-        perform pg_advisory_xact_lock(1886352246, asked.endpoint_id);
+        insert into postrider.rate_turn (endpoint_id)
+        values (asked.endpoint_id)
+        on conflict do nothing;
+        perform from postrider.rate_turn t where t.endpoint_id = asked.endpoint_id for update;
         select g.used_until
         into used
         from postrider.rate_grant g
@@ -11078,6 +12213,63 @@ begin
 end;
 $$;
 
+-- Name: tick_content(xid8, pg_snapshot, xid8[], integer); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.tick_content(p_base_end xid8, p_top pg_snapshot, p_stragglers xid8[], p_look integer) RETURNS TABLE(message_count integer, first_id bigint, last_id bigint, from_at timestamp with time zone, to_at timestamp with time zone)
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET max_parallel_workers_per_gather TO '0'
+    SET jit TO 'off'
+    AS $$
+    with gaps as (
+        select
+            g.first_xid,
+            lead(g.last_xid, 1, pg_snapshot_xmax(p_top)) over (order by g.first_xid) as end_xid
+        from (
+            select p_base_end as first_xid, null::xid8 as last_xid
+            union all
+            select (x.xid::text::bigint + 1)::text::xid8, x.xid
+            from pg_snapshot_xip(p_top) x (xid)
+            where x.xid >= p_base_end
+        ) g
+    )
+    select
+        count(*)::integer as message_count,
+        min(r.id) filter (where not r.is_late) as first_id,
+        max(r.id) as last_id,
+        min(r.created_at) as from_at,
+        max(r.created_at) as to_at
+    from (
+        (
+            select m.id, m.created_at, false as is_late
+            from gaps g
+            cross join lateral (
+                select n.id, n.created_at
+                from postrider.message n
+                where n.xid >= g.first_xid
+                and n.xid < g.end_xid
+                limit p_look + 1
+            ) m
+        )
+        union all
+        (
+            select m.id, m.created_at, true
+            from unnest(p_stragglers) x (xid)
+            cross join lateral (
+                select n.id, n.created_at
+                from postrider.message n
+                where n.xid = x.xid
+                limit p_look + 1
+            ) m
+        )
+        limit p_look + 1
+    ) r;
+$$;
+
 -- Name: tick_messages(bigint, bigint, bigint, integer, postrider.tick_span); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.tick_messages(p_tick bigint, p_after_id bigint, p_to_tick bigint, p_look integer, p_span postrider.tick_span DEFAULT NULL::postrider.tick_span) RETURNS TABLE(tick bigint, id bigint, xid xid8, created_at timestamp with time zone, scheduled_at timestamp with time zone, correlation_id uuid, event_type text, ordering_key text, headers jsonb, metadata jsonb, payload jsonb, body bytea, content_type text)
@@ -11095,6 +12287,7 @@ CREATE FUNCTION postrider.tick_messages(p_tick bigint, p_after_id bigint, p_to_t
         and k.id <= p_to_tick
         and k.at between coalesce((p_span).first_at, '-infinity')
         and coalesce((p_span).last_at, 'infinity')
+        and not coalesce((p_span).passed @> k.id, false)
         order by k.id
     ) t
     cross join lateral (
@@ -11339,7 +12532,7 @@ CREATE FUNCTION postrider.unregister_dispatcher(p_dispatcher uuid) RETURNS void
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
     AS $$
 begin
-    perform pg_advisory_xact_lock(1886352244, 1000);
+    lock table postrider.fence in row share mode;
     delete from postrider.dispatcher d where d.id = p_dispatcher;
 end;
 $$;
@@ -11399,6 +12592,18 @@ begin
     return setval('postrider.message_gate', greatest(postrider.queue_base() + size_limit, 0));
 end;
 $$;
+
+-- Name: url_origin(text); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.url_origin(url text) RETURNS text
+    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+    select regexp_replace(
+        lower(substring(url_origin.url from '^[^/]+//[^/?]+')),
+        '^(http://.*):0*80$|^(https://.*):0*443$',
+        '\1\2');
+$_$;
 
 -- Name: validate_endpoint_config(text, jsonb); Type: FUNCTION; Schema: postrider; Owner: -
 
@@ -12132,6 +13337,12 @@ CREATE TABLE postrider.broker_report (
 )
 WITH (fillfactor='50');
 
+-- Name: cancel_bucket; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.cancel_bucket (
+    bucket smallint NOT NULL
+);
+
 -- Name: cancel_sequence; Type: SEQUENCE; Schema: postrider; Owner: -
 
 CREATE SEQUENCE postrider.cancel_sequence
@@ -12195,6 +13406,12 @@ CREATE TABLE postrider.checkpoint_2 (
     done_xmin xid8 NOT NULL,
     backlogs bigint[] NOT NULL,
     state jsonb NOT NULL
+);
+
+-- Name: chore; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.chore (
+    name text NOT NULL
 );
 
 -- Name: circuit; Type: TABLE; Schema: postrider; Owner: -
@@ -12272,6 +13489,14 @@ ALTER TABLE postrider.consumer ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY 
     NO MINVALUE
     NO MAXVALUE
     CACHE 1
+);
+
+-- Name: consumer_lock; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.consumer_lock (
+    consumer_id integer NOT NULL,
+    partition smallint NOT NULL,
+    CONSTRAINT consumer_lock_partition_check CHECK (((partition >= '-1'::integer) AND (partition <= 63)))
 );
 
 -- Name: consumers; Type: VIEW; Schema: postrider; Owner: -
@@ -12494,8 +13719,22 @@ CREATE TABLE postrider.ended_default (
 
 CREATE TABLE postrider.endpoint_secret (
     endpoint_id integer NOT NULL,
-    config jsonb NOT NULL
+    config jsonb NOT NULL,
+    set_at jsonb DEFAULT '{}'::jsonb NOT NULL
 );
+
+-- Name: endpoint_configs; Type: VIEW; Schema: postrider; Owner: -
+
+CREATE VIEW postrider.endpoint_configs AS
+ SELECT e.id,
+    e.name AS endpoint_name,
+    e.protocol,
+    postrider.masked_config(e.config) AS config,
+    ( SELECT jsonb_object_agg(k.key, (s.set_at -> k.key)) AS jsonb_object_agg
+           FROM (postrider.endpoint_secret s
+             CROSS JOIN LATERAL jsonb_object_keys(s.config) k(key))
+          WHERE (s.endpoint_id = e.id)) AS secrets_set_at
+   FROM postrider.endpoints e;
 
 -- Name: endpoints_id_seq; Type: SEQUENCE; Schema: postrider; Owner: -
 
@@ -12744,6 +13983,11 @@ CREATE VIEW postrider.executions AS
      LEFT JOIN postrider.worker a ON ((a.id = e.worker_id)))
      LEFT JOIN postrider.worker w ON ((w.id = COALESCE(l.worker_id, f.worker_id))));
 
+-- Name: fence; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.fence (
+);
+
 -- Name: heartbeat; Type: TABLE; Schema: postrider; Owner: -
 
 CREATE TABLE postrider.heartbeat (
@@ -12816,8 +14060,40 @@ CREATE TABLE postrider.installation (
     fingerprint text NOT NULL,
     installed_at timestamp with time zone DEFAULT now() NOT NULL,
     migrated_at timestamp with time zone DEFAULT now() NOT NULL,
+    role_prefix text DEFAULT 'postrider'::text NOT NULL,
+    CONSTRAINT installation_role_prefix_check CHECK (((role_prefix ~ '^[a-z][a-z0-9_]{0,47}$'::text) AND (role_prefix !~ '^pg_'::text))),
     CONSTRAINT installation_singleton_check CHECK (singleton)
 );
+
+-- Name: job_id_seq; Type: SEQUENCE; Schema: postrider; Owner: -
+
+ALTER TABLE postrider.job ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME postrider.job_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+-- Name: jobs; Type: VIEW; Schema: postrider; Owner: -
+
+CREATE VIEW postrider.jobs AS
+ SELECT j.id,
+    j.kind,
+    j.endpoint_name,
+    j.filter,
+    j.rate,
+    j.state,
+    j.done_count,
+    j.held_count,
+    j.estimate,
+    j.has_more,
+    j.created_by,
+    j.created_at,
+    j.finished_at,
+    j.last_error
+   FROM postrider.job j;
 
 -- Name: oldest_generation; Type: SEQUENCE; Schema: postrider; Owner: -
 
@@ -13268,6 +14544,12 @@ CREATE TABLE postrider.rate_grant_2 (
     used_until timestamp with time zone NOT NULL
 );
 
+-- Name: rate_turn; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.rate_turn (
+    endpoint_id integer NOT NULL
+);
+
 -- Name: replay_id_seq; Type: SEQUENCE; Schema: postrider; Owner: -
 
 ALTER TABLE postrider.replay ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
@@ -13337,7 +14619,9 @@ CREATE TABLE postrider.tick (
     to_at timestamp with time zone NOT NULL,
     message_count integer,
     is_sparse boolean NOT NULL,
-    sequence_floor bigint NOT NULL
+    sequence_floor bigint NOT NULL,
+    epoch bigint DEFAULT 0 NOT NULL,
+    passes_after bigint
 )
 PARTITION BY RANGE (at);
 
@@ -13356,7 +14640,23 @@ CREATE TABLE postrider.tick_default (
     to_at timestamp with time zone NOT NULL,
     message_count integer,
     is_sparse boolean NOT NULL,
-    sequence_floor bigint NOT NULL
+    sequence_floor bigint NOT NULL,
+    epoch bigint DEFAULT 0 NOT NULL,
+    passes_after bigint
+);
+
+-- Name: tick_epoch; Type: SEQUENCE; Schema: postrider; Owner: -
+
+CREATE SEQUENCE postrider.tick_epoch
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
+-- Name: tick_passing; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.tick_passing (
 );
 
 -- Name: tick_sequence; Type: SEQUENCE; Schema: postrider; Owner: -
@@ -13367,6 +14667,11 @@ CREATE SEQUENCE postrider.tick_sequence
     NO MINVALUE
     NO MAXVALUE
     CACHE 1;
+
+-- Name: tick_turn; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.tick_turn (
+);
 
 -- Name: transport_option; Type: TABLE; Schema: postrider; Owner: -
 
@@ -13515,15 +14820,30 @@ ALTER TABLE ONLY postrider.action
 ALTER TABLE ONLY postrider.broker_report
     ADD CONSTRAINT broker_report_pkey PRIMARY KEY (process);
 
+-- Name: cancel_bucket cancel_bucket_pkey; Type: CONSTRAINT; Schema: postrider; Owner: -
+
+ALTER TABLE ONLY postrider.cancel_bucket
+    ADD CONSTRAINT cancel_bucket_pkey PRIMARY KEY (bucket);
+
 -- Name: cancellation cancellation_pkey; Type: CONSTRAINT; Schema: postrider; Owner: -
 
 ALTER TABLE ONLY postrider.cancellation
     ADD CONSTRAINT cancellation_pkey PRIMARY KEY (message_id, target);
 
+-- Name: chore chore_pkey; Type: CONSTRAINT; Schema: postrider; Owner: -
+
+ALTER TABLE ONLY postrider.chore
+    ADD CONSTRAINT chore_pkey PRIMARY KEY (name);
+
 -- Name: circuit circuit_pkey; Type: CONSTRAINT; Schema: postrider; Owner: -
 
 ALTER TABLE ONLY postrider.circuit
     ADD CONSTRAINT circuit_pkey PRIMARY KEY (endpoint_id);
+
+-- Name: consumer_lock consumer_lock_pkey; Type: CONSTRAINT; Schema: postrider; Owner: -
+
+ALTER TABLE ONLY postrider.consumer_lock
+    ADD CONSTRAINT consumer_lock_pkey PRIMARY KEY (consumer_id, partition);
 
 -- Name: consumer consumer_name_key; Type: CONSTRAINT; Schema: postrider; Owner: -
 
@@ -13640,6 +14960,11 @@ ALTER TABLE ONLY postrider.idempotency_key
 ALTER TABLE ONLY postrider.installation
     ADD CONSTRAINT installation_pkey PRIMARY KEY (singleton);
 
+-- Name: job job_pkey; Type: CONSTRAINT; Schema: postrider; Owner: -
+
+ALTER TABLE ONLY postrider.job
+    ADD CONSTRAINT job_pkey PRIMARY KEY (id);
+
 -- Name: live_execution live_execution_pkey; Type: CONSTRAINT; Schema: postrider; Owner: -
 
 ALTER TABLE ONLY postrider.live_execution
@@ -13659,6 +14984,11 @@ ALTER TABLE ONLY postrider.parked_message
 
 ALTER TABLE ONLY postrider.parked_message
     ADD CONSTRAINT parked_message_pkey PRIMARY KEY (id);
+
+-- Name: rate_turn rate_turn_pkey; Type: CONSTRAINT; Schema: postrider; Owner: -
+
+ALTER TABLE ONLY postrider.rate_turn
+    ADD CONSTRAINT rate_turn_pkey PRIMARY KEY (endpoint_id);
 
 -- Name: replay replay_pkey; Type: CONSTRAINT; Schema: postrider; Owner: -
 
@@ -13773,7 +15103,7 @@ CREATE INDEX dead_letter_summary ON postrider.dead_letter USING btree (endpoint_
 
 -- Name: deferred_due; Type: INDEX; Schema: postrider; Owner: -
 
-CREATE INDEX deferred_due ON postrider.deferred USING btree (endpoint_id, shard, run_at, message_id);
+CREATE INDEX deferred_due ON postrider.deferred USING btree (endpoint_id, shard, run_at, ((message_id + 0)));
 
 -- Name: deferred_expires_at; Type: INDEX; Schema: postrider; Owner: -
 
@@ -13887,6 +15217,22 @@ CREATE INDEX idempotency_key_ended_at ON postrider.idempotency_key USING btree (
 
 CREATE INDEX idempotency_key_message_id ON postrider.idempotency_key USING btree (message_id);
 
+-- Name: job_drop; Type: INDEX; Schema: postrider; Owner: -
+
+CREATE INDEX job_drop ON postrider.job USING btree (endpoint_id, id) WHERE (kind = 'drop'::text);
+
+-- Name: job_drop_running; Type: INDEX; Schema: postrider; Owner: -
+
+CREATE UNIQUE INDEX job_drop_running ON postrider.job USING btree (endpoint_id) WHERE ((kind = 'drop'::text) AND (state = 'running'::text));
+
+-- Name: job_finished; Type: INDEX; Schema: postrider; Owner: -
+
+CREATE INDEX job_finished ON postrider.job USING btree (finished_at) WHERE (finished_at IS NOT NULL);
+
+-- Name: job_running; Type: INDEX; Schema: postrider; Owner: -
+
+CREATE INDEX job_running ON postrider.job USING btree (id) WHERE (state = 'running'::text);
+
 -- Name: live_execution_admitted; Type: INDEX; Schema: postrider; Owner: -
 
 CREATE INDEX live_execution_admitted ON postrider.live_execution USING btree (generation, action) WHERE (scheduled_at IS NOT NULL);
@@ -13983,6 +15329,10 @@ CREATE INDEX rate_grant_1_endpoint_id_seq_idx ON postrider.rate_grant_1 USING bt
 
 CREATE INDEX rate_grant_2_endpoint_id_seq_idx ON postrider.rate_grant_2 USING btree (endpoint_id, seq);
 
+-- Name: replay_finished; Type: INDEX; Schema: postrider; Owner: -
+
+CREATE INDEX replay_finished ON postrider.replay USING btree (finished_at) WHERE (finished_at IS NOT NULL);
+
 -- Name: replay_running; Type: INDEX; Schema: postrider; Owner: -
 
 CREATE INDEX replay_running ON postrider.replay USING btree (id) WHERE (state = 'running'::text);
@@ -14002,6 +15352,14 @@ CREATE INDEX tick_id ON ONLY postrider.tick USING btree (id);
 -- Name: tick_default_id_idx; Type: INDEX; Schema: postrider; Owner: -
 
 CREATE INDEX tick_default_id_idx ON postrider.tick_default USING btree (id);
+
+-- Name: tick_passes_after; Type: INDEX; Schema: postrider; Owner: -
+
+CREATE INDEX tick_passes_after ON ONLY postrider.tick USING btree (id) WHERE (passes_after IS NOT NULL);
+
+-- Name: tick_default_id_idx1; Type: INDEX; Schema: postrider; Owner: -
+
+CREATE INDEX tick_default_id_idx1 ON postrider.tick_default USING btree (id) WHERE (passes_after IS NOT NULL);
 
 -- Name: worker_pool; Type: INDEX; Schema: postrider; Owner: -
 
@@ -14111,6 +15469,10 @@ ALTER INDEX postrider.rate_grant_endpoint ATTACH PARTITION postrider.rate_grant_
 
 ALTER INDEX postrider.tick_id ATTACH PARTITION postrider.tick_default_id_idx;
 
+-- Name: tick_default_id_idx1; Type: INDEX ATTACH; Schema: postrider; Owner: -
+
+ALTER INDEX postrider.tick_passes_after ATTACH PARTITION postrider.tick_default_id_idx1;
+
 -- Name: endpoints announce; Type: TRIGGER; Schema: postrider; Owner: -
 
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON postrider.endpoints FOR EACH ROW EXECUTE FUNCTION postrider.announce_endpoint();
@@ -14122,6 +15484,10 @@ CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON postrider.event_type
 -- Name: subscriptions announce; Type: TRIGGER; Schema: postrider; Owner: -
 
 CREATE TRIGGER announce AFTER UPDATE OF filter, retry_policy, enabled ON postrider.subscriptions FOR EACH ROW EXECUTE FUNCTION postrider.announce_subscription();
+
+-- Name: event_log note_actor; Type: TRIGGER; Schema: postrider; Owner: -
+
+CREATE TRIGGER note_actor BEFORE INSERT ON postrider.event_log FOR EACH ROW EXECUTE FUNCTION postrider.note_actor();
 
 -- Name: endpoints prepare; Type: TRIGGER; Schema: postrider; Owner: -
 
@@ -14157,15 +15523,20 @@ ALTER TABLE ONLY postrider.subscriptions
 
 -- Name: SCHEMA postrider; Type: ACL; Schema: -; Owner: -
 
-GRANT USAGE ON SCHEMA postrider TO postrider_admin;
+GRANT USAGE ON SCHEMA postrider TO postrider_producer;
+GRANT USAGE ON SCHEMA postrider TO postrider_consumer;
+GRANT USAGE ON SCHEMA postrider TO postrider_worker;
 GRANT USAGE ON SCHEMA postrider TO postrider_application;
+GRANT USAGE ON SCHEMA postrider TO postrider_operator;
 GRANT USAGE ON SCHEMA postrider TO postrider_monitor;
+GRANT USAGE ON SCHEMA postrider TO postrider_admin;
 
 -- Name: FUNCTION acknowledge(p_consumer text, p_position bigint); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.acknowledge(p_consumer text, p_position bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION postrider.acknowledge(p_consumer text, p_position bigint) TO postrider_admin;
+GRANT ALL ON FUNCTION postrider.acknowledge(p_consumer text, p_position bigint) TO postrider_consumer;
 GRANT ALL ON FUNCTION postrider.acknowledge(p_consumer text, p_position bigint) TO postrider_application;
+GRANT ALL ON FUNCTION postrider.acknowledge(p_consumer text, p_position bigint) TO postrider_admin;
 
 -- Name: FUNCTION acquire_shards(p_dispatcher uuid, p_limit integer); Type: ACL; Schema: postrider; Owner: -
 
@@ -14173,9 +15544,10 @@ REVOKE ALL ON FUNCTION postrider.acquire_shards(p_dispatcher uuid, p_limit integ
 
 -- Name: TABLE worker; Type: ACL; Schema: postrider; Owner: -
 
-GRANT SELECT ON TABLE postrider.worker TO postrider_admin;
 GRANT SELECT ON TABLE postrider.worker TO postrider_application;
+GRANT SELECT ON TABLE postrider.worker TO postrider_operator;
 GRANT SELECT ON TABLE postrider.worker TO postrider_monitor;
+GRANT SELECT ON TABLE postrider.worker TO postrider_admin;
 
 -- Name: FUNCTION addressed_worker(p_name text, p_pool text); Type: ACL; Schema: postrider; Owner: -
 
@@ -14184,6 +15556,10 @@ REVOKE ALL ON FUNCTION postrider.addressed_worker(p_name text, p_pool text) FROM
 -- Name: FUNCTION admissible(p_action text, p_most integer); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.admissible(p_action text, p_most integer) FROM PUBLIC;
+
+-- Name: FUNCTION advance_jobs(); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.advance_jobs() FROM PUBLIC;
 
 -- Name: TABLE replay; Type: ACL; Schema: postrider; Owner: -
 
@@ -14224,8 +15600,9 @@ REVOKE ALL ON FUNCTION postrider.any_waiting_action(p_queue text) FROM PUBLIC;
 
 -- Name: TABLE execution; Type: ACL; Schema: postrider; Owner: -
 
-GRANT SELECT ON TABLE postrider.execution TO postrider_admin;
 GRANT SELECT ON TABLE postrider.execution TO postrider_application;
+GRANT SELECT ON TABLE postrider.execution TO postrider_operator;
+GRANT SELECT ON TABLE postrider.execution TO postrider_admin;
 
 -- Name: COLUMN execution.id; Type: ACL; Schema: postrider; Owner: -
 
@@ -14281,8 +15658,9 @@ REVOKE ALL ON FUNCTION postrider.append_execution(p_execution postrider.executio
 
 -- Name: TABLE event_types; Type: ACL; Schema: postrider; Owner: -
 
-GRANT SELECT ON TABLE postrider.event_types TO postrider_admin;
+GRANT SELECT ON TABLE postrider.event_types TO postrider_operator;
 GRANT SELECT ON TABLE postrider.event_types TO postrider_monitor;
+GRANT SELECT ON TABLE postrider.event_types TO postrider_admin;
 
 -- Name: COLUMN event_types.description; Type: ACL; Schema: postrider; Owner: -
 
@@ -14302,8 +15680,9 @@ REVOKE ALL ON FUNCTION postrider.append_message(p_direct_target integer, p_endpo
 
 -- Name: TABLE consumer_position; Type: ACL; Schema: postrider; Owner: -
 
-GRANT SELECT ON TABLE postrider.consumer_position TO postrider_admin;
+GRANT SELECT ON TABLE postrider.consumer_position TO postrider_operator;
 GRANT SELECT ON TABLE postrider.consumer_position TO postrider_monitor;
+GRANT SELECT ON TABLE postrider.consumer_position TO postrider_admin;
 
 -- Name: FUNCTION append_position(p_from postrider.consumer_position, p_tick bigint, p_xid xid8, p_message_id bigint, p_acknowledged_count bigint, p_fetched_at timestamp with time zone); Type: ACL; Schema: postrider; Owner: -
 
@@ -14317,19 +15696,28 @@ REVOKE ALL ON FUNCTION postrider.append_replays(p_message_ids bigint[], p_target
 
 REVOKE ALL ON FUNCTION postrider.append_tick() FROM PUBLIC;
 
+-- Name: FUNCTION are_ticks_settled(); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.are_ticks_settled() FROM PUBLIC;
+
 -- Name: FUNCTION begin_batch(p_consumer text, p_partition integer, p_batch_size integer); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.begin_batch(p_consumer text, p_partition integer, p_batch_size integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION postrider.begin_batch(p_consumer text, p_partition integer, p_batch_size integer) TO postrider_admin;
+GRANT ALL ON FUNCTION postrider.begin_batch(p_consumer text, p_partition integer, p_batch_size integer) TO postrider_consumer;
 GRANT ALL ON FUNCTION postrider.begin_batch(p_consumer text, p_partition integer, p_batch_size integer) TO postrider_application;
+GRANT ALL ON FUNCTION postrider.begin_batch(p_consumer text, p_partition integer, p_batch_size integer) TO postrider_admin;
 
 -- Name: FUNCTION bury(p_message_ids bigint[], p_targets integer[], p_endpoint_ids integer[], p_causes text[], p_retry_counts integer[], p_errors text[]); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.bury(p_message_ids bigint[], p_targets integer[], p_endpoint_ids integer[], p_causes text[], p_retry_counts integer[], p_errors text[]) FROM PUBLIC;
 
--- Name: FUNCTION bury_deferred(p_endpoint_id integer, p_cause text); Type: ACL; Schema: postrider; Owner: -
+-- Name: TABLE job; Type: ACL; Schema: postrider; Owner: -
 
-REVOKE ALL ON FUNCTION postrider.bury_deferred(p_endpoint_id integer, p_cause text) FROM PUBLIC;
+GRANT SELECT ON TABLE postrider.job TO postrider_admin;
+
+-- Name: FUNCTION bury_batch(p_job postrider.job, OUT done_count bigint, OUT reached jsonb, OUT held_from jsonb, OUT held_count bigint, OUT paced_to timestamp with time zone, OUT pause interval, OUT is_over boolean); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.bury_batch(p_job postrider.job, OUT done_count bigint, OUT reached jsonb, OUT held_from jsonb, OUT held_count bigint, OUT paced_to timestamp with time zone, OUT pause interval, OUT is_over boolean) FROM PUBLIC;
 
 -- Name: FUNCTION bury_orphans(); Type: ACL; Schema: postrider; Owner: -
 
@@ -14338,23 +15726,32 @@ REVOKE ALL ON FUNCTION postrider.bury_orphans() FROM PUBLIC;
 -- Name: FUNCTION cancel_execution(p_execution bigint); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.cancel_execution(p_execution bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION postrider.cancel_execution(p_execution bigint) TO postrider_admin;
 GRANT ALL ON FUNCTION postrider.cancel_execution(p_execution bigint) TO postrider_application;
+GRANT ALL ON FUNCTION postrider.cancel_execution(p_execution bigint) TO postrider_operator;
+GRANT ALL ON FUNCTION postrider.cancel_execution(p_execution bigint) TO postrider_admin;
 
--- Name: FUNCTION cancel_lock(p_message_id bigint); Type: ACL; Schema: postrider; Owner: -
+-- Name: FUNCTION cancel_job(p_job_id bigint); Type: ACL; Schema: postrider; Owner: -
 
-REVOKE ALL ON FUNCTION postrider.cancel_lock(p_message_id bigint) FROM PUBLIC;
+REVOKE ALL ON FUNCTION postrider.cancel_job(p_job_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.cancel_job(p_job_id bigint) TO postrider_operator;
+GRANT ALL ON FUNCTION postrider.cancel_job(p_job_id bigint) TO postrider_admin;
 
 -- Name: FUNCTION cancel_message(p_message_id bigint); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.cancel_message(p_message_id bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION postrider.cancel_message(p_message_id bigint) TO postrider_admin;
 GRANT ALL ON FUNCTION postrider.cancel_message(p_message_id bigint) TO postrider_application;
+GRANT ALL ON FUNCTION postrider.cancel_message(p_message_id bigint) TO postrider_operator;
+GRANT ALL ON FUNCTION postrider.cancel_message(p_message_id bigint) TO postrider_admin;
 
 -- Name: FUNCTION cancel_replay(p_replay_id bigint); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.cancel_replay(p_replay_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.cancel_replay(p_replay_id bigint) TO postrider_operator;
 GRANT ALL ON FUNCTION postrider.cancel_replay(p_replay_id bigint) TO postrider_admin;
+
+-- Name: FUNCTION changes_between(p_before jsonb, p_after jsonb); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.changes_between(p_before jsonb, p_after jsonb) FROM PUBLIC;
 
 -- Name: FUNCTION check_clock(); Type: ACL; Schema: postrider; Owner: -
 
@@ -14400,6 +15797,10 @@ REVOKE ALL ON FUNCTION postrider.check_generations() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION postrider.check_lag() FROM PUBLIC;
 
+-- Name: FUNCTION check_locks(); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.check_locks() FROM PUBLIC;
+
 -- Name: FUNCTION check_options(p_largest_payload bigint, p_priority integer, p_scheduled_at timestamp with time zone, p_idempotency_key text, p_expires_at timestamp with time zone, p_ordering_key text, p_headers jsonb, p_metadata jsonb); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.check_options(p_largest_payload bigint, p_priority integer, p_scheduled_at timestamp with time zone, p_idempotency_key text, p_expires_at timestamp with time zone, p_ordering_key text, p_headers jsonb, p_metadata jsonb) FROM PUBLIC;
@@ -14422,8 +15823,9 @@ REVOKE ALL ON FUNCTION postrider.check_room(p_count bigint) FROM PUBLIC;
 
 -- Name: TABLE setting; Type: ACL; Schema: postrider; Owner: -
 
-GRANT SELECT ON TABLE postrider.setting TO postrider_admin;
+GRANT SELECT ON TABLE postrider.setting TO postrider_operator;
 GRANT SELECT ON TABLE postrider.setting TO postrider_monitor;
+GRANT SELECT ON TABLE postrider.setting TO postrider_admin;
 
 -- Name: FUNCTION check_setting(p_setting postrider.setting, p_value text); Type: ACL; Schema: postrider; Owner: -
 
@@ -14456,11 +15858,13 @@ REVOKE ALL ON FUNCTION postrider.claim_idempotency_key(p_destination integer, p_
 -- Name: FUNCTION cleanup_dlq(); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.cleanup_dlq() FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.cleanup_dlq() TO postrider_operator;
 GRANT ALL ON FUNCTION postrider.cleanup_dlq() TO postrider_admin;
 
 -- Name: FUNCTION cleanup_event_log(); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.cleanup_event_log() FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.cleanup_event_log() TO postrider_operator;
 GRANT ALL ON FUNCTION postrider.cleanup_event_log() TO postrider_admin;
 
 -- Name: FUNCTION cleanup_old_archive_partitions(p_retention_months integer); Type: ACL; Schema: postrider; Owner: -
@@ -14471,8 +15875,9 @@ GRANT ALL ON FUNCTION postrider.cleanup_old_archive_partitions(p_retention_month
 -- Name: FUNCTION complete_execution(p_execution bigint, p_fence bigint, p_result jsonb); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.complete_execution(p_execution bigint, p_fence bigint, p_result jsonb) FROM PUBLIC;
-GRANT ALL ON FUNCTION postrider.complete_execution(p_execution bigint, p_fence bigint, p_result jsonb) TO postrider_admin;
+GRANT ALL ON FUNCTION postrider.complete_execution(p_execution bigint, p_fence bigint, p_result jsonb) TO postrider_worker;
 GRANT ALL ON FUNCTION postrider.complete_execution(p_execution bigint, p_fence bigint, p_result jsonb) TO postrider_application;
+GRANT ALL ON FUNCTION postrider.complete_execution(p_execution bigint, p_fence bigint, p_result jsonb) TO postrider_admin;
 
 -- Name: FUNCTION complete_retry_policy(policy jsonb, place text); Type: ACL; Schema: postrider; Owner: -
 
@@ -14485,22 +15890,21 @@ REVOKE ALL ON FUNCTION postrider.consumer_figures() FROM PUBLIC;
 -- Name: FUNCTION consumer_holders(); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.consumer_holders() FROM PUBLIC;
-GRANT ALL ON FUNCTION postrider.consumer_holders() TO postrider_admin;
+GRANT ALL ON FUNCTION postrider.consumer_holders() TO postrider_consumer;
 GRANT ALL ON FUNCTION postrider.consumer_holders() TO postrider_application;
+GRANT ALL ON FUNCTION postrider.consumer_holders() TO postrider_operator;
 GRANT ALL ON FUNCTION postrider.consumer_holders() TO postrider_monitor;
+GRANT ALL ON FUNCTION postrider.consumer_holders() TO postrider_admin;
 
 -- Name: TABLE consumer; Type: ACL; Schema: postrider; Owner: -
 
-GRANT SELECT ON TABLE postrider.consumer TO postrider_admin;
+GRANT SELECT ON TABLE postrider.consumer TO postrider_operator;
 GRANT SELECT ON TABLE postrider.consumer TO postrider_monitor;
+GRANT SELECT ON TABLE postrider.consumer TO postrider_admin;
 
 -- Name: FUNCTION consumer_lag(p_consumer postrider.consumer, p_partition integer); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.consumer_lag(p_consumer postrider.consumer, p_partition integer) FROM PUBLIC;
-
--- Name: FUNCTION consumer_lock(p_consumer_id integer, p_partition integer); Type: ACL; Schema: postrider; Owner: -
-
-REVOKE ALL ON FUNCTION postrider.consumer_lock(p_consumer_id integer, p_partition integer) FROM PUBLIC;
 
 -- Name: FUNCTION consumer_messages(p_consumer postrider.consumer, p_partition integer, p_tick bigint, p_xid xid8, p_after_id bigint, p_to_tick bigint, p_look integer, p_span postrider.tick_span, p_to_xid xid8); Type: ACL; Schema: postrider; Owner: -
 
@@ -14509,9 +15913,11 @@ REVOKE ALL ON FUNCTION postrider.consumer_messages(p_consumer postrider.consumer
 -- Name: FUNCTION consumer_report(p_consumer_id integer, p_partition integer); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.consumer_report(p_consumer_id integer, p_partition integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION postrider.consumer_report(p_consumer_id integer, p_partition integer) TO postrider_admin;
+GRANT ALL ON FUNCTION postrider.consumer_report(p_consumer_id integer, p_partition integer) TO postrider_consumer;
 GRANT ALL ON FUNCTION postrider.consumer_report(p_consumer_id integer, p_partition integer) TO postrider_application;
+GRANT ALL ON FUNCTION postrider.consumer_report(p_consumer_id integer, p_partition integer) TO postrider_operator;
 GRANT ALL ON FUNCTION postrider.consumer_report(p_consumer_id integer, p_partition integer) TO postrider_monitor;
+GRANT ALL ON FUNCTION postrider.consumer_report(p_consumer_id integer, p_partition integer) TO postrider_admin;
 
 -- Name: FUNCTION consumer_start(p_ordering text, p_start text); Type: ACL; Schema: postrider; Owner: -
 
@@ -14520,6 +15926,7 @@ REVOKE ALL ON FUNCTION postrider.consumer_start(p_ordering text, p_start text) F
 -- Name: FUNCTION cordon_worker(p_name text); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.cordon_worker(p_name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.cordon_worker(p_name text) TO postrider_operator;
 GRANT ALL ON FUNCTION postrider.cordon_worker(p_name text) TO postrider_admin;
 
 -- Name: FUNCTION create_consumer(p_name text, p_event_types text[], p_filter jsonb, p_start text, p_ordering text, p_partitions integer); Type: ACL; Schema: postrider; Owner: -
@@ -14537,9 +15944,14 @@ GRANT ALL ON FUNCTION postrider.create_endpoint(name text, protocol text, config
 REVOKE ALL ON FUNCTION postrider.create_event_type(p_name text, p_description text, p_schema jsonb, p_metadata jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.create_event_type(p_name text, p_description text, p_schema jsonb, p_metadata jsonb) TO postrider_admin;
 
+-- Name: FUNCTION create_job(p_kind text, p_endpoint_id integer, p_endpoint_name text, p_filter jsonb, p_rate integer, p_last_id bigint, p_estimate bigint, p_has_more boolean); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.create_job(p_kind text, p_endpoint_id integer, p_endpoint_name text, p_filter jsonb, p_rate integer, p_last_id bigint, p_estimate bigint, p_has_more boolean) FROM PUBLIC;
+
 -- Name: FUNCTION create_replay(p_endpoint_name text, p_from_ts timestamp with time zone, p_to_ts timestamp with time zone, p_status text, p_event_type text, p_filter jsonb, p_rate integer); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.create_replay(p_endpoint_name text, p_from_ts timestamp with time zone, p_to_ts timestamp with time zone, p_status text, p_event_type text, p_filter jsonb, p_rate integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.create_replay(p_endpoint_name text, p_from_ts timestamp with time zone, p_to_ts timestamp with time zone, p_status text, p_event_type text, p_filter jsonb, p_rate integer) TO postrider_operator;
 GRANT ALL ON FUNCTION postrider.create_replay(p_endpoint_name text, p_from_ts timestamp with time zone, p_to_ts timestamp with time zone, p_status text, p_event_type text, p_filter jsonb, p_rate integer) TO postrider_admin;
 
 -- Name: FUNCTION current_slot(); Type: ACL; Schema: postrider; Owner: -
@@ -14553,8 +15965,9 @@ REVOKE ALL ON FUNCTION postrider.delivery_end(p_message_id bigint, p_target inte
 -- Name: FUNCTION deregister_worker(p_worker integer, p_epoch integer); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.deregister_worker(p_worker integer, p_epoch integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION postrider.deregister_worker(p_worker integer, p_epoch integer) TO postrider_admin;
+GRANT ALL ON FUNCTION postrider.deregister_worker(p_worker integer, p_epoch integer) TO postrider_worker;
 GRANT ALL ON FUNCTION postrider.deregister_worker(p_worker integer, p_epoch integer) TO postrider_application;
+GRANT ALL ON FUNCTION postrider.deregister_worker(p_worker integer, p_epoch integer) TO postrider_admin;
 
 -- Name: FUNCTION describe_age(p_seconds double precision); Type: ACL; Schema: postrider; Owner: -
 
@@ -14563,9 +15976,10 @@ REVOKE ALL ON FUNCTION postrider.describe_age(p_seconds double precision) FROM P
 -- Name: FUNCTION describe_end(p_message_id bigint, p_target integer); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.describe_end(p_message_id bigint, p_target integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION postrider.describe_end(p_message_id bigint, p_target integer) TO postrider_admin;
 GRANT ALL ON FUNCTION postrider.describe_end(p_message_id bigint, p_target integer) TO postrider_application;
+GRANT ALL ON FUNCTION postrider.describe_end(p_message_id bigint, p_target integer) TO postrider_operator;
 GRANT ALL ON FUNCTION postrider.describe_end(p_message_id bigint, p_target integer) TO postrider_monitor;
+GRANT ALL ON FUNCTION postrider.describe_end(p_message_id bigint, p_target integer) TO postrider_admin;
 
 -- Name: FUNCTION direct_target(p_endpoint_name text); Type: ACL; Schema: postrider; Owner: -
 
@@ -14574,6 +15988,7 @@ REVOKE ALL ON FUNCTION postrider.direct_target(p_endpoint_name text) FROM PUBLIC
 -- Name: FUNCTION disable_endpoint(p_endpoint_name text); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.disable_endpoint(p_endpoint_name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.disable_endpoint(p_endpoint_name text) TO postrider_operator;
 GRANT ALL ON FUNCTION postrider.disable_endpoint(p_endpoint_name text) TO postrider_admin;
 
 -- Name: FUNCTION dispatch_executions(p_most integer); Type: ACL; Schema: postrider; Owner: -
@@ -14583,29 +15998,33 @@ REVOKE ALL ON FUNCTION postrider.dispatch_executions(p_most integer) FROM PUBLIC
 -- Name: FUNCTION dlq_summary(); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.dlq_summary() FROM PUBLIC;
-GRANT ALL ON FUNCTION postrider.dlq_summary() TO postrider_admin;
+GRANT ALL ON FUNCTION postrider.dlq_summary() TO postrider_operator;
 GRANT ALL ON FUNCTION postrider.dlq_summary() TO postrider_monitor;
+GRANT ALL ON FUNCTION postrider.dlq_summary() TO postrider_admin;
 
 -- Name: FUNCTION done_before(); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.done_before() FROM PUBLIC;
-GRANT ALL ON FUNCTION postrider.done_before() TO postrider_admin;
 GRANT ALL ON FUNCTION postrider.done_before() TO postrider_application;
+GRANT ALL ON FUNCTION postrider.done_before() TO postrider_operator;
 GRANT ALL ON FUNCTION postrider.done_before() TO postrider_monitor;
+GRANT ALL ON FUNCTION postrider.done_before() TO postrider_admin;
 
 -- Name: FUNCTION done_map(); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.done_map() FROM PUBLIC;
-GRANT ALL ON FUNCTION postrider.done_map() TO postrider_admin;
 GRANT ALL ON FUNCTION postrider.done_map() TO postrider_application;
+GRANT ALL ON FUNCTION postrider.done_map() TO postrider_operator;
 GRANT ALL ON FUNCTION postrider.done_map() TO postrider_monitor;
+GRANT ALL ON FUNCTION postrider.done_map() TO postrider_admin;
 
 -- Name: FUNCTION done_map_start(); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.done_map_start() FROM PUBLIC;
-GRANT ALL ON FUNCTION postrider.done_map_start() TO postrider_admin;
 GRANT ALL ON FUNCTION postrider.done_map_start() TO postrider_application;
+GRANT ALL ON FUNCTION postrider.done_map_start() TO postrider_operator;
 GRANT ALL ON FUNCTION postrider.done_map_start() TO postrider_monitor;
+GRANT ALL ON FUNCTION postrider.done_map_start() TO postrider_admin;
 
 -- Name: FUNCTION drop_action(p_name text); Type: ACL; Schema: postrider; Owner: -
 
@@ -14617,10 +16036,10 @@ GRANT ALL ON FUNCTION postrider.drop_action(p_name text) TO postrider_admin;
 REVOKE ALL ON FUNCTION postrider.drop_consumer(p_name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.drop_consumer(p_name text) TO postrider_admin;
 
--- Name: FUNCTION drop_endpoint(endpoint_name text, p_force boolean); Type: ACL; Schema: postrider; Owner: -
+-- Name: FUNCTION drop_endpoint(endpoint_name text, p_force boolean, OUT job_id bigint, OUT estimate bigint, OUT has_more boolean); Type: ACL; Schema: postrider; Owner: -
 
-REVOKE ALL ON FUNCTION postrider.drop_endpoint(endpoint_name text, p_force boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION postrider.drop_endpoint(endpoint_name text, p_force boolean) TO postrider_admin;
+REVOKE ALL ON FUNCTION postrider.drop_endpoint(endpoint_name text, p_force boolean, OUT job_id bigint, OUT estimate bigint, OUT has_more boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.drop_endpoint(endpoint_name text, p_force boolean, OUT job_id bigint, OUT estimate bigint, OUT has_more boolean) TO postrider_admin;
 
 -- Name: FUNCTION drop_event_type(p_name text); Type: ACL; Schema: postrider; Owner: -
 
@@ -14643,19 +16062,22 @@ REVOKE ALL ON FUNCTION postrider.empty_slot(p_table text, p_slot smallint) FROM 
 -- Name: FUNCTION enable_endpoint(p_endpoint_name text); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.enable_endpoint(p_endpoint_name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.enable_endpoint(p_endpoint_name text) TO postrider_operator;
 GRANT ALL ON FUNCTION postrider.enable_endpoint(p_endpoint_name text) TO postrider_admin;
 
 -- Name: FUNCTION enable_fast_mode(); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.enable_fast_mode() FROM PUBLIC;
-GRANT ALL ON FUNCTION postrider.enable_fast_mode() TO postrider_admin;
+GRANT ALL ON FUNCTION postrider.enable_fast_mode() TO postrider_producer;
 GRANT ALL ON FUNCTION postrider.enable_fast_mode() TO postrider_application;
+GRANT ALL ON FUNCTION postrider.enable_fast_mode() TO postrider_admin;
 
 -- Name: TABLE live_execution; Type: ACL; Schema: postrider; Owner: -
 
-GRANT SELECT ON TABLE postrider.live_execution TO postrider_admin;
 GRANT SELECT ON TABLE postrider.live_execution TO postrider_application;
+GRANT SELECT ON TABLE postrider.live_execution TO postrider_operator;
 GRANT SELECT ON TABLE postrider.live_execution TO postrider_monitor;
+GRANT SELECT ON TABLE postrider.live_execution TO postrider_admin;
 
 -- Name: FUNCTION end_execution(p_live postrider.live_execution, p_status text, p_reason text, p_result jsonb, p_error jsonb); Type: ACL; Schema: postrider; Owner: -
 
@@ -14668,9 +16090,10 @@ REVOKE ALL ON FUNCTION postrider.end_stale_flushes() FROM PUBLIC;
 -- Name: FUNCTION ended_ceiling(); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.ended_ceiling() FROM PUBLIC;
-GRANT ALL ON FUNCTION postrider.ended_ceiling() TO postrider_admin;
 GRANT ALL ON FUNCTION postrider.ended_ceiling() TO postrider_application;
+GRANT ALL ON FUNCTION postrider.ended_ceiling() TO postrider_operator;
 GRANT ALL ON FUNCTION postrider.ended_ceiling() TO postrider_monitor;
+GRANT ALL ON FUNCTION postrider.ended_ceiling() TO postrider_admin;
 
 -- Name: FUNCTION ended_status(p_message_id bigint, p_target integer, p_xid xid8, p_done_before xid8); Type: ACL; Schema: postrider; Owner: -
 
@@ -14703,14 +16126,16 @@ REVOKE ALL ON FUNCTION postrider.expire_waiting(p_most integer) FROM PUBLIC;
 -- Name: FUNCTION explain_policy(p_message_id bigint); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.explain_policy(p_message_id bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION postrider.explain_policy(p_message_id bigint) TO postrider_admin;
+GRANT ALL ON FUNCTION postrider.explain_policy(p_message_id bigint) TO postrider_operator;
 GRANT ALL ON FUNCTION postrider.explain_policy(p_message_id bigint) TO postrider_monitor;
+GRANT ALL ON FUNCTION postrider.explain_policy(p_message_id bigint) TO postrider_admin;
 
 -- Name: FUNCTION extend_execution(p_execution bigint, p_fence bigint, p_timeout interval); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.extend_execution(p_execution bigint, p_fence bigint, p_timeout interval) FROM PUBLIC;
-GRANT ALL ON FUNCTION postrider.extend_execution(p_execution bigint, p_fence bigint, p_timeout interval) TO postrider_admin;
+GRANT ALL ON FUNCTION postrider.extend_execution(p_execution bigint, p_fence bigint, p_timeout interval) TO postrider_worker;
 GRANT ALL ON FUNCTION postrider.extend_execution(p_execution bigint, p_fence bigint, p_timeout interval) TO postrider_application;
+GRANT ALL ON FUNCTION postrider.extend_execution(p_execution bigint, p_fence bigint, p_timeout interval) TO postrider_admin;
 
 -- Name: FUNCTION fail_attempt(p_live postrider.live_execution, p_reason text, p_error jsonb); Type: ACL; Schema: postrider; Owner: -
 
@@ -14719,22 +16144,24 @@ REVOKE ALL ON FUNCTION postrider.fail_attempt(p_live postrider.live_execution, p
 -- Name: FUNCTION fail_execution(p_execution bigint, p_fence bigint, p_reason text, p_error jsonb); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.fail_execution(p_execution bigint, p_fence bigint, p_reason text, p_error jsonb) FROM PUBLIC;
-GRANT ALL ON FUNCTION postrider.fail_execution(p_execution bigint, p_fence bigint, p_reason text, p_error jsonb) TO postrider_admin;
+GRANT ALL ON FUNCTION postrider.fail_execution(p_execution bigint, p_fence bigint, p_reason text, p_error jsonb) TO postrider_worker;
 GRANT ALL ON FUNCTION postrider.fail_execution(p_execution bigint, p_fence bigint, p_reason text, p_error jsonb) TO postrider_application;
+GRANT ALL ON FUNCTION postrider.fail_execution(p_execution bigint, p_fence bigint, p_reason text, p_error jsonb) TO postrider_admin;
 
 -- Name: FUNCTION fetch_messages(p_consumer text, p_limit integer, p_wait interval, p_partition integer, p_wait_for_holder boolean); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.fetch_messages(p_consumer text, p_limit integer, p_wait interval, p_partition integer, p_wait_for_holder boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION postrider.fetch_messages(p_consumer text, p_limit integer, p_wait interval, p_partition integer, p_wait_for_holder boolean) TO postrider_admin;
+GRANT ALL ON FUNCTION postrider.fetch_messages(p_consumer text, p_limit integer, p_wait interval, p_partition integer, p_wait_for_holder boolean) TO postrider_consumer;
 GRANT ALL ON FUNCTION postrider.fetch_messages(p_consumer text, p_limit integer, p_wait interval, p_partition integer, p_wait_for_holder boolean) TO postrider_application;
+GRANT ALL ON FUNCTION postrider.fetch_messages(p_consumer text, p_limit integer, p_wait interval, p_partition integer, p_wait_for_holder boolean) TO postrider_admin;
 
 -- Name: FUNCTION fetched_batches(p_consumer postrider.consumer); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.fetched_batches(p_consumer postrider.consumer) FROM PUBLIC;
 
--- Name: FUNCTION flush(p_dispatcher uuid, p_shards smallint[], p_epochs bigint[], p_done_buckets bigint[], p_done_offsets bytea[], p_partly_ids bigint[], p_partly_targets integer[], p_deferred_ids bigint[], p_deferred_targets integer[], p_deferred_endpoints integer[], p_deferred_run_at timestamp with time zone[], p_deferred_wait_ms bigint[], p_deferred_retry_counts integer[], p_deferred_recovery_counts integer[], p_deferred_created_at timestamp with time zone[], p_deferred_expires_at timestamp with time zone[], p_deferred_errors text[], p_deferred_keys text[], p_deferred_blocked boolean[], p_settled_ids bigint[], p_settled_targets integer[], p_attempt_ids bigint[], p_attempt_targets integer[], p_attempt_endpoints integer[], p_attempt_numbers integer[], p_attempt_started_at timestamp with time zone[], p_attempt_duration_ms integer[], p_attempt_outcomes text[], p_attempt_statuses integer[], p_attempt_errors text[], p_attempt_correlation_ids uuid[], p_attempt_headers jsonb[], p_attempt_bodies bytea[], p_attempt_truncated boolean[], p_dead_ids bigint[], p_dead_targets integer[], p_dead_endpoints integer[], p_dead_causes text[], p_dead_retry_counts integer[], p_dead_errors text[], p_ended_ids bigint[], p_ended_targets integer[], p_ended_endpoints integer[], p_ended_reasons text[], p_read_ids bigint[], p_read_targets integer[], p_keyed_ids bigint[]); Type: ACL; Schema: postrider; Owner: -
+-- Name: FUNCTION flush(p_dispatcher uuid, p_shards smallint[], p_epochs bigint[], p_done_buckets bigint[], p_done_offsets bytea[], p_partly_ids bigint[], p_partly_targets integer[], p_deferred_ids bigint[], p_deferred_targets integer[], p_deferred_endpoints integer[], p_deferred_run_at timestamp with time zone[], p_deferred_wait_ms bigint[], p_deferred_retry_counts integer[], p_deferred_recovery_counts integer[], p_deferred_created_at timestamp with time zone[], p_deferred_expires_at timestamp with time zone[], p_deferred_errors text[], p_deferred_keys text[], p_deferred_blocked boolean[], p_deferred_waited boolean[], p_settled_ids bigint[], p_settled_targets integer[], p_attempt_ids bigint[], p_attempt_targets integer[], p_attempt_endpoints integer[], p_attempt_numbers integer[], p_attempt_started_at timestamp with time zone[], p_attempt_duration_ms integer[], p_attempt_outcomes text[], p_attempt_statuses integer[], p_attempt_errors text[], p_attempt_correlation_ids uuid[], p_attempt_headers jsonb[], p_attempt_bodies bytea[], p_attempt_truncated boolean[], p_dead_ids bigint[], p_dead_targets integer[], p_dead_endpoints integer[], p_dead_causes text[], p_dead_retry_counts integer[], p_dead_errors text[], p_ended_ids bigint[], p_ended_targets integer[], p_ended_endpoints integer[], p_ended_reasons text[], p_read_ids bigint[], p_read_targets integer[], p_keyed_ids bigint[]); Type: ACL; Schema: postrider; Owner: -
 
-REVOKE ALL ON FUNCTION postrider.flush(p_dispatcher uuid, p_shards smallint[], p_epochs bigint[], p_done_buckets bigint[], p_done_offsets bytea[], p_partly_ids bigint[], p_partly_targets integer[], p_deferred_ids bigint[], p_deferred_targets integer[], p_deferred_endpoints integer[], p_deferred_run_at timestamp with time zone[], p_deferred_wait_ms bigint[], p_deferred_retry_counts integer[], p_deferred_recovery_counts integer[], p_deferred_created_at timestamp with time zone[], p_deferred_expires_at timestamp with time zone[], p_deferred_errors text[], p_deferred_keys text[], p_deferred_blocked boolean[], p_settled_ids bigint[], p_settled_targets integer[], p_attempt_ids bigint[], p_attempt_targets integer[], p_attempt_endpoints integer[], p_attempt_numbers integer[], p_attempt_started_at timestamp with time zone[], p_attempt_duration_ms integer[], p_attempt_outcomes text[], p_attempt_statuses integer[], p_attempt_errors text[], p_attempt_correlation_ids uuid[], p_attempt_headers jsonb[], p_attempt_bodies bytea[], p_attempt_truncated boolean[], p_dead_ids bigint[], p_dead_targets integer[], p_dead_endpoints integer[], p_dead_causes text[], p_dead_retry_counts integer[], p_dead_errors text[], p_ended_ids bigint[], p_ended_targets integer[], p_ended_endpoints integer[], p_ended_reasons text[], p_read_ids bigint[], p_read_targets integer[], p_keyed_ids bigint[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION postrider.flush(p_dispatcher uuid, p_shards smallint[], p_epochs bigint[], p_done_buckets bigint[], p_done_offsets bytea[], p_partly_ids bigint[], p_partly_targets integer[], p_deferred_ids bigint[], p_deferred_targets integer[], p_deferred_endpoints integer[], p_deferred_run_at timestamp with time zone[], p_deferred_wait_ms bigint[], p_deferred_retry_counts integer[], p_deferred_recovery_counts integer[], p_deferred_created_at timestamp with time zone[], p_deferred_expires_at timestamp with time zone[], p_deferred_errors text[], p_deferred_keys text[], p_deferred_blocked boolean[], p_deferred_waited boolean[], p_settled_ids bigint[], p_settled_targets integer[], p_attempt_ids bigint[], p_attempt_targets integer[], p_attempt_endpoints integer[], p_attempt_numbers integer[], p_attempt_started_at timestamp with time zone[], p_attempt_duration_ms integer[], p_attempt_outcomes text[], p_attempt_statuses integer[], p_attempt_errors text[], p_attempt_correlation_ids uuid[], p_attempt_headers jsonb[], p_attempt_bodies bytea[], p_attempt_truncated boolean[], p_dead_ids bigint[], p_dead_targets integer[], p_dead_endpoints integer[], p_dead_causes text[], p_dead_retry_counts integer[], p_dead_errors text[], p_ended_ids bigint[], p_ended_targets integer[], p_ended_endpoints integer[], p_ended_reasons text[], p_read_ids bigint[], p_read_targets integer[], p_keyed_ids bigint[]) FROM PUBLIC;
 
 -- Name: FUNCTION forget_consumer_rows(); Type: ACL; Schema: postrider; Owner: -
 
@@ -14743,6 +16170,10 @@ REVOKE ALL ON FUNCTION postrider.forget_consumer_rows() FROM PUBLIC;
 -- Name: FUNCTION forget_dead_letters(p_most integer); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.forget_dead_letters(p_most integer) FROM PUBLIC;
+
+-- Name: FUNCTION forget_dispatchers(); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.forget_dispatchers() FROM PUBLIC;
 
 -- Name: FUNCTION forget_events(p_most integer); Type: ACL; Schema: postrider; Owner: -
 
@@ -14756,38 +16187,54 @@ REVOKE ALL ON FUNCTION postrider.forget_executions(p_most integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION postrider.forget_idempotency_keys() FROM PUBLIC;
 
+-- Name: FUNCTION forget_jobs(p_most integer); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.forget_jobs(p_most integer) FROM PUBLIC;
+
 -- Name: FUNCTION free_idempotency_keys(p_message_ids bigint[]); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.free_idempotency_keys(p_message_ids bigint[]) FROM PUBLIC;
 
+-- Name: FUNCTION full_id(p_id bigint); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.full_id(p_id bigint) FROM PUBLIC;
+
 -- Name: FUNCTION get_endpoint_health(p_endpoint_name text); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.get_endpoint_health(p_endpoint_name text) FROM PUBLIC;
-GRANT ALL ON FUNCTION postrider.get_endpoint_health(p_endpoint_name text) TO postrider_admin;
+GRANT ALL ON FUNCTION postrider.get_endpoint_health(p_endpoint_name text) TO postrider_operator;
 GRANT ALL ON FUNCTION postrider.get_endpoint_health(p_endpoint_name text) TO postrider_monitor;
+GRANT ALL ON FUNCTION postrider.get_endpoint_health(p_endpoint_name text) TO postrider_admin;
 
 -- Name: FUNCTION get_setting(name text); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.get_setting(name text) FROM PUBLIC;
-GRANT ALL ON FUNCTION postrider.get_setting(name text) TO postrider_admin;
+GRANT ALL ON FUNCTION postrider.get_setting(name text) TO postrider_operator;
 GRANT ALL ON FUNCTION postrider.get_setting(name text) TO postrider_monitor;
+GRANT ALL ON FUNCTION postrider.get_setting(name text) TO postrider_admin;
 
 -- Name: FUNCTION get_worker_status(); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.get_worker_status() FROM PUBLIC;
-GRANT ALL ON FUNCTION postrider.get_worker_status() TO postrider_admin;
+GRANT ALL ON FUNCTION postrider.get_worker_status() TO postrider_operator;
 GRANT ALL ON FUNCTION postrider.get_worker_status() TO postrider_monitor;
+GRANT ALL ON FUNCTION postrider.get_worker_status() TO postrider_admin;
 
 -- Name: FUNCTION handle_dead_letter(p_execution bigint, p_fence bigint, p_x_death jsonb, p_details jsonb); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.handle_dead_letter(p_execution bigint, p_fence bigint, p_x_death jsonb, p_details jsonb) FROM PUBLIC;
 
+-- Name: FUNCTION has_consumer_lock(p_consumer_id integer, p_partition integer); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.has_consumer_lock(p_consumer_id integer, p_partition integer) FROM PUBLIC;
+
 -- Name: FUNCTION has_ended(p_message_id bigint, p_target integer); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.has_ended(p_message_id bigint, p_target integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION postrider.has_ended(p_message_id bigint, p_target integer) TO postrider_admin;
 GRANT ALL ON FUNCTION postrider.has_ended(p_message_id bigint, p_target integer) TO postrider_application;
+GRANT ALL ON FUNCTION postrider.has_ended(p_message_id bigint, p_target integer) TO postrider_operator;
 GRANT ALL ON FUNCTION postrider.has_ended(p_message_id bigint, p_target integer) TO postrider_monitor;
+GRANT ALL ON FUNCTION postrider.has_ended(p_message_id bigint, p_target integer) TO postrider_admin;
 
 -- Name: FUNCTION has_ended_everywhere(p_message_id bigint, p_targets integer[]); Type: ACL; Schema: postrider; Owner: -
 
@@ -14801,6 +16248,10 @@ REVOKE ALL ON FUNCTION postrider.has_offset(p_offsets bytea, p_offset integer) F
 
 REVOKE ALL ON FUNCTION postrider.has_read_partition(p_consumer postrider.consumer, p_name text) FROM PUBLIC;
 
+-- Name: FUNCTION has_tick_turn(p_table text, p_is_patient boolean); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.has_tick_turn(p_table text, p_is_patient boolean) FROM PUBLIC;
+
 -- Name: FUNCTION has_unread_messages(p_target integer); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.has_unread_messages(p_target integer) FROM PUBLIC;
@@ -14808,8 +16259,9 @@ REVOKE ALL ON FUNCTION postrider.has_unread_messages(p_target integer) FROM PUBL
 -- Name: FUNCTION health_check(); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.health_check() FROM PUBLIC;
-GRANT ALL ON FUNCTION postrider.health_check() TO postrider_admin;
+GRANT ALL ON FUNCTION postrider.health_check() TO postrider_operator;
 GRANT ALL ON FUNCTION postrider.health_check() TO postrider_monitor;
+GRANT ALL ON FUNCTION postrider.health_check() TO postrider_admin;
 
 -- Name: FUNCTION heartbeat(p_dispatcher uuid, p_statistics jsonb); Type: ACL; Schema: postrider; Owner: -
 
@@ -14842,16 +16294,18 @@ REVOKE ALL ON FUNCTION postrider.is_at_end(p_position postrider.consumer_positio
 -- Name: FUNCTION is_claimed(p_message_id bigint, p_target integer, p_retry_count integer); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.is_claimed(p_message_id bigint, p_target integer, p_retry_count integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION postrider.is_claimed(p_message_id bigint, p_target integer, p_retry_count integer) TO postrider_admin;
 GRANT ALL ON FUNCTION postrider.is_claimed(p_message_id bigint, p_target integer, p_retry_count integer) TO postrider_application;
+GRANT ALL ON FUNCTION postrider.is_claimed(p_message_id bigint, p_target integer, p_retry_count integer) TO postrider_operator;
 GRANT ALL ON FUNCTION postrider.is_claimed(p_message_id bigint, p_target integer, p_retry_count integer) TO postrider_monitor;
+GRANT ALL ON FUNCTION postrider.is_claimed(p_message_id bigint, p_target integer, p_retry_count integer) TO postrider_admin;
 
 -- Name: FUNCTION is_deferred(p_message_id bigint, p_target integer); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.is_deferred(p_message_id bigint, p_target integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION postrider.is_deferred(p_message_id bigint, p_target integer) TO postrider_admin;
 GRANT ALL ON FUNCTION postrider.is_deferred(p_message_id bigint, p_target integer) TO postrider_application;
+GRANT ALL ON FUNCTION postrider.is_deferred(p_message_id bigint, p_target integer) TO postrider_operator;
 GRANT ALL ON FUNCTION postrider.is_deferred(p_message_id bigint, p_target integer) TO postrider_monitor;
+GRANT ALL ON FUNCTION postrider.is_deferred(p_message_id bigint, p_target integer) TO postrider_admin;
 
 -- Name: FUNCTION is_done(p_message_id bigint); Type: ACL; Schema: postrider; Owner: -
 
@@ -14864,6 +16318,14 @@ REVOKE ALL ON FUNCTION postrider.is_foreign() FROM PUBLIC;
 -- Name: FUNCTION is_http_url(url text, maximum bigint); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.is_http_url(url text, maximum bigint) FROM PUBLIC;
+
+-- Name: FUNCTION is_letter_wanted(p_filter jsonb, p_failed_at timestamp with time zone, p_last_error text, p_cause text, p_event_type text); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.is_letter_wanted(p_filter jsonb, p_failed_at timestamp with time zone, p_last_error text, p_cause text, p_event_type text) FROM PUBLIC;
+
+-- Name: FUNCTION is_partition_behind(p_consumer_id integer, p_partition integer); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.is_partition_behind(p_consumer_id integer, p_partition integer) FROM PUBLIC;
 
 -- Name: FUNCTION is_partition_filled(p_consumer postrider.consumer, p_partition integer, p_is_patient boolean); Type: ACL; Schema: postrider; Owner: -
 
@@ -14884,13 +16346,18 @@ REVOKE ALL ON FUNCTION postrider.is_position_behind(p_position jsonb, p_xid xid8
 -- Name: FUNCTION is_taken(p_message_id bigint, p_xid xid8, p_targets integer[]); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.is_taken(p_message_id bigint, p_xid xid8, p_targets integer[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION postrider.is_taken(p_message_id bigint, p_xid xid8, p_targets integer[]) TO postrider_admin;
 GRANT ALL ON FUNCTION postrider.is_taken(p_message_id bigint, p_xid xid8, p_targets integer[]) TO postrider_application;
+GRANT ALL ON FUNCTION postrider.is_taken(p_message_id bigint, p_xid xid8, p_targets integer[]) TO postrider_operator;
 GRANT ALL ON FUNCTION postrider.is_taken(p_message_id bigint, p_xid xid8, p_targets integer[]) TO postrider_monitor;
+GRANT ALL ON FUNCTION postrider.is_taken(p_message_id bigint, p_xid xid8, p_targets integer[]) TO postrider_admin;
 
 -- Name: FUNCTION is_wanted(p_consumer postrider.consumer, p_partition integer, p_id bigint, p_xid xid8, p_created_at timestamp with time zone, p_event_type text, p_ordering_key text, p_payload jsonb); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.is_wanted(p_consumer postrider.consumer, p_partition integer, p_id bigint, p_xid xid8, p_created_at timestamp with time zone, p_event_type text, p_ordering_key text, p_payload jsonb) FROM PUBLIC;
+
+-- Name: FUNCTION is_web_port(port integer); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.is_web_port(port integer) FROM PUBLIC;
 
 -- Name: FUNCTION keep_dead_letter(p_body bytea, p_x_death jsonb, p_details jsonb); Type: ACL; Schema: postrider; Owner: -
 
@@ -14899,6 +16366,10 @@ REVOKE ALL ON FUNCTION postrider.keep_dead_letter(p_body bytea, p_x_death jsonb,
 -- Name: FUNCTION kept_message(p_message_id bigint, p_target integer); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.kept_message(p_message_id bigint, p_target integer) FROM PUBLIC;
+
+-- Name: FUNCTION key_mark(p_key text); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.key_mark(p_key text) FROM PUBLIC;
 
 -- Name: FUNCTION key_shard(p_ordering_key text); Type: ACL; Schema: postrider; Owner: -
 
@@ -14919,8 +16390,9 @@ REVOKE ALL ON FUNCTION postrider.lane_tails() FROM PUBLIC;
 -- Name: FUNCTION lease_partitions(p_consumer text, p_member uuid, p_lease interval); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.lease_partitions(p_consumer text, p_member uuid, p_lease interval) FROM PUBLIC;
-GRANT ALL ON FUNCTION postrider.lease_partitions(p_consumer text, p_member uuid, p_lease interval) TO postrider_admin;
+GRANT ALL ON FUNCTION postrider.lease_partitions(p_consumer text, p_member uuid, p_lease interval) TO postrider_consumer;
 GRANT ALL ON FUNCTION postrider.lease_partitions(p_consumer text, p_member uuid, p_lease interval) TO postrider_application;
+GRANT ALL ON FUNCTION postrider.lease_partitions(p_consumer text, p_member uuid, p_lease interval) TO postrider_admin;
 
 -- Name: FUNCTION live_dispatchers(); Type: ACL; Schema: postrider; Owner: -
 
@@ -14945,12 +16417,21 @@ REVOKE ALL ON FUNCTION postrider.lost_shards(p_dispatcher uuid, p_shards smallin
 -- Name: FUNCTION maintain_archive_partitions(p_months_ahead integer); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.maintain_archive_partitions(p_months_ahead integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.maintain_archive_partitions(p_months_ahead integer) TO postrider_operator;
 GRANT ALL ON FUNCTION postrider.maintain_archive_partitions(p_months_ahead integer) TO postrider_admin;
 
 -- Name: FUNCTION mark_expired_messages(); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.mark_expired_messages() FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.mark_expired_messages() TO postrider_operator;
 GRANT ALL ON FUNCTION postrider.mark_expired_messages() TO postrider_admin;
+
+-- Name: FUNCTION masked_config(p_config jsonb); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.masked_config(p_config jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.masked_config(p_config jsonb) TO postrider_operator;
+GRANT ALL ON FUNCTION postrider.masked_config(p_config jsonb) TO postrider_monitor;
+GRANT ALL ON FUNCTION postrider.masked_config(p_config jsonb) TO postrider_admin;
 
 -- Name: FUNCTION matching_targets(p_patterns text[], p_payload jsonb); Type: ACL; Schema: postrider; Owner: -
 
@@ -14963,15 +16444,17 @@ REVOKE ALL ON FUNCTION postrider.message_partition(p_ordering_key text, p_id big
 -- Name: FUNCTION message_status(p_message_id bigint); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.message_status(p_message_id bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION postrider.message_status(p_message_id bigint) TO postrider_admin;
 GRANT ALL ON FUNCTION postrider.message_status(p_message_id bigint) TO postrider_application;
+GRANT ALL ON FUNCTION postrider.message_status(p_message_id bigint) TO postrider_operator;
 GRANT ALL ON FUNCTION postrider.message_status(p_message_id bigint) TO postrider_monitor;
+GRANT ALL ON FUNCTION postrider.message_status(p_message_id bigint) TO postrider_admin;
 
 -- Name: FUNCTION metrics(); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.metrics() FROM PUBLIC;
-GRANT ALL ON FUNCTION postrider.metrics() TO postrider_admin;
+GRANT ALL ON FUNCTION postrider.metrics() TO postrider_operator;
 GRANT ALL ON FUNCTION postrider.metrics() TO postrider_monitor;
+GRANT ALL ON FUNCTION postrider.metrics() TO postrider_admin;
 
 -- Name: FUNCTION missing_partitions(p_months_ahead integer); Type: ACL; Schema: postrider; Owner: -
 
@@ -15001,9 +16484,13 @@ REVOKE ALL ON FUNCTION postrider.newest_leases(p_consumer_id integer) FROM PUBLI
 
 REVOKE ALL ON FUNCTION postrider.newest_position(p_consumer_id integer, p_partition integer) FROM PUBLIC;
 
--- Name: FUNCTION next_ticks(p_tick bigint, p_after_id bigint, p_look integer); Type: ACL; Schema: postrider; Owner: -
+-- Name: FUNCTION next_ticks(p_tick bigint, p_after_id bigint, p_look integer, p_settled_tick bigint); Type: ACL; Schema: postrider; Owner: -
 
-REVOKE ALL ON FUNCTION postrider.next_ticks(p_tick bigint, p_after_id bigint, p_look integer) FROM PUBLIC;
+REVOKE ALL ON FUNCTION postrider.next_ticks(p_tick bigint, p_after_id bigint, p_look integer, p_settled_tick bigint) FROM PUBLIC;
+
+-- Name: FUNCTION note_actor(); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.note_actor() FROM PUBLIC;
 
 -- Name: FUNCTION note_broker(p_process text, p_is_connected boolean, p_dead_letter_depth bigint, p_error text); Type: ACL; Schema: postrider; Owner: -
 
@@ -15021,6 +16508,14 @@ REVOKE ALL ON FUNCTION postrider.note_page(p_consumer_id integer, p_partition in
 
 REVOKE ALL ON FUNCTION postrider.note_published(p_executions bigint[], p_fences bigint[], p_is_dead_lettered boolean) FROM PUBLIC;
 
+-- Name: FUNCTION notification_queue_usage(); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.notification_queue_usage() FROM PUBLIC;
+
+-- Name: FUNCTION open_snapshot(); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.open_snapshot() FROM PUBLIC;
+
 -- Name: FUNCTION open_transactions(p_limit integer); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.open_transactions(p_limit integer) FROM PUBLIC;
@@ -15032,8 +16527,9 @@ REVOKE ALL ON FUNCTION postrider.overdue_deliveries() FROM PUBLIC;
 -- Name: FUNCTION park_message(p_consumer text, p_position bigint, p_attempt_count integer, p_error text); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.park_message(p_consumer text, p_position bigint, p_attempt_count integer, p_error text) FROM PUBLIC;
-GRANT ALL ON FUNCTION postrider.park_message(p_consumer text, p_position bigint, p_attempt_count integer, p_error text) TO postrider_admin;
+GRANT ALL ON FUNCTION postrider.park_message(p_consumer text, p_position bigint, p_attempt_count integer, p_error text) TO postrider_consumer;
 GRANT ALL ON FUNCTION postrider.park_message(p_consumer text, p_position bigint, p_attempt_count integer, p_error text) TO postrider_application;
+GRANT ALL ON FUNCTION postrider.park_message(p_consumer text, p_position bigint, p_attempt_count integer, p_error text) TO postrider_admin;
 
 -- Name: FUNCTION partition_horizons(); Type: ACL; Schema: postrider; Owner: -
 
@@ -15047,16 +16543,22 @@ REVOKE ALL ON FUNCTION postrider.partition_months_ahead() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION postrider.pass_unwanted(p_position postrider.consumer_position, p_to_tick bigint, p_span postrider.tick_span, p_look integer, p_to_xid xid8) FROM PUBLIC;
 
+-- Name: FUNCTION passed_ticks(p_tick bigint); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.passed_ticks(p_tick bigint) FROM PUBLIC;
+
 -- Name: FUNCTION pause_endpoint(p_endpoint_name text); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.pause_endpoint(p_endpoint_name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.pause_endpoint(p_endpoint_name text) TO postrider_operator;
 GRANT ALL ON FUNCTION postrider.pause_endpoint(p_endpoint_name text) TO postrider_admin;
 
 -- Name: FUNCTION peek_messages(p_consumer text, p_limit integer, p_after_tick bigint, p_after_transaction xid8, p_after_message bigint); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.peek_messages(p_consumer text, p_limit integer, p_after_tick bigint, p_after_transaction xid8, p_after_message bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION postrider.peek_messages(p_consumer text, p_limit integer, p_after_tick bigint, p_after_transaction xid8, p_after_message bigint) TO postrider_admin;
+GRANT ALL ON FUNCTION postrider.peek_messages(p_consumer text, p_limit integer, p_after_tick bigint, p_after_transaction xid8, p_after_message bigint) TO postrider_consumer;
 GRANT ALL ON FUNCTION postrider.peek_messages(p_consumer text, p_limit integer, p_after_tick bigint, p_after_transaction xid8, p_after_message bigint) TO postrider_application;
+GRANT ALL ON FUNCTION postrider.peek_messages(p_consumer text, p_limit integer, p_after_tick bigint, p_after_transaction xid8, p_after_message bigint) TO postrider_admin;
 
 -- Name: FUNCTION pending_deliveries(); Type: ACL; Schema: postrider; Owner: -
 
@@ -15065,9 +16567,10 @@ REVOKE ALL ON FUNCTION postrider.pending_deliveries() FROM PUBLIC;
 -- Name: FUNCTION pending_floor(); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.pending_floor() FROM PUBLIC;
-GRANT ALL ON FUNCTION postrider.pending_floor() TO postrider_admin;
 GRANT ALL ON FUNCTION postrider.pending_floor() TO postrider_application;
+GRANT ALL ON FUNCTION postrider.pending_floor() TO postrider_operator;
 GRANT ALL ON FUNCTION postrider.pending_floor() TO postrider_monitor;
+GRANT ALL ON FUNCTION postrider.pending_floor() TO postrider_admin;
 
 -- Name: FUNCTION phased_waits(policy jsonb); Type: ACL; Schema: postrider; Owner: -
 
@@ -15076,9 +16579,10 @@ REVOKE ALL ON FUNCTION postrider.phased_waits(policy jsonb) FROM PUBLIC;
 -- Name: FUNCTION pool_figures(); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.pool_figures() FROM PUBLIC;
-GRANT ALL ON FUNCTION postrider.pool_figures() TO postrider_admin;
 GRANT ALL ON FUNCTION postrider.pool_figures() TO postrider_application;
+GRANT ALL ON FUNCTION postrider.pool_figures() TO postrider_operator;
 GRANT ALL ON FUNCTION postrider.pool_figures() TO postrider_monitor;
+GRANT ALL ON FUNCTION postrider.pool_figures() TO postrider_admin;
 
 -- Name: FUNCTION pool_workers(p_pool text); Type: ACL; Schema: postrider; Owner: -
 
@@ -15103,14 +16607,16 @@ REVOKE ALL ON FUNCTION postrider.probe_worker(p_worker_id integer) FROM PUBLIC;
 -- Name: FUNCTION publish(p_event_type text, p_payload jsonb, p_priority integer, p_scheduled_at timestamp with time zone, p_idempotency_key text, p_correlation_id uuid, p_expires_at timestamp with time zone, p_ordering_key text, p_headers jsonb, p_metadata jsonb); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.publish(p_event_type text, p_payload jsonb, p_priority integer, p_scheduled_at timestamp with time zone, p_idempotency_key text, p_correlation_id uuid, p_expires_at timestamp with time zone, p_ordering_key text, p_headers jsonb, p_metadata jsonb) FROM PUBLIC;
-GRANT ALL ON FUNCTION postrider.publish(p_event_type text, p_payload jsonb, p_priority integer, p_scheduled_at timestamp with time zone, p_idempotency_key text, p_correlation_id uuid, p_expires_at timestamp with time zone, p_ordering_key text, p_headers jsonb, p_metadata jsonb) TO postrider_admin;
+GRANT ALL ON FUNCTION postrider.publish(p_event_type text, p_payload jsonb, p_priority integer, p_scheduled_at timestamp with time zone, p_idempotency_key text, p_correlation_id uuid, p_expires_at timestamp with time zone, p_ordering_key text, p_headers jsonb, p_metadata jsonb) TO postrider_producer;
 GRANT ALL ON FUNCTION postrider.publish(p_event_type text, p_payload jsonb, p_priority integer, p_scheduled_at timestamp with time zone, p_idempotency_key text, p_correlation_id uuid, p_expires_at timestamp with time zone, p_ordering_key text, p_headers jsonb, p_metadata jsonb) TO postrider_application;
+GRANT ALL ON FUNCTION postrider.publish(p_event_type text, p_payload jsonb, p_priority integer, p_scheduled_at timestamp with time zone, p_idempotency_key text, p_correlation_id uuid, p_expires_at timestamp with time zone, p_ordering_key text, p_headers jsonb, p_metadata jsonb) TO postrider_admin;
 
 -- Name: FUNCTION publish_batch(p_events jsonb); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.publish_batch(p_events jsonb) FROM PUBLIC;
-GRANT ALL ON FUNCTION postrider.publish_batch(p_events jsonb) TO postrider_admin;
+GRANT ALL ON FUNCTION postrider.publish_batch(p_events jsonb) TO postrider_producer;
 GRANT ALL ON FUNCTION postrider.publish_batch(p_events jsonb) TO postrider_application;
+GRANT ALL ON FUNCTION postrider.publish_batch(p_events jsonb) TO postrider_admin;
 
 -- Name: FUNCTION publish_dead_letters(p_ids bigint[]); Type: ACL; Schema: postrider; Owner: -
 
@@ -15144,32 +16650,44 @@ REVOKE ALL ON FUNCTION postrider.recover_claims(p_dispatcher uuid, p_shards smal
 
 REVOKE ALL ON FUNCTION postrider.recover_messages(p_dispatcher uuid, p_shards smallint[], p_epochs bigint[], p_message_ids bigint[], p_attempted boolean) FROM PUBLIC;
 
+-- Name: FUNCTION recover_waiting(p_dispatcher uuid, p_shards smallint[], p_epochs bigint[], p_message_ids bigint[], p_targets integer[], p_retry_counts integer[]); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.recover_waiting(p_dispatcher uuid, p_shards smallint[], p_epochs bigint[], p_message_ids bigint[], p_targets integer[], p_retry_counts integer[]) FROM PUBLIC;
+
 -- Name: FUNCTION recover_worker(p_worker postrider.worker, p_reason text, p_is_leaving boolean); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.recover_worker(p_worker postrider.worker, p_reason text, p_is_leaving boolean) FROM PUBLIC;
 
--- Name: FUNCTION redrive_all(p_rate integer); Type: ACL; Schema: postrider; Owner: -
+-- Name: FUNCTION redrive_all(p_rate integer, OUT job_id bigint, OUT estimate bigint, OUT has_more boolean); Type: ACL; Schema: postrider; Owner: -
 
-REVOKE ALL ON FUNCTION postrider.redrive_all(p_rate integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION postrider.redrive_all(p_rate integer) TO postrider_admin;
+REVOKE ALL ON FUNCTION postrider.redrive_all(p_rate integer, OUT job_id bigint, OUT estimate bigint, OUT has_more boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.redrive_all(p_rate integer, OUT job_id bigint, OUT estimate bigint, OUT has_more boolean) TO postrider_operator;
+GRANT ALL ON FUNCTION postrider.redrive_all(p_rate integer, OUT job_id bigint, OUT estimate bigint, OUT has_more boolean) TO postrider_admin;
 
--- Name: FUNCTION redrive_endpoint(p_endpoint_name text, p_rate integer); Type: ACL; Schema: postrider; Owner: -
+-- Name: FUNCTION redrive_batch(p_job postrider.job, OUT done_count bigint, OUT reached jsonb, OUT held_from jsonb, OUT held_count bigint, OUT paced_to timestamp with time zone, OUT pause interval, OUT is_over boolean); Type: ACL; Schema: postrider; Owner: -
 
-REVOKE ALL ON FUNCTION postrider.redrive_endpoint(p_endpoint_name text, p_rate integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION postrider.redrive_endpoint(p_endpoint_name text, p_rate integer) TO postrider_admin;
+REVOKE ALL ON FUNCTION postrider.redrive_batch(p_job postrider.job, OUT done_count bigint, OUT reached jsonb, OUT held_from jsonb, OUT held_count bigint, OUT paced_to timestamp with time zone, OUT pause interval, OUT is_over boolean) FROM PUBLIC;
 
--- Name: FUNCTION redrive_letters(p_ids bigint[], p_rate integer, p_filter jsonb); Type: ACL; Schema: postrider; Owner: -
+-- Name: FUNCTION redrive_endpoint(p_endpoint_name text, p_rate integer, OUT job_id bigint, OUT estimate bigint, OUT has_more boolean); Type: ACL; Schema: postrider; Owner: -
 
-REVOKE ALL ON FUNCTION postrider.redrive_letters(p_ids bigint[], p_rate integer, p_filter jsonb) FROM PUBLIC;
+REVOKE ALL ON FUNCTION postrider.redrive_endpoint(p_endpoint_name text, p_rate integer, OUT job_id bigint, OUT estimate bigint, OUT has_more boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.redrive_endpoint(p_endpoint_name text, p_rate integer, OUT job_id bigint, OUT estimate bigint, OUT has_more boolean) TO postrider_operator;
+GRANT ALL ON FUNCTION postrider.redrive_endpoint(p_endpoint_name text, p_rate integer, OUT job_id bigint, OUT estimate bigint, OUT has_more boolean) TO postrider_admin;
 
--- Name: FUNCTION redrive_matching(p_endpoint_name text, p_from timestamp with time zone, p_to timestamp with time zone, p_error_pattern text, p_cause text, p_event_type text, p_rate integer); Type: ACL; Schema: postrider; Owner: -
+-- Name: FUNCTION redrive_letters(p_ids bigint[], p_by text, p_from timestamp with time zone, p_gap interval); Type: ACL; Schema: postrider; Owner: -
 
-REVOKE ALL ON FUNCTION postrider.redrive_matching(p_endpoint_name text, p_from timestamp with time zone, p_to timestamp with time zone, p_error_pattern text, p_cause text, p_event_type text, p_rate integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION postrider.redrive_matching(p_endpoint_name text, p_from timestamp with time zone, p_to timestamp with time zone, p_error_pattern text, p_cause text, p_event_type text, p_rate integer) TO postrider_admin;
+REVOKE ALL ON FUNCTION postrider.redrive_letters(p_ids bigint[], p_by text, p_from timestamp with time zone, p_gap interval) FROM PUBLIC;
+
+-- Name: FUNCTION redrive_matching(p_endpoint_name text, p_from timestamp with time zone, p_to timestamp with time zone, p_error_pattern text, p_cause text, p_event_type text, p_rate integer, OUT job_id bigint, OUT estimate bigint, OUT has_more boolean); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.redrive_matching(p_endpoint_name text, p_from timestamp with time zone, p_to timestamp with time zone, p_error_pattern text, p_cause text, p_event_type text, p_rate integer, OUT job_id bigint, OUT estimate bigint, OUT has_more boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.redrive_matching(p_endpoint_name text, p_from timestamp with time zone, p_to timestamp with time zone, p_error_pattern text, p_cause text, p_event_type text, p_rate integer, OUT job_id bigint, OUT estimate bigint, OUT has_more boolean) TO postrider_operator;
+GRANT ALL ON FUNCTION postrider.redrive_matching(p_endpoint_name text, p_from timestamp with time zone, p_to timestamp with time zone, p_error_pattern text, p_cause text, p_event_type text, p_rate integer, OUT job_id bigint, OUT estimate bigint, OUT has_more boolean) TO postrider_admin;
 
 -- Name: FUNCTION redrive_message(p_dlq_id bigint); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.redrive_message(p_dlq_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.redrive_message(p_dlq_id bigint) TO postrider_operator;
 GRANT ALL ON FUNCTION postrider.redrive_message(p_dlq_id bigint) TO postrider_admin;
 
 -- Name: FUNCTION refuse_endpoint(p_endpoint_name text); Type: ACL; Schema: postrider; Owner: -
@@ -15183,14 +16701,16 @@ REVOKE ALL ON FUNCTION postrider.register_dispatcher(p_dispatcher uuid, p_host t
 -- Name: FUNCTION register_worker(p_name text, p_pool text, p_capacity integer, p_labels jsonb, p_version text, p_host text, p_carrier text); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.register_worker(p_name text, p_pool text, p_capacity integer, p_labels jsonb, p_version text, p_host text, p_carrier text) FROM PUBLIC;
-GRANT ALL ON FUNCTION postrider.register_worker(p_name text, p_pool text, p_capacity integer, p_labels jsonb, p_version text, p_host text, p_carrier text) TO postrider_admin;
+GRANT ALL ON FUNCTION postrider.register_worker(p_name text, p_pool text, p_capacity integer, p_labels jsonb, p_version text, p_host text, p_carrier text) TO postrider_worker;
 GRANT ALL ON FUNCTION postrider.register_worker(p_name text, p_pool text, p_capacity integer, p_labels jsonb, p_version text, p_host text, p_carrier text) TO postrider_application;
+GRANT ALL ON FUNCTION postrider.register_worker(p_name text, p_pool text, p_capacity integer, p_labels jsonb, p_version text, p_host text, p_carrier text) TO postrider_admin;
 
 -- Name: FUNCTION release_execution(p_execution bigint, p_fence bigint); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.release_execution(p_execution bigint, p_fence bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION postrider.release_execution(p_execution bigint, p_fence bigint) TO postrider_admin;
+GRANT ALL ON FUNCTION postrider.release_execution(p_execution bigint, p_fence bigint) TO postrider_worker;
 GRANT ALL ON FUNCTION postrider.release_execution(p_execution bigint, p_fence bigint) TO postrider_application;
+GRANT ALL ON FUNCTION postrider.release_execution(p_execution bigint, p_fence bigint) TO postrider_admin;
 
 -- Name: FUNCTION release_keys(p_ordering_keys text[]); Type: ACL; Schema: postrider; Owner: -
 
@@ -15199,8 +16719,9 @@ REVOKE ALL ON FUNCTION postrider.release_keys(p_ordering_keys text[]) FROM PUBLI
 -- Name: FUNCTION release_partitions(p_consumer text, p_member uuid); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.release_partitions(p_consumer text, p_member uuid) FROM PUBLIC;
-GRANT ALL ON FUNCTION postrider.release_partitions(p_consumer text, p_member uuid) TO postrider_admin;
+GRANT ALL ON FUNCTION postrider.release_partitions(p_consumer text, p_member uuid) TO postrider_consumer;
 GRANT ALL ON FUNCTION postrider.release_partitions(p_consumer text, p_member uuid) TO postrider_application;
+GRANT ALL ON FUNCTION postrider.release_partitions(p_consumer text, p_member uuid) TO postrider_admin;
 
 -- Name: FUNCTION release_shards(p_dispatcher uuid, p_shards smallint[], p_epochs bigint[]); Type: ACL; Schema: postrider; Owner: -
 
@@ -15213,16 +16734,19 @@ REVOKE ALL ON FUNCTION postrider.release_slot(p_live postrider.live_execution) F
 -- Name: FUNCTION replay_message(p_archive_message_id bigint); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.replay_message(p_archive_message_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.replay_message(p_archive_message_id bigint) TO postrider_operator;
 GRANT ALL ON FUNCTION postrider.replay_message(p_archive_message_id bigint) TO postrider_admin;
 
 -- Name: FUNCTION replay_range(p_endpoint_id bigint, p_from_ts timestamp with time zone, p_to_ts timestamp with time zone, p_status text); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.replay_range(p_endpoint_id bigint, p_from_ts timestamp with time zone, p_to_ts timestamp with time zone, p_status text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.replay_range(p_endpoint_id bigint, p_from_ts timestamp with time zone, p_to_ts timestamp with time zone, p_status text) TO postrider_operator;
 GRANT ALL ON FUNCTION postrider.replay_range(p_endpoint_id bigint, p_from_ts timestamp with time zone, p_to_ts timestamp with time zone, p_status text) TO postrider_admin;
 
 -- Name: FUNCTION reset_circuit_breaker(p_endpoint_name text); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.reset_circuit_breaker(p_endpoint_name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.reset_circuit_breaker(p_endpoint_name text) TO postrider_operator;
 GRANT ALL ON FUNCTION postrider.reset_circuit_breaker(p_endpoint_name text) TO postrider_admin;
 
 -- Name: FUNCTION reset_consumer(p_name text, p_start text); Type: ACL; Schema: postrider; Owner: -
@@ -15238,12 +16762,15 @@ GRANT ALL ON FUNCTION postrider.reset_setting(name text) TO postrider_admin;
 -- Name: FUNCTION resolve_parked_message(p_parked_id bigint); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.resolve_parked_message(p_parked_id bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION postrider.resolve_parked_message(p_parked_id bigint) TO postrider_admin;
+GRANT ALL ON FUNCTION postrider.resolve_parked_message(p_parked_id bigint) TO postrider_consumer;
 GRANT ALL ON FUNCTION postrider.resolve_parked_message(p_parked_id bigint) TO postrider_application;
+GRANT ALL ON FUNCTION postrider.resolve_parked_message(p_parked_id bigint) TO postrider_operator;
+GRANT ALL ON FUNCTION postrider.resolve_parked_message(p_parked_id bigint) TO postrider_admin;
 
 -- Name: FUNCTION resume_endpoint(p_endpoint_name text); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.resume_endpoint(p_endpoint_name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.resume_endpoint(p_endpoint_name text) TO postrider_operator;
 GRANT ALL ON FUNCTION postrider.resume_endpoint(p_endpoint_name text) TO postrider_admin;
 
 -- Name: FUNCTION retention_holders(); Type: ACL; Schema: postrider; Owner: -
@@ -15261,6 +16788,7 @@ REVOKE ALL ON FUNCTION postrider.retire_failing_endpoints() FROM PUBLIC;
 -- Name: FUNCTION retry_execution(p_execution bigint); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.retry_execution(p_execution bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.retry_execution(p_execution bigint) TO postrider_operator;
 GRANT ALL ON FUNCTION postrider.retry_execution(p_execution bigint) TO postrider_admin;
 
 -- Name: FUNCTION retry_phases(policy jsonb); Type: ACL; Schema: postrider; Owner: -
@@ -15318,32 +16846,37 @@ REVOKE ALL ON FUNCTION postrider.schedule_queue(p_worker postrider.worker, p_que
 -- Name: FUNCTION send(endpoint_name text, payload jsonb); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.send(endpoint_name text, payload jsonb) FROM PUBLIC;
-GRANT ALL ON FUNCTION postrider.send(endpoint_name text, payload jsonb) TO postrider_admin;
+GRANT ALL ON FUNCTION postrider.send(endpoint_name text, payload jsonb) TO postrider_producer;
 GRANT ALL ON FUNCTION postrider.send(endpoint_name text, payload jsonb) TO postrider_application;
+GRANT ALL ON FUNCTION postrider.send(endpoint_name text, payload jsonb) TO postrider_admin;
 
 -- Name: FUNCTION send_batch(p_endpoint_name text, p_payloads jsonb[]); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.send_batch(p_endpoint_name text, p_payloads jsonb[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION postrider.send_batch(p_endpoint_name text, p_payloads jsonb[]) TO postrider_admin;
+GRANT ALL ON FUNCTION postrider.send_batch(p_endpoint_name text, p_payloads jsonb[]) TO postrider_producer;
 GRANT ALL ON FUNCTION postrider.send_batch(p_endpoint_name text, p_payloads jsonb[]) TO postrider_application;
+GRANT ALL ON FUNCTION postrider.send_batch(p_endpoint_name text, p_payloads jsonb[]) TO postrider_admin;
 
 -- Name: FUNCTION send_batch_with_priority(p_endpoint_name text, p_payloads jsonb[], p_priority integer); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.send_batch_with_priority(p_endpoint_name text, p_payloads jsonb[], p_priority integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION postrider.send_batch_with_priority(p_endpoint_name text, p_payloads jsonb[], p_priority integer) TO postrider_admin;
+GRANT ALL ON FUNCTION postrider.send_batch_with_priority(p_endpoint_name text, p_payloads jsonb[], p_priority integer) TO postrider_producer;
 GRANT ALL ON FUNCTION postrider.send_batch_with_priority(p_endpoint_name text, p_payloads jsonb[], p_priority integer) TO postrider_application;
+GRANT ALL ON FUNCTION postrider.send_batch_with_priority(p_endpoint_name text, p_payloads jsonb[], p_priority integer) TO postrider_admin;
 
 -- Name: FUNCTION send_bytes(p_endpoint_name text, p_body bytea, p_content_type text, p_priority integer, p_scheduled_at timestamp with time zone, p_idempotency_key text, p_correlation_id uuid, p_expires_at timestamp with time zone, p_ordering_key text, p_headers jsonb, p_metadata jsonb); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.send_bytes(p_endpoint_name text, p_body bytea, p_content_type text, p_priority integer, p_scheduled_at timestamp with time zone, p_idempotency_key text, p_correlation_id uuid, p_expires_at timestamp with time zone, p_ordering_key text, p_headers jsonb, p_metadata jsonb) FROM PUBLIC;
-GRANT ALL ON FUNCTION postrider.send_bytes(p_endpoint_name text, p_body bytea, p_content_type text, p_priority integer, p_scheduled_at timestamp with time zone, p_idempotency_key text, p_correlation_id uuid, p_expires_at timestamp with time zone, p_ordering_key text, p_headers jsonb, p_metadata jsonb) TO postrider_admin;
+GRANT ALL ON FUNCTION postrider.send_bytes(p_endpoint_name text, p_body bytea, p_content_type text, p_priority integer, p_scheduled_at timestamp with time zone, p_idempotency_key text, p_correlation_id uuid, p_expires_at timestamp with time zone, p_ordering_key text, p_headers jsonb, p_metadata jsonb) TO postrider_producer;
 GRANT ALL ON FUNCTION postrider.send_bytes(p_endpoint_name text, p_body bytea, p_content_type text, p_priority integer, p_scheduled_at timestamp with time zone, p_idempotency_key text, p_correlation_id uuid, p_expires_at timestamp with time zone, p_ordering_key text, p_headers jsonb, p_metadata jsonb) TO postrider_application;
+GRANT ALL ON FUNCTION postrider.send_bytes(p_endpoint_name text, p_body bytea, p_content_type text, p_priority integer, p_scheduled_at timestamp with time zone, p_idempotency_key text, p_correlation_id uuid, p_expires_at timestamp with time zone, p_ordering_key text, p_headers jsonb, p_metadata jsonb) TO postrider_admin;
 
 -- Name: FUNCTION send_with_options(p_endpoint_name text, p_payload jsonb, p_priority integer, p_scheduled_at timestamp with time zone, p_idempotency_key text, p_correlation_id uuid, p_expires_at timestamp with time zone, p_ordering_key text, p_headers jsonb, p_metadata jsonb); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.send_with_options(p_endpoint_name text, p_payload jsonb, p_priority integer, p_scheduled_at timestamp with time zone, p_idempotency_key text, p_correlation_id uuid, p_expires_at timestamp with time zone, p_ordering_key text, p_headers jsonb, p_metadata jsonb) FROM PUBLIC;
-GRANT ALL ON FUNCTION postrider.send_with_options(p_endpoint_name text, p_payload jsonb, p_priority integer, p_scheduled_at timestamp with time zone, p_idempotency_key text, p_correlation_id uuid, p_expires_at timestamp with time zone, p_ordering_key text, p_headers jsonb, p_metadata jsonb) TO postrider_admin;
+GRANT ALL ON FUNCTION postrider.send_with_options(p_endpoint_name text, p_payload jsonb, p_priority integer, p_scheduled_at timestamp with time zone, p_idempotency_key text, p_correlation_id uuid, p_expires_at timestamp with time zone, p_ordering_key text, p_headers jsonb, p_metadata jsonb) TO postrider_producer;
 GRANT ALL ON FUNCTION postrider.send_with_options(p_endpoint_name text, p_payload jsonb, p_priority integer, p_scheduled_at timestamp with time zone, p_idempotency_key text, p_correlation_id uuid, p_expires_at timestamp with time zone, p_ordering_key text, p_headers jsonb, p_metadata jsonb) TO postrider_application;
+GRANT ALL ON FUNCTION postrider.send_with_options(p_endpoint_name text, p_payload jsonb, p_priority integer, p_scheduled_at timestamp with time zone, p_idempotency_key text, p_correlation_id uuid, p_expires_at timestamp with time zone, p_ordering_key text, p_headers jsonb, p_metadata jsonb) TO postrider_admin;
 
 -- Name: FUNCTION set_action(p_name text, p_ttl interval, p_timeout interval, p_max_retries integer, p_priority integer, p_concurrency integer, p_description text); Type: ACL; Schema: postrider; Owner: -
 
@@ -15358,8 +16891,9 @@ GRANT ALL ON FUNCTION postrider.set_setting(name text, value text) TO postrider_
 -- Name: FUNCTION shard_count(); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.shard_count() FROM PUBLIC;
-GRANT ALL ON FUNCTION postrider.shard_count() TO postrider_admin;
+GRANT ALL ON FUNCTION postrider.shard_count() TO postrider_operator;
 GRANT ALL ON FUNCTION postrider.shard_count() TO postrider_monitor;
+GRANT ALL ON FUNCTION postrider.shard_count() TO postrider_admin;
 
 -- Name: FUNCTION shard_reports(); Type: ACL; Schema: postrider; Owner: -
 
@@ -15368,14 +16902,16 @@ REVOKE ALL ON FUNCTION postrider.shard_reports() FROM PUBLIC;
 -- Name: FUNCTION start_execution(p_execution bigint, p_fence bigint, p_epoch integer); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.start_execution(p_execution bigint, p_fence bigint, p_epoch integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION postrider.start_execution(p_execution bigint, p_fence bigint, p_epoch integer) TO postrider_admin;
+GRANT ALL ON FUNCTION postrider.start_execution(p_execution bigint, p_fence bigint, p_epoch integer) TO postrider_worker;
 GRANT ALL ON FUNCTION postrider.start_execution(p_execution bigint, p_fence bigint, p_epoch integer) TO postrider_application;
+GRANT ALL ON FUNCTION postrider.start_execution(p_execution bigint, p_fence bigint, p_epoch integer) TO postrider_admin;
 
 -- Name: FUNCTION submit_execution(p_action text, p_parameters jsonb, p_worker text, p_pool text, p_ttl interval, p_timeout interval, p_priority integer, p_max_retries integer, p_idempotency_key text, p_correlation_id uuid); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.submit_execution(p_action text, p_parameters jsonb, p_worker text, p_pool text, p_ttl interval, p_timeout interval, p_priority integer, p_max_retries integer, p_idempotency_key text, p_correlation_id uuid) FROM PUBLIC;
-GRANT ALL ON FUNCTION postrider.submit_execution(p_action text, p_parameters jsonb, p_worker text, p_pool text, p_ttl interval, p_timeout interval, p_priority integer, p_max_retries integer, p_idempotency_key text, p_correlation_id uuid) TO postrider_admin;
+GRANT ALL ON FUNCTION postrider.submit_execution(p_action text, p_parameters jsonb, p_worker text, p_pool text, p_ttl interval, p_timeout interval, p_priority integer, p_max_retries integer, p_idempotency_key text, p_correlation_id uuid) TO postrider_producer;
 GRANT ALL ON FUNCTION postrider.submit_execution(p_action text, p_parameters jsonb, p_worker text, p_pool text, p_ttl interval, p_timeout interval, p_priority integer, p_max_retries integer, p_idempotency_key text, p_correlation_id uuid) TO postrider_application;
+GRANT ALL ON FUNCTION postrider.submit_execution(p_action text, p_parameters jsonb, p_worker text, p_pool text, p_ttl interval, p_timeout interval, p_priority integer, p_max_retries integer, p_idempotency_key text, p_correlation_id uuid) TO postrider_admin;
 
 -- Name: FUNCTION subscribe(p_event_type text, p_endpoint_name text, p_filter jsonb, p_options jsonb); Type: ACL; Schema: postrider; Owner: -
 
@@ -15394,11 +16930,16 @@ REVOKE ALL ON FUNCTION postrider.switch_worker(p_name text, p_is_cordoned boolea
 
 REVOKE ALL ON FUNCTION postrider.take_at_once(p_worker integer, p_limit integer, p_epoch integer) FROM PUBLIC;
 
+-- Name: FUNCTION take_chore(p_name text); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.take_chore(p_name text) FROM PUBLIC;
+
 -- Name: FUNCTION take_executions(p_worker integer, p_limit integer, p_wait interval, p_epoch integer); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.take_executions(p_worker integer, p_limit integer, p_wait interval, p_epoch integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION postrider.take_executions(p_worker integer, p_limit integer, p_wait interval, p_epoch integer) TO postrider_admin;
+GRANT ALL ON FUNCTION postrider.take_executions(p_worker integer, p_limit integer, p_wait interval, p_epoch integer) TO postrider_worker;
 GRANT ALL ON FUNCTION postrider.take_executions(p_worker integer, p_limit integer, p_wait interval, p_epoch integer) TO postrider_application;
+GRANT ALL ON FUNCTION postrider.take_executions(p_worker integer, p_limit integer, p_wait interval, p_epoch integer) TO postrider_admin;
 
 -- Name: FUNCTION take_tokens(p_endpoint_ids integer[], p_wanted integer[], p_rates integer[], p_bursts integer[]); Type: ACL; Schema: postrider; Owner: -
 
@@ -15407,8 +16948,13 @@ REVOKE ALL ON FUNCTION postrider.take_tokens(p_endpoint_ids integer[], p_wanted 
 -- Name: FUNCTION tick(); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.tick() FROM PUBLIC;
-GRANT ALL ON FUNCTION postrider.tick() TO postrider_admin;
+GRANT ALL ON FUNCTION postrider.tick() TO postrider_consumer;
 GRANT ALL ON FUNCTION postrider.tick() TO postrider_application;
+GRANT ALL ON FUNCTION postrider.tick() TO postrider_admin;
+
+-- Name: FUNCTION tick_content(p_base_end xid8, p_top pg_snapshot, p_stragglers xid8[], p_look integer); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.tick_content(p_base_end xid8, p_top pg_snapshot, p_stragglers xid8[], p_look integer) FROM PUBLIC;
 
 -- Name: FUNCTION tick_messages(p_tick bigint, p_after_id bigint, p_to_tick bigint, p_look integer, p_span postrider.tick_span); Type: ACL; Schema: postrider; Owner: -
 
@@ -15421,6 +16967,7 @@ REVOKE ALL ON FUNCTION postrider.transaction_messages(p_xid xid8, p_after_id big
 -- Name: FUNCTION uncordon_worker(p_name text); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.uncordon_worker(p_name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.uncordon_worker(p_name text) TO postrider_operator;
 GRANT ALL ON FUNCTION postrider.uncordon_worker(p_name text) TO postrider_admin;
 
 -- Name: FUNCTION unread_messages(); Type: ACL; Schema: postrider; Owner: -
@@ -15440,6 +16987,10 @@ GRANT ALL ON FUNCTION postrider.unsubscribe(p_subscription_id bigint) TO postrid
 
 REVOKE ALL ON FUNCTION postrider.update_gate() FROM PUBLIC;
 
+-- Name: FUNCTION url_origin(url text); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.url_origin(url text) FROM PUBLIC;
+
 -- Name: FUNCTION validate_endpoint_config(protocol text, config jsonb); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.validate_endpoint_config(protocol text, config jsonb) FROM PUBLIC;
@@ -15457,25 +17008,40 @@ REVOKE ALL ON FUNCTION postrider.visible_messages(p_xid xid8, p_after_id bigint,
 -- Name: FUNCTION worker_executions(p_worker integer, p_epoch integer); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.worker_executions(p_worker integer, p_epoch integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION postrider.worker_executions(p_worker integer, p_epoch integer) TO postrider_admin;
+GRANT ALL ON FUNCTION postrider.worker_executions(p_worker integer, p_epoch integer) TO postrider_worker;
 GRANT ALL ON FUNCTION postrider.worker_executions(p_worker integer, p_epoch integer) TO postrider_application;
+GRANT ALL ON FUNCTION postrider.worker_executions(p_worker integer, p_epoch integer) TO postrider_admin;
 
 -- Name: FUNCTION worker_heartbeat(p_worker integer, p_epoch integer, p_error text); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.worker_heartbeat(p_worker integer, p_epoch integer, p_error text) FROM PUBLIC;
-GRANT ALL ON FUNCTION postrider.worker_heartbeat(p_worker integer, p_epoch integer, p_error text) TO postrider_admin;
+GRANT ALL ON FUNCTION postrider.worker_heartbeat(p_worker integer, p_epoch integer, p_error text) TO postrider_worker;
 GRANT ALL ON FUNCTION postrider.worker_heartbeat(p_worker integer, p_epoch integer, p_error text) TO postrider_application;
+GRANT ALL ON FUNCTION postrider.worker_heartbeat(p_worker integer, p_epoch integer, p_error text) TO postrider_admin;
 
 -- Name: TABLE action; Type: ACL; Schema: postrider; Owner: -
 
-GRANT SELECT ON TABLE postrider.action TO postrider_admin;
 GRANT SELECT ON TABLE postrider.action TO postrider_application;
+GRANT SELECT ON TABLE postrider.action TO postrider_operator;
 GRANT SELECT ON TABLE postrider.action TO postrider_monitor;
+GRANT SELECT ON TABLE postrider.action TO postrider_admin;
 
 -- Name: TABLE endpoints; Type: ACL; Schema: postrider; Owner: -
 
+GRANT SELECT ON TABLE postrider.endpoints TO postrider_operator;
 GRANT SELECT ON TABLE postrider.endpoints TO postrider_admin;
-GRANT SELECT ON TABLE postrider.endpoints TO postrider_monitor;
+
+-- Name: COLUMN endpoints.id; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(id) ON TABLE postrider.endpoints TO postrider_monitor;
+
+-- Name: COLUMN endpoints.name; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(name) ON TABLE postrider.endpoints TO postrider_monitor;
+
+-- Name: COLUMN endpoints.protocol; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(protocol) ON TABLE postrider.endpoints TO postrider_monitor;
 
 -- Name: COLUMN endpoints.config; Type: ACL; Schema: postrider; Owner: -
 
@@ -15483,15 +17049,34 @@ GRANT UPDATE(config) ON TABLE postrider.endpoints TO postrider_admin;
 
 -- Name: COLUMN endpoints.retry_policy; Type: ACL; Schema: postrider; Owner: -
 
+GRANT SELECT(retry_policy) ON TABLE postrider.endpoints TO postrider_monitor;
 GRANT UPDATE(retry_policy) ON TABLE postrider.endpoints TO postrider_admin;
 
 -- Name: COLUMN endpoints.enabled; Type: ACL; Schema: postrider; Owner: -
 
+GRANT SELECT(enabled) ON TABLE postrider.endpoints TO postrider_monitor;
 GRANT UPDATE(enabled) ON TABLE postrider.endpoints TO postrider_admin;
 
 -- Name: COLUMN endpoints.paused; Type: ACL; Schema: postrider; Owner: -
 
+GRANT SELECT(paused) ON TABLE postrider.endpoints TO postrider_monitor;
 GRANT UPDATE(paused) ON TABLE postrider.endpoints TO postrider_admin;
+
+-- Name: COLUMN endpoints.direct_subscription_id; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(direct_subscription_id) ON TABLE postrider.endpoints TO postrider_monitor;
+
+-- Name: COLUMN endpoints.version; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(version) ON TABLE postrider.endpoints TO postrider_monitor;
+
+-- Name: COLUMN endpoints.created_at; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(created_at) ON TABLE postrider.endpoints TO postrider_monitor;
+
+-- Name: COLUMN endpoints.updated_at; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(updated_at) ON TABLE postrider.endpoints TO postrider_monitor;
 
 -- Name: TABLE message; Type: ACL; Schema: postrider; Owner: -
 
@@ -15499,8 +17084,9 @@ GRANT SELECT ON TABLE postrider.message TO postrider_admin;
 
 -- Name: TABLE subscriptions; Type: ACL; Schema: postrider; Owner: -
 
-GRANT SELECT ON TABLE postrider.subscriptions TO postrider_admin;
+GRANT SELECT ON TABLE postrider.subscriptions TO postrider_operator;
 GRANT SELECT ON TABLE postrider.subscriptions TO postrider_monitor;
+GRANT SELECT ON TABLE postrider.subscriptions TO postrider_admin;
 
 -- Name: COLUMN subscriptions.filter; Type: ACL; Schema: postrider; Owner: -
 
@@ -15516,8 +17102,9 @@ GRANT UPDATE(enabled) ON TABLE postrider.subscriptions TO postrider_admin;
 
 -- Name: TABLE archive; Type: ACL; Schema: postrider; Owner: -
 
-GRANT SELECT ON TABLE postrider.archive TO postrider_admin;
 GRANT SELECT ON TABLE postrider.archive TO postrider_application;
+GRANT SELECT ON TABLE postrider.archive TO postrider_operator;
+GRANT SELECT ON TABLE postrider.archive TO postrider_admin;
 
 -- Name: COLUMN archive.id; Type: ACL; Schema: postrider; Owner: -
 
@@ -15597,6 +17184,7 @@ GRANT SELECT(replay_of) ON TABLE postrider.archive TO postrider_monitor;
 
 -- Name: TABLE attempt; Type: ACL; Schema: postrider; Owner: -
 
+GRANT SELECT ON TABLE postrider.attempt TO postrider_operator;
 GRANT SELECT ON TABLE postrider.attempt TO postrider_admin;
 
 -- Name: COLUMN attempt.message_id; Type: ACL; Schema: postrider; Owner: -
@@ -15649,6 +17237,7 @@ GRANT SELECT(response_truncated) ON TABLE postrider.attempt TO postrider_monitor
 
 -- Name: TABLE attempts; Type: ACL; Schema: postrider; Owner: -
 
+GRANT SELECT ON TABLE postrider.attempts TO postrider_operator;
 GRANT SELECT ON TABLE postrider.attempts TO postrider_admin;
 
 -- Name: COLUMN attempts.message_id; Type: ACL; Schema: postrider; Owner: -
@@ -15705,19 +17294,22 @@ GRANT SELECT(response_truncated) ON TABLE postrider.attempts TO postrider_monito
 
 -- Name: TABLE deferred; Type: ACL; Schema: postrider; Owner: -
 
-GRANT SELECT ON TABLE postrider.deferred TO postrider_admin;
+GRANT SELECT ON TABLE postrider.deferred TO postrider_operator;
 GRANT SELECT ON TABLE postrider.deferred TO postrider_monitor;
+GRANT SELECT ON TABLE postrider.deferred TO postrider_admin;
 
 -- Name: TABLE blocked_keys; Type: ACL; Schema: postrider; Owner: -
 
-GRANT SELECT ON TABLE postrider.blocked_keys TO postrider_admin;
 GRANT SELECT ON TABLE postrider.blocked_keys TO postrider_application;
+GRANT SELECT ON TABLE postrider.blocked_keys TO postrider_operator;
 GRANT SELECT ON TABLE postrider.blocked_keys TO postrider_monitor;
+GRANT SELECT ON TABLE postrider.blocked_keys TO postrider_admin;
 
 -- Name: TABLE broker_report; Type: ACL; Schema: postrider; Owner: -
 
-GRANT SELECT ON TABLE postrider.broker_report TO postrider_admin;
+GRANT SELECT ON TABLE postrider.broker_report TO postrider_operator;
 GRANT SELECT ON TABLE postrider.broker_report TO postrider_monitor;
+GRANT SELECT ON TABLE postrider.broker_report TO postrider_admin;
 
 -- Name: TABLE cancellation; Type: ACL; Schema: postrider; Owner: -
 
@@ -15725,26 +17317,35 @@ GRANT SELECT ON TABLE postrider.cancellation TO postrider_admin;
 
 -- Name: TABLE checkpoint; Type: ACL; Schema: postrider; Owner: -
 
-GRANT SELECT ON TABLE postrider.checkpoint TO postrider_admin;
+GRANT SELECT ON TABLE postrider.checkpoint TO postrider_operator;
 GRANT SELECT ON TABLE postrider.checkpoint TO postrider_monitor;
+GRANT SELECT ON TABLE postrider.checkpoint TO postrider_admin;
 
 -- Name: TABLE circuit; Type: ACL; Schema: postrider; Owner: -
 
-GRANT SELECT ON TABLE postrider.circuit TO postrider_admin;
+GRANT SELECT ON TABLE postrider.circuit TO postrider_operator;
 GRANT SELECT ON TABLE postrider.circuit TO postrider_monitor;
+GRANT SELECT ON TABLE postrider.circuit TO postrider_admin;
 
 -- Name: TABLE claim; Type: ACL; Schema: postrider; Owner: -
 
 GRANT SELECT ON TABLE postrider.claim TO postrider_admin;
 
+-- Name: TABLE consumer_lock; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT ON TABLE postrider.consumer_lock TO postrider_admin;
+
 -- Name: TABLE consumers; Type: ACL; Schema: postrider; Owner: -
 
-GRANT SELECT ON TABLE postrider.consumers TO postrider_admin;
+GRANT SELECT ON TABLE postrider.consumers TO postrider_consumer;
 GRANT SELECT ON TABLE postrider.consumers TO postrider_application;
+GRANT SELECT ON TABLE postrider.consumers TO postrider_operator;
 GRANT SELECT ON TABLE postrider.consumers TO postrider_monitor;
+GRANT SELECT ON TABLE postrider.consumers TO postrider_admin;
 
 -- Name: TABLE dead_letter; Type: ACL; Schema: postrider; Owner: -
 
+GRANT SELECT ON TABLE postrider.dead_letter TO postrider_operator;
 GRANT SELECT ON TABLE postrider.dead_letter TO postrider_admin;
 
 -- Name: COLUMN dead_letter.id; Type: ACL; Schema: postrider; Owner: -
@@ -15813,28 +17414,33 @@ GRANT SELECT(event_type) ON TABLE postrider.dead_letter TO postrider_monitor;
 
 -- Name: TABLE dead_letter_statistics; Type: ACL; Schema: postrider; Owner: -
 
-GRANT SELECT ON TABLE postrider.dead_letter_statistics TO postrider_admin;
+GRANT SELECT ON TABLE postrider.dead_letter_statistics TO postrider_operator;
 GRANT SELECT ON TABLE postrider.dead_letter_statistics TO postrider_monitor;
+GRANT SELECT ON TABLE postrider.dead_letter_statistics TO postrider_admin;
 
 -- Name: TABLE dead_letter_figures; Type: ACL; Schema: postrider; Owner: -
 
-GRANT SELECT ON TABLE postrider.dead_letter_figures TO postrider_admin;
+GRANT SELECT ON TABLE postrider.dead_letter_figures TO postrider_operator;
 GRANT SELECT ON TABLE postrider.dead_letter_figures TO postrider_monitor;
+GRANT SELECT ON TABLE postrider.dead_letter_figures TO postrider_admin;
 
 -- Name: TABLE dead_letter_total; Type: ACL; Schema: postrider; Owner: -
 
-GRANT SELECT ON TABLE postrider.dead_letter_total TO postrider_admin;
+GRANT SELECT ON TABLE postrider.dead_letter_total TO postrider_operator;
 GRANT SELECT ON TABLE postrider.dead_letter_total TO postrider_monitor;
+GRANT SELECT ON TABLE postrider.dead_letter_total TO postrider_admin;
 
 -- Name: TABLE dispatcher; Type: ACL; Schema: postrider; Owner: -
 
-GRANT SELECT ON TABLE postrider.dispatcher TO postrider_admin;
+GRANT SELECT ON TABLE postrider.dispatcher TO postrider_operator;
 GRANT SELECT ON TABLE postrider.dispatcher TO postrider_monitor;
+GRANT SELECT ON TABLE postrider.dispatcher TO postrider_admin;
 
 -- Name: TABLE dlq; Type: ACL; Schema: postrider; Owner: -
 
-GRANT SELECT ON TABLE postrider.dlq TO postrider_admin;
 GRANT SELECT ON TABLE postrider.dlq TO postrider_application;
+GRANT SELECT ON TABLE postrider.dlq TO postrider_operator;
+GRANT SELECT ON TABLE postrider.dlq TO postrider_admin;
 
 -- Name: COLUMN dlq.id; Type: ACL; Schema: postrider; Owner: -
 
@@ -15910,23 +17516,33 @@ GRANT SELECT(target) ON TABLE postrider.dlq TO postrider_monitor;
 
 -- Name: TABLE done; Type: ACL; Schema: postrider; Owner: -
 
-GRANT SELECT ON TABLE postrider.done TO postrider_admin;
+GRANT SELECT ON TABLE postrider.done TO postrider_operator;
 GRANT SELECT ON TABLE postrider.done TO postrider_monitor;
+GRANT SELECT ON TABLE postrider.done TO postrider_admin;
 
 -- Name: TABLE ended; Type: ACL; Schema: postrider; Owner: -
 
-GRANT SELECT ON TABLE postrider.ended TO postrider_admin;
+GRANT SELECT ON TABLE postrider.ended TO postrider_operator;
 GRANT SELECT ON TABLE postrider.ended TO postrider_monitor;
+GRANT SELECT ON TABLE postrider.ended TO postrider_admin;
+
+-- Name: TABLE endpoint_configs; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT ON TABLE postrider.endpoint_configs TO postrider_operator;
+GRANT SELECT ON TABLE postrider.endpoint_configs TO postrider_monitor;
+GRANT SELECT ON TABLE postrider.endpoint_configs TO postrider_admin;
 
 -- Name: TABLE event_log; Type: ACL; Schema: postrider; Owner: -
 
-GRANT SELECT ON TABLE postrider.event_log TO postrider_admin;
+GRANT SELECT ON TABLE postrider.event_log TO postrider_operator;
 GRANT SELECT ON TABLE postrider.event_log TO postrider_monitor;
+GRANT SELECT ON TABLE postrider.event_log TO postrider_admin;
 
 -- Name: TABLE execution_dead_letter; Type: ACL; Schema: postrider; Owner: -
 
-GRANT SELECT ON TABLE postrider.execution_dead_letter TO postrider_admin;
 GRANT SELECT ON TABLE postrider.execution_dead_letter TO postrider_application;
+GRANT SELECT ON TABLE postrider.execution_dead_letter TO postrider_operator;
+GRANT SELECT ON TABLE postrider.execution_dead_letter TO postrider_admin;
 
 -- Name: COLUMN execution_dead_letter.id; Type: ACL; Schema: postrider; Owner: -
 
@@ -15970,8 +17586,9 @@ GRANT SELECT(reason) ON TABLE postrider.execution_dead_letter TO postrider_monit
 
 -- Name: TABLE execution_dead_letters; Type: ACL; Schema: postrider; Owner: -
 
-GRANT SELECT ON TABLE postrider.execution_dead_letters TO postrider_admin;
 GRANT SELECT ON TABLE postrider.execution_dead_letters TO postrider_application;
+GRANT SELECT ON TABLE postrider.execution_dead_letters TO postrider_operator;
+GRANT SELECT ON TABLE postrider.execution_dead_letters TO postrider_admin;
 
 -- Name: COLUMN execution_dead_letters.id; Type: ACL; Schema: postrider; Owner: -
 
@@ -16015,8 +17632,9 @@ GRANT SELECT(reason) ON TABLE postrider.execution_dead_letters TO postrider_moni
 
 -- Name: TABLE execution_end; Type: ACL; Schema: postrider; Owner: -
 
-GRANT SELECT ON TABLE postrider.execution_end TO postrider_admin;
 GRANT SELECT ON TABLE postrider.execution_end TO postrider_application;
+GRANT SELECT ON TABLE postrider.execution_end TO postrider_operator;
+GRANT SELECT ON TABLE postrider.execution_end TO postrider_admin;
 
 -- Name: COLUMN execution_end.id; Type: ACL; Schema: postrider; Owner: -
 
@@ -16080,13 +17698,15 @@ GRANT SELECT(ended_at) ON TABLE postrider.execution_end TO postrider_monitor;
 
 -- Name: TABLE execution_statistics; Type: ACL; Schema: postrider; Owner: -
 
-GRANT SELECT ON TABLE postrider.execution_statistics TO postrider_admin;
+GRANT SELECT ON TABLE postrider.execution_statistics TO postrider_operator;
 GRANT SELECT ON TABLE postrider.execution_statistics TO postrider_monitor;
+GRANT SELECT ON TABLE postrider.execution_statistics TO postrider_admin;
 
 -- Name: TABLE execution_figures; Type: ACL; Schema: postrider; Owner: -
 
-GRANT SELECT ON TABLE postrider.execution_figures TO postrider_admin;
+GRANT SELECT ON TABLE postrider.execution_figures TO postrider_operator;
 GRANT SELECT ON TABLE postrider.execution_figures TO postrider_monitor;
+GRANT SELECT ON TABLE postrider.execution_figures TO postrider_admin;
 
 -- Name: TABLE execution_generation; Type: ACL; Schema: postrider; Owner: -
 
@@ -16094,21 +17714,25 @@ GRANT SELECT ON TABLE postrider.execution_generation TO postrider_admin;
 
 -- Name: TABLE execution_rollup; Type: ACL; Schema: postrider; Owner: -
 
-GRANT SELECT ON TABLE postrider.execution_rollup TO postrider_admin;
+GRANT SELECT ON TABLE postrider.execution_rollup TO postrider_operator;
 GRANT SELECT ON TABLE postrider.execution_rollup TO postrider_monitor;
+GRANT SELECT ON TABLE postrider.execution_rollup TO postrider_admin;
 
 -- Name: TABLE execution_total; Type: ACL; Schema: postrider; Owner: -
 
-GRANT SELECT ON TABLE postrider.execution_total TO postrider_admin;
+GRANT SELECT ON TABLE postrider.execution_total TO postrider_operator;
 GRANT SELECT ON TABLE postrider.execution_total TO postrider_monitor;
+GRANT SELECT ON TABLE postrider.execution_total TO postrider_admin;
 
 -- Name: TABLE executions; Type: ACL; Schema: postrider; Owner: -
 
-GRANT SELECT ON TABLE postrider.executions TO postrider_admin;
 GRANT SELECT ON TABLE postrider.executions TO postrider_application;
+GRANT SELECT ON TABLE postrider.executions TO postrider_operator;
+GRANT SELECT ON TABLE postrider.executions TO postrider_admin;
 
 -- Name: COLUMN executions.id; Type: ACL; Schema: postrider; Owner: -
 
+GRANT SELECT(id) ON TABLE postrider.executions TO postrider_worker;
 GRANT SELECT(id) ON TABLE postrider.executions TO postrider_monitor;
 
 -- Name: COLUMN executions.action; Type: ACL; Schema: postrider; Owner: -
@@ -16117,6 +17741,7 @@ GRANT SELECT(action) ON TABLE postrider.executions TO postrider_monitor;
 
 -- Name: COLUMN executions.status; Type: ACL; Schema: postrider; Owner: -
 
+GRANT SELECT(status) ON TABLE postrider.executions TO postrider_worker;
 GRANT SELECT(status) ON TABLE postrider.executions TO postrider_monitor;
 
 -- Name: COLUMN executions.addressed_to; Type: ACL; Schema: postrider; Owner: -
@@ -16209,8 +17834,9 @@ GRANT SELECT(idempotency_key) ON TABLE postrider.executions TO postrider_monitor
 
 -- Name: TABLE heartbeat; Type: ACL; Schema: postrider; Owner: -
 
-GRANT SELECT ON TABLE postrider.heartbeat TO postrider_admin;
+GRANT SELECT ON TABLE postrider.heartbeat TO postrider_operator;
 GRANT SELECT ON TABLE postrider.heartbeat TO postrider_monitor;
+GRANT SELECT ON TABLE postrider.heartbeat TO postrider_admin;
 
 -- Name: TABLE idempotency_key; Type: ACL; Schema: postrider; Owner: -
 
@@ -16218,19 +17844,28 @@ GRANT SELECT ON TABLE postrider.idempotency_key TO postrider_admin;
 
 -- Name: TABLE installation; Type: ACL; Schema: postrider; Owner: -
 
-GRANT SELECT ON TABLE postrider.installation TO postrider_admin;
+GRANT SELECT ON TABLE postrider.installation TO postrider_operator;
 GRANT SELECT ON TABLE postrider.installation TO postrider_monitor;
+GRANT SELECT ON TABLE postrider.installation TO postrider_admin;
+
+-- Name: TABLE jobs; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT ON TABLE postrider.jobs TO postrider_operator;
+GRANT SELECT ON TABLE postrider.jobs TO postrider_monitor;
+GRANT SELECT ON TABLE postrider.jobs TO postrider_admin;
 
 -- Name: TABLE live_generation; Type: ACL; Schema: postrider; Owner: -
 
-GRANT SELECT ON TABLE postrider.live_generation TO postrider_admin;
 GRANT SELECT ON TABLE postrider.live_generation TO postrider_application;
+GRANT SELECT ON TABLE postrider.live_generation TO postrider_operator;
 GRANT SELECT ON TABLE postrider.live_generation TO postrider_monitor;
+GRANT SELECT ON TABLE postrider.live_generation TO postrider_admin;
 
 -- Name: TABLE migration; Type: ACL; Schema: postrider; Owner: -
 
-GRANT SELECT ON TABLE postrider.migration TO postrider_admin;
+GRANT SELECT ON TABLE postrider.migration TO postrider_operator;
 GRANT SELECT ON TABLE postrider.migration TO postrider_monitor;
+GRANT SELECT ON TABLE postrider.migration TO postrider_admin;
 
 -- Name: TABLE parked_message; Type: ACL; Schema: postrider; Owner: -
 
@@ -16238,8 +17873,10 @@ GRANT SELECT ON TABLE postrider.parked_message TO postrider_admin;
 
 -- Name: TABLE parked_messages; Type: ACL; Schema: postrider; Owner: -
 
-GRANT SELECT ON TABLE postrider.parked_messages TO postrider_admin;
+GRANT SELECT ON TABLE postrider.parked_messages TO postrider_consumer;
 GRANT SELECT ON TABLE postrider.parked_messages TO postrider_application;
+GRANT SELECT ON TABLE postrider.parked_messages TO postrider_operator;
+GRANT SELECT ON TABLE postrider.parked_messages TO postrider_admin;
 
 -- Name: COLUMN parked_messages.id; Type: ACL; Schema: postrider; Owner: -
 
@@ -16307,8 +17944,9 @@ GRANT SELECT(content_type) ON TABLE postrider.parked_messages TO postrider_monit
 
 -- Name: TABLE partitions; Type: ACL; Schema: postrider; Owner: -
 
-GRANT SELECT ON TABLE postrider.partitions TO postrider_admin;
+GRANT SELECT ON TABLE postrider.partitions TO postrider_operator;
 GRANT SELECT ON TABLE postrider.partitions TO postrider_monitor;
+GRANT SELECT ON TABLE postrider.partitions TO postrider_admin;
 
 -- Name: TABLE partly_done; Type: ACL; Schema: postrider; Owner: -
 
@@ -16316,14 +17954,16 @@ GRANT SELECT ON TABLE postrider.partly_done TO postrider_admin;
 
 -- Name: TABLE pools; Type: ACL; Schema: postrider; Owner: -
 
-GRANT SELECT ON TABLE postrider.pools TO postrider_admin;
 GRANT SELECT ON TABLE postrider.pools TO postrider_application;
+GRANT SELECT ON TABLE postrider.pools TO postrider_operator;
 GRANT SELECT ON TABLE postrider.pools TO postrider_monitor;
+GRANT SELECT ON TABLE postrider.pools TO postrider_admin;
 
 -- Name: TABLE queue; Type: ACL; Schema: postrider; Owner: -
 
-GRANT SELECT ON TABLE postrider.queue TO postrider_admin;
 GRANT SELECT ON TABLE postrider.queue TO postrider_application;
+GRANT SELECT ON TABLE postrider.queue TO postrider_operator;
+GRANT SELECT ON TABLE postrider.queue TO postrider_admin;
 
 -- Name: COLUMN queue.id; Type: ACL; Schema: postrider; Owner: -
 
@@ -16399,26 +18039,40 @@ GRANT SELECT ON TABLE postrider.rate_grant TO postrider_admin;
 
 -- Name: TABLE replays; Type: ACL; Schema: postrider; Owner: -
 
-GRANT SELECT ON TABLE postrider.replays TO postrider_admin;
+GRANT SELECT ON TABLE postrider.replays TO postrider_operator;
 GRANT SELECT ON TABLE postrider.replays TO postrider_monitor;
+GRANT SELECT ON TABLE postrider.replays TO postrider_admin;
 
 -- Name: TABLE shard; Type: ACL; Schema: postrider; Owner: -
 
-GRANT SELECT ON TABLE postrider.shard TO postrider_admin;
+GRANT SELECT ON TABLE postrider.shard TO postrider_operator;
 GRANT SELECT ON TABLE postrider.shard TO postrider_monitor;
+GRANT SELECT ON TABLE postrider.shard TO postrider_admin;
 
 -- Name: TABLE tick; Type: ACL; Schema: postrider; Owner: -
 
-GRANT SELECT ON TABLE postrider.tick TO postrider_admin;
+GRANT SELECT ON TABLE postrider.tick TO postrider_operator;
 GRANT SELECT ON TABLE postrider.tick TO postrider_monitor;
+GRANT SELECT ON TABLE postrider.tick TO postrider_admin;
+
+-- Name: TABLE tick_passing; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT ON TABLE postrider.tick_passing TO postrider_admin;
+
+-- Name: TABLE tick_turn; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT ON TABLE postrider.tick_turn TO postrider_admin;
 
 -- Name: TABLE transport_option; Type: ACL; Schema: postrider; Owner: -
 
-GRANT SELECT ON TABLE postrider.transport_option TO postrider_admin;
+GRANT SELECT ON TABLE postrider.transport_option TO postrider_operator;
 GRANT SELECT ON TABLE postrider.transport_option TO postrider_monitor;
+GRANT SELECT ON TABLE postrider.transport_option TO postrider_admin;
 
 -- Name: TABLE workers; Type: ACL; Schema: postrider; Owner: -
 
-GRANT SELECT ON TABLE postrider.workers TO postrider_admin;
+GRANT SELECT ON TABLE postrider.workers TO postrider_worker;
 GRANT SELECT ON TABLE postrider.workers TO postrider_application;
+GRANT SELECT ON TABLE postrider.workers TO postrider_operator;
 GRANT SELECT ON TABLE postrider.workers TO postrider_monitor;
+GRANT SELECT ON TABLE postrider.workers TO postrider_admin;

@@ -76,6 +76,10 @@ from (
         'Which internal addresses messages may be sent to: off, on, or a list of networks such as 10.0.0.0/8, 127.0.0.1/32.'
     ),
     (
+        'allow_any_port', 'off', 'choice', null, null, array['off', 'on'], null,
+        'Whether messages may be sent to ports where something else than HTTP is spoken, such as 25 and 5432.'
+    ),
+    (
         'record_attempts', 'failures', 'choice', null, null, array['failures', 'all'], null,
         'Which attempts are recorded: those that failed, or all.'
     ),
@@ -152,6 +156,15 @@ from (
         'How long executions that have ended, and their dead letters, are kept.'
     )
 ) s (name, default_value, kind, minimum, maximum, choices, unit, description)
+-- A row that stays as it is, is not locked: somebody may be setting it.
+where not exists (
+    select
+    from postrider.setting k
+    where k.name = s.name
+    and (k.default_value, k.kind, k.minimum, k.maximum, k.choices, k.unit, k.description)
+        is not distinct from
+        (s.default_value, s.kind, s.minimum, s.maximum, s.choices, s.unit, s.description)
+)
 on conflict (name) do update
 set value = case
         when setting.value = setting.default_value then excluded.default_value

@@ -1,6 +1,6 @@
 -- postrider.acknowledge(consumer, position)
 --
--- Application, admin. Everything up to and with the message at this position is processed: the consumer
+-- Consumer, application, admin. Everything up to and with the message at this position is processed: the consumer
 -- (or the partition that the message is in) goes on behind it when the transaction commits. In the
 -- transaction of its fetch_messages, which holds the consumer: in any other it is refused, because
 -- somebody else may have read the same since. Raises 22004 (a null), 22023 (a position that was not
@@ -54,8 +54,7 @@ begin
         or (fetched.xid, fetched.id) <= (known.xid, known.message_id)
         or fetched.tick > pg_sequence_last_value('postrider.tick_sequence')
         or fetched.xid >= pg_snapshot_xmax(pg_current_snapshot())
-        or not pg_try_advisory_xact_lock(
-            1886352245, postrider.consumer_lock(reader.id, fetched.partition))
+        or not postrider.has_consumer_lock(reader.id, fetched.partition)
     then
         raise exception
             'Consumer ''%'' has been moved since its fetch_messages', p_consumer
@@ -70,7 +69,8 @@ begin
         acknowledged_count := fetched.message_count;
     else
         -- Somewhere within the batch.
-        select n.span into ahead from postrider.next_ticks(known.tick, known.message_id, tick_look) n;
+        select n.span into ahead from postrider.next_ticks(
+            known.tick, known.message_id, tick_look, fetched.tick) n;
         select b.tick, b.xid, b.id, b.number
         into target
         from (

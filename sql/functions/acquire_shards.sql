@@ -11,12 +11,12 @@ returns table (
     shard smallint, epoch bigint, state jsonb, backlog bigint, last_owner uuid)
 language plpgsql
 set search_path = pg_catalog, postrider, pg_temp
-set lock_timeout = '2s'
+set lock_timeout = '1s'
 as $$
 declare
     live uuid[];
 begin
-    perform pg_advisory_xact_lock(1886352244, 1000);
+    lock table postrider.fence in exclusive mode;
     select coalesce(array_agg(l.id), '{}') into live from postrider.live_dispatchers() l (id);
     if p_dispatcher <> all (live) then
         return;

@@ -1,7 +1,7 @@
 -- postrider.announce_endpoint()
 --
 -- Internal: the trigger after every change of an endpoint, whoever writes. Logs the change in
--- event_log, tells its subscriptions whether it is enabled, and wakes the dispatchers, which read
+-- event_log with what was before and after, of secrets only which are set and when; tells its subscriptions whether it is enabled, and wakes the dispatchers, which read
 -- again what has a new version.
 create or replace function postrider.announce_endpoint()
 returns trigger
@@ -11,16 +11,31 @@ set search_path = pg_catalog, postrider, pg_temp
 as $$
 declare
     details jsonb := jsonb_build_object('by', session_user);
+    former jsonb;
+    present jsonb;
 begin
+    if tg_op <> 'INSERT' then
+        former := jsonb_build_object(
+            'config', postrider.masked_config(old.config), 'retry_policy', old.retry_policy);
+    end if;
+    if tg_op <> 'DELETE' then
+        present := jsonb_build_object(
+            'config', postrider.masked_config(new.config), 'retry_policy', new.retry_policy);
+    end if;
     if tg_op = 'DELETE' then
         insert into postrider.event_log (event, endpoint_name, details)
-        values ('endpoint.dropped', old.name, details || jsonb_build_object('id', old.id));
+        values ('endpoint.dropped', old.name, details || jsonb_build_object('id', old.id, 'before', former));
     elsif tg_op = 'INSERT' then
         insert into postrider.circuit (endpoint_id) values (new.id);
         insert into postrider.event_log (event, endpoint_name, details)
         values (
             'endpoint.created', new.name,
-            details || jsonb_build_object('id', new.id, 'protocol', new.protocol));
+            details || jsonb_build_object(
+                'id', new.id, 'protocol', new.protocol, 'after', present,
+                'secrets_set_at', (
+                    select s.set_at
+                    from postrider.endpoint_secret s
+                    where s.endpoint_id = new.id)));
     elsif new.version = old.version then
         return null;
     elsif new.updated_at <> old.updated_at then
@@ -50,7 +65,13 @@ begin
             or (new.config, new.retry_policy) is distinct from (old.config, old.retry_policy)
         then
             insert into postrider.event_log (event, endpoint_name, details)
-            values ('endpoint.altered', new.name, details);
+            values (
+                'endpoint.altered', new.name,
+                details || postrider.changes_between(former, present) || jsonb_build_object(
+                    'secrets_set_at', (
+                        select s.set_at
+                        from postrider.endpoint_secret s
+                        where s.endpoint_id = new.id)));
         end if;
     end if;
     perform pg_notify('postrider', 'endpoints');

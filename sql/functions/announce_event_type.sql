@@ -16,7 +16,8 @@ begin
         insert into postrider.event_log (event, details)
         values (
             'event_type.altered',
-            jsonb_build_object('event_type', new.name, 'id', new.id, 'by', session_user));
+            jsonb_build_object('event_type', new.name, 'id', new.id, 'by', session_user)
+            || postrider.changes_between(to_jsonb(old), to_jsonb(new)));
     end if;
     if new_policy is distinct from old_policy then
         perform pg_notify('postrider', 'settings');

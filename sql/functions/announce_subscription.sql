@@ -13,6 +13,11 @@ begin
     select
         c.event, e.name,
         jsonb_build_object('id', new.id, 'event_type', new.event_type, 'by', session_user)
+        || postrider.changes_between(
+            jsonb_build_object(
+                'filter', old.filter, 'retry_policy', old.retry_policy, 'enabled', old.enabled),
+            jsonb_build_object(
+                'filter', new.filter, 'retry_policy', new.retry_policy, 'enabled', new.enabled))
     from (
         values
         ('subscription.enabled', new.enabled and not old.enabled),

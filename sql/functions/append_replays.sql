@@ -44,7 +44,14 @@ begin
             m.correlation_id, m.priority, m.endpoint_name, m.event_type, m.ordering_key, m.headers,
             m.metadata, m.payload, m.body, m.content_type
         from numbered n
-        join postrider.message m on m.id = n.message_id
+        cross join lateral (
+            select k.*
+            from postrider.message k
+            where k.id >= n.message_id
+            and k.id <= n.message_id
+            order by k.id
+            limit 1
+        ) m
     ), inserted as (
         insert into postrider.message (
             id, xid, correlation_id, lane, priority, targets, endpoint_name, event_type, ordering_key,

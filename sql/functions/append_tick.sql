@@ -3,11 +3,11 @@
 -- Internal: tick, and fetch_messages where nobody else makes ticks. In a READ COMMITTED transaction
 -- without a transaction id, on a primary. See tick.
 --
--- The tick is readable when this transaction has ended, and until then nobody else makes one: so
--- PostgreSQL ends a transaction that has made a tick and idles.
---
--- Transactions that are in progress are never looked at, however much they wrote: the transactions
--- that have ended since the tick before lie in the gaps between those.
+-- One makes ticks at a time (tick_turn). Whoever finds that somebody is at it for longer than some moments
+-- passes: the epoch rises, which all see at once, and no reader goes on to ticks of before; then the
+-- last tick is looked for again, and this one is built on it. Whatever is between the two, and not seen
+-- by then, does not count, should it come. Whoever sees that the epoch has risen after its id was drawn
+-- makes no tick. What somebody has begun who died is ended by whoever comes next, by an empty tick if need be.
 create or replace function postrider.append_tick()
 returns bigint
 language plpgsql
@@ -24,8 +24,17 @@ declare
     look constant integer := 4000;
     -- A walk over ids may meet so many others for each message.
     density constant integer := 20;
-    patience constant interval := '5 seconds';
+    tick_interval constant interval := make_interval(secs => (
+        select n.value::double precision / 1000
+        from postrider.setting n
+        where n.name = 'tick_interval_ms'
+    ));
+    former postrider.tick;
     last_tick postrider.tick;
+    epoch bigint;
+    is_settled boolean;
+    has_turn boolean;
+    is_passing boolean := false;
     top pg_snapshot;
     base_end xid8;
     stragglers xid8[];
@@ -37,85 +46,58 @@ begin
     if not exists (select from postrider.consumer c) then
         return null;
     end if;
+    select t.* into former from postrider.tick t order by t.id desc limit 1;
     -- Left again where no tick is made: with it goes the lock.
     begin
-        if not pg_try_advisory_xact_lock(1886352244, 1004) then
-            raise no_data_found;
+        has_turn := postrider.has_tick_turn('tick_turn', former.passes_after is null);
+        if not has_turn then
+            -- Those who pass do it one after the other, too, as far as they get on.
+            perform postrider.has_tick_turn('tick_passing', true);
         end if;
-        -- Each in a statement of its own, in this order: the last tick is seen by a snapshot that is younger
-        -- than the lock, and the tick's snapshot is younger still.
-        select t.* into last_tick from postrider.tick t order by t.id desc limit 1;
-        if last_tick.at > clock_timestamp() - make_interval(secs => (
-                select s.value::double precision / 1000
-                from postrider.setting s
-                where s.name = 'tick_interval_ms'
-            ))
-            and last_tick.at <= clock_timestamp()
-        then
-            raise no_data_found;
-        end if;
-        top := pg_current_snapshot();
-        base_end := coalesce(pg_snapshot_xmax(last_tick.snapshot), '3');
-        if pg_snapshot_xmax(top) < base_end then
-            raise exception
-                'Transaction ids went back: this log is from another cluster; start a dispatcher, which puts it right'
-                using errcode = '55000';
-        end if;
-        stragglers := array(
-            select x.xid
-            from pg_snapshot_xip(last_tick.snapshot) x (xid)
-            where pg_visible_in_snapshot(x.xid, top)
-            and exists (select from postrider.message m where m.xid = x.xid)
-            order by x.xid
-        );
-
-        with gaps as (
-            select
-                g.first_xid,
-                lead(g.last_xid, 1, pg_snapshot_xmax(top)) over (order by g.first_xid) as end_xid
-            from (
-                select base_end as first_xid, null::xid8 as last_xid
-                union all
-                select (x.xid::text::bigint + 1)::text::xid8, x.xid
-                from pg_snapshot_xip(top) x (xid)
-                where x.xid >= base_end
-            ) g
-        )
-        select
-            count(*)::integer as message_count,
-            min(r.id) filter (where not r.is_late) as first_id,
-            max(r.id) as last_id,
-            min(r.created_at) as from_at,
-            max(r.created_at) as to_at
-        into found
-        from (
-            (
-                select m.id, m.created_at, false as is_late
-                from gaps g
-                cross join lateral (
-                    select n.id, n.created_at
-                    from postrider.message n
-                    where n.xid >= g.first_xid
-                    and n.xid < g.end_xid
-                    limit look + 1
-                ) m
-            )
-            union all
-            (
-                select m.id, m.created_at, true
-                from unnest(stragglers) x (xid)
-                cross join lateral (
-                    select n.id, n.created_at
-                    from postrider.message n
-                    where n.xid = x.xid
-                    limit look + 1
-                ) m
-            )
-            limit look + 1
-        ) r;
-        if found.message_count = 0 then
-            raise no_data_found;
-        end if;
+        loop
+            -- Each in a statement of its own, in this order: the last tick is seen by a snapshot that is younger
+            -- than the lock and the epoch, and the tick's snapshot is younger still.
+            if is_passing then
+                epoch := nextval('postrider.tick_epoch');
+                if epoch <= last_tick.epoch then
+                    -- Sequences are not replicated with the rest.
+                    epoch := setval('postrider.tick_epoch', last_tick.epoch + 1);
+                end if;
+            else
+                epoch := coalesce(pg_sequence_last_value('postrider.tick_epoch'), 0);
+            end if;
+            select t.* into last_tick from postrider.tick t order by t.id desc limit 1;
+            is_settled := epoch = coalesce(last_tick.epoch, 0);
+            if is_settled
+                and (
+                    -- They get on.
+                    not has_turn and last_tick.id is distinct from former.id
+                    or last_tick.at > clock_timestamp() - tick_interval
+                    and last_tick.at <= clock_timestamp())
+            then
+                raise no_data_found;
+            end if;
+            top := postrider.open_snapshot();
+            base_end := coalesce(pg_snapshot_xmax(last_tick.snapshot), '3');
+            if pg_snapshot_xmax(top) < base_end then
+                raise exception
+                    'Transaction ids went back: this log is from another cluster; start a dispatcher, which puts it right'
+                    using errcode = '55000';
+            end if;
+            stragglers := array(
+                select x.xid
+                from pg_snapshot_xip(last_tick.snapshot) x (xid)
+                where pg_visible_in_snapshot(x.xid, top)
+                and exists (select from postrider.message m where m.xid = x.xid)
+                order by x.xid
+            );
+            select c.* into found from postrider.tick_content(base_end, top, stragglers, look) c;
+            if is_settled and found.message_count = 0 then
+                raise no_data_found;
+            end if;
+            exit when is_passing or is_settled and has_turn;
+            is_passing := true;
+        end loop;
 
         -- What the snapshot sees took its number before.
         select (s.last_value << 10) | 1023 into ceiling from postrider.message_sequence s;
@@ -129,6 +111,8 @@ begin
                     select t.sequence_floor
                     from postrider.tick t
                     where t.xid < base_end
+                    -- Whoever passes has its id from a sequence before the floor is read: see heartbeat.
+                    and t.passes_after is null
                     order by t.id desc
                     limit 1
                 ), (
@@ -140,6 +124,10 @@ begin
                 ), 0) + 1) << 10
             into floor_id;
             found.first_id := floor_id;
+        elsif found.message_count = 0 then
+            found.last_id := ceiling;
+            found.from_at := clock_timestamp();
+            found.to_at := found.from_at;
         end if;
 
         new_id := nextval('postrider.tick_sequence');
@@ -147,24 +135,23 @@ begin
             -- Sequences are not replicated with the rest.
             new_id := setval('postrider.tick_sequence', last_tick.id + 1);
         end if;
+        if coalesce(pg_sequence_last_value('postrider.tick_epoch'), 0) <> epoch then
+            raise no_data_found;
+        end if;
         insert into postrider.tick (
-            id, at, sequence_floor, xid, snapshot, base_xmax, stragglers, first_id, last_id, from_at, to_at,
-            message_count, is_sparse)
+            id, epoch, passes_after, at, sequence_floor, xid, snapshot, base_xmax, stragglers, first_id,
+            last_id, from_at, to_at, message_count, is_sparse)
         values (
-            new_id, greatest(clock_timestamp(), last_tick.at, nullif(found.to_at, 'infinity')),
-            ceiling >> 10, pg_current_xact_id(), top,
-            base_end, stragglers, coalesce(found.first_id, found.last_id + 1), found.last_id, found.from_at,
-            found.to_at, found.message_count,
+            new_id, epoch, case when is_passing then coalesce(last_tick.id, 0) end,
+            greatest(clock_timestamp(), last_tick.at, nullif(found.to_at, 'infinity')),
+            ceiling >> 10, pg_current_xact_id(), top, base_end, stragglers,
+            coalesce(found.first_id, found.last_id + 1), found.last_id, found.from_at, found.to_at,
+            found.message_count,
             coalesce(
                 found.message_count::bigint * density < (found.last_id >> 10) - (found.first_id >> 10),
                 false));
         perform pg_notify('postrider:' || c.name, '')
         from postrider.consumer c;
-        if current_setting('idle_in_transaction_session_timeout')::interval
-            not between interval '1 millisecond' and patience
-        then
-            perform set_config('idle_in_transaction_session_timeout', '5s', true);
-        end if;
         return new_id;
     exception
         when no_data_found then

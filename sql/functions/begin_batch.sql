@@ -1,6 +1,6 @@
 -- postrider.begin_batch(consumer, partition, batch_size) → how many messages to ask for, and what failed before
 --
--- Application, admin. Before fetch_messages, in a transaction of its own: writes down that a batch of this
+-- Consumer, application, admin. Before fetch_messages, in a transaction of its own: writes down that a batch of this
 -- partition is begun, so that it counts as failed when nothing of it is acknowledged, whatever became of
 -- the process. Makes a tick if there is one to be made. The answer is 1 while messages are suspect, that is
 -- in a batch that has failed and not acknowledged since, else what was asked for; and how often the message
@@ -28,13 +28,16 @@ as $$
 #variable_conflict use_column
 declare
     most_messages constant integer := 10000;
+    tick_look constant integer := 2000;
     reader postrider.consumer := postrider.known_consumer(p_consumer);
     has_ticked boolean;
+    is_behind boolean;
     has_lock boolean;
     is_filled boolean := false;
     known postrider.consumer_position;
     last_attempt postrider.consumer_attempt;
     available integer;
+    ahead record;
     failures integer := 0;
     suspects bigint := 0;
     allowed integer;
@@ -50,11 +53,12 @@ begin
     perform postrider.check_tick_allowed('begin_batch');
 
     has_ticked := postrider.append_tick() is not null;
-    has_lock := pg_try_advisory_xact_lock(
-        1886352245, postrider.consumer_lock(reader.id, p_partition));
+    -- Where nothing is new nothing is under way, either.
+    is_behind := postrider.is_partition_behind(reader.id, p_partition);
+    has_lock := not is_behind or postrider.has_consumer_lock(reader.id, p_partition);
     -- It may have been dropped or reset meanwhile.
     reader := postrider.known_consumer(p_consumer);
-    if has_lock then
+    if is_behind and has_lock then
         is_filled := postrider.is_partition_filled(reader, p_partition, not has_ticked);
     end if;
     select p.* into known from postrider.newest_position(reader.id, p_partition) p;
@@ -65,13 +69,16 @@ begin
         suspects := last_attempt.suspect_count;
         if is_filled then
             -- It came to nothing. What it may have got: no more than there is now.
+            select n.to_tick, n.span
+            into ahead
+            from postrider.next_ticks(known.tick, known.message_id, tick_look) n;
             select count(*)
             into available
             from (
                 select
                 from postrider.consumer_messages(
-                    reader, p_partition, known.tick, known.xid, known.message_id,
-                    9223372036854775807, most_messages)
+                    reader, p_partition, known.tick, known.xid, known.message_id, ahead.to_tick,
+                    most_messages, ahead.span)
                 limit last_attempt.batch_size
             ) m;
             failures := failures + case when available = 1 then 1 else 0 end;

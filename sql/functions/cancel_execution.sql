@@ -1,6 +1,6 @@
 -- postrider.cancel_execution(execution) → its status
 --
--- Application, admin. cancelled: nobody will start it. cancelling: it is running; its worker is told to
+-- Application, operator, admin. cancelled: nobody will start it. cancelling: it is running; its worker is told to
 -- stop, and when it has not ended within cancel_timeout it counts as cancelled. If it ends first, that
 -- counts. Otherwise how it ended before. Raises 22004 (a null id), 42704 (no such execution).
 create or replace function postrider.cancel_execution(p_execution bigint)

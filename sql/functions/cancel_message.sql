@@ -1,6 +1,6 @@
 -- postrider.cancel_message(message_id) → whether a delivery was cancelled that had not been attempted
 --
--- Application, admin. Takes back what has not been attempted yet: for a published message at each
+-- Application, operator, admin. Takes back what has not been attempted yet: for a published message at each
 -- target that has not. Counts from the commit of the caller's transaction. False when there is nothing
 -- (any more) to take back. Raises 22004 (a null id), 25001 (the transaction is not READ COMMITTED: it
 -- could not see how far dispatchers are).
@@ -9,8 +9,8 @@
 -- later.
 --
 -- A dispatcher writes down what it takes, and then looks whether the sequence has moved or somebody
--- holds a lock of this kind; we hold the lock and move the sequence, and then look what it has written
--- down. One of both sees the other. See "Cancelling" in ARCHITECTURE.md.
+-- has locked these rows; we lock them and move the sequence, and then look what it has written down. One of
+-- both sees the other. See "Cancelling" in ARCHITECTURE.md.
 create or replace function postrider.cancel_message(p_message_id bigint)
 returns boolean
 language plpgsql
@@ -32,7 +32,8 @@ begin
         raise exception 'cancel_message needs a transaction with isolation level READ COMMITTED, this is %',
             upper(current_setting('transaction_isolation')) using errcode = '25001';
     end if;
-    perform pg_advisory_xact_lock(1886352245, postrider.cancel_lock(p_message_id));
+    perform from postrider.cancel_bucket b where b.bucket = p_message_id >> 10 & 1023 for key share;
+    perform from postrider.message m where m.id = p_message_id for update;
     sequence_value := nextval('postrider.cancel_sequence');
 
     with given_up as (
@@ -96,7 +97,7 @@ begin
     perform postrider.free_idempotency_keys(array[p_message_id]);
     -- What is behind it is the dispatcher's to let go: a row that we changed would be locked until our
     -- caller commits, and the dispatcher waits for no application.
-    perform pg_notify('postrider', 'key ' || k.ordering_key)
+    perform pg_notify('postrider', 'key ' || postrider.key_mark(k.ordering_key))
     from (select distinct o.ordering_key from unnest(ordering_keys) o (ordering_key)) k;
     return true;
 end;

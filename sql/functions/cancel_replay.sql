@@ -1,6 +1,6 @@
 -- postrider.cancel_replay(replay_id) → whether it was running
 --
--- Admin. Ends a job of create_replay where it is; what it has sent stays sent. Logged in event_log.
+-- Operator, admin. Ends a job of create_replay where it is; what it has sent stays sent. Logged in event_log.
 -- Raises 22004 (a null id), 42704 (no such job).
 create or replace function postrider.cancel_replay(p_replay_id bigint)
 returns boolean

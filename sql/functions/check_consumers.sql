@@ -1,8 +1,8 @@
 -- postrider.check_consumers() → whether consumers get on, and what there is to say
 --
 -- Internal, by health_check. Degraded when one keeps old partitions of the log from being dropped, when
--- one with ordering `transaction` has waited for 5 minutes for a transaction, when a transaction has had the
--- lock of ticks for 10 s (nobody else makes one meanwhile), and when one has held a consumer for an hour.
+-- one with ordering `transaction` has waited for 5 minutes for a transaction, and when a transaction has held a
+-- consumer for an hour.
 create or replace function postrider.check_consumers()
 returns table (status text, details text)
 language sql
@@ -46,30 +46,6 @@ as $$
         union all
         select
             3,
-            format(
-                '%s keeps others from making ticks and is open for %s: consumers get nothing new until it ends',
-                coalesce('pid ' || l.pid, format('prepared transaction %L', p.gid)),
-                postrider.describe_age(
-                    extract(epoch from clock_timestamp() - coalesce(a.xact_start, p.prepared))))
-        from pg_locks l
-        join pg_database d on d.oid = l.database and d.datname = current_database()
-        left join pg_stat_activity a on a.pid = l.pid
-        -- A prepared transaction keeps the number of its session's until the next restart.
-        left join pg_locks t
-            on l.pid is null
-            and t.pid is null
-            and t.locktype = 'transactionid'
-            and t.virtualtransaction = l.virtualtransaction
-        left join pg_prepared_xacts p on p.transaction = t.transactionid
-        where l.locktype = 'advisory'
-        and l.classid = 1886352244
-        and l.objid = 1004
-        and l.objsubid = 2
-        and l.granted
-        and coalesce(a.xact_start, p.prepared) <= clock_timestamp() - interval '10 seconds'
-        union all
-        select
-            4,
             format(
                 '%s holds consumer %s for %s',
                 coalesce('pid ' || h.pid, format('prepared transaction %L', h.gid)), c.name,

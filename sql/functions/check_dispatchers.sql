@@ -1,7 +1,8 @@
 -- postrider.check_dispatchers() → the status of the dispatchers, and what there is to say
 --
 -- Internal, by health_check. Unhealthy without a live dispatcher; degraded when one has been silent for
--- more than 10 s, or has ended without giving its shards back and nobody has taken them over yet.
+-- more than 10 s, or has ended without giving its shards back and nobody has taken them over yet, and
+-- while the cluster's queue of notifications is more than half full.
 create or replace function postrider.check_dispatchers()
 returns table (status text, details text)
 language sql
@@ -11,7 +12,7 @@ as $$
     select
         case
             when live.live_count = 0 then 'unhealthy'
-            when live.silent_for > 10 or lost.lost_count > 0 then 'degraded'
+            when live.silent_for > 10 or lost.lost_count > 0 or queue.usage > 0.5 then 'degraded'
             else 'healthy'
         end,
         concat_ws(
@@ -33,6 +34,11 @@ as $$
                 when lost.lost_count > 0 then format(
                     '%s lost: dispatcher %s on %s (pid %s), last seen %s ago', lost.lost_count,
                     lost.id, lost.host, lost.pid, coalesce(postrider.describe_age(lost.age), 'never'))
+            end,
+            case
+                when queue.usage > 0.5 then format(
+                    'the queue of notifications is %s %% full, so dispatchers poll: a session listens and does not read',
+                    round(100 * queue.usage))
             end)
     from (
         select
@@ -60,5 +66,6 @@ as $$
         ) newest on true
         where exists (select from postrider.shard s where s.owner = d.id)
         and not exists (select from postrider.get_worker_status() w where w.id = d.id)
-    ) lost;
+    ) lost
+    cross join (select u.usage from postrider.notification_queue_usage() u (usage)) queue;
 $$;

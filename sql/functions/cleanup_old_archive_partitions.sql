@@ -51,7 +51,7 @@ begin
             'cleanup_old_archive_partitions needs a transaction with isolation level READ COMMITTED, this is %',
             upper(current_setting('transaction_isolation')) using errcode = '25001';
     end if;
-    if not pg_try_advisory_xact_lock(1886352244, 1002) then
+    if not postrider.take_chore('partitions') then
         return 0;
     end if;
 

@@ -1,6 +1,6 @@
 -- postrider.complete_execution(execution, fence, result) → whether it counts
 --
--- Application, admin. By the worker that started it, with the fence it got then. May be part of the
+-- Worker, application, admin. By the worker that started it, with the fence it got then. May be part of the
 -- transaction in which the worker writes what it has done, so that both count or neither. False: it has
 -- ended otherwise, or others have it by now. Raises 22004 (a null id or fence), 22023 (the result is
 -- larger than max_payload_size).

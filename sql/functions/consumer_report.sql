@@ -1,6 +1,6 @@
 -- postrider.consumer_report(consumer_id, partition) → where it is, how far behind, what it waits for
 --
--- Admin, application, monitor: the view consumers calls it. Costs the same at any backlog; see
+-- Consumer, application, operator, admin, monitor: the view consumers calls it. Costs the same at any backlog; see
 -- consumer_lag. What the schema's owner may not see of other sessions is null. Uses
 -- consumer_position_newest, parked_message_partition and what consumer_lag uses.
 create or replace function postrider.consumer_report(p_consumer_id integer, p_partition integer)

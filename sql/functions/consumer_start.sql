@@ -5,8 +5,7 @@
 -- Raises 22004 (a null), 22023 (neither of the four forms), 42704 (no such message). Uses tick_id,
 -- message_id, message_created_at.
 --
--- A snapshot does not list its own transaction as running: what this one has sent and will send is in
--- the list, so that a consumer that begins now gets it.
+-- What this transaction has sent and will send counts as in progress, so that a consumer that begins now gets it.
 create or replace function postrider.consumer_start(p_ordering text, p_start text)
 returns table (
     tick bigint,
@@ -21,7 +20,6 @@ as $$
 #variable_conflict use_column
 declare
     last_id constant bigint := 9223372036854775807;
-    own constant xid8 := pg_current_xact_id_if_assigned();
     seen pg_snapshot;
     newest_tick bigint;
     first postrider.message;
@@ -35,19 +33,7 @@ begin
     select coalesce(max(t.id), 0)
     into newest_tick
     from (select k.id from postrider.tick k order by k.id desc limit 1) t;
-    seen := pg_current_snapshot();
-    if own is not null and pg_visible_in_snapshot(own, seen) then
-        seen := format(
-            '%s:%s:%s', least(pg_snapshot_xmin(seen), own), pg_snapshot_xmax(seen), (
-                select string_agg(x.xid::text, ',' order by x.xid)
-                from (
-                    select p.xid
-                    from pg_snapshot_xip(seen) p (xid)
-                    union
-                    select own
-                ) x
-            ));
-    end if;
+    seen := postrider.open_snapshot();
 
     tick := case when p_ordering = 'commit' then 0 end;
     xid := case when p_ordering = 'transaction' then '0'::xid8 end;

@@ -1,6 +1,6 @@
 -- postrider.cordon_worker(name) → whether it was not cordoned before
 --
--- Admin. From now on it gets nothing new; what it has goes on. Logged in event_log. Raises 22004 (a null
+-- Operator, admin. From now on it gets nothing new; what it has goes on. Logged in event_log. Raises 22004 (a null
 -- name), 42704 (no such worker).
 create or replace function postrider.cordon_worker(p_name text)
 returns boolean

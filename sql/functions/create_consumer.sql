@@ -76,6 +76,9 @@ begin
         consumer_id, partition, tick, xid, message_id, message_count)
     select created_id, k, start.tick, start.xid, start.message_id, 0
     from generate_series(0, p_partitions - 1) k;
+    insert into postrider.consumer_lock (consumer_id, partition)
+    select created_id, k
+    from generate_series(-1, p_partitions - 1) k;
     insert into postrider.event_log (event, details)
     values (
         'consumer.created',

@@ -1,6 +1,6 @@
 -- postrider.create_replay(endpoint_name, from, to, status, event_type, filter, rate) → the job's id
 --
--- Admin. A replay_range that dispatchers do, in steps (advance_replays): at so many messages per second
+-- Operator, admin. A replay_range that dispatchers do, in steps (advance_replays): at so many messages per second
 -- at most, and only while the log has room. `filter` is contained in the payload. Logged in event_log.
 -- Raises 22004, 22023, 42704 (no such endpoint), 55000 (disabled). Uses message_created_at.
 create or replace function postrider.create_replay(

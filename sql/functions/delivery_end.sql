@@ -25,7 +25,7 @@ begin
     from postrider.dead_letter l
     where l.message_id = p_message_id
     and l.target = p_target
-    and l.status = 'failed';
+    and l.status <> 'redriven';
     if found then
         return;
     end if;

@@ -1,6 +1,6 @@
 -- postrider.deregister_worker(worker, epoch) → whether it was registered
 --
--- Application, admin. The worker leaves: what it had not finished goes back without using up an attempt,
+-- Worker, application, admin. The worker leaves: what it had not finished goes back without using up an attempt,
 -- to the pool, or to wait until it returns if it was addressed to this worker alone. In a transaction of
 -- its own. Raises 22004 (a null worker), 42704 (no such worker).
 create or replace function postrider.deregister_worker(p_worker integer, p_epoch integer default null)

@@ -1,7 +1,7 @@
 -- postrider.describe_end(message_id, target) → status, at, retry_count and last_error of an ended
 -- delivery
 --
--- Admin, application, monitor: the view archive calls it once per row, and not at all when nobody reads
+-- Application, operator, admin, monitor: the view archive calls it once per row, and not at all when nobody reads
 -- these columns. What was delivered, has expired, or was a dead letter that has been cleaned up has its
 -- retries from postrider.attempt. Uses attempt_message_id and what delivery_end uses.
 create or replace function postrider.describe_end(p_message_id bigint, p_target integer)

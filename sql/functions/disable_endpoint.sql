@@ -1,6 +1,6 @@
 -- postrider.disable_endpoint(endpoint) → whether that changed anything
 --
--- Admin. Stops deliveries to an endpoint and refuses new messages for it; those that wait keep waiting.
+-- Operator, admin. Stops deliveries to an endpoint and refuses new messages for it; those that wait keep waiting.
 -- Logged in event_log. Raises 22004 (a null name), 42704 (no such endpoint).
 create or replace function postrider.disable_endpoint(p_endpoint_name text)
 returns boolean

@@ -1,6 +1,6 @@
 -- postrider.dlq_summary() → how many dead letters there are, by endpoint, in order of name
 --
--- Admin, monitor. The times are those of the failed ones; null when all were redriven. Counts all dead
+-- Operator, admin, monitor. The times are those of the failed ones; null when all were redriven. Counts all dead
 -- letters that are kept, by one index alone where vacuum has been: some tenths of a second for a
 -- million. Uses dead_letter_summary.
 create or replace function postrider.dlq_summary()

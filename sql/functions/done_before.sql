@@ -1,6 +1,6 @@
 -- postrider.done_before() → the transaction id below which every message of every shard is finished
 --
--- Admin, application, monitor: views call it. The oldest of the shards' newest checkpoints. Uses
+-- Application, operator, admin, monitor: views call it. The oldest of the shards' newest checkpoints. Uses
 -- checkpoint_seq, from its end.
 create or replace function postrider.done_before()
 returns xid8

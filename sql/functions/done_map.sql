@@ -1,6 +1,6 @@
 -- postrider.done_map() → a byte for each sequence number behind done_map_start: 1 when it is done
 --
--- Admin, application, monitor: the view queue calls it once, to pass over what has been delivered since
+-- Application, operator, admin, monitor: the view queue calls it once, to pass over what has been delivered since
 -- the oldest checkpoint without asking for each message. Uses done_bucket.
 create or replace function postrider.done_map()
 returns bytea

@@ -1,6 +1,6 @@
 -- postrider.done_map_start() → the sequence number behind which done_map begins
 --
--- Admin, application, monitor: the view queue calls it. As low as something can be unfinished, but not
+-- Application, operator, admin, monitor: the view queue calls it. As low as something can be unfinished, but not
 -- more than the newest 5,000 numbers: what lies before is looked up one by one.
 create or replace function postrider.done_map_start()
 returns bigint

@@ -16,6 +16,7 @@ begin
     delete from postrider.consumer_position p where p.consumer_id = reader.id;
     delete from postrider.consumer_attempt a where a.consumer_id = reader.id;
     delete from postrider.consumer_lease l where l.consumer_id = reader.id;
+    delete from postrider.consumer_lock l where l.consumer_id = reader.id;
     insert into postrider.event_log (event, details)
     values ('consumer.dropped', jsonb_build_object('consumer', p_name, 'by', session_user));
     perform pg_notify('postrider', 'consumers');

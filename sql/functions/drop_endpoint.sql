@@ -1,20 +1,26 @@
--- postrider.drop_endpoint(endpoint_name, force) → true
+-- postrider.drop_endpoint(endpoint_name, force) → the job's id, an estimate, whether there may be more
 --
 -- Admin. Removes an endpoint with its secrets and subscriptions; messages keep the number of their
 -- target. Raises 22004 (a null name), 42704 (no such endpoint), 55000 (messages wait for it) unless
--- forced: then what waits moves to the dead letter queue with the cause `endpoint_dropped`, at once
--- what is in postrider.deferred, and by the dispatcher that reads it what is not read yet.
+-- forced: then what waits moves to the dead letter queue with the cause `endpoint_dropped`, what is in
+-- postrider.deferred by a job after the commit (bury_batch), and what is not read yet by the dispatcher
+-- that reads it. Nothing of postrider.deferred is locked here, for flush would wait for it. The estimate
+-- is a count up to 10,000. Uses deferred_due.
 create or replace function postrider.drop_endpoint(
-    endpoint_name text, p_force boolean default false)
-returns boolean
+    endpoint_name text,
+    p_force boolean default false,
+    out job_id bigint,
+    out estimate bigint,
+    out has_more boolean)
 language plpgsql
 security definer
 set search_path = pg_catalog, postrider, pg_temp
+set plan_cache_mode = force_custom_plan
+set enable_seqscan = off
 as $$
 declare
+    count_to constant integer := 10000;
     dropped postrider.endpoints;
-    has_deferred boolean;
-    has_unread boolean;
 begin
     if drop_endpoint.endpoint_name is null then
         raise exception 'Endpoint name must not be null' using errcode = '22004';
@@ -29,19 +35,31 @@ begin
             using errcode = '42704';
     end if;
 
-    select exists (select from postrider.deferred d where d.endpoint_id = dropped.id)
-    into has_deferred;
-    select coalesce(bool_or(postrider.has_unread_messages(s.id)), false)
-    into has_unread
-    from postrider.subscriptions s
-    where s.endpoint_id = dropped.id;
-    if (has_deferred or has_unread) and p_force is not true then
+    select count(*), count(*) = count_to
+    into estimate, has_more
+    from (
+        select
+        from postrider.deferred d
+        where d.endpoint_id = dropped.id
+        limit count_to
+    ) w;
+    if p_force is not true
+        and (
+            estimate > 0
+            or exists (
+                select
+                from postrider.subscriptions s
+                where s.endpoint_id = dropped.id
+                and postrider.has_unread_messages(s.id)
+            )
+        )
+    then
         raise exception 'Endpoint ''%'' has messages waiting for it', dropped.name
             using errcode = '55000',
                 hint = 'p_force => true moves them to the dead letter queue.';
     end if;
-    perform postrider.bury_deferred(dropped.id, 'endpoint_dropped');
     delete from postrider.endpoints e where e.id = dropped.id;
-    return true;
+    job_id := postrider.create_job(
+        'drop', dropped.id, dropped.name, '{}', null, null, estimate, has_more);
 end;
 $$;

@@ -1,6 +1,6 @@
 -- postrider.enable_endpoint(endpoint) → whether that changed anything
 --
--- Admin. Lets messages go to an endpoint again; those that waited are due at once.
+-- Operator, admin. Lets messages go to an endpoint again; those that waited are due at once.
 -- Logged in event_log. Raises 22004 (a null name), 42704 (no such endpoint).
 create or replace function postrider.enable_endpoint(p_endpoint_name text)
 returns boolean

@@ -1,6 +1,6 @@
 -- postrider.enable_fast_mode()
 --
--- Application, admin. The commit of this transaction does not wait for the disk
+-- Producer, application, admin. The commit of this transaction does not wait for the disk
 -- (synchronous_commit = off): faster, and the last moments before a crash of PostgreSQL may be lost
 -- as a whole, messages together with everything else that this transaction wrote.
 create or replace function postrider.enable_fast_mode()

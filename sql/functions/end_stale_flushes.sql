@@ -1,6 +1,6 @@
 -- postrider.end_stale_flushes() → how many connections were ended
 --
--- Internal. A dispatcher that was stopped in the middle of sending its results may hold the lock that
+-- Internal. A dispatcher that was stopped in the middle of sending its results may hold the fence, which
 -- a takeover needs. Ends such connections, and only those of dispatchers whose lease has run out.
 create or replace function postrider.end_stale_flushes()
 returns integer
@@ -21,9 +21,9 @@ as $$
         select
         from pg_locks k
         where k.pid = a.pid
-        and k.locktype = 'advisory'
-        and k.classid = 1886352244
-        and k.objid = 1000
+        and k.locktype = 'relation'
+        and k.database = (select d.oid from pg_database d where d.datname = current_database())
+        and k.relation = 'postrider.fence'::regclass
         and k.granted
     );
 $$;

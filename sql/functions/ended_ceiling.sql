@@ -1,6 +1,6 @@
 -- postrider.ended_ceiling() → an id above which no message has ended at any target
 --
--- Admin, application, monitor: the view archive calls it, so that it begins to read behind a backlog and
+-- Application, operator, admin, monitor: the view archive calls it, so that it begins to read behind a backlog and
 -- not in it. The highest id that stands in done, partly_done, ended or dead_letter. Uses done_bucket,
 -- partly_done_message_id, ended_message_id, dead_letter_message, from their ends.
 create or replace function postrider.ended_ceiling()

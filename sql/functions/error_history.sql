@@ -24,9 +24,13 @@ declare
 begin
     select l.error_history
     into earlier
-    from postrider.dead_letter l
-    where l.message_id = p_message_id
-    and l.target = p_target
+    from (
+        select k.id, k.error_history
+        from postrider.dead_letter k
+        where k.message_id = p_message_id
+        and k.target = p_target
+        offset 0
+    ) l
     order by l.id desc
     limit 1;
     if earlier is not null then

@@ -14,11 +14,14 @@ create or replace function postrider.expire_waiting(p_most integer)
 returns integer
 language plpgsql
 set search_path = pg_catalog, postrider, pg_temp
+set enable_seqscan = off
+set enable_hashjoin = on
+set jit = off
 as $$
 declare
+    places tid[];
     message_ids bigint[];
     ordering_keys text[];
-    expired integer;
 begin
     -- Reading the claims is what costs, and mostly there is no reason to.
     if not exists (select from postrider.deferred d where d.expires_at <= now()) then
@@ -30,8 +33,11 @@ begin
         cross join lateral unnest(c.message_ids, c.targets, c.retry_counts)
             r (message_id, target, retry_count)
         where c.owner = any (array(select s.owner from postrider.shard s))
-    ), over as materialized (
-        select w.message_id, w.target
+    )
+    select array_agg(o.ctid)
+    into places
+    from (
+        select w.ctid
         from postrider.deferred w
         where w.expires_at <= now()
         and not exists (
@@ -44,11 +50,13 @@ begin
         order by w.expires_at
         limit p_most
         for update of w skip locked
-    ), gone as (
+    ) o;
+    if places is null then
+        return 0;
+    end if;
+    with gone as (
         delete from postrider.deferred d
-        using over o
-        where d.message_id = o.message_id
-        and d.target = o.target
+        where d.ctid = any (places)
         returning d.message_id, d.target, d.endpoint_id, d.ordering_key, d.is_blocked
     ), noted as (
         insert into postrider.ended (message_id, target, endpoint_id, reason)
@@ -57,14 +65,14 @@ begin
     )
     -- What was blocked has blocked nobody.
     select
-        count(*), array_agg(distinct g.message_id),
+        array_agg(distinct g.message_id),
         array_agg(distinct g.ordering_key)
         filter (where g.ordering_key is not null and not g.is_blocked)
-    into expired, message_ids, ordering_keys
+    into message_ids, ordering_keys
     from gone g;
     perform postrider.free_idempotency_keys(message_ids);
-    perform pg_notify('postrider', 'key ' || k.ordering_key)
+    perform pg_notify('postrider', 'key ' || postrider.key_mark(k.ordering_key))
     from unnest(ordering_keys) k (ordering_key);
-    return expired;
+    return cardinality(places);
 end;
 $$;

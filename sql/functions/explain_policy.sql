@@ -1,6 +1,6 @@
 -- postrider.explain_policy(message_id) → the schedule that each delivery of a message is on
 --
--- Admin, monitor. One row per endpoint and attempt: by which rule the policy was chosen that is in force
+-- Operator, admin, monitor. One row per endpoint and attempt: by which rule the policy was chosen that is in force
 -- now (event_type, subscription, endpoint, settings), the policy, and for each attempt its status (made,
 -- under_way, next, coming, unused), the wait before it without jitter, and, for what is to come, when.
 -- No time is known where a delivery waits for another one of its ordering key, or for its endpoint to

@@ -1,6 +1,6 @@
 -- postrider.extend_execution(execution, fence, timeout) → whether to go on
 --
--- Application, admin. From now on it may take so much longer (1 millisecond to 30 days). False: it is not
+-- Worker, application, admin. From now on it may take so much longer (1 millisecond to 30 days). False: it is not
 -- this worker's any more, or somebody wants it cancelled; stop. Raises 22004 (a null), 22023 (a timeout
 -- out of its range).
 create or replace function postrider.extend_execution(

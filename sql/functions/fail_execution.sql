@@ -1,6 +1,6 @@
 -- postrider.fail_execution(execution, fence, reason, error) → the status it has now
 --
--- Application, admin. By the worker that has it, started or not. The reason is a word: transient_error is
+-- Worker, application, admin. By the worker that has it, started or not. The reason is a word: transient_error is
 -- worth a retry, and so are worker_unavailable, queue_timeout, worker_heartbeat_stale and manual_retry;
 -- permanent_error and every other word are not. failed, requested (it will be retried), cancelled
 -- (somebody wanted that meanwhile), or null: it has ended otherwise, or others have it by now. Raises

@@ -1,6 +1,6 @@
 -- postrider.fetch_messages(consumer, limit, wait, partition, wait_for_holder) → the next messages
 --
--- Application, admin. What the consumer has not acknowledged, in its order. From then on, to the end of
+-- Consumer, application, admin. What the consumer has not acknowledged, in its order. From then on, to the end of
 -- the transaction, nobody else gets messages of this consumer, or of this partition of it; acknowledge, in
 -- the same transaction, moves the consumer behind what was processed, and without it the same messages
 -- come again. With several partitions and none named: any that nobody holds and that has messages. Nothing
@@ -51,6 +51,7 @@ declare
     longest_pause constant double precision := 0.05;
     look constant integer := 10000;
     deadline constant timestamptz := clock_timestamp() + coalesce(p_wait, '0');
+    had_id constant boolean := pg_current_xact_id_if_assigned() is not null;
     pause double precision := shortest_pause;
     reader postrider.consumer := postrider.known_consumer(p_consumer);
     is_choosing boolean := p_partition is null and reader.partition_count > 1;
@@ -82,21 +83,25 @@ begin
             'fetch_messages needs a transaction with isolation level READ COMMITTED, this is %',
             upper(current_setting('transaction_isolation')) using errcode = '25001';
     end if;
-    if p_wait_for_holder then
-        perform pg_advisory_xact_lock(1886352245, postrider.consumer_lock(reader.id, chosen));
-    end if;
 
     loop
         held := '{}';
         for step in 0..case when is_choosing then reader.partition_count - 1 else 0 end loop
             candidate := (chosen + step) % reader.partition_count;
-            -- The lock of a partition with nothing in it could not be given back.
-            if is_choosing and not postrider.is_partition_unread(reader, candidate, look)
-                or not pg_try_advisory_xact_lock(
-                    1886352245, postrider.consumer_lock(reader.id, candidate))
-            then
-                continue;
+            -- The lock of a partition with nothing in it could not be given back, nor the transaction id that
+            -- comes with it.
+            continue when not case
+                when is_choosing then postrider.is_partition_unread(reader, candidate, look)
+                else postrider.is_partition_behind(reader.id, candidate)
+            end;
+            if p_wait_for_holder then
+                perform
+                from postrider.consumer_lock l
+                where l.consumer_id = reader.id
+                and l.partition = candidate
+                for update;
             end if;
+            continue when not postrider.has_consumer_lock(reader.id, candidate);
             -- It may have been dropped or reset before we had the lock.
             locked_id := reader.id;
             reader := postrider.known_consumer(p_consumer);
@@ -118,6 +123,12 @@ begin
             and pg_current_xact_id_if_assigned() is null
             and not exists (select from postrider.live_dispatchers())
             and postrider.append_tick() is not null
+            -- With an id of its own it sees no younger transaction, and makes no tick.
+            or not had_id
+            and pg_current_xact_id_if_assigned() is not null
+            and (
+                reader.ordering = 'transaction'
+                or not exists (select from postrider.live_dispatchers()))
             or clock_timestamp() >= deadline
         then
             -- What it does not want of those that were not worth reading, either.
@@ -133,15 +144,14 @@ begin
                                 select from postrider.transaction_messages(p.xid, p.message_id, 1)
                             ))
                     )
-                    and pg_try_advisory_xact_lock(
-                        1886352245, postrider.consumer_lock(reader.id, candidate))
+                    and postrider.has_consumer_lock(reader.id, candidate)
                 then
                     perform postrider.is_partition_filled(reader, candidate, false);
                     held := held || candidate;
                 end if;
             end loop;
             perform postrider.note_fetch(reader.id, f.partition)
-            from unnest(held) f (partition);
+            from unnest(case when is_choosing then held else array[chosen] end) f (partition);
             return;
         end if;
         perform pg_sleep(

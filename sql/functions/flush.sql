@@ -1,13 +1,17 @@
--- postrider.flush(dispatcher, shards, epochs, results…) → the shards that are lost
+-- postrider.flush(dispatcher, shards, epochs, results…) → the shards that are lost, and the waiting deliveries
+-- that somebody else holds
 --
 -- Internal. Records what became of deliveries: one call, so one message to the server and one
 -- transaction that no stopped client can leave open. Writes nothing at all when one of the shards is
--- lost: the caller drops that shard's results and calls again.
+-- lost, or a row of postrider.deferred that is to change is locked: the caller drops the one, sets the
+-- other aside until later, and calls again. So nobody's open transaction holds up what others wait for.
+-- A delivery that waited and whose row is gone was ended by somebody else, and is not made to wait again.
+-- Changes rows by their place (ctid) once they are locked: no plan does that by reading the table.
 --
 --   done      ids of messages by bucket (see postrider.done)
 --   partly    deliveries of messages of which other deliveries are not finished
---   deferred  deliveries that wait from now on: written, or changed where they waited before; until
---             run_at, or so many milliseconds from now on, or, blocked, for what is before them
+--   deferred  deliveries that wait from now on: written, or changed where they waited before (waited);
+--             until run_at, or so many milliseconds from now on, or, blocked, for what is before them
 --   settled   deliveries that waited and need not any more
 --   attempts  attempts that are kept: failed ones, and those whose response is captured
 --   dead      deliveries that are over without success: the whole message moves to dead_letter
@@ -34,6 +38,7 @@ create or replace function postrider.flush(
     p_deferred_errors text[],
     p_deferred_keys text[],
     p_deferred_blocked boolean[],
+    p_deferred_waited boolean[],
     p_settled_ids bigint[],
     p_settled_targets integer[],
     p_attempt_ids bigint[],
@@ -62,17 +67,79 @@ create or replace function postrider.flush(
     p_read_ids bigint[],
     p_read_targets integer[],
     p_keyed_ids bigint[])
-returns smallint[]
+returns table (lost smallint[], held_ids bigint[], held_targets integer[])
 language plpgsql
 set search_path = pg_catalog, postrider, pg_temp
+set lock_timeout = '500ms'
 as $$
 declare
-    lost smallint[];
+    settled_places tid[];
+    gone_ids bigint[];
+    gone_targets integer[];
+    waited_places tid[];
+    also_held_ids bigint[];
+    also_held_targets integer[];
+    read_places tid[];
 begin
-    perform pg_advisory_xact_lock_shared(1886352244, 1000);
+    lock table postrider.fence in row share mode;
     lost := postrider.lost_shards(p_dispatcher, p_shards, p_epochs);
     if lost <> '{}' then
-        return lost;
+        return next;
+        return;
+    end if;
+
+    if cardinality(p_settled_ids) > 0 then
+        select
+            array_agg(d.ctid),
+            array_agg(s.message_id) filter (where d.ctid is null),
+            array_agg(s.target) filter (where d.ctid is null),
+            array_agg(s.message_id) filter (where h.is_held),
+            array_agg(s.target) filter (where h.is_held)
+        into settled_places, gone_ids, gone_targets, held_ids, held_targets
+        from unnest(p_settled_ids, p_settled_targets) s (message_id, target)
+        left join lateral (
+            select w.ctid
+            from postrider.deferred w
+            where w.message_id = s.message_id
+            and w.target = s.target
+            offset 0
+            for update skip locked
+        ) d on true
+        cross join lateral (
+            select d.ctid is null and postrider.is_deferred(s.message_id, s.target) as is_held
+            offset 0
+        ) h;
+    end if;
+    if true = any (p_deferred_waited) then
+        select
+            array_agg(d.ctid order by r.number),
+            array_agg(r.message_id) filter (where h.is_held),
+            array_agg(r.target) filter (where h.is_held)
+        into waited_places, also_held_ids, also_held_targets
+        from unnest(p_deferred_ids, p_deferred_targets, p_deferred_waited)
+            with ordinality r (message_id, target, has_waited, number)
+        left join lateral (
+            select w.ctid
+            from postrider.deferred w
+            where r.has_waited
+            and w.message_id = r.message_id
+            and w.target = r.target
+            offset 0
+            for update skip locked
+        ) d on true
+        cross join lateral (
+            select
+                r.has_waited
+                and d.ctid is null
+                and postrider.is_deferred(r.message_id, r.target) as is_held
+            offset 0
+        ) h;
+        held_ids := held_ids || also_held_ids;
+        held_targets := held_targets || also_held_targets;
+    end if;
+    if held_ids is not null then
+        return next;
+        return;
     end if;
 
     if cardinality(p_done_buckets) > 0 then
@@ -112,39 +179,40 @@ begin
     end if;
 
     if cardinality(p_ended_ids) > 0 then
-        -- What waited and is locked or gone is ended by mark_expired_messages, in a transaction that
-        -- may stay open. When that is rolled back it is there again, and due.
-        with waiting as materialized (
-            select d.message_id, d.target
-            from unnest(p_ended_ids, p_ended_targets) e (message_id, target)
-            join postrider.deferred d on d.message_id = e.message_id and d.target = e.target
-            for update of d skip locked
-        ), gone as (
-            delete from postrider.deferred d
-            using waiting w
-            where d.message_id = w.message_id
-            and d.target = w.target
-        )
+        -- What waited and is gone was ended by somebody else, as expired or cancelled.
         insert into postrider.ended (message_id, target, endpoint_id, reason)
         select e.message_id, e.target, e.endpoint_id, e.reason
         from unnest(p_ended_ids, p_ended_targets, p_ended_endpoints, p_ended_reasons)
             e (message_id, target, endpoint_id, reason)
-        where (e.message_id, e.target) in (select w.message_id, w.target from waiting w)
-        or (e.message_id, e.target) not in (
-            select s.message_id, s.target
-            from unnest(p_settled_ids, p_settled_targets) s (message_id, target)
+        where (e.message_id, e.target) not in (
+            select g.message_id, g.target
+            from unnest(gone_ids, gone_targets) g (message_id, target)
         );
     end if;
 
     if cardinality(p_settled_ids) > 0 then
-        delete from postrider.deferred w
-        using unnest(p_settled_ids, p_settled_targets) s (message_id, target)
-        where w.message_id = s.message_id
-        and w.target = s.target
-        and (s.message_id, s.target) not in (
-            select e.message_id, e.target
-            from unnest(p_ended_ids, p_ended_targets) e (message_id, target)
-        );
+        delete from postrider.deferred d
+        where d.ctid = any (settled_places);
+    end if;
+
+    if true = any (p_deferred_waited) then
+        update postrider.deferred w
+        set run_at = case
+                when d.is_blocked then coalesce(w.expires_at, 'infinity')
+                else least(
+                    coalesce(
+                        d.run_at, clock_timestamp() + d.wait_ms * interval '1 millisecond'),
+                    w.expires_at)
+            end,
+            retry_count = d.retry_count,
+            recovery_count = d.recovery_count,
+            last_error = coalesce(d.last_error, w.last_error),
+            is_blocked = d.is_blocked
+        from unnest(
+            waited_places, p_deferred_run_at, p_deferred_wait_ms, p_deferred_retry_counts,
+            p_deferred_recovery_counts, p_deferred_errors, p_deferred_blocked)
+            d (place, run_at, wait_ms, retry_count, recovery_count, last_error, is_blocked)
+        where w.ctid = d.place;
     end if;
 
     if cardinality(p_deferred_ids) > 0 then
@@ -173,9 +241,10 @@ begin
             p_deferred_ids, p_deferred_targets, p_deferred_endpoints, p_deferred_run_at,
             p_deferred_wait_ms, p_deferred_retry_counts, p_deferred_recovery_counts,
             p_deferred_created_at, p_deferred_expires_at, p_deferred_errors, p_deferred_keys,
-            p_deferred_blocked)
+            p_deferred_blocked, p_deferred_waited)
             d (message_id, target, endpoint_id, run_at, wait_ms, retry_count, recovery_count,
-            created_at, expires_at, last_error, ordering_key, is_blocked)
+            created_at, expires_at, last_error, ordering_key, is_blocked, has_waited)
+        where not d.has_waited
         on conflict (message_id, target) do update
         set run_at = excluded.run_at,
             retry_count = excluded.retry_count,
@@ -185,15 +254,24 @@ begin
     end if;
 
     if cardinality(p_read_ids) > 0 then
+        select array_agg(c.ctid)
+        into read_places
+        from unnest(p_read_ids, p_read_targets) r (message_id, target)
+        cross join lateral (
+            select o.ctid
+            from postrider.cancellation o
+            where o.message_id = r.message_id
+            and o.target = r.target
+            offset 0
+            for update skip locked
+        ) c;
         delete from postrider.cancellation c
-        using unnest(p_read_ids, p_read_targets) r (message_id, target)
-        where c.message_id = r.message_id
-        and c.target = r.target;
+        where c.ctid = any (read_places);
     end if;
 
     if cardinality(p_keyed_ids) > 0 then
         perform postrider.free_idempotency_keys(p_keyed_ids);
     end if;
-    return '{}';
+    return next;
 end;
 $$;

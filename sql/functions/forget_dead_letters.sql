@@ -17,33 +17,36 @@ declare
         from postrider.setting s
         where s.name = 'dlq_retention_days'
     ));
-    removed integer;
+    places tid[];
 begin
-    with old as materialized (
-        select l.id, l.message_id, l.target, l.endpoint_id, l.status, l.failed_at
+    select array_agg(o.ctid)
+    into places
+    from (
+        select l.ctid
         from postrider.dead_letter l
         where coalesce(l.redriven_at, l.failed_at) < kept_from
-        and not exists (
-            select
-            from postrider.deferred d
-            where d.message_id = l.message_id
-            and d.target = l.target
-        )
+        and not postrider.is_deferred(l.message_id, l.target)
         order by coalesce(l.redriven_at, l.failed_at)
         limit p_most
         for update of l skip locked
-    ), gone as (
+    ) o;
+    with gone as (
         delete from postrider.dead_letter l
-        using old o
-        where l.id = o.id
-    ), noted as (
-        insert into postrider.ended (message_id, target, endpoint_id, reason, at)
-        select o.message_id, o.target, o.endpoint_id, 'failed', o.failed_at
-        from old o
-        where o.status = 'failed'
-        and exists (select from postrider.message m where m.id = o.message_id)
+        where l.ctid = any (places)
+        returning l.message_id, l.target, l.endpoint_id, l.status, l.failed_at
     )
-    select count(*) into removed from old o;
-    return removed;
+    insert into postrider.ended (message_id, target, endpoint_id, reason, at)
+    select g.message_id, g.target, g.endpoint_id, 'failed', g.failed_at
+    from gone g
+    where g.status = 'failed'
+    and exists (
+        select
+        from postrider.message m
+        where m.id >= g.message_id
+        and m.id <= g.message_id
+        order by m.id
+        offset 0
+    );
+    return coalesce(cardinality(places), 0);
 end;
 $$;

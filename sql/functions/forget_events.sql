@@ -13,20 +13,20 @@ declare
         from postrider.setting s
         where s.name = 'event_log_retention_days'
     ));
-    removed integer;
+    places tid[];
 begin
-    with old as materialized (
-        select l.id
+    select array_agg(o.ctid)
+    into places
+    from (
+        select l.ctid
         from postrider.event_log l
         where l.at < kept_from
         order by l.at
         limit p_most
         for update of l skip locked
-    )
+    ) o;
     delete from postrider.event_log l
-    using old o
-    where l.id = o.id;
-    get diagnostics removed = row_count;
-    return removed;
+    where l.ctid = any (places);
+    return coalesce(cardinality(places), 0);
 end;
 $$;

@@ -8,21 +8,22 @@ language plpgsql
 set search_path = pg_catalog, postrider, pg_temp
 as $$
 declare
-    forgotten integer;
+    kept_for constant interval := postrider.idempotency_window();
+    old tid[];
 begin
-    delete from postrider.idempotency_key k
-    using (
-        select o.destination, o.key
-        from postrider.idempotency_key o
-        where o.ended_at is not null
-        and o.created_at + postrider.idempotency_window() <= clock_timestamp()
-        order by o.ended_at
+    select array_agg(o.ctid)
+    into old
+    from (
+        select k.ctid
+        from postrider.idempotency_key k
+        where k.ended_at is not null
+        and k.created_at + kept_for <= clock_timestamp()
+        order by k.ended_at
         limit 10000
         for update skip locked
-    ) old
-    where k.destination = old.destination
-    and k.key = old.key;
-    get diagnostics forgotten = row_count;
-    return forgotten;
+    ) o;
+    delete from postrider.idempotency_key k
+    where k.ctid = any (old);
+    return coalesce(cardinality(old), 0);
 end;
 $$;

@@ -11,36 +11,39 @@ set search_path = pg_catalog, postrider, pg_temp
 set enable_seqscan = off
 set jit = off
 as $$
+declare
+    held tid[];
 begin
+    select array_agg(k.ctid)
+    into held
+    from (select distinct i.id from unnest(p_message_ids) i (id) order by i.id) i
+    cross join lateral (
+        select m.targets
+        from postrider.message m
+        where m.id >= i.id
+        and m.id <= i.id
+        order by m.id
+        limit 1
+    ) m
+    cross join lateral (
+        select o.ctid
+        from postrider.idempotency_key o
+        where o.message_id = i.id
+        and o.ended_at is null
+        and postrider.has_ended_everywhere(i.id, m.targets)
+        offset 0
+        for update skip locked
+    ) k;
+    if held is null then
+        return;
+    end if;
     if postrider.idempotency_window() = interval '0' then
-        with ended as materialized (
-            select k.destination, k.key
-            from postrider.idempotency_key k
-            join postrider.message m on m.id = k.message_id
-            where k.message_id = any (p_message_ids)
-            and k.ended_at is null
-            and postrider.has_ended_everywhere(m.id, m.targets)
-            for update of k skip locked
-        )
         delete from postrider.idempotency_key k
-        using ended e
-        where k.destination = e.destination
-        and k.key = e.key;
+        where k.ctid = any (held);
     else
-        with ended as materialized (
-            select k.destination, k.key
-            from postrider.idempotency_key k
-            join postrider.message m on m.id = k.message_id
-            where k.message_id = any (p_message_ids)
-            and k.ended_at is null
-            and postrider.has_ended_everywhere(m.id, m.targets)
-            for update of k skip locked
-        )
         update postrider.idempotency_key k
         set ended_at = clock_timestamp()
-        from ended e
-        where k.destination = e.destination
-        and k.key = e.key;
+        where k.ctid = any (held);
     end if;
 end;
 $$;

@@ -1,6 +1,6 @@
 -- postrider.get_endpoint_health(endpoint) → how each endpoint does, or one of them, in order of name
 --
--- Admin, monitor. Its circuit breaker, when it last accepted and failed, how many deliveries are pending
+-- Operator, admin, monitor. Its circuit breaker, when it last accepted and failed, how many deliveries are pending
 -- (not delivered, dead, expired or cancelled) and when the oldest of their messages was sent. Counts
 -- nothing: see pending_deliveries. Raises 42704 (no such endpoint).
 create or replace function postrider.get_endpoint_health(p_endpoint_name text default null)

@@ -1,6 +1,6 @@
 -- postrider.get_setting(name) → its value
 --
--- Admin, monitor. Raises 22004 (a null name), 42704 (no such setting).
+-- Operator, admin, monitor. Raises 22004 (a null name), 42704 (no such setting).
 create or replace function postrider.get_setting(name text)
 returns text
 language plpgsql

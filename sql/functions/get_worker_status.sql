@@ -1,6 +1,6 @@
 -- postrider.get_worker_status() → one row per live dispatcher, the one that runs longest first
 --
--- Admin, monitor. A dispatcher is live while its lease lasts. Its numbers are those of its last
+-- Operator, admin, monitor. A dispatcher is live while its lease lasts. Its numbers are those of its last
 -- heartbeat and count from its start, or since it lost the database; `clock_offset` is how far its
 -- host's clock is ahead of this database's. Uses heartbeat_dispatcher, from its end.
 create or replace function postrider.get_worker_status()

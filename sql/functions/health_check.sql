@@ -1,6 +1,6 @@
 -- postrider.health_check() → how every part of the service does: healthy, degraded or unhealthy
 --
--- Admin, monitor. One row per component, always the same eight in the same order, with a sentence for
+-- Operator, admin, monitor. One row per component, always the same nine in the same order, with a sentence for
 -- people. Never fails: what cannot be checked is unhealthy, and says why. The thresholds are those of
 -- the functions that it calls.
 create or replace function postrider.health_check()
@@ -20,6 +20,7 @@ declare
         array['lag', 'check_lag'],
         array['clock', 'check_clock'],
         array['oldest transaction', 'check_transactions'],
+        array['locks', 'check_locks'],
         array['consumers', 'check_consumers'],
         array['fleets', 'check_fleets']];
     pair text[];

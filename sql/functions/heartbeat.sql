@@ -3,7 +3,8 @@
 -- Internal. Appends a heartbeat that extends the lease, or appends nothing and answers is_alive =
 -- false when the lease has run out already: whoever let it run out owns nothing any more, even if
 -- nobody has taken over yet. The shared lock keeps takeovers (acquire_shards) out until commit, so a
--- heartbeat and a takeover never cross.
+-- heartbeat and a takeover never cross. It writes postrider.heartbeat alone and reads as little as can be:
+-- what nobody else holds, it does not wait for.
 create or replace function postrider.heartbeat(p_dispatcher uuid, p_statistics jsonb)
 returns table (
     is_alive boolean,
@@ -25,7 +26,7 @@ declare
     live_count integer;
     shard_count integer;
 begin
-    perform pg_advisory_xact_lock_shared(1886352244, 1000);
+    lock table postrider.fence in row share mode;
     select make_interval(secs => s.value::double precision)
     into lease
     from postrider.setting s
@@ -53,10 +54,6 @@ begin
         values (
             postrider.current_slot(), p_dispatcher, clock_timestamp(), clock_timestamp() + lease,
             floor_xid, heartbeat.sequence_floor, p_statistics);
-        delete from postrider.dispatcher d
-        where d.id not in (select l.id from postrider.live_dispatchers() l (id))
-        and d.started_at < clock_timestamp() - lease
-        and not exists (select from postrider.shard s where s.owner = d.id);
     end if;
 
     select coalesce(array_agg(l.id), '{}') into live from postrider.live_dispatchers() l (id);

@@ -1,7 +1,7 @@
 -- postrider.is_claimed(message_id, target, retry_count) → whether a dispatcher has this waiting delivery
 -- in hand
 --
--- Admin, application, monitor: views call it. A claim that names another retry count is about an
+-- Application, operator, admin, monitor: views call it. A claim that names another retry count is about an
 -- earlier attempt. Looks at the 200 newest claims of the shard's owner, so that its cost has a bound:
 -- a delivery that has been in hand for longer than it takes to write these counts as waiting. Uses
 -- claim_owner.

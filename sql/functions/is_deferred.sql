@@ -1,6 +1,6 @@
 -- postrider.is_deferred(message_id, target) → whether the delivery waits in postrider.deferred
 --
--- Admin, application, monitor: views call it for messages of the log. A function, and said to be cheap,
+-- Application, operator, admin, monitor: views call it for messages of the log. A function, and said to be cheap,
 -- because a planner that sees the table here would rather read all of it, and put what it reads in
 -- order by a sort, than look at fifty messages one by one. Uses deferred_pkey.
 create or replace function postrider.is_deferred(p_message_id bigint, p_target integer)

@@ -25,15 +25,22 @@ begin
         m.created_at, m.correlation_id, m.priority, m.event_type, m.ordering_key, m.headers,
         m.metadata, m.payload, m.body, m.content_type, m.replay_of
     from postrider.message m
-    where m.id = p_message_id;
+    where m.id >= p_message_id
+    and m.id <= p_message_id
+    order by m.id
+    limit 1;
     if not found then
         return query
         select
             l.message_created_at, l.correlation_id, l.priority, l.event_type, l.ordering_key,
             l.headers, l.metadata, l.payload, l.body, l.content_type, l.replay_of
-        from postrider.dead_letter l
-        where l.message_id = p_message_id
-        and l.target = p_target
+        from (
+            select k.*
+            from postrider.dead_letter k
+            where k.message_id = p_message_id
+            and k.target = p_target
+            offset 0
+        ) l
         order by l.id desc
         limit 1;
     end if;

@@ -1,6 +1,6 @@
 -- postrider.lease_partitions(consumer, member, lease) → the partitions that this member shall read now
 --
--- Application, admin. Joins the consumer's readers, or renews the lease, by the database's clock. Each
+-- Consumer, application, admin. Joins the consumer's readers, or renews the lease, by the database's clock. Each
 -- live member gets its share of the partitions, rounded up or down, and keeps what it has as far as that
 -- allows; what it has too much is given up at its next renewal, and what nobody has is taken at the next
 -- renewal of somebody with less than a share. No partition is in two live leases. With more members than

@@ -15,7 +15,9 @@ begin
         raise exception 'leases need a transaction with isolation level READ COMMITTED, this is %',
             upper(current_setting('transaction_isolation')) using errcode = '25001';
     end if;
-    while not pg_try_advisory_xact_lock(1886352246, p_consumer.id) loop
+    while not postrider.has_consumer_lock(p_consumer.id, -1) loop
+        -- Dropped meanwhile.
+        p_consumer := postrider.known_consumer(p_consumer.name);
         if clock_timestamp() > deadline then
             raise exception 'Leases of consumer ''%'' are held by another transaction', p_consumer.name
                 using errcode = '55006';

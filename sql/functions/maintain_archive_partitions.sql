@@ -1,6 +1,6 @@
 -- postrider.maintain_archive_partitions(months_ahead) → how many partitions were created
 --
--- Admin, and a dispatcher once a minute if something is missing (missing_partitions). 0 while somebody
+-- Operator, admin, and a dispatcher once a minute if something is missing (missing_partitions). 0 while somebody
 -- else is at it. Raises 22023 and, when a lock is not to be had for some seconds, 55P03.
 --
 -- A partition is made aside and attached, which stops no writer but locks the default partition against
@@ -42,7 +42,7 @@ begin
         raise exception 'p_months_ahead must be between 0 and 120, got %',
             coalesce(p_months_ahead::text, 'null') using errcode = '22023';
     end if;
-    if not pg_try_advisory_xact_lock(1886352244, 1002) then
+    if not postrider.take_chore('partitions') then
         return 0;
     end if;
 

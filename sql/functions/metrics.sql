@@ -1,6 +1,6 @@
 -- postrider.metrics() → figures for monitoring, named as Prometheus wants them, without the prefix
 --
--- Admin, monitor. An exporter adds `postrider_` (`postrider metrics` does). Types: gauge, counter.
+-- Operator, admin, monitor. An exporter adds `postrider_` (`postrider metrics` does). Types: gauge, counter.
 -- Nothing is counted: figures come from heartbeats, sequences, catalogs, rolled-up totals and looks of
 -- bounded size at the log and at executions, so the cost depends on the number of endpoints, dispatchers,
 -- pools and workers only. What cannot be known at the moment has no row.

@@ -1,7 +1,8 @@
--- postrider.next_ticks(tick, after_id, look) → which ticks come next, and where their messages lie
+-- postrider.next_ticks(tick, after_id, look, settled_tick) → which ticks come next, and where their messages lie
 --
--- Internal: all readers of consumers. The next `look` ticks behind this message of this tick: the last of
--- them, how many there are, and bounds that hold for all of them. A plain SQL function, so that the planner
+-- Internal: all readers of consumers. The next `look` ticks behind this message of this tick that count: the last
+-- of them, how many there are, and bounds that hold for all of them; while ticks are not
+-- settled, none behind the last one that is known to count. A plain SQL function, so that the planner
 -- puts it in its place. Uses tick_id.
 --
 -- The bounds are handed to tick_messages from outside, where PostgreSQL uses them before it starts:
@@ -9,7 +10,8 @@
 create or replace function postrider.next_ticks(
     p_tick bigint,
     p_after_id bigint,
-    p_look integer)
+    p_look integer,
+    p_settled_tick bigint default null)
 returns table (
     to_tick bigint,
     tick_count bigint,
@@ -19,20 +21,28 @@ stable
 as $$
     select
         coalesce(max(n.id), p_tick),
-        count(*),
+        count(n.id),
         row(
             min(n.at),
             max(n.at),
             min(n.from_at),
             max(n.to_at),
             coalesce(min(n.from_at) filter (where n.stragglers <> '{}'), 'infinity'),
-            coalesce(min(n.from_at) filter (where n.is_sparse), 'infinity'))::postrider.tick_span
+            coalesce(min(n.from_at) filter (where n.is_sparse), 'infinity'),
+            k.passed)::postrider.tick_span
     from (
+        select postrider.passed_ticks(p_tick) as passed
+        offset 0
+    ) k
+    left join lateral (
         select t.id, t.at, t.from_at, t.to_at, t.stragglers, t.is_sparse
         from postrider.tick t
         where t.id >= p_tick
         and (t.id > p_tick or t.last_id > p_after_id)
+        and not k.passed @> t.id
+        and (t.id <= p_settled_tick or (select postrider.are_ticks_settled()))
         order by t.id
         limit p_look
-    ) n;
+    ) n on true
+    group by k.passed;
 $$;

@@ -1,6 +1,6 @@
 -- postrider.park_message(consumer, position, attempt_count, error) → the id of the parked message
 --
--- Application, admin. In the transaction of its fetch_messages: keeps a copy of the first message that was
+-- Consumer, application, admin. In the transaction of its fetch_messages: keeps a copy of the first message that was
 -- fetched and is not acknowledged, which must be the one at this position, in parked_messages, and
 -- acknowledges it, so that the consumer goes on behind it. One that was parked before is parked anew, under
 -- its old id. Of the error the first 8,192 characters are kept. Logged in event_log. Raises 22004 (a null),

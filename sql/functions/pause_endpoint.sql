@@ -1,6 +1,6 @@
 -- postrider.pause_endpoint(endpoint) → whether that changed anything
 --
--- Admin. Stops deliveries to an endpoint and keeps taking messages for it (disable_endpoint refuses them); they
+-- Operator, admin. Stops deliveries to an endpoint and keeps taking messages for it (disable_endpoint refuses them); they
 -- wait, and expire where they have to.
 -- Logged in event_log. Raises 22004 (a null name), 42704 (no such endpoint).
 create or replace function postrider.pause_endpoint(p_endpoint_name text)

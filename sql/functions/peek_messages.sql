@@ -1,6 +1,6 @@
 -- postrider.peek_messages(consumer, limit, after_tick, after_transaction, after_message) → what comes next
 --
--- Application, admin. What a consumer has not acknowledged, of all its partitions, in its order. Takes
+-- Consumer, application, admin. What a consumer has not acknowledged, of all its partitions, in its order. Takes
 -- nothing: no lock, no note, whoever reads the consumer is not disturbed, and what they have in hand is
 -- among it. Goes on behind a message that it returned before: of that tick (ordering `commit`) or that
 -- transaction (ordering `transaction`); without a message, behind the whole tick or transaction. Raises

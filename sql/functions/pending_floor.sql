@@ -1,6 +1,6 @@
 -- postrider.pending_floor() → an id below which no message of the log is unfinished; 0 when unknown
 --
--- Admin, application, monitor: the view queue calls it. What lies below was delivered, has ended, or
+-- Application, operator, admin, monitor: the view queue calls it. What lies below was delivered, has ended, or
 -- waits in postrider.deferred. A transaction with a higher id than a heartbeat's takes numbers above
 -- its sequence_floor only, and what is unfinished was written at or after done_before. Uses
 -- heartbeat_xid.

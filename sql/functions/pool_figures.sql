@@ -1,6 +1,6 @@
 -- postrider.pool_figures() → how every pool of workers does
 --
--- Admin, application, monitor: the view pools calls it, health_check and metrics too. A pool is there as
+-- Application, operator, admin, monitor: the view pools calls it, health_check and metrics too. A pool is there as
 -- long as a worker is in it or something waits in its queue. What is addressed to a worker counts for the
 -- pool that the worker is in. Of each pool 10,000 waiting executions are looked at, and of each worker as
 -- many others as its capacity and 1,000 more, so it costs the same at any backlog above. Uses

@@ -2,7 +2,9 @@
 --
 -- Internal: the trigger before every insert and update of an endpoint, whoever writes. Checks config
 -- and retry policy (22023), moves secret options out of the config, and raises the version. Secrets
--- that an update does not mention stay; a secret that is given as null is taken away.
+-- that an update does not mention stay; a secret that is given as null is taken away. To another
+-- scheme, host or port they do not follow (22023): whoever may change an address need not be trusted
+-- with what is sent there. A port that is not for web traffic is refused (22023).
 create or replace function postrider.prepare_endpoint()
 returns trigger
 language plpgsql
@@ -13,6 +15,7 @@ declare
     secret_names text[];
     secrets jsonb := '{}';
     whole jsonb;
+    url text;
 begin
     if tg_op = 'UPDATE' then
         if (new.id, new.name, new.protocol, new.direct_subscription_id)
@@ -45,6 +48,20 @@ begin
     where o.protocol = new.protocol
     and o.secret;
     whole := new.config;
+    if tg_op = 'UPDATE'
+        and postrider.url_origin(old.config ->> 'url')
+            is distinct from postrider.url_origin(new.config ->> 'url')
+        and exists (
+            select
+            from jsonb_object_keys(secrets) s (name)
+            where not new.config ? s.name
+        )
+    then
+        raise exception
+            'The secrets of endpoint ''%'' do not follow to another scheme, host or port: give them again, or null',
+            old.name
+            using errcode = '22023';
+    end if;
     if jsonb_typeof(whole) = 'object' then
         whole := coalesce(secrets, '{}') || whole;
         whole := whole - array(
@@ -54,6 +71,15 @@ begin
         );
     end if;
     perform postrider.validate_endpoint_config(new.protocol, whole);
+    url := new.config ->> 'url';
+    if not postrider.is_web_port(
+            substring(url from '^[^/]+//[^/?]+:([0-9]{1,5})(?:[/?]|$)')::integer)
+        and postrider.get_setting('allow_any_port') <> 'on'
+    then
+        raise exception 'Port % is not for web traffic; see allow_any_port',
+            substring(url from '^[^/]+//[^/?]+:([0-9]{1,5})(?:[/?]|$)')::integer
+            using errcode = '22023';
+    end if;
 
     new.config := whole - secret_names;
     select jsonb_object_agg(w.key, w.value)
@@ -63,10 +89,20 @@ begin
     if secrets is null then
         delete from postrider.endpoint_secret s where s.endpoint_id = new.id;
     else
-        insert into postrider.endpoint_secret (endpoint_id, config)
-        values (new.id, secrets)
+        insert into postrider.endpoint_secret (endpoint_id, config, set_at)
+        select new.id, secrets, jsonb_object_agg(k.key, now()) from jsonb_object_keys(secrets) k (key)
         on conflict (endpoint_id) do update
-        set config = excluded.config;
+        set config = excluded.config,
+            set_at = (
+                select jsonb_object_agg(
+                    n.key,
+                    case
+                        when endpoint_secret.config -> n.key = n.value
+                        then endpoint_secret.set_at -> n.key
+                        else to_jsonb(now())
+                    end)
+                from jsonb_each(excluded.config) n
+            );
     end if;
     return new;
 end;

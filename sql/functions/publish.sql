@@ -1,6 +1,6 @@
 -- postrider.publish(event_type, payload, options…) → the message's id
 --
--- Application, admin. Writes one message for all endpoints that subscribe to the event type now, in
+-- Producer, application, admin. Writes one message for all endpoints that subscribe to the event type now, in
 -- the caller's transaction; the options hold for each of them. Without any subscriber the message is
 -- kept in the log. Raises what send_with_options raises, and 42704 (no such event type).
 create or replace function postrider.publish(

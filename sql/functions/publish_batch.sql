@@ -1,6 +1,6 @@
 -- postrider.publish_batch(events) → the messages' ids, in the order of the events
 --
--- Application, admin. `events` is an array of objects with `event_type`, `payload`, and any option of
+-- Producer, application, admin. `events` is an array of objects with `event_type`, `payload`, and any option of
 -- publish without its `p_`. All or nothing. Raises what publish raises, and 22023 for anything else
 -- in the array, with the place of the event (from 0).
 create or replace function postrider.publish_batch(p_events jsonb)

@@ -33,9 +33,16 @@ begin
                     'cause', l.cause, 'retry_count', l.retry_count, 'last_error', l.last_error,
                     'event_type', l.event_type, 'correlation_id', l.correlation_id,
                     'created_at', l.message_created_at, 'failed_at', l.failed_at) as payload
-            from postrider.dead_letter l
-            where l.id = any (p_ids)
-            and l.event_type is distinct from announced.name
+            from unnest(p_ids) i (id)
+            cross join lateral (
+                select d.*
+                from postrider.dead_letter d
+                where d.id >= i.id
+                and d.id <= i.id
+                order by d.id
+                limit 1
+            ) l
+            where l.event_type is distinct from announced.name
             order by l.id
         loop
             perform postrider.append_message(

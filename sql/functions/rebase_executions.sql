@@ -20,7 +20,7 @@ declare
     uncounted constant xid8 := '4';
     known postrider.execution_rollup;
 begin
-    perform pg_advisory_xact_lock(1886352244, 1005);
+    perform from postrider.chore c where c.name = 'figures' for update;
     select r.* into known from postrider.execution_rollup r;
     update postrider.execution_end e
     set xid = case

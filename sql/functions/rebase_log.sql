@@ -27,6 +27,7 @@ declare
     last_id constant bigint := 9223372036854775807;
     first_xid constant bigint := 3;
     most_groups constant integer := 2000;
+    former_timeout text;
     unfinished bigint;
     floor_number bigint;
     tick_id bigint;
@@ -35,20 +36,21 @@ declare
     part record;
     known postrider.consumer_position;
 begin
-    perform pg_advisory_xact_lock(1886352244, 1000);
+    -- Whoever comes later waits behind us: no longer than a takeover keeps them waiting.
+    former_timeout := current_setting('lock_timeout');
+    perform set_config('lock_timeout', '1s', true);
+    lock table postrider.fence in exclusive mode;
+    perform set_config('lock_timeout', former_timeout, true);
     if not postrider.is_foreign() then
         return null;
     end if;
     -- Before the log: who reads may be about to send.
-    perform pg_advisory_xact_lock(1886352245, postrider.consumer_lock(l.id, l.partition))
-    from (
-        select c.id, g.partition
-        from postrider.consumer c
-        cross join lateral generate_series(0, c.partition_count - 1) g (partition)
-        order by c.id, g.partition
-    ) l;
+    perform
+    from postrider.consumer_lock l
+    order by l.consumer_id, l.partition
+    for update;
     -- And whoever makes a tick.
-    perform pg_advisory_xact_lock(1886352244, 1004);
+    lock table postrider.tick in share row exclusive mode;
     -- Before this transaction has an id: see heartbeat.
     select s.last_value into floor_number from postrider.message_sequence s;
     lock table postrider.message in share row exclusive mode;
@@ -195,10 +197,10 @@ begin
     from postrider.tick_sequence s;
     delete from postrider.tick;
     insert into postrider.tick (
-        id, at, sequence_floor, xid, snapshot, base_xmax, stragglers, first_id, last_id, from_at, to_at,
-        message_count, is_sparse)
+        id, epoch, at, sequence_floor, xid, snapshot, base_xmax, stragglers, first_id, last_id, from_at,
+        to_at, message_count, is_sparse)
     select
-        tick_id, greatest(clock_timestamp(), max(m.created_at)), floor_number, pg_current_xact_id(),
+        tick_id, coalesce(pg_sequence_last_value('postrider.tick_epoch'), 0), greatest(clock_timestamp(), max(m.created_at)), floor_number, pg_current_xact_id(),
         format('%1$s:%1$s:', first_xid + group_count)::pg_snapshot, first_xid::text::xid8, '{}',
         min(m.id), max(m.id), min(m.created_at), max(m.created_at), count(*), false
     from settled m

@@ -14,11 +14,13 @@ create or replace function postrider.recover_messages(
 returns integer
 language plpgsql
 set search_path = pg_catalog, postrider, pg_temp
+set lock_timeout = '500ms'
 as $$
 declare
     recovered integer;
+    places tid[];
 begin
-    perform pg_advisory_xact_lock_shared(1886352244, 1000);
+    lock table postrider.fence in row share mode;
     if postrider.lost_shards(p_dispatcher, p_shards, p_epochs) <> '{}' then
         return 0;
     end if;
@@ -27,7 +29,9 @@ begin
             message_id, target, endpoint_id, shard, run_at, retry_count, recovery_count,
             message_created_at, expires_at, last_error, ordering_key, is_blocked)
         select
-            m.id, t.target, coalesce(s.endpoint_id, 0), m.lane >> 4,
+            m.id, t.target,
+            coalesce((select s.endpoint_id from postrider.subscriptions s where s.id = t.target), 0),
+            m.lane >> 4,
             case
                 when o.is_blocked then coalesce(m.expires_at, 'infinity')
                 when m.scheduled_at > clock_timestamp() then least(m.scheduled_at, m.expires_at)
@@ -37,9 +41,15 @@ begin
             case when o.retry_count = 1 then '[RETRYABLE] Recovered from stale processing state' end,
             m.ordering_key, o.is_blocked
         from unnest(p_message_ids) i (id)
-        join postrider.message m on m.id = i.id
+        cross join lateral (
+            select k.*
+            from postrider.message k
+            where k.id >= i.id
+            and k.id <= i.id
+            order by k.id
+            limit 1
+        ) m
         cross join lateral unnest(m.targets) t (target)
-        left join postrider.subscriptions s on s.id = t.target
         cross join lateral (
             select
                 m.ordering_key is not null,
@@ -49,12 +59,7 @@ begin
                     and (m.scheduled_at is null or m.scheduled_at <= clock_timestamp())
                 )::integer
         ) o (is_blocked, retry_count)
-        where not exists (
-            select
-            from postrider.deferred d
-            where d.message_id = m.id
-            and d.target = t.target
-        )
+        where not postrider.is_deferred(m.id, t.target)
         and not exists (select from postrider.delivery_end(m.id, t.target))
         on conflict (message_id, target) do nothing
         returning message_id, target, endpoint_id, retry_count
@@ -66,33 +71,65 @@ begin
             p.message_id, p.target, p.endpoint_id, p.retry_count, clock_timestamp(), 0, 'unknown',
             'Recovered from stale processing state', m.correlation_id
         from put_back p
-        join postrider.message m on m.id = p.message_id
+        cross join lateral (
+            select k.correlation_id
+            from postrider.message k
+            where k.id >= p.message_id
+            and k.id <= p.message_id
+            order by k.id
+            limit 1
+        ) m
         where p.retry_count > 0
     )
     select count(*) into recovered from put_back p;
 
     -- What was cancelled before it was read has been read now, and has ended.
+    select array_agg(c.ctid)
+    into places
+    from unnest(p_message_ids) i (id)
+    cross join lateral (
+        select o.ctid
+        from postrider.cancellation o
+        where o.message_id = i.id
+        and exists (select from postrider.delivery_end(o.message_id, o.target))
+        offset 0
+        for update skip locked
+    ) c;
     delete from postrider.cancellation c
-    where c.message_id = any (p_message_ids)
-    and exists (select from postrider.delivery_end(c.message_id, c.target));
+    where c.ctid = any (places);
 
-    with first as materialized (
-        -- One that is locked is being cancelled or has expired, in a transaction that may stay open.
-        select d.message_id, d.target
-        from postrider.deferred d
-        join postrider.message m on m.id = d.message_id
-        where d.message_id = any (p_message_ids)
-        and d.is_blocked
-        and (m.scheduled_at is null or m.scheduled_at <= clock_timestamp())
+    -- One that is locked is being cancelled or has expired, in a transaction that may stay open.
+    select array_agg(d.ctid)
+    into places
+    from unnest(p_message_ids) i (id)
+    cross join lateral (
+        select k.scheduled_at
+        from postrider.message k
+        where k.id >= i.id
+        and k.id <= i.id
+        order by k.id
+        limit 1
+    ) m
+    cross join lateral (
+        select w.ctid
+        from postrider.deferred w
+        where w.message_id = i.id
+        and w.is_blocked
         and not exists (
             select
             from postrider.deferred b
-            where b.ordering_key = d.ordering_key
-            and b.endpoint_id = d.endpoint_id
-            and b.message_id < d.message_id
+            where b.ordering_key is not null
+            and (b.ordering_key, b.endpoint_id, b.message_id) >= (w.ordering_key, w.endpoint_id, 0)
+            and (b.ordering_key, b.endpoint_id, b.message_id)
+                < (w.ordering_key, w.endpoint_id, w.message_id)
+            offset 0
         )
-        for update of d skip locked
-    ), released as (
+        offset 0
+        for update skip locked
+    ) d
+    where m.scheduled_at is null
+    or m.scheduled_at <= clock_timestamp();
+    with released as (
         update postrider.deferred d
         set is_blocked = false,
             run_at = clock_timestamp(),
@@ -102,9 +139,7 @@ begin
                 when p_attempted then '[RETRYABLE] Recovered from stale processing state'
                 else d.last_error
             end
-        from first f
-        where d.message_id = f.message_id
-        and d.target = f.target
+        where d.ctid = any (places)
         returning d.message_id, d.target, d.endpoint_id, d.retry_count
     )
     insert into postrider.attempt (
@@ -114,7 +149,14 @@ begin
         r.message_id, r.target, r.endpoint_id, r.retry_count, clock_timestamp(), 0, 'unknown',
         'Recovered from stale processing state', m.correlation_id
     from released r
-    join postrider.message m on m.id = r.message_id
+    cross join lateral (
+        select k.correlation_id
+        from postrider.message k
+        where k.id >= r.message_id
+        and k.id <= r.message_id
+        order by k.id
+        limit 1
+    ) m
     where p_attempted;
     return recovered;
 end;

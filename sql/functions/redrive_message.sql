@@ -1,6 +1,6 @@
 -- postrider.redrive_message(dlq_id) → the message's id
 --
--- Admin. Puts a dead letter back: same message id, no retries used, no expiry. The dead letter stays
+-- Operator, admin. Puts a dead letter back: same message id, no retries used, no expiry. The dead letter stays
 -- and becomes `redriven`. Logged in event_log. Raises 22004 (a null id), 42704 (no such dead letter)
 -- and 55000 (redriven before, or its endpoint was dropped).
 create or replace function postrider.redrive_message(p_dlq_id bigint)
@@ -27,13 +27,15 @@ begin
     if letter.status <> 'failed' then
         raise exception 'Dead letter % has been redriven before', p_dlq_id using errcode = '55000';
     end if;
-    if postrider.redrive_letters(
-        array[p_dlq_id], null,
-        jsonb_build_object('dlq_id', p_dlq_id, 'endpoint_name', letter.endpoint_name)) = 0
-    then
+    if postrider.redrive_letters(array[p_dlq_id], session_user, clock_timestamp(), '0') = 0 then
         raise exception 'Endpoint ''%'' of dead letter % has been dropped', letter.endpoint_name,
             p_dlq_id using errcode = '55000';
     end if;
+    insert into postrider.event_log (event, endpoint_name, details)
+    values (
+        'dlq.redriven', letter.endpoint_name,
+        jsonb_build_object('dlq_id', p_dlq_id, 'by', session_user));
+    perform pg_notify('postrider', 'deferred');
     return letter.message_id;
 end;
 $$;

@@ -1,6 +1,6 @@
 -- postrider.register_worker(name, pool, capacity, labels, version, host, carrier) → its id and epoch
 --
--- Application, admin. Whoever registers a name has it from then on, under a new epoch: calls of a process
+-- Worker, application, admin. Whoever registers a name has it from then on, under a new epoch: calls of a process
 -- before it are refused (55000), and what that one had running has failed with the reason
 -- worker_unavailable, or is retried. A heartbeat every
 -- `heartbeat_interval` keeps it alive: that of the settings, or a third of `stale_after` if that is less. In a

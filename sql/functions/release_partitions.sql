@@ -1,6 +1,6 @@
 -- postrider.release_partitions(consumer, member) → whether it had a lease
 --
--- Application, admin. Leaves the consumer's readers: what the member has is free at once, when this
+-- Consumer, application, admin. Leaves the consumer's readers: what the member has is free at once, when this
 -- commits. Others take it at their next renewals. In a transaction of its own. Raises 22004 (a null), 25001
 -- (isolation level), 42704 (no such consumer), 55006 (somebody's transaction keeps others from it).
 create or replace function postrider.release_partitions(p_consumer text, p_member uuid)

@@ -1,7 +1,7 @@
 -- postrider.release_shards(dispatcher, shards, epochs) → how many were released
 --
 -- Internal. Gives shards back after everything in hand is recorded; a shard that has been taken over
--- meanwhile is left alone.
+-- meanwhile is left alone. Whoever takes them waits at the fence for this to be committed.
 create or replace function postrider.release_shards(
     p_dispatcher uuid, p_shards smallint[], p_epochs bigint[])
 returns integer
@@ -11,7 +11,7 @@ as $$
 declare
     released integer;
 begin
-    perform pg_advisory_xact_lock(1886352244, 1000);
+    lock table postrider.fence in row share mode;
     update postrider.shard s
     set owner = null
     from unnest(p_shards, p_epochs) r (shard, epoch)

@@ -1,6 +1,6 @@
 -- postrider.replay_message(archive_message_id) → the new message's id
 --
--- Admin. Sends a message again, as a new one that carries the old id: to those of its targets where it
+-- Operator, admin. Sends a message again, as a new one that carries the old id: to those of its targets where it
 -- has ended, whose endpoint still exists and is enabled. Logged in event_log. Raises 22004 (a null id),
 -- 42704 (not in the log), 55000 (it has not ended anywhere, no endpoint is left, or all are disabled),
 -- 53400 (the log is full). Uses message_id.

@@ -1,6 +1,6 @@
 -- postrider.replay_range(endpoint_id, from, to, status) → how many messages were sent again
 --
--- Admin. Sends again, to this endpoint only and in the order of the log, whatever was created from `from`
+-- Operator, admin. Sends again, to this endpoint only and in the order of the log, whatever was created from `from`
 -- on and before `to` and has ended there, all of it or with this status. What is a replay itself is left
 -- out. Logged in event_log. Raises 22004, 22023, 42704 (no such endpoint), 55000 (disabled), 53400 (the
 -- log has no room for all of it). Uses message_created_at.

@@ -1,6 +1,6 @@
 -- postrider.reset_circuit_breaker(endpoint) → whether that changed anything
 --
--- Admin. Closes an endpoint's circuit, forgets its failures, and ends a pause that it asked for: deliveries
+-- Operator, admin. Closes an endpoint's circuit, forgets its failures, and ends a pause that it asked for: deliveries
 -- go on at once, few at a time at first. Logged in event_log as `circuit.reset`. Raises 22004 (a null name),
 -- 42704 (no such endpoint).
 create or replace function postrider.reset_circuit_breaker(p_endpoint_name text)

@@ -12,9 +12,14 @@ as $$
 declare
     reader postrider.consumer := postrider.known_consumer(p_name);
     start record;
+    former jsonb;
 begin
     select s.* into start from postrider.consumer_start(reader.ordering, p_start) s;
     perform postrider.hold_consumer(reader);
+    select jsonb_object_agg(g.partition, p.message_id)
+    into former
+    from generate_series(0, reader.partition_count - 1) g (partition)
+    cross join lateral postrider.newest_position(reader.id, g.partition) p;
     update postrider.consumer c
     set start_snapshot = start.start_snapshot,
         start_id = start.start_id,
@@ -27,7 +32,9 @@ begin
     insert into postrider.event_log (event, details)
     values (
         'consumer.reset',
-        jsonb_build_object('consumer', p_name, 'start', p_start, 'by', session_user));
+        jsonb_build_object(
+            'consumer', p_name, 'start', p_start, 'before', former, 'after', start.message_id,
+            'by', session_user));
     return true;
 end;
 $$;

@@ -1,6 +1,6 @@
 -- postrider.resolve_parked_message(id) → true
 --
--- Application, admin. Removes a parked message, in the caller's transaction: whoever processes it there
+-- Consumer, application, operator, admin. Removes a parked message, in the caller's transaction: whoever processes it there
 -- has it processed and removed, or neither. Waits for another transaction that removes the same. Raises
 -- 22004 (a null), 42704 (no such parked message). Uses parked_message_pkey.
 create or replace function postrider.resolve_parked_message(p_parked_id bigint)

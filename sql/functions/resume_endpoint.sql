@@ -1,6 +1,6 @@
 -- postrider.resume_endpoint(endpoint) → whether that changed anything
 --
--- Admin. Lets deliveries to a paused endpoint go on; what waits is due at once.
+-- Operator, admin. Lets deliveries to a paused endpoint go on; what waits is due at once.
 -- Logged in event_log. Raises 22004 (a null name), 42704 (no such endpoint).
 create or replace function postrider.resume_endpoint(p_endpoint_name text)
 returns boolean

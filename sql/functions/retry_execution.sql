@@ -1,6 +1,6 @@
 -- postrider.retry_execution(execution) → the id of the new one
 --
--- Admin. Asks again for what has ended, whatever became of it: a new execution with the same action and
+-- Operator, admin. Asks again for what has ended, whatever became of it: a new execution with the same action and
 -- parameters, for the same worker or pool, whose original_execution is the first one of them all. Raises
 -- 22004 (a null id), 42704 (no such execution), 55000 (it has not ended).
 create or replace function postrider.retry_execution(p_execution bigint)

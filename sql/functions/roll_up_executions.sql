@@ -28,11 +28,22 @@ declare
     ended integer;
     buried integer;
 begin
-    if not pg_try_advisory_xact_lock(1886352244, 1005) then
-        return 0;
-    end if;
     select r.* into known from postrider.execution_rollup r;
     visible := pg_snapshot_xmin(pg_current_snapshot());
+    if known.at > clock_timestamp() - p_pause
+        or not exists (
+            select from postrider.execution_end e where e.xid >= known.horizon and e.xid < visible)
+        and not exists (
+            select
+            from postrider.execution_dead_letter d
+            where d.xid >= known.horizon
+            and d.xid < visible)
+        or not postrider.take_chore('figures')
+    then
+        return 0;
+    end if;
+    -- Somebody else may have added it since.
+    select r.* into known from postrider.execution_rollup r;
     if known.at > clock_timestamp() - p_pause or visible <= known.horizon then
         return 0;
     end if;

@@ -13,7 +13,7 @@ declare
     emptied integer := 0;
     is_needed boolean;
 begin
-    if not pg_try_advisory_xact_lock(1886352244, 1003) then
+    if not postrider.take_chore('slots') then
         return 0;
     end if;
     select exists (
@@ -34,6 +34,13 @@ begin
     emptied := emptied + postrider.empty_slot('claim', next_slot)::integer;
     -- Ten minutes after the last grant there is nothing left to be remembered.
     emptied := emptied + postrider.empty_slot('rate_grant', next_slot)::integer;
+    delete from postrider.rate_turn t
+    where t.endpoint_id in (
+        select d.endpoint_id
+        from postrider.rate_turn d
+        where not exists (select from postrider.endpoints e where e.id = d.endpoint_id)
+        for update of d skip locked
+    );
 
     select exists (
         select

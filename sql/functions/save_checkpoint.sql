@@ -18,7 +18,7 @@ as $$
 declare
     lost smallint[];
 begin
-    perform pg_advisory_xact_lock_shared(1886352244, 1000);
+    lock table postrider.fence in row share mode;
     lost := postrider.lost_shards(p_dispatcher, p_shards, p_epochs);
     if lost = '{}' then
         insert into postrider.checkpoint (slot, owner, shards, done_xmin, backlogs, state)

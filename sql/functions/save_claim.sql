@@ -13,11 +13,12 @@ create or replace function postrider.save_claim(
 returns smallint[]
 language plpgsql
 set search_path = pg_catalog, postrider, pg_temp
+set lock_timeout = '500ms'
 as $$
 declare
     lost smallint[];
 begin
-    perform pg_advisory_xact_lock_shared(1886352244, 1000);
+    lock table postrider.fence in row share mode;
     lost := postrider.lost_shards(p_dispatcher, p_shards, p_epochs);
     if lost = '{}' then
         insert into postrider.claim (slot, owner, message_ids, targets, retry_counts)

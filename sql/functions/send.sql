@@ -1,6 +1,6 @@
 -- postrider.send(endpoint_name, payload) → the message's id
 --
--- Application, admin. The short form of send_with_options. A plain SQL function without settings of
+-- Producer, application, admin. The short form of send_with_options. A plain SQL function without settings of
 -- its own, so that the planner puts the longer call in its place and the short form costs nothing.
 create or replace function postrider.send(endpoint_name text, payload jsonb)
 returns bigint

@@ -1,6 +1,6 @@
 -- postrider.send_batch(endpoint, payloads) → the messages' ids, in the order of the payloads
 --
--- Application, admin. The short form of send_batch_with_priority.
+-- Producer, application, admin. The short form of send_batch_with_priority.
 create or replace function postrider.send_batch(p_endpoint_name text, p_payloads jsonb[])
 returns bigint[]
 language sql

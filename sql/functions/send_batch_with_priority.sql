@@ -1,7 +1,7 @@
 -- postrider.send_batch_with_priority(endpoint, payloads, priority) → the messages' ids, in the order
 -- of the payloads
 --
--- Application, admin. All payloads in one statement, all or nothing. Raises what send_with_options
+-- Producer, application, admin. All payloads in one statement, all or nothing. Raises what send_with_options
 -- raises; an empty array writes nothing and returns an empty array.
 create or replace function postrider.send_batch_with_priority(
     p_endpoint_name text, p_payloads jsonb[], p_priority integer default 0)

@@ -1,6 +1,6 @@
 -- postrider.send_bytes(endpoint, body, content_type, options…) → the message's id
 --
--- Application, admin. Like send_with_options, for a message that is no JSON: the body arrives byte by
+-- Producer, application, admin. Like send_with_options, for a message that is no JSON: the body arrives byte by
 -- byte as it is given, with this Content-Type. Raises what send_with_options raises, and 22023 for a
 -- content type that is none (RFC 9110, section 8.3.1).
 create or replace function postrider.send_bytes(

@@ -1,6 +1,6 @@
 -- postrider.send_with_options(endpoint, payload, options…) → the message's id
 --
--- Application, admin. Writes one message for one endpoint in the caller's transaction: it exists if
+-- Producer, application, admin. Writes one message for one endpoint in the caller's transaction: it exists if
 -- and only if that transaction commits. Returns the id of the first message, and writes nothing, when
 -- the idempotency key is held by a message with the same payload. Raises 42704 (no such endpoint),
 -- 55000 (disabled), 22004 (null name or payload), 22023 (a value out of its range), 23505 (the

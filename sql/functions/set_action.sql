@@ -17,6 +17,9 @@ language plpgsql
 security definer
 set search_path = pg_catalog, postrider, pg_temp
 as $$
+declare
+    former jsonb;
+    present jsonb;
 begin
     perform postrider.check_fleet_name('p_name', p_name, 200);
     perform postrider.check_execution(
@@ -29,6 +32,7 @@ begin
         raise exception 'p_description must have at most 1000 characters, got %',
             length(p_description) using errcode = '22023';
     end if;
+    select to_jsonb(a) into former from postrider.action a where a.name = p_name;
     insert into postrider.action (
         name, ttl_ms, timeout_ms, max_retries, priority, concurrency, description)
     values (
@@ -41,9 +45,11 @@ begin
         priority = excluded.priority,
         concurrency = excluded.concurrency,
         description = excluded.description;
+    select to_jsonb(a) into present from postrider.action a where a.name = p_name;
     insert into postrider.event_log (event, details)
     values (
         'action.set',
-        jsonb_build_object('action', p_name, 'concurrency', p_concurrency, 'by', session_user));
+        jsonb_build_object('action', p_name, 'concurrency', p_concurrency, 'by', session_user)
+        || postrider.changes_between(former, present));
 end;
 $$;

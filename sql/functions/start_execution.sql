@@ -1,6 +1,6 @@
 -- postrider.start_execution(execution, fence, epoch) → what is to be executed
 --
--- Application, admin. By the worker that it is scheduled for, with the fence it got. No row: it must not be
+-- Worker, application, admin. By the worker that it is scheduled for, with the fence it got. No row: it must not be
 -- started, for somebody cancelled it, its time to live is over, or others have it by now. The fence that
 -- comes back is for everything that follows; by the deadline it has to have ended. Raises 22004 (a null),
 -- 55000 (it is for this worker, which has to register again; a broker's message must not be acknowledged).

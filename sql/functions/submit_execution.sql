@@ -1,7 +1,7 @@
 -- postrider.submit_execution(action, parameters, worker, pool, ttl, timeout, priority, max_retries,
 -- idempotency_key, correlation_id) → the execution's id
 --
--- Application, admin. Part of the caller's transaction: what rolls back was never asked for. Goes to the
+-- Producer, application, admin. Part of the caller's transaction: what rolls back was never asked for. Goes to the
 -- worker of that name, whether it is there or not, or to one of the pool (default: default); with both, to
 -- the worker, and to the pool should the worker be lost. What is null is taken from the action
 -- (set_action), then from the settings worker_queue_ttl_ms and execution_timeout; priority and max_retries

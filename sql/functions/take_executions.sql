@@ -1,6 +1,6 @@
 -- postrider.take_executions(worker, limit, wait, epoch) → executions for this worker to start
 --
--- Application, admin. For workers on the carrier postgres. They are scheduled for it then: nobody else
+-- Worker, application, admin. For workers on the carrier postgres. They are scheduled for it then: nobody else
 -- gets them until their time to live is over, it gives them back, or it is lost. Never more than its
 -- capacity has room for, together with what it has already. Waits until there is something, at most for
 -- p_wait (0 to 60 seconds); it may return earlier with nothing, when it has done the timeout monitor's

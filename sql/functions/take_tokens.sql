@@ -3,7 +3,7 @@
 --
 -- Internal. A flow of `rate` requests per second is given away in order of asking: whoever comes later gets
 -- what comes later, so nobody who asks is passed by. What was not taken is kept for as long as it takes to
--- gather `burst`. One dispatcher after the other, by a lock that nobody else takes. Appends: a row that was
+-- gather `burst`. One dispatcher after the other, by a row that nobody else locks. Appends: a row that was
 -- updated for every few requests would be a chain that every reader walks as soon as any session pins the
 -- xmin horizon. Uses rate_grant_endpoint.
 create or replace function postrider.take_tokens(
@@ -26,7 +26,10 @@ begin
         from unnest(p_endpoint_ids, p_wanted, p_rates, p_bursts) w (endpoint_id, wanted, rate, burst)
         order by w.endpoint_id
     loop
-        perform pg_advisory_xact_lock(1886352246, asked.endpoint_id);
+        insert into postrider.rate_turn (endpoint_id)
+        values (asked.endpoint_id)
+        on conflict do nothing;
+        perform from postrider.rate_turn t where t.endpoint_id = asked.endpoint_id for update;
         select g.used_until
         into used
         from postrider.rate_grant g

@@ -46,6 +46,7 @@ as $$
         and k.id <= p_to_tick
         and k.at between coalesce((p_span).first_at, '-infinity')
         and coalesce((p_span).last_at, 'infinity')
+        and not coalesce((p_span).passed @> k.id, false)
         order by k.id
     ) t
     cross join lateral (

@@ -1,6 +1,6 @@
 -- postrider.uncordon_worker(name) → whether it was cordoned before
 --
--- Admin. It gets executions again. Logged in event_log. Raises 22004 (a null name), 42704 (no such worker).
+-- Operator, admin. It gets executions again. Logged in event_log. Raises 22004 (a null name), 42704 (no such worker).
 create or replace function postrider.uncordon_worker(p_name text)
 returns boolean
 language plpgsql

@@ -1,6 +1,6 @@
 -- postrider.worker_executions(worker, epoch) → what it has, scheduled or running
 --
--- Application, admin. For a worker that has lost an answer: what it does not know of it gives back
+-- Worker, application, admin. For a worker that has lost an answer: what it does not know of it gives back
 -- (release_execution). Waits until a take_executions of this worker that is under way has ended. Raises
 -- 22004 (a null worker), 42704 (no such worker), 55000 (it has to register again). Uses
 -- live_execution_worker.

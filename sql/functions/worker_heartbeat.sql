@@ -1,6 +1,6 @@
 -- postrider.worker_heartbeat(worker, epoch, error) → what it is to stop
 --
--- Application, admin. Says that the worker lives, by the database's clock, and probes its health. With an
+-- Worker, application, admin. Says that the worker lives, by the database's clock, and probes its health. With an
 -- error: it lives and cannot work (status error): it gets nothing from the pool, and what it has not started goes back there. Returns its
 -- running executions that somebody wants to cancel. In a transaction of its own. Raises 22004 (a null
 -- worker), 42704 (no such worker), 55000 (it has to register again).

@@ -15,6 +15,7 @@ end;
 $do$;
 
 set local postrider.shard_count = '{{shard_count}}';
+set local postrider.role_prefix = '{{role_prefix}}';
 set local search_path = pg_catalog, pg_temp;
 set local client_encoding = 'UTF8';
 set local standard_conforming_strings = on;
@@ -42,16 +43,6 @@ begin
 end;
 $do$;
 
-do $do$
-begin
-    perform pg_advisory_xact_lock(1886352244, 1001);
-end;
-$do$;
-
--- From here on we hold what other migrations wait for. A table lock that does not come soon would
--- also queue the application behind us: give up and leave everything as it was.
-set local lock_timeout = '10s';
-
 -- Who owns the schema is who its security definer functions run as, so everything in it gets one
 -- owner, also when a superuser migrates.
 do $do$
@@ -59,12 +50,13 @@ declare
     schema_owner text;
 begin
     perform set_config('postrider.installer', current_user, true);
-    select pg_get_userbyid(n.nspowner)
-    into schema_owner
-    from pg_namespace n
-    where n.nspname = 'postrider';
+    loop
+        select pg_get_userbyid(n.nspowner)
+        into schema_owner
+        from pg_namespace n
+        where n.nspname = 'postrider';
+        exit when schema_owner is not null;
 
-    if schema_owner is null then
         if not has_database_privilege(current_database(), 'create') then
             raise exception 'role "%" may not create a schema in database "%"',
                 current_user, current_database()
@@ -73,8 +65,14 @@ begin
                         'Run as its owner or a superuser: grant create on database %I to %I;',
                         current_database(), current_user);
         end if;
-        create schema postrider;
-    elsif schema_owner <> current_user then
+        begin
+            create schema postrider;
+        exception
+            -- Somebody else has, and we have waited for the end of that.
+            when duplicate_schema or unique_violation then null;
+        end;
+    end loop;
+    if schema_owner <> current_user then
         if not pg_has_role(schema_owner, 'member') then
             raise exception 'the schema "postrider" in database "%" belongs to role "%", not to "%"',
                 current_database(), schema_owner, current_user
@@ -84,16 +82,27 @@ begin
     end if;
 
     if to_regclass('postrider.migration') is null then
-        create table postrider.migration (
-            version integer primary key,
-            name text not null,
-            checksum text not null,
-            applied_at timestamptz not null default now()
-        );
+        begin
+            create table postrider.migration (
+                version integer primary key,
+                name text not null,
+                checksum text not null,
+                applied_at timestamptz not null default now()
+            );
+        exception
+            when duplicate_table or duplicate_object or unique_violation then null;
+        end;
     end if;
+    -- Against other migrations only: readers go on, and nobody else has a right to write here.
+    lock table postrider.migration in share row exclusive mode;
 end;
 $do$;
 
+-- From here on we hold what other migrations wait for. Whoever comes for the same lock as we queues behind
+-- us: give up soon and leave everything as it was. The program tries again.
+set local lock_timeout = '{{lock_timeout}}';
+
+set local postrider.is_same = 'no';
 do $do$
 declare
     installed record;
@@ -110,7 +119,10 @@ begin
     end if;
 
     if to_regclass('postrider.installation') is not null then
-        select i.product_version into installed from postrider.installation i;
+        select i.product_version, i.fingerprint into installed from postrider.installation i;
+        if installed.fingerprint = '{{fingerprint}}' then
+            perform set_config('postrider.is_same', 'yes', true);
+        end if;
         if string_to_array(split_part(installed.product_version, '-', 1), '.')::integer[]
             > string_to_array(split_part('{{product_version}}', '-', 1), '.')::integer[]
         then

@@ -9,7 +9,7 @@ cross join lateral (
     from postrider.deferred d
     where d.endpoint_id = e.endpoint_id
     and d.shard = s.shard
-    and d.run_at > clock_timestamp()
+    and d.run_at > statement_timestamp()
     order by d.run_at
     limit 1
 ) first

@@ -30,19 +30,33 @@ cross join lateral (
         from postrider.deferred w
         where w.endpoint_id = e.endpoint_id
         and w.shard = s.shard
-        and w.run_at <= clock_timestamp()
+        and w.run_at <= statement_timestamp()
         and (
             w.ordering_key is null
-            or w.expires_at <= clock_timestamp()
+            or w.expires_at <= statement_timestamp()
             or not exists (
                 select
                 from postrider.deferred b
-                where b.ordering_key = w.ordering_key
-                and b.message_id < w.message_id
-                and (b.endpoint_id = w.endpoint_id or $5)
+                where b.ordering_key is not null
+                and (b.ordering_key, b.endpoint_id, b.message_id)
+                    >= (w.ordering_key, w.endpoint_id, 0)
+                and (b.ordering_key, b.endpoint_id, b.message_id)
+                    < (w.ordering_key, w.endpoint_id, w.message_id)
+                offset 0
+            )
+            and not exists (
+                select
+                from (
+                    select k.message_id
+                    from postrider.deferred k
+                    where $5
+                    and k.ordering_key = w.ordering_key
+                    offset 0
+                ) b
+                where b.message_id < w.message_id
             )
         )
-        order by w.run_at, w.message_id
+        order by w.run_at, w.message_id + 0
         limit e.most
     ) due
     order by due.run_at, due.message_id
@@ -53,5 +67,8 @@ left join lateral (
         k.id, k.targets, k.scheduled_at, k.priority, k.idempotency_key, k.correlation_id, k.event_type,
         k.headers, k.payload, k.body, k.content_type, k.replay_of
     from postrider.message k
-    where k.id = d.message_id
+    where k.id >= d.message_id
+    and k.id <= d.message_id
+    order by k.id
+    limit 1
 ) m on true;

@@ -14,7 +14,7 @@ from (
         w.message_id, w.target, w.endpoint_id, w.retry_count, w.recovery_count, w.run_at,
         w.is_blocked, w.message_created_at, w.expires_at, w.ordering_key
     from postrider.deferred w
-    where w.expires_at <= clock_timestamp()
+    where w.expires_at <= statement_timestamp()
     and w.shard = any ($1)
     order by w.expires_at
     limit $2
@@ -22,5 +22,8 @@ from (
 left join lateral (
     select k.targets, k.scheduled_at, k.priority, k.idempotency_key
     from postrider.message k
-    where k.id = d.message_id
+    where k.id >= d.message_id
+    and k.id <= d.message_id
+    order by k.id
+    limit 1
 ) m on true;

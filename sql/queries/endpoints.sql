@@ -2,7 +2,8 @@
 -- Index: none, for all it reads the table, and one name is asked for by hand.
 select json_build_object(
     'id', e.id, 'name', e.name, 'protocol', e.protocol, 'enabled', e.enabled, 'paused', e.paused,
-    'circuit', c.state, 'config', e.config, 'retry_policy', e.retry_policy, 'version', e.version, 'created_at', e.created_at,
+    'circuit', c.state, 'config', e.config,
+    'secrets_set_at', (select v.secrets_set_at from postrider.endpoint_configs v where v.id = e.id), 'retry_policy', e.retry_policy, 'version', e.version, 'created_at', e.created_at,
     'updated_at', e.updated_at)
 from postrider.endpoints e
 join postrider.circuit c on c.endpoint_id = e.id

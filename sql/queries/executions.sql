@@ -39,7 +39,11 @@ with looked_at as materialized (
     )
 ),
 found as materialized (
-    select x.*
+    select
+        x.id, x.action, x.status, x.addressed_to, x.pool, x.worker, x.priority, x.ttl, x.timeout,
+        x.attempt, x.max_retries, x.retry_reason, x.original_execution, x.reason, x.created_at,
+        x.requested_at, x.scheduled_at, x.started_at, x.ended_at, x.expires_at, x.deadline_at,
+        x.retry_at, x.cancel_requested_at, x.correlation_id, x.idempotency_key
     from looked_at a
     join postrider.executions x on x.id = a.id
     where (x.status = $1::text or $1::text is null)

@@ -27,9 +27,10 @@ cross join lateral (
             w.is_blocked, w.message_created_at, w.expires_at, w.ordering_key
         from postrider.deferred w
         where not $5
-        and w.ordering_key = c.ordering_key
-        and w.endpoint_id = c.endpoint_id
-        order by w.message_id
+        and w.ordering_key is not null
+        and (w.ordering_key, w.endpoint_id) >= (c.ordering_key, c.endpoint_id)
+        and (w.ordering_key, w.endpoint_id) <= (c.ordering_key, c.endpoint_id)
+        order by w.ordering_key, w.endpoint_id, w.message_id
         limit $3
     )
     union all
@@ -40,7 +41,7 @@ cross join lateral (
         from postrider.deferred w
         where $5
         and w.ordering_key = c.ordering_key
-        order by w.message_id
+        order by w.message_id + 0
         limit $3
     )
 ) d
@@ -49,6 +50,9 @@ left join lateral (
         k.id, k.targets, k.scheduled_at, k.priority, k.idempotency_key, k.correlation_id, k.event_type,
         k.headers, k.payload, k.body, k.content_type, k.replay_of
     from postrider.message k
-    where k.id = d.message_id
+    where k.id >= d.message_id
+    and k.id <= d.message_id
+    order by k.id
+    limit 1
 ) m on true
 order by c.ordering_key, d.message_id;

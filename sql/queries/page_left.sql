@@ -21,6 +21,7 @@ from (
         and not pg_visible_in_snapshot(m.xid, $5)
         and cardinality(m.targets) = 1
         and m.targets[1] = any ($6)
+        order by m.id
     ) r on true
     where ($1 & 15) = 0
     union all

@@ -1,4 +1,5 @@
 -- Times are handed over as text, which the database reads.
-select postrider.redrive_matching(
+select r.job_id, r.estimate, r.has_more
+from postrider.redrive_matching(
     $1::text, $2::text::timestamptz, $3::text::timestamptz, $4::text, $5::text, $6::text,
-    $7::integer);
+    $7::integer) r;

@@ -1,6 +1,6 @@
 -- postrider.archive: every delivery that has ended, one row per message and target
 --
--- Admin, application; monitor without what an application wrote. Two parts, each in order of id by
+-- Admin, operator, application; monitor without what an application wrote. Two parts, each in order of id by
 -- itself, so that the newest are found without a sort: messages for one endpoint, and published ones.
 -- What the log holds below done_before and does not wait has ended; how is looked up row by row, and
 -- only if a column that says so is read. For the shape see queue. By an endpoint's name, what was

@@ -1,6 +1,6 @@
 -- postrider.attempts: attempts that are on record, and what was answered where that is captured
 --
--- Admin; monitor without bodies. Failed attempts always, successful ones as `record_attempts` and
+-- Admin, operator; monitor without bodies. Failed attempts always, successful ones as `record_attempts` and
 -- `capture_response` say. One message's attempts are found by attempt_message_id. A body is what came,
 -- byte for byte, up to `response_body_max_size`: it need not be text in any encoding, so nothing is
 -- made of it here.

@@ -1,6 +1,6 @@
 -- postrider.blocked_keys: ordering keys with deliveries that wait behind another one
 --
--- Admin, application, monitor. One row per key and endpoint. blocked_count ends at 1,000. What is in
+-- Admin, operator, application, monitor. One row per key and endpoint. blocked_count ends at 1,000. What is in
 -- front is named when it waits itself; it is null while that is being attempted or was read and has
 -- not been. Cause: `endpoint disabled`, `in flight`, `retry` (with last_error) or `scheduled`. Jumps
 -- from key to key, so the cost depends on the number of keys that wait, not on how much does. Uses

@@ -1,6 +1,6 @@
 -- postrider.consumers: every partition of every consumer, and how far it is
 --
--- Admin, application, monitor. Costs the same at any backlog: see postrider.consumer_lag.
+-- Admin, operator, application, monitor. Costs the same at any backlog: see postrider.consumer_lag.
 create or replace view postrider.consumers as
 with holders as materialized (
     select h.consumer_id, h.partition, h.pid, h.since, h.application_name

@@ -1,6 +1,6 @@
 -- postrider.dlq: dead letters, those that were redriven included
 --
--- Admin, application; monitor without what an application wrote. Needs nothing but the dead letter, so
+-- Admin, operator, application; monitor without what an application wrote. Needs nothing but the dead letter, so
 -- it outlives the log's partition and the endpoint. Uses dead_letter_pkey, dead_letter_endpoint_name,
 -- dead_letter_message.
 create or replace view postrider.dlq as

@@ -1,7 +1,7 @@
 -- postrider.execution_dead_letters: executions that nobody started in time, and what else came out of the
 -- dead letter queue
 --
--- Admin, application, monitor (without x_death, body and details).
+-- Admin, operator, application, monitor (without x_death, body and details).
 create or replace view postrider.execution_dead_letters as
 select
     d.id, d.at, d.outcome, d.carrier, d.execution_id, d.attempt, w.name as worker, d.worker_id,

@@ -1,6 +1,6 @@
 -- postrider.execution_figures: how attempts ended, by hour, pool, action and worker
 --
--- Admin, monitor. From rolled-up figures, a few seconds behind (roll_up_executions).
+-- Admin, operator, monitor. From rolled-up figures, a few seconds behind (roll_up_executions).
 create or replace view postrider.execution_figures as
 select
     s.hour, nullif(s.pool, '') as pool, s.action, w.name as worker, nullif(s.worker_id, 0) as worker_id,

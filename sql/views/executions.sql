@@ -1,6 +1,6 @@
 -- postrider.executions: what was asked for, and what became of it
 --
--- Admin, application, monitor (without parameters, result and error). By id it costs a few looks into
+-- Admin, operator, application, monitor (without parameters, result and error). By id it costs a few looks into
 -- indexes.
 create or replace view postrider.executions as
 select

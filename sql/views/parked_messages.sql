@@ -1,6 +1,6 @@
 -- postrider.parked_messages: messages that a consumer has passed because it could not process them
 --
--- Admin, application; monitor without what an application wrote. Needs nothing but the parked message,
+-- Admin, operator, application; monitor without what an application wrote. Needs nothing but the parked message,
 -- so it outlives the log's partition. Uses parked_message_pkey, parked_message_consumer_id_message_id_key.
 create or replace view postrider.parked_messages as
 select

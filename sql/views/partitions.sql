@@ -1,6 +1,6 @@
 -- postrider.partitions: every partition of the log and of what is recorded of it
 --
--- Admin, monitor. `from_at` (included) and `to_at` (excluded) are null for a default partition;
+-- Admin, operator, monitor. `from_at` (included) and `to_at` (excluded) are null for a default partition;
 -- `time_column` is what the table is partitioned by. Catalogs only.
 create or replace view postrider.partitions as
 select

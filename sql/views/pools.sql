@@ -1,6 +1,6 @@
 -- postrider.pools: every pool of workers, whether it keeps up, and how many workers it wants
 --
--- Admin, application, monitor. Costs the same at any backlog: see pool_figures.
+-- Admin, operator, application, monitor. Costs the same at any backlog: see pool_figures.
 create or replace view postrider.pools as
 select
     f.pool, f.active_count, f.busy_count, f.inactive_count, f.cordoned_count, f.error_count,

@@ -1,6 +1,6 @@
 -- postrider.queue: every delivery that has not ended, one row per message and target
 --
--- Admin, application; monitor without what an application wrote. Three parts, each in order of id by
+-- Admin, operator, application; monitor without what an application wrote. Three parts, each in order of id by
 -- itself, so that the newest are found without a sort: what waits in postrider.deferred, and what is
 -- in the log and not finished, for one endpoint or published. Status: `processing` when a dispatcher
 -- has it, else `pending`. What is computed is computed only if its column is read.

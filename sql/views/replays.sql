@@ -1,6 +1,6 @@
 -- postrider.replays: the jobs of create_replay
 --
--- Admin, monitor. `progress` is the share of the time range that is behind the job's position. Uses
+-- Admin, operator, monitor. `progress` is the share of the time range that is behind the job's position. Uses
 -- replay_pkey.
 create or replace view postrider.replays as
 select

@@ -1,6 +1,6 @@
 -- postrider.workers: every worker, whether it is there, and what it has
 --
--- Admin, application, monitor. status: cordoned; inactive (it has left, was lost, or has never been there);
+-- Admin, operator, application, monitor. status: cordoned; inactive (it has left, was lost, or has never been there);
 -- error (it says that it cannot work); busy (no room); active. Health, failure_streak, failure_rate and
 -- queue_depth are those of its last heartbeat.
 create or replace view postrider.workers as

@@ -226,7 +226,9 @@ async fn drain(url: &str) -> bool {
         )";
     while Instant::now() < deadline {
         if let Ok(client) = connect(url).await {
-            let _ = client.batch_execute("select postrider.redrive_all()").await;
+            let redrive = "select postrider.redrive_all()
+                where not exists (select from postrider.job where state = 'running')";
+            let _ = client.batch_execute(redrive).await;
             if client.query_one(is_drained, &[]).await.is_ok_and(|row| row.get(0)) {
                 return true;
             }

@@ -19,6 +19,7 @@
 pub mod chaos;
 pub mod child;
 pub mod examples;
+pub mod hostile;
 pub mod ledger;
 pub mod packages;
 pub mod pgbouncer;

@@ -246,7 +246,16 @@ impl PrivatePostgres {
     ///
     /// When the server refuses, or there is no such database.
     pub async fn connect_to(&self, database: &str) -> Result<Client> {
-        let url = self.url_for(database);
+        self.connect_as("postgres", database).await
+    }
+
+    /// Connects to a database as this role, likewise.
+    ///
+    /// # Errors
+    ///
+    /// When the server refuses, or there is no such role or database.
+    pub async fn connect_as(&self, role: &str, database: &str) -> Result<Client> {
+        let url = self.url_as(role, database);
         let (client, connection) = tokio_postgres::connect(&url, NoTls)
             .await
             .with_context(|| format!("could not connect to {url}"))?;

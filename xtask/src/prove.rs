@@ -7,6 +7,8 @@ mod fleets;
 mod memory;
 mod ordering;
 mod poison;
+mod receivers;
+mod strangers;
 pub(crate) mod writers;
 
 use std::{
@@ -24,6 +26,8 @@ pub use fleets::{
 pub use memory::{MemoryFigures, prove_memory};
 pub use ordering::{OrderingFigures, OrderingScale, prove_ordering};
 pub use poison::{PoisonFigures, prove_poison};
+pub use receivers::{ReceiverFigures, ReceiverScale, prove_receivers};
+pub use strangers::{StrangersFigures, StrangersScale, prove_strangers};
 
 use crate::process::{Profile, postrider_binary};
 
@@ -95,16 +99,22 @@ pub enum Proof {
     Consumers,
     /// Executions of a fleet end once, and run once at a time, while everything breaks.
     Fleets,
+    /// No receiver, whatever it does, stops a dispatcher or slows it down for others.
+    Receivers,
+    /// Nobody who holds something open, whatever the role, disturbs anybody else.
+    Strangers,
 }
 
 impl Proof {
-    const ALL: [Proof; 6] = [
+    const ALL: [Proof; 8] = [
         Proof::Faults,
         Proof::Ordering,
         Proof::Poison,
         Proof::Memory,
         Proof::Consumers,
         Proof::Fleets,
+        Proof::Receivers,
+        Proof::Strangers,
     ];
 }
 
@@ -116,7 +126,7 @@ impl Proof {
 /// than allowed.
 pub fn run(options: &Options) -> Result<()> {
     crate::postgres::ensure_installed()?;
-    let binary = postrider_binary(Profile::Release, &[])?;
+    let binary = postrider_binary(Profile::Release, &["--features", "test-hooks"])?;
     let seed = options.seed.unwrap_or_else(|| fastrand::u64(..1_000_000));
     println!("seed {seed} (repeat with --seed {seed})");
     let proofs = options.only.map_or(Proof::ALL.to_vec(), |only| vec![only]);
@@ -175,6 +185,20 @@ async fn run_one(proof: Proof, binary: &Path, is_short: bool, seed: u64) -> Resu
                 println!("{figures}");
                 ensure!(figures.is_proven(), "fleets do not hold (seed {seed})");
             }
+        }
+        Proof::Strangers => {
+            let scale = if is_short { StrangersScale::SHORT } else { StrangersScale::FULL };
+            println!("Strangers: {scale:?}");
+            let figures = prove_strangers(binary, scale, seed).await?;
+            println!("{figures}");
+            ensure!(figures.is_proven(), "strangers disturb others (seed {seed})");
+        }
+        Proof::Receivers => {
+            let scale = if is_short { ReceiverScale::SHORT } else { ReceiverScale::FULL };
+            println!("Receivers: {scale:?}");
+            let figures = prove_receivers(binary, scale).await?;
+            println!("{figures}");
+            ensure!(figures.is_proven(), "receivers do not hold");
         }
     }
     Ok(())

@@ -3,6 +3,8 @@
 //! Each rule is a function from the tracked files to its violations, so tests give it small trees.
 //! The rules look at text, not at meaning: they catch what is written by mistake, not by intent.
 
+mod dependencies;
+mod locks;
 mod rust;
 
 use std::collections::{BTreeMap, HashSet};
@@ -47,6 +49,7 @@ const RULES: &[Rule] = &[
     modules_begin_with_their_purpose,
     nothing_names_a_machine,
     queries_name_their_index,
+    locks::every_lock_is_listed,
 ];
 
 const CORE: &str = "crates/postrider-core/";
@@ -56,13 +59,15 @@ const TRANSPORTS: &str = "crates/postrider/src/transport/";
 const LEDGER: &str = "crates/postrider/src/store/ledger.rs";
 const RABBITMQ: &str = "crates/postrider/src/fleet/rabbitmq/";
 
-/// Checks the repository at `root`: the files that git tracks or would.
+/// Checks the repository at `root`: the files that git tracks or would, and what it is built of.
 ///
 /// # Errors
 ///
 /// When the files cannot be listed or read; violations are no error.
 pub fn check(root: &Path) -> Result<Vec<Violation>> {
-    Ok(check_tree(&read_tree(root)?))
+    let mut found = check_tree(&read_tree(root)?);
+    found.extend(dependencies::check(root)?);
+    Ok(found)
 }
 
 /// Checks a tree by all rules.

@@ -39,6 +39,26 @@ pub enum InternalDestinations {
 }
 
 impl InternalDestinations {
+    /// What is allowed by both.
+    #[must_use]
+    pub fn within(self, bound: &Self) -> Self {
+        match (self, bound) {
+            (allowed, Self::On) => allowed,
+            (Self::On, bound) => bound.clone(),
+            (Self::Off, _) | (_, Self::Off) => Self::Off,
+            (Self::Only(networks), Self::Only(bounds)) => {
+                // Of two networks one lies in the other, or they have nothing in common.
+                let common = |a: Network, b: Network| match () {
+                    () if a.contains(b.address) && a.prefix <= b.prefix => Some(b),
+                    () if b.contains(a.address) && b.prefix <= a.prefix => Some(a),
+                    () => None,
+                };
+                let pairs = networks.iter().flat_map(|a| bounds.iter().map(move |b| (*a, *b)));
+                Self::Only(pairs.filter_map(|(a, b)| common(a, b)).collect())
+            }
+        }
+    }
+
     /// Whether a connection to `address` is allowed.
     pub fn allows(&self, address: IpAddr) -> bool {
         match self {
@@ -162,10 +182,14 @@ impl fmt::Display for Network {
 /// Whether `address` is anything else than an ordinary address of the public internet.
 ///
 /// Follows the IANA special-purpose address registries for IPv4 and IPv6 (RFC 6890), all of whose
-/// entries count as internal, multicast and the reserved rest included.
+/// entries count as internal, multicast and the reserved rest included; so do the addresses in public space at which
+/// clouds serve their own machines.
 pub fn is_internal(address: IpAddr) -> bool {
     if let Some(inner) = embedded(address) {
         return is_internal(inner);
+    }
+    if isatap(address).is_some_and(is_internal) {
+        return true;
     }
     match address {
         IpAddr::V4(address) => INTERNAL_V4.iter().any(|(network, prefix)| {
@@ -197,6 +221,56 @@ fn embedded(address: IpAddr) -> Option<IpAddr> {
     Some(Ipv4Addr::from_bits(inner).into())
 }
 
+/// The IPv4 address of a host behind ISATAP (RFC 5214): the prefix may be anybody's.
+fn isatap(address: IpAddr) -> Option<IpAddr> {
+    let IpAddr::V6(address) = address else { return None };
+    let [.., 0 | 0x200, 0x5efe, _, _] = address.segments() else { return None };
+    Some(Ipv4Addr::from_bits(address.to_bits() as u32).into())
+}
+
+/// Whether an HTTP server may be expected at `port`: not where mail, databases and other things listen that would take a
+/// request for something else (the WHATWG fetch standard's bad ports, and databases).
+pub fn is_web_port(port: u16) -> bool {
+    !OTHER_PORTS.contains(&port)
+}
+
+/// The address that `host` is by itself, without a name server: IPv4 or IPv6 (also in brackets), or IPv4 in one of the
+/// forms that browsers and C libraries take for it, such as `0x7f000001`, `2130706433`, `0177.1`
+/// and `127.0.0.1.` (the WHATWG URL standard's IPv4 parser).
+pub fn literal(host: &str) -> Option<IpAddr> {
+    let bare = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host);
+    if let Ok(address) = bare.parse() {
+        return Some(address);
+    }
+    let parts: Vec<_> = host.strip_suffix('.').unwrap_or(host).split('.').collect();
+    let (last, first) = parts.split_last()?;
+    if first.len() > 3 {
+        return None;
+    }
+    let mut bits = part(last)?;
+    if bits >= 1 << (8 * (4 - first.len())) {
+        return None;
+    }
+    for (index, text) in first.iter().enumerate() {
+        let byte = part(text).filter(|byte| *byte <= 0xff)?;
+        bits |= byte << (8 * (3 - index));
+    }
+    Some(Ipv4Addr::from_bits(bits as u32).into())
+}
+
+/// A number of an IPv4 address: decimal, octal behind `0`, hexadecimal behind `0x`.
+fn part(text: &str) -> Option<u64> {
+    let (digits, radix) = match text.as_bytes() {
+        [] | [b'+', ..] => return None,
+        [b'0', b'x' | b'X'] => return Some(0),
+        [b'0', b'x' | b'X', ..] => (&text[2..], 16),
+        [b'0', _, ..] => (&text[1..], 8),
+        _ => (text, 10),
+    };
+    let is_number = digits.bytes().all(|byte| char::from(byte).is_digit(radix));
+    if is_number { u64::from_str_radix(digits, radix).ok() } else { None }
+}
+
 const INTERNAL_V4: &[(Ipv4Addr, u8)] = &[
     (Ipv4Addr::new(0, 0, 0, 0), 8),       // this network, unspecified
     (Ipv4Addr::new(10, 0, 0, 0), 8),      // private
@@ -206,13 +280,20 @@ const INTERNAL_V4: &[(Ipv4Addr, u8)] = &[
     (Ipv4Addr::new(172, 16, 0, 0), 12),   // private
     (Ipv4Addr::new(192, 0, 0, 0), 24),    // protocol assignments
     (Ipv4Addr::new(192, 0, 2, 0), 24),    // documentation
+    (Ipv4Addr::new(192, 31, 196, 0), 24), // AS112
+    (Ipv4Addr::new(192, 52, 193, 0), 24), // AMT relays
     (Ipv4Addr::new(192, 88, 99, 0), 24),  // 6to4 relays
     (Ipv4Addr::new(192, 168, 0, 0), 16),  // private
+    (Ipv4Addr::new(192, 175, 48, 0), 24), // AS112
     (Ipv4Addr::new(198, 18, 0, 0), 15),   // benchmarks
     (Ipv4Addr::new(198, 51, 100, 0), 24), // documentation
     (Ipv4Addr::new(203, 0, 113, 0), 24),  // documentation
     (Ipv4Addr::new(224, 0, 0, 0), 4),     // multicast
     (Ipv4Addr::new(240, 0, 0, 0), 4),     // reserved, broadcast
+    // Services of clouds for their own machines, with credentials behind some of them, at public addresses.
+    (Ipv4Addr::new(168, 63, 129, 16), 32), // Azure
+    (Ipv4Addr::new(161, 26, 0, 0), 16),    // IBM Cloud
+    (Ipv4Addr::new(166, 8, 0, 0), 14),     // IBM Cloud
 ];
 
 const INTERNAL_V6: &[(Ipv6Addr, u8)] = &[
@@ -222,12 +303,22 @@ const INTERNAL_V6: &[(Ipv6Addr, u8)] = &[
     (Ipv6Addr::new(0x100, 0, 0, 0, 0, 0, 0, 0), 63),     // discard and dummy prefixes
     (Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0), 23),    // protocol assignments, Teredo
     (Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0), 32), // documentation
+    (Ipv6Addr::new(0x2620, 0x4f, 0x8000, 0, 0, 0, 0, 0), 48), // AS112
     (Ipv6Addr::new(0x3fff, 0, 0, 0, 0, 0, 0, 0), 20),    // documentation
     (Ipv6Addr::new(0x5f00, 0, 0, 0, 0, 0, 0, 0), 16),    // segment routing
     (Ipv6Addr::new(0xfc00, 0, 0, 0, 0, 0, 0, 0), 7),     // unique local, fd00:ec2::254 of AWS too
     (Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 0), 10),    // link-local
     (Ipv6Addr::new(0xfec0, 0, 0, 0, 0, 0, 0, 0), 10),    // site-local
     (Ipv6Addr::new(0xff00, 0, 0, 0, 0, 0, 0, 0), 8),     // multicast
+];
+
+const OTHER_PORTS: &[u16] = &[
+    0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101,
+    102, 103, 104, 109, 110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427,
+    445, 465, 512, 513, 514, 515, 526, 530, 531, 532, 540, 548, 554, 556, 563, 587, 601, 636, 989,
+    990, 993, 995, 1433, 1521, 1719, 1720, 1723, 2049, 3306, 3389, 3659, 4045, 4190, 5060, 5061,
+    5432, 6000, 6379, 6432, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 9042, 10080, 11211,
+    27017,
 ];
 
 #[cfg(test)]

@@ -10,15 +10,24 @@
 use std::{
     collections::HashMap,
     fs,
+    net::{IpAddr, SocketAddr},
+    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     time::Duration,
 };
 
+use postrider_core::networks::InternalDestinations;
 use serde::Deserialize;
 use tracing_subscriber::EnvFilter;
 
-use crate::{fleet::rabbitmq::AmqpUrl, store::connect::DatabaseUrl};
+use crate::{
+    fleet::rabbitmq::AmqpUrl,
+    store::{connect::DatabaseUrl, libpq},
+};
 
+/// The most name servers that can be named, as many as resolv.conf takes.
+const NAME_SERVERS_MAX: usize = 3;
+const DNS_PORT: u16 = 53;
 /// The most threads that can be asked for.
 const THREADS_MAX: i64 = 1_024;
 
@@ -39,11 +48,16 @@ pub struct Config {
     /// `amqp_ca_file`: certificate authorities (PEM) that are trusted for RabbitMQ besides those of
     /// Mozilla.
     pub amqp_ca_file: Option<PathBuf>,
+    /// `http_ca_file`: certificate authorities (PEM) that are trusted for receivers besides those of
+    /// Mozilla.
+    pub http_ca_file: Option<PathBuf>,
     /// `log_format`: `text` (default) or `json`.
     pub log_format: LogFormat,
     /// `log_level`: `error`, `warn`, `info` (default), `debug`, `trace`, or a filter such as
     /// `info,postrider::engine=debug`.
     pub log_level: String,
+    /// What is not wrong, and had better be otherwise: files with passwords that others may read.
+    pub warnings: Vec<String>,
     /// What only `postrider serve` uses.
     pub serve: ServeConfig,
 }
@@ -68,6 +82,11 @@ pub struct ServeConfig {
     pub threads: usize,
     /// `wake`: `auto` (default), `listen` or `poll`.
     pub wake: Wake,
+    /// `internal_destinations` (`by-setting`; `never`, or networks): what the database's setting
+    /// `allow_internal_destinations` may allow at most.
+    pub internal_destinations: InternalDestinations,
+    /// `name_servers`: who is asked for the addresses of receivers' names, instead of the system's.
+    pub name_servers: Vec<SocketAddr>,
 }
 
 /// How a dispatcher without work learns of the next message.
@@ -149,6 +168,18 @@ pub struct ServeFlags {
     /// default: poll where the server allows prepared transactions, else listen [env: POSTRIDER_WAKE]
     #[arg(long, value_name = "HOW")]
     pub wake: Option<String>,
+    /// Which internal addresses the setting allow_internal_destinations may allow at most: by-setting,
+    /// the default, never, or networks such as 10.0.0.0/8 [env: POSTRIDER_INTERNAL_DESTINATIONS]
+    #[arg(long, value_name = "NETWORKS")]
+    pub internal_destinations: Option<String>,
+    /// Ask these servers for the addresses of receivers instead of the system's: up to three
+    /// addresses, with or without a port, separated by commas [env: POSTRIDER_NAME_SERVERS]
+    #[arg(long, value_name = "ADDRESSES")]
+    pub name_servers: Option<String>,
+    /// Trust the certificate authorities in this PEM file too for receivers [env:
+    /// POSTRIDER_HTTP_CA_FILE]
+    #[arg(long, value_name = "FILE")]
+    pub http_ca_file: Option<PathBuf>,
     /// The RabbitMQ for workers that get their executions by it:
     /// amqp://user:password@host:5672/virtual%20host, or amqps:// for TLS [env: POSTRIDER_AMQP_URL]
     ///
@@ -167,8 +198,8 @@ pub struct ServeFlags {
 pub enum ConfigError {
     /// A field that is required is nowhere.
     #[error(
-        "database_url is required: pass --database-url, or set DATABASE_URL, or write it into the \
-         file given by --config"
+        "database_url is required: pass --database-url, or set DATABASE_URL or PGHOST, or write it \
+         into the file given by --config"
     )]
     NoDatabase,
     /// A value that its field cannot have.
@@ -194,6 +225,9 @@ pub enum ConfigError {
     /// The file is not TOML, has a key that is not known, or a value of the wrong type.
     #[error("configuration: {0}")]
     Malformed(String),
+    /// What libpq would do with the environment cannot be done here.
+    #[error("{0}")]
+    Libpq(String),
 }
 
 /// The fields as they are written, before they are checked.
@@ -215,11 +249,14 @@ struct Written {
     poll_interval_ms: Option<i64>,
     threads: Option<i64>,
     wake: Option<String>,
+    internal_destinations: Option<String>,
+    name_servers: Option<String>,
+    http_ca_file: Option<PathBuf>,
 }
 
 /// The fields that the environment may set, as `POSTRIDER_` and the name in capitals. Others with
 /// that beginning are somebody else's.
-const FIELDS: [&str; 15] = [
+const FIELDS: [&str; 18] = [
     "database_url",
     "database_url_file",
     "database_ca_file",
@@ -235,11 +272,45 @@ const FIELDS: [&str; 15] = [
     "poll_interval_ms",
     "threads",
     "wake",
+    "internal_destinations",
+    "name_servers",
+    "http_ca_file",
 ];
+
+/// What is wrong, without what stands there: a line of the file may hold a password.
+fn describe(error: &config::ConfigError) -> String {
+    use config::ConfigError as E;
+    match error {
+        E::Type { origin, expected, key, .. } => {
+            let key = key.as_deref().unwrap_or("a value");
+            let origin = origin.as_deref().map(|origin| format!(" in {origin}"));
+            format!("{key} must be {expected}{}", origin.unwrap_or_default())
+        }
+        E::At { error, key, .. } => {
+            let key = key.as_deref().map(|key| format!("{key}: "));
+            format!("{}{}", key.unwrap_or_default(), describe(error))
+        }
+        E::FileParse { cause, .. } => {
+            let text = cause.to_string();
+            // The line, and below it what stands there.
+            let place = text.lines().next().and_then(|line| line.strip_prefix("TOML parse error "));
+            format!("the file is not TOML{}", place.map(|at| format!(" {at}")).unwrap_or_default())
+        }
+        E::Message(text) if text.starts_with("unknown field `") => {
+            let name = text.split('`').nth(1).unwrap_or_default();
+            let is_name = |byte: u8| byte.is_ascii_lowercase() || byte == b'_';
+            match name.len() <= 40 && name.bytes().all(is_name) {
+                true => text.clone(),
+                false => "it has a key that is not known".to_owned(),
+            }
+        }
+        _ => "a value is not of the right type".to_owned(),
+    }
+}
 
 impl From<config::ConfigError> for ConfigError {
     fn from(error: config::ConfigError) -> Self {
-        Self::Malformed(error.to_string())
+        Self::Malformed(describe(&error))
     }
 }
 
@@ -254,32 +325,80 @@ impl Config {
         serve: &ServeFlags,
         environment: impl IntoIterator<Item = (String, String)>,
     ) -> Result<Self, ConfigError> {
-        // An empty variable is how many tools write one that is not set.
-        let environment: HashMap<_, _> =
-            environment.into_iter().filter(|(_, value)| !value.is_empty()).collect();
-        let file = flags.config.clone();
-        let file = file.or_else(|| environment.get("POSTRIDER_CONFIG").map(PathBuf::from));
-        let from_file = file.as_deref().map(read_file).transpose()?.unwrap_or_default();
-        let from_environment = read_environment(&environment)?;
-        let from_flags = Written {
-            database_url: flags.database_url.clone(),
-            database_url_file: None,
-            database_ca_file: flags.database_ca_file.clone(),
-            amqp_url: serve.amqp_url.clone(),
-            amqp_url_file: None,
-            amqp_ca_file: serve.amqp_ca_file.clone(),
-            log_format: flags.log_format.clone(),
-            log_level: flags.log_level.clone(),
-            shutdown_grace_seconds: serve.shutdown_grace_seconds,
-            max_in_flight: serve.max_in_flight,
-            max_buffered_messages: serve.max_buffered_messages,
-            flush_interval_ms: serve.flush_interval_ms,
-            poll_interval_ms: serve.poll_interval_ms,
-            threads: serve.threads,
-            wake: serve.wake.clone(),
-        };
-        from_flags.or(from_environment).or(from_file).check()
+        let (written, environment, warnings) = gather(flags, serve, environment)?;
+        written.check(&environment, warnings)
     }
+
+    /// Checks what is said about logging, for commands that need nothing else.
+    ///
+    /// # Errors
+    ///
+    /// The first field of those that is wrong.
+    pub fn check_logging(
+        flags: &Flags,
+        environment: impl IntoIterator<Item = (String, String)>,
+    ) -> Result<(), ConfigError> {
+        let (written, ..) = gather(flags, &ServeFlags::default(), environment)?;
+        log_level(written.log_level).and(log_format(written.log_format.as_deref())).map(|_| ())
+    }
+}
+
+type Environment = HashMap<String, String>;
+
+/// Puts flags, environment and file together.
+fn gather(
+    flags: &Flags,
+    serve: &ServeFlags,
+    environment: impl IntoIterator<Item = (String, String)>,
+) -> Result<(Written, Environment, Vec<String>), ConfigError> {
+    // An empty variable is how many tools write one that is not set.
+    let environment: Environment =
+        environment.into_iter().filter(|(_, value)| !value.is_empty()).collect();
+    let file = flags.config.clone();
+    let file = file.or_else(|| environment.get("POSTRIDER_CONFIG").map(PathBuf::from));
+    let from_file = file.as_deref().map(read_file).transpose()?.unwrap_or_default();
+    let has_password = [&from_file.database_url, &from_file.amqp_url]
+        .into_iter()
+        .flatten()
+        .any(|url| has_password(url));
+    let open = file.filter(|path| has_password && is_open_to_all(path));
+    let warnings = open.map(|path| open_file("config", &path)).into_iter().collect();
+    let from_environment = read_environment(&environment)?;
+    let from_flags = Written {
+        database_url: flags.database_url.clone(),
+        database_url_file: None,
+        database_ca_file: flags.database_ca_file.clone(),
+        amqp_url: serve.amqp_url.clone(),
+        amqp_url_file: None,
+        amqp_ca_file: serve.amqp_ca_file.clone(),
+        log_format: flags.log_format.clone(),
+        log_level: flags.log_level.clone(),
+        shutdown_grace_seconds: serve.shutdown_grace_seconds,
+        max_in_flight: serve.max_in_flight,
+        max_buffered_messages: serve.max_buffered_messages,
+        flush_interval_ms: serve.flush_interval_ms,
+        poll_interval_ms: serve.poll_interval_ms,
+        threads: serve.threads,
+        wake: serve.wake.clone(),
+        internal_destinations: serve.internal_destinations.clone(),
+        name_servers: serve.name_servers.clone(),
+        http_ca_file: serve.http_ca_file.clone(),
+    };
+    Ok((from_flags.or(from_environment).or(from_file), environment, warnings))
+}
+
+/// Whether there is a password in it: `user:password@`, or the keyword.
+fn has_password(url: &str) -> bool {
+    let authority = url.split_once("://").and_then(|(_, rest)| rest.rsplit_once('@'));
+    authority.is_some_and(|(credentials, _)| credentials.contains(':')) || url.contains("password=")
+}
+
+fn is_open_to_all(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|file| file.permissions().mode() & 0o004 != 0)
+}
+
+fn open_file(field: &str, path: &Path) -> String {
+    format!("{field}: {} holds a password and may be read by everybody: chmod o-r", path.display())
 }
 
 fn read_file(path: &Path) -> Result<Written, ConfigError> {
@@ -289,10 +408,10 @@ fn read_file(path: &Path) -> Result<Written, ConfigError> {
         reason: error.to_string(),
     })?;
     let source = config::File::from_str(&text, config::FileFormat::Toml);
-    let written = config::Config::builder().add_source(source).build()?;
-    written
-        .try_deserialize()
-        .map_err(|error| ConfigError::Malformed(format!("{}: {error}", path.display())))
+    let written = config::Config::builder().add_source(source).build();
+    written.and_then(config::Config::try_deserialize).map_err(|error| {
+        ConfigError::Malformed(format!("{}: {}", path.display(), describe(&error)))
+    })
 }
 
 /// `DATABASE_URL` stands behind the variables of our own name.
@@ -305,6 +424,11 @@ fn read_environment(environment: &HashMap<String, String>) -> Result<Written, Co
     let source = config::Environment::with_prefix("POSTRIDER").source(Some(known));
     let written = config::Config::builder().add_source(source).build()?;
     let mut written: Written = written.try_deserialize()?;
+    // "system" are those that are trusted anyway.
+    if written.database_ca_file.is_none() {
+        let file = environment.get("PGSSLROOTCERT").filter(|file| *file != "system");
+        written.database_ca_file = file.map(PathBuf::from);
+    }
     if written.database_url.is_none() && written.database_url_file.is_none() {
         written.database_url = environment.get("DATABASE_URL").cloned();
         written.database_url_file = environment.get("DATABASE_URL_FILE").map(PathBuf::from);
@@ -343,37 +467,39 @@ impl Written {
             poll_interval_ms: self.poll_interval_ms.or(other.poll_interval_ms),
             threads: self.threads.or(other.threads),
             wake: self.wake.or(other.wake),
+            internal_destinations: self.internal_destinations.or(other.internal_destinations),
+            name_servers: self.name_servers.or(other.name_servers),
+            http_ca_file: self.http_ca_file.or(other.http_ca_file),
         }
     }
 
-    fn check(self) -> Result<Config, ConfigError> {
-        let database_url = match (self.database_url, self.database_url_file) {
-            (Some(url), _) => url,
-            (None, Some(path)) => read_secret("database_url_file", path)?,
-            (None, None) => return Err(ConfigError::NoDatabase),
+    fn check(
+        self,
+        environment: &Environment,
+        mut warnings: Vec<String>,
+    ) -> Result<Config, ConfigError> {
+        let mut read = |field: &'static str, url: Option<String>, file: Option<PathBuf>| {
+            let (None, Some(path)) = (&url, file) else { return Ok(url) };
+            let text = read_secret(field, &path)?;
+            if has_password(&text) && is_open_to_all(&path) {
+                warnings.push(open_file(field, &path));
+            }
+            Ok::<_, ConfigError>(Some(text))
         };
-        let amqp_url = match (self.amqp_url, self.amqp_url_file) {
-            (Some(url), _) => Some(url),
-            (None, Some(path)) => Some(read_secret("amqp_url_file", path)?),
-            (None, None) => None,
-        };
-        let log_format = match self.log_format.as_deref() {
-            None | Some("text") => LogFormat::Text,
-            Some("json") => LogFormat::Json,
-            Some(other) => return Err(invalid("log_format", "text or json", other)),
-        };
+        let database_url = read("database_url_file", self.database_url, self.database_url_file)?;
+        let amqp_url = read("amqp_url_file", self.amqp_url, self.amqp_url_file)?;
+        let (database_url, warning) =
+            libpq::complete(database_url.as_deref(), environment).map_err(ConfigError::Libpq)?;
+        warnings.extend(warning);
+        let database_url = database_url.ok_or(ConfigError::NoDatabase)?;
+        let log_format = log_format(self.log_format.as_deref())?;
         let wake = match self.wake.as_deref() {
             None | Some("auto") => Wake::Auto,
             Some("listen") => Wake::Listen,
             Some("poll") => Wake::Poll,
             Some(other) => return Err(invalid("wake", "auto, listen or poll", other)),
         };
-        let log_level = self.log_level.unwrap_or_else(|| "info".to_owned());
-        if EnvFilter::try_new(&log_level).is_err() {
-            let rule =
-                "error, warn, info, debug, trace, or a filter such as `info,postrider=debug`";
-            return Err(invalid("log_level", rule, &log_level));
-        }
+        let log_level = log_level(self.log_level)?;
         let cores = std::thread::available_parallelism().map_or(1, usize::from) as i64;
         let threads = self.threads.or(Some(cores.min(THREADS_MAX)));
         let grace = bounded("shutdown_grace_seconds", self.shutdown_grace_seconds, 30, (0, 3_600))?;
@@ -393,24 +519,87 @@ impl Written {
             poll_interval: Duration::from_millis(poll),
             threads: bounded("threads", threads, 1, (1, THREADS_MAX))? as usize,
             wake,
+            internal_destinations: internal_destinations(self.internal_destinations.as_deref())?,
+            name_servers: name_servers(self.name_servers.as_deref().unwrap_or_default())?,
         };
         Ok(Config {
             database_url: DatabaseUrl::new(database_url.trim()),
             database_ca_file: self.database_ca_file,
             amqp_url: amqp_url.map(|url| AmqpUrl::new(url.trim())),
             amqp_ca_file: self.amqp_ca_file,
+            http_ca_file: self.http_ca_file,
             log_format,
             log_level,
+            warnings,
             serve,
         })
     }
 }
 
+fn internal_destinations(value: Option<&str>) -> Result<InternalDestinations, ConfigError> {
+    match value {
+        None | Some("by-setting") => Ok(InternalDestinations::On),
+        Some("never") => Ok(InternalDestinations::Off),
+        Some(networks) => match networks.parse() {
+            Ok(networks @ InternalDestinations::Only(_)) => Ok(networks),
+            _ => {
+                let rule = "by-setting, never, or networks such as `10.0.0.0/8, fd00::/8`";
+                Err(invalid("internal_destinations", rule, networks))
+            }
+        },
+    }
+}
+
+fn name_servers(value: &str) -> Result<Vec<SocketAddr>, ConfigError> {
+    let parse = |server: &str| {
+        let server = server.trim();
+        let bare = server.parse::<IpAddr>().map(|ip| SocketAddr::new(ip, DNS_PORT));
+        bare.or_else(|_| server.parse()).ok()
+    };
+    let servers = value.split(',').filter(|server| !server.trim().is_empty());
+    let servers: Option<Vec<_>> = servers.map(parse).collect();
+    servers.filter(|servers| servers.len() <= NAME_SERVERS_MAX).ok_or_else(|| {
+        invalid("name_servers", "up to three addresses such as `10.0.0.2, 10.0.0.3:5353`", value)
+    })
+}
+
+fn log_format(written: Option<&str>) -> Result<LogFormat, ConfigError> {
+    match written {
+        None | Some("text") => Ok(LogFormat::Text),
+        Some("json") => Ok(LogFormat::Json),
+        Some(other) => Err(invalid("log_format", "text or json", other)),
+    }
+}
+
+/// A level, or levels of parts of the program. A word that is no level would count as the name of a part
+/// that there is not, and nothing would be logged.
+fn log_level(written: Option<String>) -> Result<String, ConfigError> {
+    let text = written.unwrap_or_else(|| "info".to_owned());
+    let is_level = |word: &str| {
+        let levels = ["off", "error", "warn", "info", "debug", "trace"];
+        levels.iter().any(|level| word.trim().eq_ignore_ascii_case(level))
+    };
+    let is_part = |part: &str| {
+        let part = part.trim();
+        !part.is_empty()
+            && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_:".contains(&byte))
+    };
+    let is_valid = text.split(',').all(|directive| match directive.split_once('=') {
+        Some((part, level)) => is_part(part) && is_level(level),
+        None => is_level(directive),
+    });
+    if is_valid && EnvFilter::try_new(&text).is_ok() {
+        return Ok(text);
+    }
+    let rule = "error, warn, info, debug, trace, or a filter such as `info,postrider=debug`";
+    Err(invalid("log_level", rule, &text))
+}
+
 /// A secret that stands in a file of its own, usually with a line end behind it.
-fn read_secret(field: &'static str, path: PathBuf) -> Result<String, ConfigError> {
-    fs::read_to_string(&path).map_err(|error| ConfigError::Unreadable {
+fn read_secret(field: &'static str, path: &Path) -> Result<String, ConfigError> {
+    fs::read_to_string(path).map_err(|error| ConfigError::Unreadable {
         field,
-        path,
+        path: path.to_owned(),
         reason: error.to_string(),
     })
 }
@@ -474,6 +663,105 @@ mod tests {
         check_error("max_inflight = 5", &[], &["unknown field `max_inflight`", "postrider.toml"]);
         check_error("[serve]\nthreads = 5", &[], &["serve"]);
         check_error("threads = ", &[], &["configuration"]);
+    }
+
+    #[test]
+    fn what_the_database_may_allow_has_a_bound() {
+        let bound = |value: &str| {
+            let file = format!("database_url = 'host=h'\ninternal_destinations = '{value}'");
+            load(&file, &[], Flags::default()).unwrap().serve.internal_destinations
+        };
+        assert_eq!(bound("by-setting"), InternalDestinations::On);
+        assert_eq!(bound("never"), InternalDestinations::Off);
+        assert_eq!(bound("10.0.0.0/8"), "10.0.0.0/8".parse().unwrap());
+        for wrong in ["on", "off", "10.0.0.0/33", "localhost"] {
+            let file = format!("internal_destinations = '{wrong}'");
+            check_error(&file, &[], &["internal_destinations must be by-setting, never,", wrong]);
+        }
+    }
+
+    #[test]
+    fn name_servers_are_addresses() {
+        let file = "database_url = 'host=h'\nname_servers = '10.0.0.2, [::1]:5353,127.0.0.1:9'";
+        let servers = load(file, &[], Flags::default()).unwrap().serve.name_servers;
+        let expected = ["10.0.0.2:53", "[::1]:5353", "127.0.0.1:9"].map(|s| s.parse().unwrap());
+        assert_eq!(servers, expected);
+        check_error("name_servers = 'dns.example.com'", &[], &["name_servers must be up to three"]);
+        check_error("name_servers = '::1,::2,::3,::4'", &[], &["name_servers must be up to three"]);
+    }
+
+    #[test]
+    fn a_level_that_is_none_is_refused() {
+        for level in
+            ["verbose", "infoo", "", "info,", "warn=debug=x", "postrider=loud", "5", "a[b]=info"]
+        {
+            let flags = Flags { log_level: Some(level.to_owned()), ..Flags::default() };
+            let error = Config::check_logging(&flags, []).unwrap_err().to_string();
+            assert!(error.starts_with("log_level must be"), "{level}: {error}");
+        }
+        for level in
+            ["info", "DEBUG", "off", "info,postrider=debug", "warn,postrider::engine=trace"]
+        {
+            let flags = Flags { log_level: Some(level.to_owned()), ..Flags::default() };
+            Config::check_logging(&flags, []).unwrap_or_else(|error| panic!("{level}: {error}"));
+        }
+    }
+
+    #[test]
+    fn no_error_quotes_what_stands_in_the_file() {
+        for file in [
+            "database_url = postgres://u:s3cret@h/db",
+            "database_url = 'postgres://u:s3cret@h/db",
+            "postgres://u:s3cret@h/db",
+            "threads = 'postgres://u:s3cret@h/db'",
+            "database_url = ['postgres://u:s3cret@h/db']",
+            "'postgres://u:s3cret@h/db' = 1",
+            "threads = 5\nthreads = 's3cret'",
+            "[database_url]\ns3cret = 1",
+        ] {
+            let error = load(file, &[], Flags::default()).unwrap_err();
+            let text = format!("{error} {error:?}");
+            assert!(!text.contains("s3cret") && text.contains("postrider.toml"), "{file}: {text}");
+        }
+        check_error("threads = 5\nwake = x", &[], &["not TOML at line 2"]);
+        let error = load("", &[("POSTRIDER_THREADS", "s3cret")], Flags::default()).unwrap_err();
+        assert!(!error.to_string().contains("s3cret"), "{error}");
+    }
+
+    #[test]
+    fn a_password_that_everybody_may_read_is_warned_of() {
+        let path = std::env::temp_dir().join(format!("postrider-open-{}", fastrand::u64(..)));
+        let warnings = |mode: u32, text: &str, as_config: bool| {
+            fs::write(&path, text).unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+            let name = path.to_str().unwrap().to_owned();
+            let variable =
+                if as_config { "POSTRIDER_CONFIG" } else { "POSTRIDER_DATABASE_URL_FILE" };
+            let environment = [(variable.to_owned(), name)];
+            Config::load(&Flags::default(), &ServeFlags::default(), environment).unwrap().warnings
+        };
+        let url = "postgres://u:s3cret@h/db";
+        let file = format!("database_url = '{url}'");
+        for (text, as_config) in
+            [(file.as_str(), true), (url, false), ("host=h password=s3cret", false)]
+        {
+            let said = warnings(0o644, text, as_config);
+            assert_eq!(said.len(), 1, "{text}");
+            assert!(said[0].contains("chmod") && !said[0].contains("s3cret"), "{said:?}");
+            assert_eq!(warnings(0o640, text, as_config), [""; 0], "{text}");
+        }
+        assert_eq!(warnings(0o644, "postgres://u@h/db", false), [""; 0]);
+        fs::remove_file(path).unwrap();
+    }
+
+    #[test]
+    fn the_environment_of_libpq_counts() {
+        let config = load("", &[("PGHOST", "db"), ("PGSSLROOTCERT", "/ca.pem")], Flags::default());
+        let config = config.unwrap();
+        assert_eq!(config.database_url.expose(), "host=db");
+        assert_eq!(config.database_ca_file, Some(PathBuf::from("/ca.pem")));
+        let error = load("database_url = 'host=h'", &[("PGSERVICE", "s")], Flags::default());
+        assert!(error.unwrap_err().to_string().starts_with("PGSERVICE is set"));
     }
 
     #[test]

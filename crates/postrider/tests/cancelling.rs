@@ -401,3 +401,20 @@ async fn sql_knows_what_is_taken_as_dispatchers_do() {
     }
     assert!(counts.iter().all(|count| *count > 1_000), "{counts:?}");
 }
+
+/// Whoever may connect hears what is notified.
+#[tokio::test]
+async fn no_ordering_key_is_notified() {
+    let shop = Shop::open_migrated().await;
+    let said: i64 = shop.ask("select postrider.key_mark('s3cret-kéy')").await;
+    assert_eq!(said, 4_109_051_786, "as in engine/wake.rs");
+    let text: String = shop
+        .ask("select string_agg(prosrc, '') from pg_proc where pronamespace = 'postrider'::regnamespace")
+        .await;
+    let notified: Vec<&str> = text
+        .lines()
+        .filter(|line| line.contains("pg_notify(") && line.contains("ordering_key"))
+        .collect();
+    assert!(!notified.is_empty());
+    assert!(notified.iter().all(|line| line.contains("key_mark(")), "{notified:?}");
+}

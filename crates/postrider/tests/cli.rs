@@ -175,7 +175,7 @@ async fn status_and_dead_letters_are_shown_and_put_back() {
         (&json!("orders"), &json!(3), &json!(2))
     );
     let health = status["health"].as_array().unwrap();
-    assert_eq!(health.len(), 8);
+    assert_eq!(health.len(), 9);
     assert!(health[5]["details"].as_str().unwrap().contains("idle in transaction"), "{status}");
     let status = shop.run(&["status"]).succeed().stdout;
     assert!(status.contains("ENDPOINT NAME  ENABLED"), "{status}");
@@ -190,10 +190,119 @@ async fn status_and_dead_letters_are_shown_and_put_back() {
     shop.run(&["dlq", "redrive", &id]).fail(1, "has been redriven before");
     shop.run(&["dlq", "redrive", "99"]).fail(1, "Dead letter 99 does not exist");
     shop.run(&["dlq", "show", "99"]).fail(1, "Dead letter 99 does not exist");
-    let redriven = shop.run(&["dlq", "redrive", "--endpoint", "orders", "--json"]).json();
-    assert_eq!(redriven, json!({"redriven": 1}));
-    assert_eq!(shop.run(&["dlq", "redrive", "--all", "--json"]).json(), json!({"redriven": 0}));
+    let redrive = ["dlq", "redrive", "--endpoint", "orders", "--no-wait", "--json"];
+    let made = shop.run(&redrive).json();
+    assert_eq!(made, json!({"job_id": 1, "estimate": 1, "has_more": false}));
+    shop.finish_jobs().await;
+    let none = json!({"redriven": 0, "job_id": 2});
+    assert_eq!(shop.run(&["dlq", "redrive", "--all", "--json"]).json(), none);
     assert_eq!(shop.run(&["dlq", "list", "--json"]).json(), json!([]));
     let all = shop.run(&["dlq", "list", "--redriven", "--json"]).json();
     assert_eq!(all.as_array().unwrap().len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_level_that_is_none_is_refused_by_every_command() {
+    let nowhere = "postgres://nobody@127.0.0.1:1/none";
+    for command in [
+        &["migrate"][..],
+        &["migrate", "--print"],
+        &["serve"],
+        &["send", "a", "{}"],
+        &["endpoint", "list"],
+        &["policy", "explain", "{}"],
+        &["health"],
+        &["tail"],
+        &["worker", "--exec", "cat"],
+        &["worker", "list"],
+    ] {
+        let arguments = [command, &["--log-level", "verbose"]].concat();
+        run(nowhere, &arguments, "").fail(2, "log_level must be error, warn, info, debug, trace");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_password_with_an_at_sign_is_refused_without_being_shown() {
+    for command in ["status", "serve", "migrate"] {
+        let run = run("postgres://shop:pa@s3cret@127.0.0.1:1/shop", &[command], "");
+        assert!(!run.stderr.contains("s3cret"), "{run:?}");
+        run.fail(2, "an @ in a user's name or a password has to be written as %40");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_denial_names_the_role_that_may() {
+    let shop = Shop::open_migrated().await;
+    shop.run(&CREATE).succeed();
+    shop.execute(
+        "create role producer login in role postrider_producer;
+        create role monitor login in role postrider_monitor;
+        create role stranger login",
+    )
+    .await;
+    let check = |role: &str, arguments: &[&str], hint: &str| {
+        let run = run(&shop.postgres.url_as(role, "shop"), arguments, "");
+        run.fail(1, "permission denied").fail(1, &format!("hint: grant {hint}"));
+    };
+    check("monitor", &["send", "orders", "{}"], "postrider_producer to \"monitor\"");
+    check("producer", &["cancel", "1"], "postrider_application to \"producer\"");
+    check("producer", &["queue"], "postrider_application to \"producer\"");
+    check("producer", &["endpoint", "list"], "postrider_monitor to \"producer\"");
+    check("monitor", &["endpoint", "pause", "orders"], "postrider_operator to \"monitor\"");
+    check("monitor", &["setting", "set", "http_timeout", "5"], "postrider_admin to \"monitor\"");
+    check(
+        "monitor",
+        &["endpoint", "alter", "orders", "--retry-policy", "{}"],
+        "postrider_admin to \"monitor\"",
+    );
+    check("stranger", &["send", "orders", "{}"], "\"stranger\" one of postrider_producer, ");
+}
+
+/// What a command shows that the monitor may read, it gets.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_monitor_can_use_every_command_that_only_shows() {
+    let shop = Shop::open_migrated().await;
+    shop.run(&CREATE).succeed();
+    let id = shop.run(&["send", "orders", "{}", "--json"]).json()["id"].to_string();
+    shop.execute(
+        "create role monitor login in role postrider_monitor;
+        select postrider.create_event_type('order.paid');
+        select postrider.create_consumer('c');
+        select postrider.register_worker('w', 'p');
+        select postrider.set_action('resize');
+        select postrider.submit_execution('resize')",
+    )
+    .await;
+    let url = shop.postgres.url_as("monitor", "shop");
+    for command in [
+        "status",
+        "metrics",
+        "events",
+        "queue",
+        "endpoint list",
+        "endpoint show orders",
+        "event-type list",
+        "subscription list",
+        "setting list",
+        "setting get http_timeout",
+        &format!("message {id}"),
+        &format!("policy explain --message {id}"),
+        "dlq list",
+        "dlq summary",
+        "replay list",
+        "consumer list",
+        "consumer parked",
+        "execution list",
+        "execution dead-letters",
+        "worker list",
+        "worker show w",
+        "action list",
+        "partition list",
+    ] {
+        let arguments: Vec<_> = command.split(' ').collect();
+        let run = run(&url, &arguments, "");
+        assert_eq!(run.code, 0, "{command}: {run:?}");
+    }
+    let health = run(&url, &["health"], "");
+    assert!(health.code < 3, "{health:?}");
 }

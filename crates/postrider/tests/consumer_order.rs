@@ -93,20 +93,12 @@ async fn a_tick_is_made_of_what_is_new_and_only_where_it_is_safe() {
     check_refusal(&client, ("select postrider.tick()", "25001", level)).await;
     run(&client, "rollback").await;
 
-    // One at a time; and whoever makes one may not sit on it.
+    // Whoever sits on one is passed.
     run(&other, "begin").await;
     assert!(made(tick(&other).await));
-    let limit: String =
-        other.query_one("show idle_in_transaction_session_timeout", &[]).await.unwrap().get(0);
-    assert_eq!(limit, "5s");
-    // A slow machine needs longer for the rest.
-    run(&other, "set local idle_in_transaction_session_timeout = '1 h'").await;
-    assert!(!made(tick(&client).await));
+    assert!(made(tick(&client).await));
     run(&other, "commit").await;
     assert!(!made(tick(&client).await), "nothing is new");
-    let limit: String =
-        other.query_one("show idle_in_transaction_session_timeout", &[]).await.unwrap().get(0);
-    assert_eq!(limit, "0");
 
     // Nor does anybody who made none keep others from it, for however long.
     run(&other, "begin").await;
@@ -364,4 +356,154 @@ async fn a_tick_of_any_shape_is_read_in_order() {
         run(&client, "select postrider.reset_consumer('c')").await;
         assert_eq!(drain(&client, "c", limit).await, wanted, "{limit}");
     }
+}
+
+/// Nothing is new for two consumers. A fetch would make a tick where no dispatcher lives.
+async fn check_nothing_new(client: &Client) {
+    let sql =
+        "select count(*) from unnest(array['c', 'd']) n (name), postrider.peek_messages(n.name)";
+    assert_eq!(client.query_one(sql, &[]).await.unwrap().get::<_, i64>(0), 0);
+}
+
+/// What is new for two consumers: the same, in the same order.
+async fn read_by_both(client: &Client) -> Vec<i64> {
+    let mut read = Vec::new();
+    for consumer in ["c", "d"] {
+        run(client, "begin").await;
+        let batch = fetch(client, consumer, 100).await;
+        if let Some(last) = batch.last() {
+            acknowledge(client, consumer, last.position).await;
+        }
+        run(client, "commit").await;
+        read.push(ids(&batch));
+    }
+    assert_eq!(read[0], read[1]);
+    read.remove(0)
+}
+
+/// A tick in a transaction that stays open holds up that transaction, and counts for nothing if it comes later.
+#[tokio::test]
+async fn whoever_holds_up_ticks_is_passed() {
+    let shop = Shop::open_to_consumers().await;
+    let (client, hung, second) = (shop.client().await, shop.client().await, shop.client().await);
+    run(&client, "select postrider.create_consumer('c'), postrider.create_consumer('d')").await;
+    let send = async || id_of(&client, SEND).await;
+    let first = send().await;
+    tick(&client).await.unwrap();
+    assert_eq!(read_by_both(&client).await, [first]);
+
+    for end in ["commit", "rollback"] {
+        let mut sent = vec![send().await];
+        run(&hung, "begin").await;
+        tick(&hung).await.unwrap();
+        check_nothing_new(&client).await;
+        // What it writes later is behind its tick, which thought to have seen it.
+        let own = id_of(&hung, SEND).await;
+        sent.push(send().await);
+        tick(&client).await.unwrap();
+        assert_eq!(read_by_both(&client).await, sent, "{end}");
+        run(&hung, end).await;
+        check_nothing_new(&client).await;
+        let mut next = vec![send().await];
+        if end == "commit" {
+            next.insert(0, own);
+        }
+        tick(&client).await.unwrap();
+        assert_eq!(read_by_both(&client).await, next, "{end}");
+    }
+
+    // Two of them, one of which has passed the other: the one that comes last does not count.
+    for (earlier, later) in [(&hung, &second), (&second, &hung)] {
+        let mut sent = vec![send().await];
+        run(&hung, "begin").await;
+        tick(&hung).await.unwrap();
+        sent.push(send().await);
+        run(&second, "begin").await;
+        tick(&second).await.unwrap();
+        sent.push(send().await);
+        tick(&client).await.unwrap();
+        assert_eq!(read_by_both(&client).await, sent);
+        run(earlier, "commit").await;
+        check_nothing_new(&client).await;
+        run(later, "commit").await;
+        check_nothing_new(&client).await;
+        let next = send().await;
+        tick(&client).await.unwrap();
+        assert_eq!(read_by_both(&client).await, [next]);
+    }
+    // One that begins now finds the same order.
+    run(&client, "select postrider.create_consumer('later')").await;
+    let all: Vec<i64> =
+        ids_of(&client, "select array_agg(id order by id) from postrider.message").await;
+    let mut later = drain(&client, "later", 3).await;
+    later.sort_unstable();
+    assert_eq!(later, all);
+}
+
+/// Until it shows which ticks count nobody reads on, and whoever comes next sees to that.
+#[tokio::test]
+async fn what_a_dead_passer_left_open_is_settled() {
+    let shop = Shop::open_to_consumers().await;
+    let (client, hung) = (shop.client().await, shop.client().await);
+    run(&client, "select postrider.create_consumer('c'), postrider.create_consumer('d')").await;
+    let first = id_of(&client, SEND).await;
+    run(&hung, "begin").await;
+    tick(&hung).await.unwrap();
+    // It has said that it passes, and is gone.
+    run(&client, "select nextval('postrider.tick_epoch')").await;
+    run(&hung, "commit").await;
+    // Without a dispatcher a fetch that finds nothing makes a tick, an empty one if need be.
+    assert_eq!(fetch(&client, "c", 1).await, []);
+    assert_eq!(read_by_both(&client).await, [first]);
+    let kept = "select array_agg(t.message_count order by t.id) from postrider.tick t";
+    assert_eq!(shop.ask::<Vec<i32>>(kept).await, [1, 0]);
+}
+
+/// Whatever the order in which transactions with ticks end, everybody reads everything once and in one order.
+#[tokio::test(flavor = "multi_thread")]
+async fn racing_and_hanging_ticks_make_one_order() {
+    let shop = Shop::open_to_consumers().await;
+    let client = shop.client().await;
+    run(&client, "select postrider.create_consumer('c'), postrider.create_consumer('d')").await;
+    let seed = fastrand::u64(..);
+    println!("seed {seed}");
+    let mut tasks = Vec::new();
+    for n in 0..5 {
+        let session = shop.client().await;
+        let mut dice = fastrand::Rng::with_seed(seed.wrapping_add(n));
+        tasks.push(tokio::spawn(async move {
+            for _ in 0..40 {
+                run(&session, "begin").await;
+                let is_sending = dice.bool();
+                let sql = if is_sending { SEND } else { "select postrider.tick()" };
+                run(&session, sql).await;
+                for _ in 0..dice.u8(0..8) {
+                    run(&session, "select").await;
+                    tokio::task::yield_now().await;
+                }
+                if !is_sending && n == 0 {
+                    // Long enough to be passed.
+                    run(&session, "select pg_sleep(0.1)").await;
+                }
+                run(&session, if dice.u8(..5) == 0 { "rollback" } else { "commit" }).await;
+            }
+        }));
+    }
+    let mut orders = [Vec::new(), Vec::new()];
+    while tasks.iter().any(|task| !task.is_finished()) {
+        for (consumer, order) in ["c", "d"].into_iter().zip(&mut orders) {
+            order.extend(drain(&client, consumer, 3).await);
+        }
+    }
+    for task in tasks {
+        task.await.unwrap();
+    }
+    for (consumer, order) in ["c", "d"].into_iter().zip(&mut orders) {
+        order.extend(drain(&client, consumer, 100).await);
+    }
+    assert_eq!(orders[0], orders[1]);
+    let all: Vec<i64> =
+        ids_of(&client, "select array_agg(id order by id) from postrider.message").await;
+    orders[0].sort_unstable();
+    assert_eq!(orders[0], all);
 }

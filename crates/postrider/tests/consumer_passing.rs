@@ -39,6 +39,8 @@ async fn nothing_is_passed_that_was_not_looked_at() {
         )
         .await
         .unwrap();
+    // Without anything below the open transaction it would not look at all.
+    client.batch_execute("select postrider.send('a', '{\"n\": 2}')").await.unwrap();
     long.batch_execute("begin; select pg_current_xact_id()").await.unwrap();
     let wanted = id_of(&client, "select postrider.send('a', '{\"n\": 1}')").await;
     let others = "select postrider.send_batch('a', array_fill('{\"n\": 2}'::jsonb, array[1000]))

@@ -312,8 +312,53 @@ async fn it_shows_which_transaction_a_consumer_waits_for() {
     assert_health(health(&client).await, "healthy", "");
 }
 
+/// Also one that has fetched within a savepoint, and one that is prepared.
 #[tokio::test]
-async fn who_holds_a_consumer_or_the_ticks_for_long_is_named() {
+async fn a_holder_is_told_by_the_row_that_it_has_locked() {
+    let options = Options { max_prepared_transactions: 4, ..Options::default() };
+    let shop = Shop::open_migrated_with(options).await;
+    let (client, other) = (shop.client().await, shop.client().await);
+    run(
+        &client,
+        "select postrider.set_setting('tick_interval_ms', '0');
+        select postrider.create_endpoint('a', 'discard', '{}');
+        select postrider.create_consumer('c')",
+    )
+    .await;
+    run(&client, SEND).await;
+    tick(&client).await;
+    let pid = json!(pid_of(&other).await);
+    let holder = async || {
+        let row = row(&client, "c").await;
+        (row["holder_pid"].clone(), row["holder_since"].is_string())
+    };
+    let nobody = (json!(null), false);
+    assert_eq!(holder().await, nobody);
+
+    let take = "select from postrider.fetch_messages('c')";
+    run(&other, &format!("begin; {take}")).await;
+    assert_eq!(holder().await, (pid.clone(), true));
+    run(&other, "rollback").await;
+    assert_eq!(holder().await, nobody, "it has ended");
+    run(&other, &format!("begin; savepoint s; {take}")).await;
+    assert_eq!(holder().await, (pid.clone(), true));
+    run(&other, "release s").await;
+    assert_eq!(holder().await, (pid.clone(), true), "the savepoint's lock is its transaction's");
+    run(&other, "rollback").await;
+    run(&other, &format!("begin; savepoint s; {take}; rollback to s")).await;
+    assert_eq!(holder().await, nobody, "it was rolled back");
+    run(&other, "rollback").await;
+
+    run(&other, &format!("begin; {take}; prepare transaction 'kept'")).await;
+    assert_eq!(holder().await, (json!(null), true));
+    let gid: String = shop.ask("select h.gid from postrider.consumer_holders() h").await;
+    assert_eq!(gid, "kept");
+    run(&other, "rollback prepared 'kept'").await;
+    assert_eq!(holder().await, nobody);
+}
+
+#[tokio::test]
+async fn who_holds_a_consumer_for_long_is_named() {
     let shop = Shop::open_to_consumers().await;
     let client = shop.client().await;
     assert_health(health(&client).await, "healthy", "there are no consumers");
@@ -332,18 +377,7 @@ async fn who_holds_a_consumer_or_the_ticks_for_long_is_named() {
             $$"
         )
     };
-    let ticking = shop.client().await;
-    run(&ticking, "begin").await;
-    tick(&ticking).await.unwrap();
-    // Who sits on a tick for 5 s is thrown out, and this test may take longer.
-    run(&ticking, "set local idle_in_transaction_session_timeout = 0").await;
-    assert_health(health(&client).await, "healthy", "consumers: 1");
-    run(&client, &later("12 s")).await;
-    let text =
-        format!("pid {} keeps others from making ticks and is open for 1", pid_of(&ticking).await);
-    assert_health(health(&client).await, "degraded", &text);
-    run(&ticking, "commit").await;
-
+    tick(&client).await.unwrap();
     let holding = shop.client().await;
     run(&holding, "begin").await;
     assert_eq!(fetch_with(&holding, "'c'").await.len(), 1);

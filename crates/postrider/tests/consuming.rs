@@ -723,3 +723,149 @@ async fn only_the_newest_positions_are_kept() {
         assert_eq!(drain(&client, consumer, 10).await, sent[read..], "{consumer}");
     }
 }
+
+/// Everything that a login without any right can take: the keys that consumers and ticks once had.
+async fn hold_all(stranger: &Client, mode: &str) {
+    run(
+        stranger,
+        &format!(
+            "select pg_advisory_unlock_all();
+            select pg_advisory_lock{mode}(1886352245, n) from generate_series(0, 200) n;
+            select pg_advisory_lock{mode}(1886352246, n) from generate_series(0, 20) n;
+            select pg_advisory_lock{mode}(1886352244, 1004)"
+        ),
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn no_lock_of_a_stranger_stops_a_consumer() {
+    let shop = Shop::open_to_consumers().await;
+    let client = shop.client().await;
+    run(
+        &client,
+        "select postrider.create_consumer('c');
+        select postrider.create_consumer('p', p_partitions => 3);
+        select postrider.create_consumer('t', p_ordering => 'transaction');
+        create role stranger login; set lock_timeout = '10s'",
+    )
+    .await;
+    let stranger = shop.client().await;
+    run(&stranger, "set session authorization stranger").await;
+    for table in ["consumer_lock", "tick", "consumer"] {
+        for sql in [
+            format!("lock table postrider.{table} in access share mode"),
+            format!("select from postrider.{table} for key share"),
+        ] {
+            let refused = stranger.batch_execute(&format!("begin; {sql}")).await.unwrap_err();
+            assert_eq!(refused.code().unwrap().code(), "42501", "{sql}");
+            run(&stranger, "rollback").await;
+        }
+    }
+
+    for mode in ["", "_shared"] {
+        hold_all(&stranger, mode).await;
+        for n in 0..2 {
+            let sent = send_all(&client, 3).await;
+            assert!(tick(&client).await.is_some(), "{mode}");
+            for consumer in ["c", "t"] {
+                let allowed = "select batch_size from postrider.begin_batch($1, 0, 10)";
+                let allowed: i32 = client.query_one(allowed, &[&consumer]).await.unwrap().get(0);
+                assert_eq!(allowed, 10, "{consumer}");
+                run(&client, "begin").await;
+                let batch = fetch(&client, consumer, 10).await;
+                assert_eq!(ids(&batch), sent, "{consumer}{mode}");
+                acknowledge(&client, consumer, batch[2].position).await;
+                run(&client, "commit").await;
+            }
+            let sql = format!(
+                "select postrider.lease_partitions('p', '{:032}', '1 hour') is not null",
+                n + 1
+            );
+            assert!(shop.ask::<bool>(&sql).await, "{mode}");
+        }
+        run(&client, "select postrider.reset_consumer('p', 'now')").await;
+    }
+    run(&client, "select postrider.drop_consumer('p')").await;
+}
+
+/// What one application keeps open, idle, is its own consumer's or partition's alone.
+#[tokio::test]
+async fn an_open_transaction_stops_no_other_consumer() {
+    let shop = Shop::open_to_consumers().await;
+    let (open, client) = (shop.client().await, shop.client().await);
+    run(
+        &client,
+        "select postrider.create_consumer('own', p_partitions => 2);
+        select postrider.create_consumer('own_t', p_ordering => 'transaction');
+        select postrider.create_consumer('c');
+        select postrider.create_consumer('leased', p_partitions => 2);
+        set lock_timeout = '10s'",
+    )
+    .await;
+    for sql in [
+        "select from postrider.fetch_messages('own', p_partition => 0)",
+        "select from postrider.fetch_messages('own', p_partition => 0, p_wait_for_holder => true)",
+        "select postrider.acknowledge('own_t', max(position)) from postrider.fetch_messages('own_t')",
+        "select from postrider.begin_batch('own', 0, 10)",
+        "select postrider.lease_partitions('own', gen_random_uuid())",
+        "select postrider.release_partitions('own', gen_random_uuid())",
+        "select postrider.peek_messages('own')",
+        "select postrider.reset_consumer('own', 'now')",
+        "select postrider.drop_consumer('own')",
+    ] {
+        let sent = send_all(&client, 2).await;
+        tick(&client).await;
+        run(&open, "begin").await;
+        run(&open, sql).await;
+        run(&client, "begin").await;
+        let batch = fetch(&client, "c", 10).await;
+        assert_eq!(ids(&batch), sent, "{sql}");
+        acknowledge(&client, "c", batch[1].position).await;
+        run(&client, "commit").await;
+        let more = id_of(&client, SEND).await;
+        run(&client, "select postrider.lease_partitions('leased', gen_random_uuid(), '1 second')")
+            .await;
+        assert!(tick(&client).await.is_some(), "{sql}");
+        assert_eq!(drain(&client, "c", 10).await, [more], "{sql}");
+        run(&open, "rollback").await;
+    }
+}
+
+/// A poll that finds nothing locks nothing, and so uses up no transaction id.
+#[tokio::test]
+async fn a_poll_that_finds_nothing_locks_nothing() {
+    let shop = Shop::open_to_consumers().await;
+    let (client, other) = (shop.client().await, shop.client().await);
+    run(
+        &client,
+        "select postrider.create_consumer('c');
+        select postrider.create_consumer('p', p_partitions => 3);
+        select postrider.create_consumer('t', p_ordering => 'transaction')",
+    )
+    .await;
+    send_all(&client, 3).await;
+    for consumer in ["c", "t"] {
+        drain(&client, consumer, 10).await;
+        // Its first look in vain is noted.
+        fetch(&client, consumer, 10).await;
+    }
+    while !drain(&client, "p", 10).await.is_empty() {}
+    let next = "select pg_snapshot_xmax(pg_current_snapshot())::text::bigint";
+    let before: i64 = shop.ask(next).await;
+    for polls in [
+        "select from postrider.fetch_messages('c')",
+        "select from postrider.fetch_messages('p')",
+        "select from postrider.fetch_messages('t')",
+        "select from postrider.fetch_messages('c', p_wait_for_holder => true)",
+        "select from postrider.begin_batch('c', 0, 10)",
+    ] {
+        run(&other, polls).await;
+        run(&other, &format!("begin; {polls}")).await;
+        let has_id = "select pg_current_xact_id_if_assigned() is not null";
+        let has_id: bool = other.query_one(has_id, &[]).await.unwrap().get(0);
+        assert!(!has_id, "{polls}");
+        run(&other, "commit").await;
+    }
+    assert_eq!(shop.ask::<i64>(next).await, before);
+}

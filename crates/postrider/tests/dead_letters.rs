@@ -10,7 +10,6 @@ use shop::{
     producing::{check_refusals, id_of},
     serving::LONG,
 };
-use tokio_postgres::Client;
 use xtask::receiver::{Answer, Behaviour, Receiver, Request};
 
 /// Much longer than a look into the database, and much shorter than any wait for a lock.
@@ -143,7 +142,7 @@ async fn the_history_is_complete_when_a_dispatcher_was_lost_and_after_a_redrive(
     // A second death: both rounds, also when the first one's attempts are gone with their partition.
     let gone = format!("delete from postrider.attempt where message_id = {}", ids[1]);
     shop.execute(&gone).await;
-    assert_eq!(shop.ask::<i32>("select postrider.redrive_all()").await, 4);
+    shop.execute("select postrider.redrive_all()").await;
     shop.until("select count(*) = 8 from postrider.dead_letter").await;
     for (id, mut lines, _) in cases {
         lines.push((2, 1, "rejected"));
@@ -184,20 +183,35 @@ async fn a_long_history_keeps_the_newest_attempts() {
 
 // Putting back -----------------------------------------------------------------------------------
 
-/// Which letters a filter puts back, by their errors; everything is rolled back.
-async fn matched(client: &Client, filter: &str) -> Vec<String> {
-    client.batch_execute("begin").await.unwrap();
-    let sql = format!("select postrider.redrive_matching({filter})");
-    let count: i32 = client.query_one(&sql, &[]).await.expect(filter).get(0);
+impl Shop {
+    /// How many letters a job of `redrive_matching` has put back.
+    async fn redriven(&self, filter: &str) -> i64 {
+        let sql = format!("select r.job_id from postrider.redrive_matching({filter}) r");
+        let id: i64 = self.ask(&sql).await;
+        self.finish_jobs().await;
+        self.ask(&format!("select done_count from postrider.jobs where id = {id}")).await
+    }
+}
+
+/// Which letters a filter puts back, by their errors; then they are as they were.
+async fn matched(shop: &Shop, filter: &str) -> Vec<String> {
+    let count = shop.redriven(filter).await;
     let sql = "select coalesce(array_agg(l.last_error order by l.id), '{}')
         from postrider.dead_letter l
         where l.status = 'redriven'
         and l.redriven_by = session_user";
-    let matched: Vec<String> = client.query_one(sql, &[]).await.unwrap().get(0);
-    let sql = "select count(*)::integer from postrider.deferred";
-    assert_eq!(client.query_one(sql, &[]).await.unwrap().get::<_, i32>(0), count, "{filter}");
-    assert_eq!(matched.len() as i32, count, "{filter}");
-    client.batch_execute("rollback").await.unwrap();
+    let matched: Vec<String> = shop.ask(sql).await;
+    let waiting: i64 = shop.ask("select count(*) from postrider.deferred").await;
+    assert_eq!((waiting, matched.len() as i64), (count, count), "{filter}");
+    let estimate: i64 =
+        shop.ask("select estimate from postrider.jobs order by id desc limit 1").await;
+    assert_eq!(estimate, count, "{filter}");
+    shop.execute(
+        "delete from postrider.deferred;
+        update postrider.dead_letter
+        set status = 'failed', redriven_at = null, redriven_by = null",
+    )
+    .await;
     matched
 }
 
@@ -232,7 +246,7 @@ async fn letters_are_put_back_by_a_filter() {
         ("'a', p_cause => 'retries_exhausted', p_rate => 5", &[second]),
     ];
     for (filter, errors) in cases {
-        assert_eq!(matched(&client, filter).await, errors, "{filter}");
+        assert_eq!(matched(&shop, filter).await, errors, "{filter}");
     }
 
     let refusals = [
@@ -265,40 +279,44 @@ async fn letters_are_put_back_by_a_filter() {
     check_refusals(&client, &refusals).await;
 
     // Each call is on record, and by whom.
-    client.execute("select postrider.redrive_matching('a', p_rate => 5)", &[]).await.unwrap();
+    let sql = "select postrider.redrive_matching('a', p_cause => 'gone', p_rate => 5)";
+    client.execute(sql, &[]).await.unwrap();
     let event: Value =
         shop.ask("select to_jsonb(l) from postrider.event_log l order by l.id desc limit 1").await;
     let user: String = shop.ask("select session_user::text").await;
-    assert_eq!((&event["event"], &event["endpoint_name"]), (&json!("dlq.redriven"), &json!("a")));
-    let details = json!({"count": 2, "filter": {"endpoint_name": "a"}, "by": user, "rate": 5});
+    assert_eq!((&event["event"], &event["endpoint_name"]), (&json!("job.created"), &json!("a")));
+    let details = json!({"id": event["details"]["id"], "kind": "redrive", "by": user, "rate": 5,
+        "filter": {"cause": "gone"}});
     assert_eq!(event["details"], details);
 }
+
+/// What was put back is due, each delivery once, in the order of creation.
+const IS_IN_ORDER: &str = "select count(*) = 1500 and count(distinct d.run_at) = 1500
+        and bool_and(d.run_at < clock_timestamp())
+        and array_agg(d.message_id order by d.run_at) = array_agg(d.message_id order by d.message_id)
+        and bool_and(d.retry_count = 0 and d.expires_at is null)
+    from postrider.deferred d";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn letters_are_put_back_in_order_each_once_and_apart() {
     let shop = Shop::open_to_producers().await;
-    shop.bury("a", 1_000, "rejected", "400").await;
-    let (one, other) = (shop.client().await, shop.client().await);
-    one.batch_execute("begin; select postrider.redrive_all()").await.unwrap();
-    let second = tokio::spawn(async move { id_of_count(&other).await });
-    // The second has to wait for what the first decides.
-    let pid = "select exists (select from pg_stat_activity a where a.wait_event_type = 'Lock'
-        and a.query like '%redrive_matching%')";
-    shop.until(pid).await;
-    one.batch_execute("commit").await.unwrap();
-    assert_eq!(second.await.unwrap(), 0);
-    let sql = "select count(*) = 1000 and bool_and(d.run_at < clock_timestamp())
-            and array_agg(d.message_id order by d.run_at) = array_agg(d.message_id order by d.message_id)
-            and bool_and(d.retry_count = 0 and d.expires_at is null)
-        from postrider.deferred d";
+    shop.bury("a", 1_500, "rejected", "400").await;
+    // Two calls make two jobs, and no letter comes back twice.
+    let two = "select (a).job_id < (b).job_id
+        from (select postrider.redrive_all() as a, postrider.redrive_endpoint('a') as b) j";
+    assert!(shop.ask::<bool>(two).await);
+    shop.finish_jobs().await;
+    assert!(shop.ask::<bool>(IS_IN_ORDER).await);
+    let sql = "select count(*) = 1500 and bool_and(status = 'redriven') from postrider.dead_letter";
     assert!(shop.ask::<bool>(sql).await);
-    let sql = "select count(*) = 1000 and bool_and(status = 'redriven') from postrider.dead_letter";
+    let sql = "select sum(done_count) = 1500 and bool_and(state = 'completed') from postrider.jobs";
     assert!(shop.ask::<bool>(sql).await);
 
     // At a rate: the first at once, the others so much later.
     shop.execute("delete from postrider.deferred; delete from postrider.dead_letter").await;
     shop.bury("a", 10, "rejected", "400").await;
     shop.execute("select postrider.redrive_all(4)").await;
+    shop.finish_jobs().await;
     let sql = "select array_agg(extract(epoch from d.run_at - (
                 select min(run_at) from postrider.deferred))::float8 order by d.message_id)
         from postrider.deferred d";
@@ -310,8 +328,147 @@ async fn letters_are_put_back_in_order_each_once_and_apart() {
     );
 }
 
-async fn id_of_count(client: &Client) -> i32 {
-    client.query_one("select postrider.redrive_matching('a')", &[]).await.unwrap().get(0)
+/// Steps that are lost with their dispatcher, and two dispatchers at once: the rows and the job's position
+/// change together or not at all.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_does_each_letter_once_whoever_dies() {
+    let shop = Shop::open_to_producers().await;
+    shop.bury("a", 1_500, "rejected", "400").await;
+    shop.execute("select postrider.redrive_all()").await;
+    let (one, other) = (shop.client().await, shop.client().await);
+    let position = "select coalesce(position::text, '-') from postrider.job";
+    one.execute("select postrider.advance_jobs()", &[]).await.unwrap();
+    let before: String = shop.ask(position).await;
+    // A step that comes to nothing, while another dispatcher finds the job in hand.
+    one.batch_execute("begin; select postrider.advance_jobs()").await.unwrap();
+    let idle: i32 = other.query_one("select postrider.advance_jobs()", &[]).await.unwrap().get(0);
+    assert_eq!(idle, 1_000);
+    let pid: i32 = one.query_one("select pg_backend_pid()", &[]).await.unwrap().get(0);
+    shop.execute(&format!("select pg_terminate_backend({pid})")).await;
+    shop.until(&format!("select not exists (select from pg_stat_activity where pid = {pid})"))
+        .await;
+    assert_eq!(shop.ask::<String>(position).await, before);
+    shop.finish_jobs().await;
+    assert!(shop.ask::<bool>(IS_IN_ORDER).await);
+    assert_eq!(shop.ask::<i64>("select done_count from postrider.jobs").await, 1_500);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_passes_over_what_is_locked_and_comes_back_to_it() {
+    let shop = Shop::open_to_producers().await;
+    shop.bury("a", 500, "rejected", "400").await;
+    let holder = shop.client().await;
+    holder
+        .batch_execute(
+            "begin;
+            select from postrider.dead_letter where id in (1, 250) for share;
+            select postrider.redrive_message(7)",
+        )
+        .await
+        .unwrap();
+    shop.execute("select postrider.redrive_all()").await;
+    let is_waiting = "(select done_count = 497 and held_count = 3 and state = 'running'
+        from postrider.jobs)";
+    shop.advance_jobs_until(is_waiting).await;
+    // One of them is put back by the other, the others are free again; those that failed meanwhile are
+    // not its own.
+    let again = "update postrider.dead_letter set status = 'failed', redriven_at = null
+            where id = 100;
+        update postrider.dead_letter set id = default where id = 100;
+        delete from postrider.deferred d using postrider.dead_letter l
+        where l.status = 'failed' and l.id > 500 and d.message_id = l.message_id";
+    shop.execute(again).await;
+    holder.batch_execute("commit").await.unwrap();
+    shop.finish_jobs().await;
+    let sql =
+        "select done_count = 499 and state = 'completed' and held_count = 0 from postrider.jobs";
+    shop.until(sql).await;
+    let sql = "select count(*) = 499 from postrider.deferred";
+    assert!(shop.ask::<bool>(sql).await);
+    let failed = "select array_agg(id) from postrider.dead_letter where status = 'failed'";
+    assert_eq!(shop.ask::<Vec<i64>>(failed).await, [501]);
+}
+
+/// Whatever was put back before, and whatever statistics said when the step was planned.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_step_reads_little_beside_what_it_does() {
+    let shop = Shop::open_to_producers().await;
+    shop.execute("analyze postrider.dead_letter").await;
+    let dispatcher = shop.client().await;
+    let session = include_str!("../../../sql/queries/dispatcher_session.sql");
+    dispatcher.batch_execute(session).await.unwrap();
+    dispatcher.batch_execute("select postrider.redrive_all()").await.unwrap();
+    for _ in 0..7 {
+        dispatcher.batch_execute("select postrider.advance_jobs()").await.unwrap();
+    }
+    shop.bury("a", 1_000, "rejected", "400").await;
+    let many = "insert into postrider.dead_letter (
+            message_id, target, endpoint_id, endpoint_name, status, cause, retry_count,
+            message_created_at, redriven_at, priority, payload)
+        select
+            -n, 1, 1, 'a', 'redriven', 'rejected', 0, now(), now(), 0, '{}'
+        from generate_series(1, 30000) n;
+        update postrider.dead_letter set message_id = message_id + 50000 where message_id < 0";
+    shop.execute(many).await;
+    shop.execute("select postrider.redrive_all()").await;
+    let plan: Value = dispatcher
+        .query_one("explain (analyze, buffers, format json) select postrider.advance_jobs()", &[])
+        .await
+        .unwrap()
+        .get(0);
+    let plan = &plan[0]["Plan"];
+    let buffers =
+        plan["Shared Hit Blocks"].as_i64().unwrap() + plan["Shared Read Blocks"].as_i64().unwrap();
+    let done: i64 = shop.ask("select max(done_count) from postrider.jobs").await;
+    println!("{buffers} buffers for {done} letters");
+    assert!(done >= 100, "{done}");
+    assert!(buffers < 3_000 + 60 * done, "{buffers} for {done}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_is_cancelled_and_forgotten() {
+    let shop = Shop::open_to_producers().await;
+    shop.bury("a", 50, "rejected", "400").await;
+    let client = shop.client().await;
+    let refusals = [
+        ("select postrider.cancel_job(null)", "22004", "Job id must not be null"),
+        ("select postrider.cancel_job(7)", "42704", "Job 7 does not exist"),
+    ];
+    check_refusals(&client, &refusals).await;
+    shop.execute("begin; select postrider.redrive_all(); rollback").await;
+    assert!(!shop.ask::<bool>("select exists (select from postrider.job)").await);
+    let id: i64 = shop.ask("select r.job_id from postrider.redrive_all(1) r").await;
+    shop.execute("select postrider.advance_jobs()").await;
+    let sql = "select done_count = 5 and state = 'running' from postrider.jobs";
+    assert!(shop.ask::<bool>(sql).await, "five seconds ahead of its rate");
+    let cancel = format!("select postrider.cancel_job({id})");
+    assert!(shop.ask::<bool>(&cancel).await);
+    assert!(!shop.ask::<bool>(&cancel).await);
+    shop.execute("update postrider.job set next_at = now(); select postrider.advance_jobs()").await;
+    assert_eq!(shop.ask::<i64>("select count(*) from postrider.deferred").await, 5);
+
+    let dropped: i64 = shop.ask("select d.job_id from postrider.drop_endpoint('a', true) d").await;
+    let text = format!("Job {dropped} cannot be cancelled: its endpoint is gone");
+    let sql = format!("select postrider.cancel_job({dropped})");
+    check_refusals(&client, &[(&sql, "55000", &text)]).await;
+    shop.finish_jobs().await;
+    let letters = "select count(*) = 5 and bool_and(endpoint_name = 'a') from postrider.dead_letter
+        where cause = 'endpoint_dropped'";
+    assert!(shop.ask::<bool>(letters).await);
+
+    // They go when events of their age go, and so do replays.
+    let replay = "insert into postrider.replay (
+            endpoint_id, endpoint_name, from_ts, to_ts, state, position, last_id, position_at, finished_at)
+        values (1, 'a', now(), now() + interval '1 hour', 'completed', 1, 1, now(), now())";
+    shop.execute(replay).await;
+    let forget = "select postrider.forget_jobs(10)";
+    assert_eq!(shop.ask::<i32>(forget).await, 0);
+    let age = "update postrider.job set finished_at = now() - interval '31 days';
+        update postrider.replay set finished_at = now() - interval '31 days'";
+    shop.execute(age).await;
+    assert_eq!(shop.ask::<i32>(forget).await, 3);
+    let left = "select exists (select from postrider.job) or exists (select from postrider.replay)";
+    assert!(!shop.ask::<bool>(left).await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -328,6 +485,7 @@ async fn one_odd_letter_does_not_fail_the_others() {
         where l.id = 2";
     shop.execute(waits).await;
     shop.execute("select postrider.drop_endpoint('b', true)").await;
+    shop.finish_jobs().await;
     let client = shop.client().await;
     check_refusals(
         &client,
@@ -338,7 +496,7 @@ async fn one_odd_letter_does_not_fail_the_others() {
         )],
     )
     .await;
-    assert_eq!(shop.ask::<i32>("select postrider.redrive_all()").await, 3);
+    assert_eq!(shop.redriven("").await, 3);
     let sql = "select array_agg(d.retry_count order by d.message_id) from postrider.deferred d";
     assert_eq!(shop.ask::<Vec<i32>>(sql).await, [0, 3, 0], "what waits is as it was");
     let sql = "select array_agg(l.status order by l.id) from postrider.dead_letter l";
@@ -362,7 +520,8 @@ async fn a_redrive_at_a_rate_outlives_its_dispatcher() {
     });
     receiver.clear();
     let began = Instant::now();
-    assert_eq!(shop.ask::<i32>("select postrider.redrive_endpoint('hooks', 10)").await, 80);
+    let made = "select d.estimate from postrider.redrive_endpoint('hooks', 10) d";
+    assert_eq!(shop.ask::<i64>(made).await, 80);
     receiver.wait_for_accepted(COUNT / 4, LONG).await.unwrap();
     killed.sigkill();
     let in_the_middle = receiver.accepted_count();
@@ -384,6 +543,8 @@ async fn a_redrive_at_a_rate_outlives_its_dispatcher() {
     assert_eq!(shop.ask::<i64>(lost).await, again.len() as i64, "each has its reason on record");
     let sql = "select count(*) = 80 and bool_and(status = 'redriven') from postrider.dead_letter";
     assert!(shop.ask::<bool>(sql).await);
+    let job = "select state = 'completed' and done_count = 80 from postrider.jobs";
+    assert!(shop.ask::<bool>(job).await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -413,7 +574,7 @@ async fn a_key_keeps_its_order_while_its_letters_come_back_at_a_rate() {
     send(3).await;
     send(4).await;
     receiver.wait_for(3, LONG).await.unwrap();
-    assert_eq!(shop.ask::<i32>("select postrider.redrive_all(1)").await, 2);
+    shop.execute("select postrider.redrive_all(1)").await;
     receiver.wait_for_accepted(4, LONG).await.unwrap();
     shop.until(IS_SETTLED).await;
     let order = numbers(&receiver);
@@ -566,7 +727,16 @@ async fn a_summary_counts_by_endpoint() {
     let run = |arguments: &[&str]| shop.run(&[&["dlq"], arguments, &["--json"]].concat());
     assert_eq!(run(&["redrive", "--endpoint", "b", "--error", "^5"]).json()["redriven"], 0);
     let at = ["redrive", "--from", "2026-01-01T00:00Z", "--cause", "rejected", "--rate", "10"];
-    assert_eq!(run(&at).json()["redriven"], 2);
+    let made = run(&[&at[..], &["--no-wait"]].concat()).json();
+    assert_eq!(made, json!({"job_id": 2, "estimate": 2, "has_more": false}));
+    let job = shop.run(&["job", "show", "2", "--json"]).json();
+    assert_eq!((&job["state"], &job["has_dispatcher"]), (&json!("running"), &json!(false)));
+    shop.run(&["job", "show", "7"]).fail(1, "Job 7 does not exist");
+    let jobs = shop.run(&["job", "list", "--json"]).json();
+    assert_eq!((&jobs[0]["id"], &jobs[1]["id"]), (&json!(2), &json!(1)));
+    assert_eq!(shop.run(&["job", "cancel", "2", "--json"]).json()["cancelled"], true);
+    shop.run(&["job", "cancel", "2"]).succeed();
+    run(&["redrive", "1", "--no-wait"]).fail(2, "cannot be used with");
     run(&["redrive", "--all", "--endpoint", "b"]).fail(2, "cannot be used with");
     run(&["redrive", "1", "--rate", "5"]).fail(2, "cannot be used with");
     run(&["redrive", "--rate", "5"]).fail(2, "required");
@@ -575,6 +745,19 @@ async fn a_summary_counts_by_endpoint() {
     run(&["redrive", "--error", "("]).fail(2, "p_error_pattern must be a POSIX regular expression");
     assert_eq!(run(&["cleanup"]).json(), json!({"removed": 0}));
     assert!(shop.run(&["dlq", "summary"]).succeed().stdout.contains("FAILED COUNT"));
+
+    // Who waits is told of a dispatcher that is missing, and of the end.
+    let url = shop.url();
+    let waiting = tokio::task::spawn_blocking(move || {
+        shop::run(&url, &["dlq", "redrive", "--all", "--rate", "1000"], "")
+    });
+    shop.until("select count(*) = 3 from postrider.jobs").await;
+    let _dispatcher = shop.serve().await;
+    let run = waiting.await.unwrap().succeed();
+    assert_eq!(run.stdout, "2 messages will be delivered again.\n");
+    assert!(run.stderr.contains("it waits for a dispatcher: start `postrider serve`"), "{run:?}");
+    let run = shop.run(&["endpoint", "drop", "b", "--force", "--json"]).json();
+    assert_eq!(run["dropped"], true);
 }
 
 // Telling of them --------------------------------------------------------------------------------

@@ -319,7 +319,7 @@ async fn settings_are_followed_without_a_restart() {
     shop.until(
         "select count(postrider.send('hooks', '{}')) = 1 and exists (
             select from postrider.deferred
-            where last_error like '[RETRYABLE]%127.0.0.1%allow_internal_destinations%')",
+            where last_error like '[RETRYABLE]%is internal; see allow_internal_destinations%')",
     )
     .await;
     let accepted = receiver.accepted_count();

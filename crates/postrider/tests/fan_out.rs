@@ -84,7 +84,7 @@ async fn each_target_goes_its_own_way() {
     subscribe(&shop, "failing", json!({ "url": failing.url() })).await;
     subscribe(&shop, "refusing", json!({ "url": refusing.url() })).await;
     shop.execute(
-        "select postrider.create_endpoint('down', 'http', '{\"url\": \"http://127.0.0.1:9/\"}')",
+        "select postrider.create_endpoint('down', 'http', '{\"url\": \"http://127.0.0.1:4/\"}')",
     )
     .await;
     shop.execute("select postrider.subscribe('*', 'down')").await;

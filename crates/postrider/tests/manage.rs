@@ -24,7 +24,8 @@ async fn check_all(client: &Client, cases: &[(&str, &str, &str)]) {
 }
 
 async fn events(client: &Client, after: i64) -> Vec<(String, Option<String>, Value)> {
-    let sql = "select event, endpoint_name, details - 'by' from postrider.event_log
+    let sql = "select event, endpoint_name, details - '{by,before,after,secrets_set_at}'::text[]
+        from postrider.event_log
         where id > $1 order by id";
     let rows = client.query(sql, &[&after]).await.unwrap();
     rows.iter().map(|row| (row.get(0), row.get(1), row.get(2))).collect()
@@ -219,7 +220,8 @@ async fn an_endpoint_lives_from_create_to_drop_and_all_of_it_is_logged() {
     assert_eq!(value(&client, version).await, json!(6));
     client.execute("update postrider.endpoints set retry_policy = null", &[]).await.unwrap();
     assert_eq!(value(&client, version).await, json!(6));
-    assert_eq!(value(&client, "select postrider.drop_endpoint('a')").await, json!(true));
+    let drop = "select to_jsonb(d) - 'job_id' from postrider.drop_endpoint('a') d";
+    assert_eq!(value(&client, drop).await, json!({"estimate": 0, "has_more": false}));
     assert_eq!(value(&client, "select count(*) from postrider.subscriptions").await, json!(0));
 
     let a = || Some("a".to_owned());
@@ -232,6 +234,7 @@ async fn an_endpoint_lives_from_create_to_drop_and_all_of_it_is_logged() {
         event("altered"),
         event("altered"),
         ("endpoint.dropped".to_owned(), a(), json!({"id": id})),
+        ("job.created".to_owned(), a(), json!({"id": 1, "kind": "drop"})),
     ];
     assert_eq!(events(&client, 0).await, expected);
 }
@@ -250,7 +253,14 @@ async fn a_secret_is_kept_apart_and_stays_until_it_is_changed() {
     assert_eq!(value(&client, secret).await, stored);
 
     let alter = |config: &str| format!("select postrider.alter_endpoint('a', '{config}')");
-    client.batch_execute(&alter(r#"{"url": "http://b.test/"}"#)).await.unwrap();
+    client.batch_execute(&alter(r#"{"url": "http://A.test:80/b"}"#)).await.unwrap();
+    assert_eq!(value(&client, secret).await, stored);
+    for elsewhere in
+        ["http://b.test/", "https://a.test/", "http://a.test:8080/", "http://a.test.b/"]
+    {
+        let config = format!(r#"{{"url": "{elsewhere}"}}"#);
+        assert_eq!(shop.refusal(&alter(&config)).await, "22023", "{elsewhere}");
+    }
     assert_eq!(value(&client, secret).await, stored);
     let direct = r#"update postrider.endpoints set config = '{"url": "http://b.test/",
         "headers": {"x-a": "new"}}'"#;
@@ -268,6 +278,36 @@ async fn a_secret_is_kept_apart_and_stays_until_it_is_changed() {
     assert_eq!(value(&client, sql).await, json!(false));
     client.batch_execute("select postrider.drop_endpoint('a')").await.unwrap();
     assert_eq!(value(&client, secret).await, Value::Null);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ports_where_no_http_is_spoken_are_refused_unless_allowed() {
+    let shop = Shop::open_migrated().await;
+    let client = shop.client().await;
+    let sql =
+        "select array_agg(n) from generate_series(0, 65535) n where not postrider.is_web_port(n)";
+    let refused: Vec<i32> = client.query_one(sql, &[]).await.unwrap().get(0);
+    let expected: Vec<i32> = (0..=u16::MAX)
+        .filter(|port| !postrider_core::networks::is_web_port(*port))
+        .map(i32::from)
+        .collect();
+    assert_eq!(refused, expected, "SQL and the dispatcher have the same list");
+
+    let create = |name: &str, url: &str| {
+        let config = json!({ "url": url });
+        format!("select postrider.create_endpoint('{name}', 'http', '{config}')")
+    };
+    for (number, url) in
+        ["http://a.test:25/", "https://[::1]:6379", "http://a:05432?b:80/"].iter().enumerate()
+    {
+        let sql = create(&format!("a{number}"), url);
+        assert_eq!(shop.refusal(&sql).await, "22023", "{url}");
+        shop.execute("select postrider.set_setting('allow_any_port', 'on')").await;
+        shop.execute(&sql).await;
+        shop.execute("select postrider.set_setting('allow_any_port', 'off')").await;
+    }
+    shop.execute(&create("b", "http://a.test/b:25/")).await;
+    shop.execute(&create("c", "http://a.test:8080/")).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -291,6 +331,7 @@ async fn an_endpoint_is_not_dropped_while_messages_wait_unless_forced() {
     client.batch_execute(defer).await.unwrap();
     check_all(&client, &[("select postrider.drop_endpoint('a')", "55000", waiting)]).await;
     client.batch_execute("select postrider.drop_endpoint('a', p_force => true)").await.unwrap();
+    shop.finish_jobs().await;
     let sql = "select jsonb_build_array(l.endpoint_name, l.status, l.cause, l.retry_count,
             l.last_error, l.payload, l.error_history -> 0 -> 'status',
             (select count(*) from postrider.deferred))
@@ -361,4 +402,68 @@ async fn changes_wake_who_listens() {
     let is_told = ["terminating connection", "Connection reset"].iter().any(|t| reason.contains(t));
     assert!(is_told, "{reason}");
     assert_eq!(session.lost.reason(), Some(reason));
+}
+
+/// Who, as which role, and what was before and after; of secrets that they are set, and since when.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_event_log_says_who_changed_what() {
+    let shop = Shop::open_migrated().await;
+    let admin = shop.client().await;
+    admin
+        .batch_execute("create role anna login; grant postrider_admin to anna; set role anna")
+        .await
+        .unwrap();
+    let changes = [
+        r#"select postrider.create_endpoint('a', 'http',
+            '{"url": "http://a.test/x?token=s3cret", "headers": {"authorization": "s3cret"}}')"#,
+        r#"update postrider.endpoints set retry_policy = '{"max_retries": 3}'"#,
+        r#"select postrider.alter_endpoint('a', '{"url": "http://a.test/y?token=s3cret-2"}')"#,
+        "select postrider.create_event_type('order.paid')",
+        "update postrider.event_types set description = 'paid'",
+        "select postrider.subscribe('order.*', 'a')",
+        "update postrider.subscriptions set enabled = false where event_type = 'order.*'",
+        "select postrider.set_setting('http_timeout', '7')",
+        "select postrider.create_consumer('c')",
+        "select postrider.reset_consumer('c', 'now')",
+        "select postrider.set_action('resize', p_priority => 1)",
+        "select postrider.set_action('resize', p_priority => 2)",
+        "select postrider.drop_endpoint('a')",
+    ];
+    for sql in changes {
+        admin.batch_execute(sql).await.unwrap_or_else(|error| panic!("{sql}: {error:?}"));
+    }
+    let log = "select event, details from postrider.event_log order by id";
+    let rows = admin.query(log, &[]).await.unwrap();
+    let logged = |event: &str| -> Value {
+        let of_event = rows.iter().filter(|row| row.get::<_, &str>(0) == event);
+        of_event.last().unwrap_or_else(|| panic!("no {event}")).get(1)
+    };
+    for row in &rows {
+        let details: Value = row.get(1);
+        assert_eq!((&details["by"], &details["role"]), (&json!("postgres"), &json!("anna")));
+        assert!(!details.to_string().contains("s3cret"), "{details}");
+    }
+    assert_eq!(logged("endpoint.created")["after"]["config"]["url"], "http://a.test/x?…");
+    let altered = logged("endpoint.altered");
+    assert_eq!(altered["before"], json!({"config": {"url": "http://a.test/x?…"}}));
+    assert_eq!(altered["after"], json!({"config": {"url": "http://a.test/y?…"}}));
+    assert!(altered["secrets_set_at"]["headers"].is_string(), "{altered}");
+    let policies = rows.iter().filter(|row| row.get::<_, &str>(0) == "endpoint.altered");
+    let first: Value = policies.map(|row| row.get(1)).next().unwrap();
+    assert_eq!(first["after"], json!({"retry_policy": {"max_retries": 3}}));
+    assert_eq!(first["before"], json!({"retry_policy": null}));
+    assert_eq!(logged("event_type.altered")["after"], json!({"description": "paid"}));
+    assert_eq!(logged("subscription.disabled")["before"], json!({"enabled": true}));
+    assert_eq!(logged("setting.changed")["to"], "7");
+    assert!(logged("consumer.reset")["before"].is_object());
+    let set = logged("action.set");
+    assert_eq!((&set["before"]["priority"], &set["after"]["priority"]), (&json!(1), &json!(2)));
+    assert_eq!(logged("endpoint.dropped")["before"]["config"]["url"], "http://a.test/y?…");
+
+    let create = ["endpoint", "create", "b", "--protocol", "http", "--set", "url=http://b.test/"];
+    let secret = ["--set", "headers.authorization=s3cret"];
+    shop.run(&[&create[..], &secret].concat()).succeed();
+    let shown = shop.run(&["endpoint", "show", "b", "--json"]).json();
+    assert!(shown["secrets_set_at"]["headers"].is_string(), "{shown}");
+    assert!(!shown.to_string().contains("s3cret"), "{shown}");
 }

@@ -1,15 +1,19 @@
-//! Many endpoints that hang at once, and one that does not.
+//! Many endpoints that hang at once or do what no receiver should, and one that does not.
 
 mod shop;
 
 use std::{
     collections::HashMap,
+    path::Path,
     time::{Duration, Instant},
 };
 
 use serde_json::json;
 use shop::{Shop, serving::LONG};
-use xtask::receiver::{Behaviour, Receiver};
+use xtask::{
+    prove::{self, ReceiverScale},
+    receiver::{Behaviour, Receiver},
+};
 
 const DEAD: usize = 60;
 
@@ -54,4 +58,13 @@ async fn sixty_hanging_endpoints_delay_no_other() {
     );
     // A place that one of those has is free after ten seconds.
     assert!(waits[waits.len() * 99 / 100] < Duration::from_secs(3), "{waits:?}");
+}
+
+/// The short form of what `cargo xtask prove --only receivers` runs in full.
+#[tokio::test(flavor = "multi_thread")]
+async fn whatever_receivers_do_the_others_get_theirs_and_the_lease_stays() {
+    let binary = Path::new(env!("CARGO_BIN_EXE_postrider"));
+    let figures = prove::prove_receivers(binary, ReceiverScale::SHORT).await.unwrap();
+    println!("{figures}");
+    assert!(figures.is_proven(), "{figures}");
 }

@@ -2,11 +2,20 @@
 
 mod shop;
 
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
 use postrider::store::{
     connect::{Connector, DatabaseUrl},
     migrate::{self, SchemaError},
 };
 use shop::{Shop, run};
+
+/// What the names of the roles end with.
+const KINDS: [&str; 7] =
+    ["admin", "application", "consumer", "monitor", "operator", "producer", "worker"];
 
 async fn check(url: &str) -> Result<(), SchemaError> {
     let connector = Connector::new(&DatabaseUrl::new(url), None, "test").unwrap();
@@ -84,9 +93,10 @@ async fn a_role_that_owns_the_database_is_enough() {
     run(&url, &["status"], "").succeed();
 
     // What the notice says helps, and a superuser who migrates leaves the owner in place.
-    let sql = "create role postrider_admin nologin; create role postrider_application nologin;
-        create role postrider_monitor nologin";
-    shop.postgres.execute("postgres", sql).await.unwrap();
+    for kind in KINDS {
+        let sql = format!("create role postrider_{kind} nologin");
+        shop.postgres.execute("postgres", &sql).await.unwrap();
+    }
     let second = run(&url, &["migrate"], "").succeed();
     assert_eq!(second.stderr, "");
     shop.run(&["migrate"]).succeed();
@@ -108,6 +118,51 @@ async fn a_role_that_owns_the_database_is_enough() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn databases_of_a_cluster_may_have_roles_of_their_own() {
+    let shop = Shop::open_migrated().await;
+    shop.postgres.create_database("books").await.unwrap();
+    let books = shop.postgres.url_for("books");
+    let client = shop.postgres.connect_to("books").await.unwrap();
+    // Who may anything in books, by the schema and what is in it.
+    let entitled = async || -> Vec<String> {
+        let sql = "select distinct r.rolname::text from pg_roles r
+            where r.rolname ~ '^(postrider|books|tomes)_'
+            and (has_schema_privilege(r.oid, 'postrider', 'usage')
+                or exists (select from pg_proc p where p.pronamespace = 'postrider'::regnamespace
+                    and has_function_privilege(r.oid, p.oid, 'execute'))
+                or exists (select from pg_class c where c.relnamespace = 'postrider'::regnamespace
+                    and c.relkind in ('r', 'p', 'v')
+                    and has_any_column_privilege(r.oid, c.oid, 'select, insert, update')))
+            order by 1";
+        client.query(sql, &[]).await.unwrap().iter().map(|row| row.get(0)).collect()
+    };
+    let roles_of = |prefix: &str| KINDS.map(|kind| format!("{prefix}_{kind}"));
+
+    run(&books, &["migrate", "--role-prefix", "books"], "").succeed();
+    assert_eq!(entitled().await, roles_of("books"));
+    // It is remembered, also by the printed script, and roles of a former prefix lose what they had.
+    run(&books, &["migrate"], "").succeed();
+    let script = shop.run(&["migrate", "--print"]).succeed().stdout;
+    shop.psql("books", &["-1", "-f", "-"], &script).succeed();
+    assert_eq!(entitled().await, roles_of("books"));
+    run(&books, &["migrate", "--role-prefix", "tomes"], "").succeed();
+    assert_eq!(entitled().await, roles_of("tomes"));
+
+    // Who may everything here may nothing there.
+    shop.execute("create role ours login in role postrider_admin").await;
+    shop.execute("create role theirs login in role tomes_admin").await;
+    let url = |role: &str, database: &str| shop.postgres.url_as(role, database);
+    for (role, own, other) in [("ours", "shop", "books"), ("theirs", "books", "shop")] {
+        run(&url(role, own), &["endpoint", "list"], "").succeed();
+        let refused = run(&url(role, other), &["endpoint", "list"], "");
+        refused.fail(1, "permission denied for schema postrider");
+    }
+    for prefix in ["", "Shop", "1a", "pg_shop", "a-b", "a\"b", &"a".repeat(49)] {
+        run(&books, &["migrate", "--role-prefix", prefix], "").fail(2, "--role-prefix");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_cannot_be_migrated_is_refused_and_left_as_it_was() {
     let shop = Shop::open().await;
     shop.run(&["migrate", "--shards", "65"]).fail(2, "65 is not in 1..=64");
@@ -124,9 +179,9 @@ async fn what_cannot_be_migrated_is_refused_and_left_as_it_was() {
     shop.execute("update postrider.migration set checksum = 'other' where version = 1").await;
     shop.run(&["migrate"]).fail(1, "migration 0001_log was changed after it was applied");
     let sql = "delete from postrider.migration;
-        insert into postrider.migration (version, name, checksum) values (9, '0009_next', '')";
+        insert into postrider.migration (version, name, checksum) values (999, '0999_next', '')";
     shop.execute(sql).await;
-    shop.run(&["migrate"]).fail(1, "has the migration 0009_next");
+    shop.run(&["migrate"]).fail(1, "has the migration 0999_next");
     shop.execute("delete from postrider.migration").await;
     shop.execute("update postrider.installation set product_version = '99.0.0-rc.1'").await;
     shop.run(&["migrate"]).fail(1, "was migrated by Postrider 99.0.0-rc.1, this is");
@@ -161,7 +216,7 @@ async fn a_program_says_which_side_has_to_be_upgraded() {
     let sql = "update postrider.installation set product_version = '99.0.0'";
     shop.execute(sql).await;
     check(&shop.url()).await.unwrap();
-    let sql = "insert into postrider.migration (version, name, checksum) values (9, '0009', '')";
+    let sql = "insert into postrider.migration (version, name, checksum) values (999, '0999', '')";
     shop.execute(sql).await;
     let newer = check(&shop.url()).await.unwrap_err();
     assert!(newer.to_string().ends_with("; upgrade this program"), "{newer}");
@@ -185,4 +240,69 @@ async fn a_changed_setting_survives_and_an_unchanged_one_follows_the_default() {
     assert_eq!(setting("http_connect_timeout")["value"], "8");
     assert_eq!(setting("http_connect_timeout")["default"], "5");
     assert_eq!(setting("http_connect_timeout")["maximum"], 300);
+}
+
+/// What others do in transactions that stay open, each in a session of its own.
+const OPEN: [&str; 4] = [
+    "select from postrider.queue; select from postrider.migration; select from postrider.installation",
+    "update postrider.endpoints set config = config",
+    "select postrider.set_setting('http_timeout', '11')",
+    "select pg_advisory_lock(1886352244, k) from generate_series(1000, 1005) k",
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_migration_that_changes_nothing_waits_for_nobody() {
+    let shop = Shop::open_migrated().await;
+    shop.execute("select postrider.create_endpoint('a', 'discard', '{}')").await;
+    let mut sessions = Vec::new();
+    for sql in OPEN {
+        let session = shop.client().await;
+        session.batch_execute(&format!("begin; {sql}")).await.unwrap();
+        sessions.push(session);
+    }
+    let script = shop.run(&["migrate", "--print"]).succeed().stdout;
+    shop.run(&["migrate"]).succeed();
+    shop.psql("shop", &["-1", "-f", "-"], &script).succeed();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_migration_that_is_held_up_names_the_holder_and_holds_up_nobody() {
+    let shop = Shop::open_migrated().await;
+    shop.execute("update postrider.installation set fingerprint = 'another'").await;
+    shop.execute("create role watcher login in role postrider_monitor").await;
+    let reader = shop.client().await;
+    let open = "set role watcher; set application_name = 'report';
+        begin; select from postrider.queue";
+    reader.batch_execute(open).await.unwrap();
+    let pid: i32 = reader.query_one("select pg_backend_pid()", &[]).await.unwrap().get(0);
+
+    let is_over = Arc::new(AtomicBool::new(false));
+    let (other, is_migrated) = (shop.client().await, Arc::clone(&is_over));
+    // A migration goes on for ten seconds, and the others read all the time.
+    let reading = tokio::spawn(async move {
+        other.batch_execute("set lock_timeout = '4s'").await.unwrap();
+        let mut count = 0;
+        while !is_migrated.load(Ordering::Relaxed) {
+            other
+                .batch_execute("select from postrider.queue; select from postrider.archive")
+                .await
+                .unwrap();
+            count += 1;
+        }
+        count
+    });
+    let url = shop.url();
+    let run = tokio::task::spawn_blocking(move || run(&url, &["migrate"], "")).await.unwrap();
+    is_over.store(true, Ordering::Relaxed);
+    assert!(reading.await.unwrap() > 0);
+    let holder = format!(
+        "pid {pid} (role \"postgres\", application \"report\", its transaction open since "
+    );
+    let run = run.fail(1, &holder).fail(1, "holds postrider.queue: nothing was changed");
+    println!("{}", run.stderr);
+    let sql = "select fingerprint = 'another' from postrider.installation";
+    assert!(shop.client().await.query_one(sql, &[]).await.unwrap().get::<_, bool>(0));
+    reader.batch_execute("rollback").await.unwrap();
+    shop.run(&["migrate"]).succeed();
+    check(&shop.url()).await.unwrap();
 }

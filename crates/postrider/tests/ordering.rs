@@ -474,7 +474,7 @@ async fn a_redriven_message_takes_its_turn() {
     let _dispatcher = shop.serve().await;
     shop.send_keyed("hooks", "k", 1..=4).await;
     receiver.wait_for(2, LONG).await.unwrap();
-    assert_eq!(shop.ask::<i32>("select postrider.redrive_all()").await, 1);
+    shop.execute("select postrider.redrive_all()").await;
     receiver.wait_for_accepted(4, LONG).await.unwrap();
     assert_eq!(numbers(&receiver, "k"), [1, 2, 1, 3, 4]);
     assert_one_at_a_time(&[&receiver], "k");

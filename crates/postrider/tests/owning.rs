@@ -10,7 +10,7 @@ use std::{
 };
 
 use postrider::store::{
-    lease::{Checkpoint, Claim, Lease, Owned, Statistics},
+    lease::{Checkpoint, Claim, Heart, Lease, Owned, Statistics},
     ledger::{Ledger, Results},
 };
 use postrider_core::id::{MessageId, Target};
@@ -258,24 +258,25 @@ async fn a_zombie_dispatcher_writes_nothing() {
     shop.until("select count(*) = 100 from postrider.dead_letter").await;
 }
 
-/// A dispatcher's two writing connections, without a dispatcher.
-async fn writer(shop: &Shop) -> (Lease, Ledger, Vec<Owned>) {
+/// A dispatcher's writing connections, without a dispatcher.
+async fn writer(shop: &Shop) -> (Heart, Lease, Ledger, Vec<Owned>) {
     let id = Uuid::new_v4();
+    let heart = Heart::open(Arc::new(shop.client().await), id).await.unwrap();
     let lease = Lease::open(Arc::new(shop.client().await), id).await.unwrap();
     let ledger = Ledger::open(Arc::new(shop.client().await), id).await.unwrap();
-    lease.register("here", 1, "0").await.unwrap();
-    assert!(lease.heartbeat(&Statistics::default()).await.unwrap().is_alive);
+    heart.register("here", 1, "0").await.unwrap();
+    assert!(heart.heartbeat(&Statistics::default()).await.unwrap().is_alive);
     let acquired = lease.acquire(16).await.unwrap();
-    (lease, ledger, acquired.iter().map(|taken| taken.owned).collect())
+    (heart, lease, ledger, acquired.iter().map(|taken| taken.owned).collect())
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_write_of_a_passed_epoch_is_refused() {
     let shop = open().await;
-    let (former, former_ledger, owned) = writer(&shop).await;
+    let (heart, former, former_ledger, owned) = writer(&shop).await;
     assert_eq!(owned.len(), 16);
     former.unregister(former.id()).await.unwrap();
-    let (_, _, taken_over) = writer(&shop).await;
+    let (_, _, _, taken_over) = writer(&shop).await;
     assert_eq!(taken_over.len(), 16);
     let id = MessageId(1024);
     let claim = Claim { id, target: Target(1), retry_count: 0 };
@@ -285,14 +286,14 @@ async fn every_write_of_a_passed_epoch_is_refused() {
         expired: vec![(id, Target(1), postrider_core::id::EndpointId(1))],
         ..Results::default()
     };
-    assert_eq!(former_ledger.flush(&owned, &results).await.unwrap().len(), 16);
+    assert_eq!(former_ledger.flush(&owned, &results).await.unwrap().lost.len(), 16);
     let checkpoint = Checkpoint { lanes: Vec::new(), done_xmin: 3, backlogs: vec![0; 16] };
     assert_eq!(former.save_checkpoint(&owned, &checkpoint, false).await.unwrap().len(), 16);
     assert_eq!(former.save_claim(&owned, &[claim]).await.unwrap().len(), 16);
     assert_eq!(former.recover_messages(&owned, &[id], true).await.unwrap(), 0);
-    assert_eq!(former.recover_claims(&owned, former.id(), &[]).await.unwrap(), 0);
+    assert_eq!(former.recover_claims(&owned, former.id(), &[]).await.unwrap().count, 0);
     former.release(&owned).await.unwrap();
-    assert!(!former.heartbeat(&Statistics::default()).await.unwrap().is_alive);
+    assert!(!heart.heartbeat(&Statistics::default()).await.unwrap().is_alive);
     assert!(former.acquire(16).await.unwrap().is_empty());
     let nothing = "select not exists (select from postrider.done)
         and not exists (select from postrider.ended)

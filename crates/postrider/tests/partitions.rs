@@ -393,7 +393,7 @@ async fn a_partition_with_an_unfinished_message_is_never_dropped() {
         shop.execute(
             "select postrider.create_endpoint('a', 'discard', '{}'),
                 postrider.create_endpoint('off', 'discard', '{}'),
-                postrider.create_endpoint('dead', 'http', '{\"url\": \"http://127.0.0.1:1/\"}'),
+                postrider.create_endpoint('dead', 'http', '{\"url\": \"http://127.0.0.1:4/\"}'),
                 postrider.create_event_type('order.paid');
             select postrider.subscribe('order.paid', 'a'), postrider.subscribe('order.paid', 'dead')",
         )
@@ -489,6 +489,7 @@ async fn all_goes_on_when_old_partitions_are_gone() {
     assert!(first.sigkill());
     receiver.set_behaviour(Behaviour::Status(200));
     shop.execute("select postrider.disable_endpoint('hook'), postrider.redrive_all()").await;
+    shop.finish_jobs().await;
     let status = format!("select string_agg(s.status, ',') from postrider.message_status({id}) s");
     assert_eq!(shop.ask::<String>(&status).await, "pending");
     let queue = "select string_agg(format('%s %s %s', q.id, q.endpoint_name, q.payload), ',')

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 use shop::Shop;
 use tokio_postgres::Client;
+use xtask::postgres::Options;
 
 const FILL: &str = "
     select postrider.create_endpoint('sink', 'discard', '{}');
@@ -346,4 +347,434 @@ async fn a_tick_does_not_look_at_what_is_in_progress() {
     assert!(row_count == 1 && touched < 100, "{row_count} rows, {touched} buffers");
     writer.batch_execute("commit").await.unwrap();
     assert_eq!(tick_cost(&client, &in_progress).await.0, 4002);
+}
+
+// Plans that were made when the tables were others ------------------------------------------------
+
+/// What a statement may do at most once the tables are full: buffers, and rows that its plans produce or
+/// leave out. For a hundred deliveries each, and for nothing that depends on how many wait.
+struct Bound {
+    name: &'static str,
+    types: String,
+    sql: String,
+    values: String,
+    most: u64,
+}
+
+const DISPATCHER: &str = "00000000-0000-0000-0000-000000000001";
+const GONE: &str = "00000000-0000-0000-0000-000000000002";
+
+/// The parameters of postrider.flush behind the shards.
+const FLUSH: &[(&str, &str)] = &[
+    ("done_buckets", "bigint"),
+    ("done_offsets", "bytea"),
+    ("partly_ids", "bigint"),
+    ("partly_targets", "integer"),
+    ("deferred_ids", "bigint"),
+    ("deferred_targets", "integer"),
+    ("deferred_endpoints", "integer"),
+    ("deferred_run_at", "timestamptz"),
+    ("deferred_wait_ms", "bigint"),
+    ("deferred_retry_counts", "integer"),
+    ("deferred_recovery_counts", "integer"),
+    ("deferred_created_at", "timestamptz"),
+    ("deferred_expires_at", "timestamptz"),
+    ("deferred_errors", "text"),
+    ("deferred_keys", "text"),
+    ("deferred_blocked", "boolean"),
+    ("deferred_waited", "boolean"),
+    ("settled_ids", "bigint"),
+    ("settled_targets", "integer"),
+    ("attempt_ids", "bigint"),
+    ("attempt_targets", "integer"),
+    ("attempt_endpoints", "integer"),
+    ("attempt_numbers", "integer"),
+    ("attempt_started_at", "timestamptz"),
+    ("attempt_duration_ms", "integer"),
+    ("attempt_outcomes", "text"),
+    ("attempt_statuses", "integer"),
+    ("attempt_errors", "text"),
+    ("attempt_correlation_ids", "uuid"),
+    ("attempt_headers", "jsonb"),
+    ("attempt_bodies", "bytea"),
+    ("attempt_truncated", "boolean"),
+    ("dead_ids", "bigint"),
+    ("dead_targets", "integer"),
+    ("dead_endpoints", "integer"),
+    ("dead_causes", "text"),
+    ("dead_retry_counts", "integer"),
+    ("dead_errors", "text"),
+    ("ended_ids", "bigint"),
+    ("ended_targets", "integer"),
+    ("ended_endpoints", "integer"),
+    ("ended_reasons", "text"),
+    ("read_ids", "bigint"),
+    ("read_targets", "integer"),
+    ("keyed_ids", "bigint"),
+];
+
+/// A flush of a hundred deliveries: the parameters whose names begin so are about them.
+fn flush(kinds: &[&str], ids: &str) -> String {
+    let parameters: Vec<String> = FLUSH
+        .iter()
+        .map(|(name, kind)| {
+            let is_meant = kinds.iter().any(|meant| name.starts_with(meant));
+            let one = match *kind {
+                "integer" => "1",
+                "bigint" => "1000",
+                "timestamptz" => "now()",
+                "text" if name.ends_with("keys") => "null",
+                "text" => "'expired'",
+                "boolean" if name.ends_with("waited") => "true",
+                "boolean" => "false",
+                _ => "null",
+            };
+            let value = match is_meant {
+                true if name.ends_with("_ids") => ids.to_owned(),
+                true => format!("array_fill({one}::{kind}, array[100])"),
+                false => format!("'{{}}'::{kind}[]"),
+            };
+            format!("p_{name} => {value}")
+        })
+        .collect();
+    format!(
+        "select * from postrider.flush(p_dispatcher => '{DISPATCHER}', p_shards => '{{}}',
+            p_epochs => '{{}}', {})",
+        parameters.join(", ")
+    )
+}
+
+fn bounds() -> Vec<Bound> {
+    let list = |numbers: &mut dyn Iterator<Item = i64>| {
+        let ids: Vec<String> = numbers.map(|number| message_id(number).to_string()).collect();
+        format!("'{{{}}}'::bigint[]", ids.join(","))
+    };
+    let ids = list(&mut (300..400));
+    let keyed = list(&mut (0..100).map(|n| 300 + 3 * n));
+    let ones = "array_fill(1, array[100])";
+    let query = |name, sql: &str, types: &str, values: &str, most| Bound {
+        name,
+        types: format!("({types})"),
+        sql: sql.trim_end().trim_end_matches(';').to_owned(),
+        values: format!("({})", filled(values)),
+        most,
+    };
+    let call = |name, sql: String, most| Bound {
+        name,
+        types: String::new(),
+        sql,
+        values: String::new(),
+        most,
+    };
+    let all = "array(select s.shard from postrider.shard s order by s.shard)";
+    let epochs = "array_fill(1::bigint, array[16])";
+    vec![
+        query(
+            "still_waiting",
+            include_str!("../../../sql/queries/still_waiting.sql"),
+            "bigint[], integer[]",
+            &format!("{ids}, {ones}"),
+            1_200,
+        ),
+        query(
+            "followers",
+            include_str!("../../../sql/queries/followers.sql"),
+            "text[], integer[], bigint, integer, boolean",
+            "'{key-3,key-6}', '{4,7}', 32, 2000, false",
+            2_000,
+        ),
+        query(
+            "deferred_after",
+            include_str!("../../../sql/queries/deferred_after.sql"),
+            "integer[], smallint[]",
+            "'{1,2,3}', {shards}",
+            1_000,
+        ),
+        query(
+            "deferred_due",
+            include_str!("../../../sql/queries/deferred_due.sql"),
+            "integer[], bigint[], smallint[], integer, boolean",
+            "'{1,2,3}', '{10,10,10}', {shards}, 2000, false",
+            6_000,
+        ),
+        query(
+            "deferred_due of keys everywhere",
+            include_str!("../../../sql/queries/deferred_due.sql"),
+            "integer[], bigint[], smallint[], integer, boolean",
+            "'{1,2,3}', '{10,10,10}', {shards}, 2000, true",
+            20_000,
+        ),
+        query(
+            "deferred_expired",
+            include_str!("../../../sql/queries/deferred_expired.sql"),
+            "smallint[], bigint",
+            "{shards}, 100",
+            4_000,
+        ),
+        query(
+            "deferred_next",
+            include_str!("../../../sql/queries/deferred_next.sql"),
+            "smallint[]",
+            "{shards}",
+            4_000,
+        ),
+        query(
+            "payload",
+            include_str!("../../../sql/queries/payload.sql"),
+            "bigint, integer",
+            &format!("{}, 1", message_id(300)),
+            50,
+        ),
+        query(
+            "page",
+            include_str!("../../../sql/queries/page.sql"),
+            "smallint, bigint, bigint, pg_snapshot, pg_snapshot, bigint, integer[], boolean, integer,
+            integer",
+            "16::smallint, 100 * 1024, 900 * 1024, pg_current_snapshot(), '4:4:', 100, '{}', false,
+            2000, 16",
+            500,
+        ),
+        query(
+            "page_left",
+            include_str!("../../../sql/queries/page_left.sql"),
+            "smallint, bigint, bigint, pg_snapshot, pg_snapshot, integer[], integer",
+            "16::smallint, 100 * 1024, 900 * 1024, pg_current_snapshot(), '4:4:', '{1}', 16",
+            500,
+        ),
+        query(
+            "candidates",
+            include_str!("../../../sql/queries/candidates.sql"),
+            "smallint, bigint, bigint, pg_snapshot, bigint, integer",
+            "16::smallint, 100 * 1024, 900 * 1024, '4:4:', 20000, 16",
+            500,
+        ),
+        query(
+            "done_between",
+            include_str!("../../../sql/queries/done_between.sql"),
+            "bigint, bigint",
+            "20, 22",
+            400,
+        ),
+        call("flush: settled", flush(&["settled"], &ids), 3_000),
+        call("flush: wait on", flush(&["deferred"], &ids), 6_000),
+        call("flush: expired", flush(&["settled", "ended"], &ids), 5_000),
+        call("flush: dead", flush(&["settled", "dead"], &ids), 15_000),
+        call("flush: cancelled", flush(&["read"], &ids), 2_500),
+        call("flush: with idempotency keys", flush(&["settled", "keyed"], &ids), 20_000),
+        call(
+            "recover_messages",
+            format!(
+                "select postrider.recover_messages('{DISPATCHER}', {all}, {epochs}, {keyed}, true)"
+            ),
+            15_000,
+        ),
+        call(
+            "recover_claims",
+            format!(
+                "select * from postrider.recover_claims('{DISPATCHER}', {all}, {epochs}, '{GONE}', '{{}}')"
+            ),
+            12_000,
+        ),
+        call("release_keys", "select postrider.release_keys('{key-3,key-6}')".to_owned(), 1_500),
+        call("expire_waiting", "select postrider.expire_waiting(100)".to_owned(), 24_000),
+        call(
+            "forget_idempotency_keys",
+            "select postrider.forget_idempotency_keys()".to_owned(),
+            4_000,
+        ),
+        call(
+            "delivery_end",
+            format!("select * from postrider.delivery_end({}, 2)", message_id(300)),
+            150,
+        ),
+    ]
+}
+
+/// The id of the message with this number: every third has an ordering key.
+fn message_id(number: i64) -> i64 {
+    (number << 10) | ((number >> 6) % 16 * 16 + if number % 3 == 0 { 15 } else { 0 })
+}
+
+const FILL_WAITING: &str = "
+    insert into postrider.message (
+        id, xid, lane, priority, targets, endpoint_name, ordering_key, idempotency_key, payload)
+    select
+        g << 10 | l.lane, pg_current_xact_id(), l.lane, 0, '{1}', 'sink',
+        case when g % 3 = 0 then 'key-' || g % 501 end, 'idem-' || g, '{}'
+    from generate_series(1, {count}::bigint) g
+    cross join lateral (
+        select ((g >> 6) % 16 * 16 + case when g % 3 = 0 then 15 else 0 end)::smallint
+    ) l (lane);
+    insert into postrider.deferred (
+        message_id, target, endpoint_id, shard, run_at, message_created_at, ordering_key,
+        expires_at, is_blocked)
+    select
+        m.id, 1, 1 + (m.id >> 10) % 10, (m.id & 1023) >> 4,
+        now() + ((m.id >> 10) % 7 - 3) * interval '1 hour', m.created_at, m.ordering_key,
+        case
+            when (m.id >> 10) % 5 = 0 then now() + ((m.id >> 10) % 70 - 3) * interval '1 hour'
+        end,
+        m.ordering_key is not null and (m.id >> 10) % 2 = 0
+    from postrider.message m;
+    insert into postrider.attempt (
+        message_id, target, endpoint_id, number, started_at, duration_ms, outcome)
+    select m.id, 1, 1, 1, now(), 5, 'unavailable' from postrider.message m limit 20000;
+    insert into postrider.idempotency_key (destination, key, message_id, payload_hash, ended_at)
+    select 1, m.idempotency_key, m.id, '', case when m.id >> 10 > 1000 and m.id >> 10 < 1200 then now() end
+    from postrider.message m;
+    insert into postrider.dead_letter (
+        message_id, target, endpoint_id, endpoint_name, cause, retry_count, message_created_at,
+        priority, payload)
+    select m.id + (1::bigint << 40), 1, 1, 'sink', 'rejected', 1, now(), 0, '{}'
+    from postrider.message m
+    limit 20000;
+    insert into postrider.ended (message_id, target, endpoint_id, reason)
+    select m.id + (1::bigint << 40), 1, 1, 'expired' from postrider.message m limit 20000;
+    insert into postrider.partly_done (message_id, at, targets)
+    select m.id + (1::bigint << 40), now(), '{1}' from postrider.message m limit 20000;
+    insert into postrider.done (bucket, at, offsets)
+    select b, now(), '\\x0001' from generate_series(0, 49) b, generate_series(1, 20);
+    insert into postrider.cancellation (message_id, target)
+    select m.id, 1 from postrider.message m limit 20000;
+    insert into postrider.claim (slot, owner, message_ids, targets, retry_counts)
+    select
+        g % 3, case when g = 7 then '{gone}' else gen_random_uuid() end,
+        array_agg((m.number << 10) | ((m.number >> 6) % 16 * 16)), array_fill(1, array[100]),
+        array_fill(0, array[100])
+    from generate_series(1, 100) g
+    cross join lateral (select 3 * i + 300 + g % 2 + 1 from generate_series(1, 100) i) m (number)
+    group by g;";
+
+const EMPTY_WAITING: &str = "
+    truncate postrider.message, postrider.done, postrider.attempt, postrider.ended,
+        postrider.partly_done, postrider.claim;
+    delete from postrider.deferred;
+    delete from postrider.idempotency_key;
+    delete from postrider.cancellation;
+    delete from postrider.dead_letter;
+    vacuum postrider.message, postrider.done, postrider.attempt, postrider.ended, postrider.partly_done,
+        postrider.claim, postrider.deferred, postrider.idempotency_key, postrider.cancellation,
+        postrider.dead_letter;";
+
+const TELL_PLANS: &str = "
+    load 'auto_explain';
+    set auto_explain.log_min_duration = 0;
+    set auto_explain.log_analyze = on;
+    set auto_explain.log_buffers = on;
+    set auto_explain.log_timing = off;
+    set auto_explain.log_nested_statements = on;
+    set auto_explain.log_format = json;
+    set client_min_messages = log;";
+
+/// What a plan did: rows that its nodes produced or left out, in all their loops.
+fn rows_of(plan: &Value) -> u64 {
+    let number = |field: &str| plan[field].as_f64().unwrap_or(0.0);
+    let rows = number("Actual Rows")
+        + number("Rows Removed by Filter")
+        + number("Rows Removed by Join Filter")
+        + number("Rows Removed by Index Recheck");
+    let below: u64 = plan["Plans"].as_array().into_iter().flatten().map(rows_of).sum();
+    (rows * number("Actual Loops").max(1.0)) as u64 + below
+}
+
+fn buffers_of(plan: &Value) -> u64 {
+    let touched = ["Shared Hit Blocks", "Shared Read Blocks"];
+    touched.iter().map(|name| plan[*name].as_u64().unwrap_or(0)).sum()
+}
+
+/// Runs every statement in one session as a dispatcher has it, once before the tables are filled and once
+/// after it, and says what is above its bound. `before` makes the tables what they are at first.
+fn check_stale_plans(shop: &Shop, before: &str, count: u32) -> Vec<String> {
+    let bounds = bounds();
+    let mut script = format!(
+        "set client_min_messages = warning;\n\\o /dev/null\n{before}\n{}\n",
+        include_str!("../../../sql/queries/dispatcher_session.sql")
+    );
+    let run = |script: &mut String| {
+        for (n, bound) in bounds.iter().enumerate() {
+            script.push_str(&format!(
+                "begin;\n\\warn @@{n}\nexecute case_{n} {};\nrollback;\n",
+                bound.values
+            ));
+        }
+    };
+    for (n, Bound { types, sql, .. }) in bounds.iter().enumerate() {
+        script.push_str(&format!("prepare case_{n} {types} as {sql};\n"));
+    }
+    run(&mut script);
+    script.push_str(&fill_waiting(count));
+    script.push_str(TELL_PLANS);
+    script.push_str("\n\\warn @@@\n");
+    run(&mut script);
+    let said = shop.psql("shop", &["-v", "SHOW_CONTEXT=never"], &script).succeed().stderr;
+    let said = said.split_once("@@@").unwrap().1;
+    let mut wrong = Vec::new();
+    for part in said.split("@@").skip(1) {
+        let (number, logged) = part.split_once('\n').unwrap();
+        let bound = &bounds[number.trim().parse::<usize>().unwrap()];
+        let plans: Vec<Value> = logged
+            .split("plan:\n")
+            .skip(1)
+            .map(|text| {
+                let text = &text[..text.find("\n}").unwrap() + 2];
+                serde_json::from_str::<Value>(text).unwrap()["Plan"].clone()
+            })
+            .collect();
+        assert!(!plans.is_empty(), "{}: {logged}", bound.name);
+        let rows: u64 = plans.iter().map(rows_of).sum();
+        // The outermost statement ends last, and has those of all that it called.
+        let buffers = buffers_of(plans.last().unwrap());
+        println!("{count}: {}: {rows} rows, {buffers} buffers", bound.name);
+        if rows + buffers > bound.most {
+            let name = bound.name;
+            wrong.push(format!(
+                "{count}: {name}: {rows} rows and {buffers} buffers, not {}",
+                bound.most
+            ));
+            let worst = plans.iter().max_by_key(|plan| rows_of(plan) + buffers_of(plan));
+            println!("{name}: {:#}", worst.unwrap());
+        }
+    }
+    assert_eq!(wrong.len() + bounds.len(), wrong.len() + said.matches("@@").count());
+    wrong
+}
+
+fn fill_waiting(count: u32) -> String {
+    FILL_WAITING.replace("{count}", &count.to_string()).replace("{gone}", GONE)
+}
+
+async fn stale(before: &str, counts: &[u32]) {
+    let settings = vec![("autovacuum".to_owned(), "off".to_owned())];
+    let shop = Shop::open_migrated_with(Options { settings, ..Options::default() }).await;
+    shop.execute(&format!(
+        "update postrider.shard set owner = '{DISPATCHER}', epoch = 1;
+        select postrider.create_endpoint('sink', 'discard', '{{}}')"
+    ))
+    .await;
+    let mut wrong = Vec::new();
+    for count in counts {
+        wrong.extend(check_stale_plans(&shop, before, *count));
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// How much waits in these tests; `POSTRIDER_TEST_WAITING` makes it more.
+fn waiting_count() -> u32 {
+    std::env::var("POSTRIDER_TEST_WAITING")
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(100_000)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plan_made_when_nothing_waited_does_for_what_waits() {
+    let before = format!("{EMPTY_WAITING}\nanalyze;");
+    stale(&before, &[1_000, waiting_count()]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn statistics_of_what_waited_once_do_no_harm() {
+    // What was counted is not what is there: few, then many.
+    let before = format!("{EMPTY_WAITING}\n{}\nanalyze;\n{EMPTY_WAITING}", fill_waiting(5_000));
+    stale(&before, &[1_000, waiting_count()]).await;
 }

@@ -8,10 +8,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use book::{Page, Reader, code_spans, names_in, roles_of, squeeze, table, text_of};
 use shop::Shop;
-use tokio_postgres::Client;
+use tokio_postgres::{Client, types::ToSql};
 
 const FUNCTIONS: &str = "docs/reference/functions";
-const ROLES: [&str; 3] = ["application", "admin", "monitor"];
+const ROLES: [&str; 7] =
+    ["producer", "consumer", "worker", "application", "operator", "admin", "monitor"];
 
 /// What the examples of the reference are tried out on.
 const PREPARE: &str = r#"
@@ -44,8 +45,12 @@ fn report(problems: &[String]) {
     assert!(problems.is_empty(), "{} problems:\n{}", problems.len(), problems.join("\n"));
 }
 
-async fn lists(client: &Client, sql: &str) -> BTreeMap<String, Vec<String>> {
-    let rows = client.query(sql, &[]).await.unwrap();
+async fn lists(
+    client: &Client,
+    sql: &str,
+    parameters: &[&(dyn ToSql + Sync)],
+) -> BTreeMap<String, Vec<String>> {
+    let rows = client.query(sql, parameters).await.unwrap();
     rows.iter().map(|row| (row.get(0), row.get(1))).collect()
 }
 
@@ -135,7 +140,7 @@ async fn every_setting_is_described_with_its_default_range_and_unit() {
                 when 'name' then 'a name'
             end]
         from postrider.setting s";
-    let settings = lists(&shop.client().await, sql).await;
+    let settings = lists(&shop.client().await, sql, &[]).await;
     let page = Page::read("docs/reference/settings.md");
     let rows = table(page.text()).into_iter();
     let written: BTreeMap<String, Vec<String>> =
@@ -160,16 +165,16 @@ async fn every_view_is_described_with_its_columns_and_roles() {
         and c.relkind = 'v'
         and a.attnum > 0
         group by c.relname";
-    let views = lists(&client, sql).await;
+    let views = lists(&client, sql, &[]).await;
     let sql = "select c.relname::text, array(
             select r.role
-            from unnest(array['application', 'admin', 'monitor']) with ordinality r (role, position)
+            from unnest($1::text[]) with ordinality r (role, position)
             where has_any_column_privilege('postrider_' || r.role, c.oid, 'select')
             order by r.position)
         from pg_class c
         where c.relnamespace = 'postrider'::regnamespace
         and c.relkind in ('r', 'p', 'v')";
-    let readers = lists(&client, sql).await;
+    let readers = lists(&client, sql, &[&ROLES.as_slice()]).await;
 
     let page = Page::read("docs/reference/views.md");
     let mut written = page.sections();

@@ -492,7 +492,7 @@ async fn a_redriven_message_is_shown_from_its_dead_letter_when_the_log_has_forgo
     let (id, target) = send(&client, "old", ", 4::smallint, p_headers => '{\"h\": \"1\"}'").await;
     let sql = format!(
         "select desk.buried({id}, {target}); delete from postrider.message;
-        select postrider.redrive_all()"
+        select postrider.redrive_message(l.id) from postrider.dead_letter l"
     );
     client.batch_execute(&sql).await.unwrap();
     let sql = "select id, endpoint_name, status, payload, headers, priority from postrider.queue";

@@ -8,7 +8,11 @@ use std::{collections::BTreeSet, time::Duration};
 
 use book::{Page, names_in, table, text_of};
 use serde_json::{Value, json};
-use shop::{Shop, producing::checkpoint, serving::LONG};
+use shop::{
+    Shop,
+    producing::{checkpoint, pid_of, until_blocked},
+    serving::LONG,
+};
 use tokio::time::Instant;
 use tokio_postgres::Client;
 use xtask::{
@@ -16,13 +20,14 @@ use xtask::{
     receiver::{Behaviour, Receiver},
 };
 
-const COMPONENTS: [&str; 8] = [
+const COMPONENTS: [&str; 9] = [
     "dispatchers",
     "shards",
     "partitions",
     "lag",
     "clock",
     "oldest transaction",
+    "locks",
     "consumers",
     "fleets",
 ];
@@ -521,6 +526,53 @@ async fn clocks_are_compared() {
         .await;
         assert_health(health(&shop, "clock").await, status, part);
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_holds_what_of_ours_is_named() {
+    let options = Options { max_prepared_transactions: 4, ..Options::default() };
+    let shop = Shop::open_migrated_with(options).await;
+    assert_health(health(&shop, "locks").await, "healthy", "no open transaction holds anything");
+    shop.execute(
+        "create role boss login; grant all on all tables in schema postrider to boss;
+        grant usage on schema postrider to boss",
+    )
+    .await;
+    let boss = shop.postgres.connect_as("boss", "shop").await.unwrap();
+    let held = "set application_name = 'cleaning up'; begin; delete from postrider.deferred";
+    boss.batch_execute(held).await.unwrap();
+    let pid = pid_of(&boss).await;
+    let holder =
+        format!("pid {pid} (role boss, application cleaning up, idle in transaction, for ");
+    let said = health(&shop, "locks").await;
+    assert_health(said.clone(), "healthy", &holder);
+    assert_health(said, "healthy", "holds RowExclusiveLock on postrider.deferred");
+
+    // One of ours that waits for it makes it degraded; another application that does is its own business.
+    let lock = "begin; lock table postrider.deferred in exclusive mode; commit";
+    let other = shop.client().await;
+    let other_pid = pid_of(&other).await;
+    let other = tokio::spawn(async move { other.batch_execute(lock).await });
+    until_blocked(&shop, other_pid).await;
+    assert_health(health(&shop, "locks").await, "healthy", &holder);
+    boss.batch_execute("rollback").await.unwrap();
+    other.await.unwrap().unwrap();
+    boss.batch_execute(held).await.unwrap();
+    let ours = shop.client().await;
+    ours.batch_execute("set application_name = 'postrider test'").await.unwrap();
+    let our_pid = pid_of(&ours).await;
+    let ours = tokio::spawn(async move { ours.batch_execute(lock).await });
+    until_blocked(&shop, our_pid).await;
+    let said = health(&shop, "locks").await;
+    assert_health(said.clone(), "degraded", &holder);
+    assert_health(said, "degraded", "and 1 of our sessions wait for it");
+    boss.batch_execute("rollback").await.unwrap();
+    ours.await.unwrap().unwrap();
+
+    shop.execute("begin; delete from postrider.deferred; prepare transaction 'g'").await;
+    let text = "prepared transaction 'g' (role postgres, for ";
+    assert_health(health(&shop, "locks").await, "healthy", text);
+    shop.execute("rollback prepared 'g'").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -528,3 +528,35 @@ async fn a_sleeping_worker_is_woken_and_a_busy_one_is_quick() {
     let summary = worker.stop().await;
     assert_eq!((summary.completed, summary.not_counted), (count as u64, 0));
 }
+
+/// Any login may take the locks of doorbells: who does makes workers poll, and no more.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_doorbell_that_a_stranger_holds_stops_no_worker() {
+    let shop = open().await;
+    let stranger = shop.client().await;
+    stranger
+        .batch_execute("create role stranger login; set session authorization stranger")
+        .await
+        .unwrap();
+    for (class, mode) in [
+        (1_886_352_247, ""),
+        (1_886_352_247, "_shared"),
+        (1_886_352_248, ""),
+        (1_886_352_248, "_shared"),
+    ] {
+        let sql = format!(
+            "select pg_advisory_unlock_all();
+            select pg_advisory_lock{mode}({class}, n) from generate_series(0, 255) n"
+        );
+        stranger.batch_execute(&sql).await.unwrap();
+        let worker = Running::start(
+            shop.builder().capacity(2).handle("empty", |_| async { Ok(Value::Null) }),
+        );
+        for _ in 0..5 {
+            let id = shop.submit("empty", "").await;
+            shop.until_status(id, "completed").await;
+        }
+        let summary = worker.stop().await;
+        assert_eq!(summary.completed, 5, "{class}{mode}");
+    }
+}

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use shop::Shop;
 use shop::serving::LONG;
 use xtask::process::{Dispatcher, DispatcherOptions};
+use xtask::receiver::{Behaviour, Receiver};
 
 async fn open() -> Shop {
     let shop = Shop::open_migrated().await;
@@ -156,6 +157,106 @@ async fn an_exit_code_and_the_output_decide() {
     // Who has left the process group keeps the pipe open.
     assert_eq!(ended(&shop, detached, "completed").await["result"], "kept");
     drop(scene);
+}
+
+/// Nobody's user: who is not root may look at processes of the same user only.
+const NOBODY: u32 = 65_534;
+
+#[tokio::test]
+async fn a_command_gets_no_secret_of_the_worker() {
+    let shop = open().await;
+    let script = r#"case "$POSTRIDER_ACTION" in
+        environment) env | cut -d= -f1 | sort | tr '\n' ' ' ;;
+        parent) cat /proc/$PPID/environ >/dev/null 2>&1 && echo read || echo refused ;;
+        esac"#;
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_postrider"));
+    command
+        .args(["worker", "--name", "w1", "--pass-env", "WANTED", "--exec", "/bin/sh", "--"])
+        .args(["-c", script])
+        .env_clear()
+        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+        .env("DATABASE_URL", shop.postgres.url_as("app", "shop"))
+        .env("AWS_SECRET_ACCESS_KEY", "s3cret")
+        .env("WANTED", "1")
+        .env("LC_ALL", "C");
+    // SAFETY: has no effects.
+    if unsafe { libc::geteuid() } == 0 {
+        std::os::unix::process::CommandExt::uid(&mut command, NOBODY);
+        std::os::unix::process::CommandExt::gid(&mut command, NOBODY);
+    }
+    let mut worker = command.spawn().unwrap();
+    let environment = submit(&shop, "environment", "").await;
+    let parent = submit(&shop, "parent", "").await;
+    let environment = ended(&shop, environment, "completed").await["result"].clone();
+    let parent = ended(&shop, parent, "completed").await["result"].clone();
+    worker.kill().unwrap();
+    worker.wait().unwrap();
+
+    let names: Vec<_> = environment.as_str().unwrap().split_whitespace().collect();
+    // What the shell sets by itself.
+    let of_the_shell = ["_", "OLDPWD", "PWD", "SHLVL"];
+    let is_unexpected = |name: &&&str| {
+        let expected = ["LC_ALL", "PATH", "WANTED"].contains(*name);
+        !expected && !name.starts_with("POSTRIDER_") && !of_the_shell.contains(*name)
+    };
+    assert_eq!(names.iter().find(is_unexpected), None, "{names:?}");
+    for name in ["LC_ALL", "PATH", "WANTED", "POSTRIDER_EXECUTION_ID"] {
+        assert!(names.contains(&name), "{name}: {names:?}");
+    }
+    assert_eq!(parent, "refused");
+}
+
+/// Every level, of a dispatcher and a worker: nothing that was planted.
+#[tokio::test]
+async fn no_level_of_the_log_shows_what_is_secret() {
+    let shop = Shop::open_to_receivers().await;
+    shop.execute(
+        "create role app login password 's3cret-password' in role postrider_application;
+        select postrider.set_setting('capture_response', 'on');
+        select postrider.set_setting('record_attempts', 'all')",
+    )
+    .await;
+    let receiver = Receiver::start(Behaviour::Status(200)).unwrap();
+    let failing = Receiver::start(Behaviour::Status(500)).unwrap();
+    for (name, url) in [("good", receiver.url()), ("bad", failing.url())] {
+        let config = json!({
+            "url": format!("{url}?token=s3cret-token"),
+            "headers": { "authorization": "s3cret-header" }
+        });
+        shop.endpoint(name, config, json!({ "max_retries": 0 })).await;
+    }
+    let url = shop.postgres.url_as("app", "shop").replace("app@", "app:s3cret-password@");
+    let levels = |more: &[&str]| {
+        let arguments = more.iter().map(|text| (*text).to_owned());
+        arguments.chain(["--log-level".to_owned(), "trace".to_owned()]).collect::<Vec<_>>()
+    };
+    let mut serve = shop.serve_options();
+    serve.arguments = levels(&["serve"]);
+    let dispatcher = Dispatcher::start(&serve).unwrap();
+    let mut worker = DispatcherOptions::serve(env!("CARGO_BIN_EXE_postrider"), &url);
+    worker.arguments = levels(&["worker", "--name", "w1", "--exec", "/bin/cat"]);
+    let worker = Dispatcher::start(&worker).unwrap();
+
+    shop.execute(
+        "select postrider.send_with_options(n, '{\"card\": \"s3cret-payload\"}',
+            p_ordering_key => 's3cret-key', p_idempotency_key => 's3cret-once ' || n,
+            p_headers => '{\"x-token\": \"s3cret-own\"}', p_metadata => '{\"m\": \"s3cret-meta\"}')
+        from unnest(array['good', 'bad']) n",
+    )
+    .await;
+    let execution = submit(&shop, "echo", ", '{\"p\": \"s3cret-parameter\"}'").await;
+    ended(&shop, execution, "completed").await;
+    shop.until("select count(*) = 1 from postrider.dlq").await;
+    receiver.wait_for_accepted(1, LONG).await.unwrap();
+    assert!(worker.sigterm() && dispatcher.sigterm());
+    worker.wait(LONG).await.unwrap();
+    dispatcher.wait(LONG).await.unwrap();
+
+    for (process, lines) in [("serve", dispatcher.log_lines()), ("worker", worker.log_lines())] {
+        assert!(!lines.is_empty(), "{process}");
+        let told: Vec<_> = lines.iter().filter(|line| line.contains("s3cret")).collect();
+        assert_eq!(told, [""; 0], "{process}");
+    }
 }
 
 #[tokio::test]

@@ -444,12 +444,23 @@ async fn counts(client: &Client) -> Result<HashMap<String, usize>> {
     Ok(rows.iter().map(|row| (row.get(0), row.get::<_, i64>(1) as usize)).collect())
 }
 
-/// How many messages are in another tick than the first whose snapshot sees them.
+/// How many messages are in another tick than the first that counts and whose snapshot sees them.
 async fn wrong_ticks(client: &Client) -> Result<i64> {
-    let sql = "select count(*)
+    let sql = "with passed as materialized (
+            select postrider.passed_ticks(0) as ticks
+        )
+        select count(*)
         from proof.effect e
-        left join postrider.tick t on t.id = e.tick
-        left join postrider.tick b on b.id = e.tick - 1
+        cross join passed p
+        left join postrider.tick t on t.id = e.tick and not p.ticks @> t.id
+        left join lateral (
+            select b.snapshot
+            from postrider.tick b
+            where b.id < e.tick
+            and not p.ticks @> b.id
+            order by b.id desc
+            limit 1
+        ) b on true
         where e.tick is not null
         and (
             t.id is null

@@ -250,3 +250,49 @@ fn all_rules_are_run_and_findings_name_the_place() {
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].to_string(), "xtask/src/a.rs:1: the first line is not a `//!` comment");
 }
+
+#[test]
+fn a_lock_that_is_not_listed_and_one_that_is_not_taken_are_caught() {
+    let function = |sql: &str| format!("-- for update\nbegin\n    {sql}\nend");
+    let list = |lock: &str, place: &str| {
+        format!("# locks\n{lock}\n    in {place}\n    held briefly\n    waits nobody\n")
+    };
+    for (sql, lock) in [
+        ("perform pg_advisory_xact_lock(17, hashtext(x));", "advisory 17"),
+        ("select pg_try_advisory_lock_shared(17, s.shard)", "advisory 17"),
+        ("perform pg_advisory_unlock(17,\n 4);", "advisory 17, 4"),
+        ("lock table postrider.fence in row share mode;", "table fence: row share"),
+        ("'lock table only postrider.%I in\n exclusive mode'", "table %i: exclusive"),
+        ("select from postrider.a for no key update nowait", "row a: no key update"),
+        (
+            "select from postrider.a x join postrider.b y on f(x, y)\nfor update\nof x skip locked",
+            "row a: update",
+        ),
+        ("select from postrider.a x, postrider.f(1) for key share", "row a: key share"),
+    ] {
+        let path = "sql/functions/f.sql";
+        let sql = function(sql);
+        let check = |list: &str| {
+            let tree = tree(&[(path, &sql), ("sql/locks.txt", list)]);
+            let found = locks::every_lock_is_listed(&tree).into_iter();
+            found.map(|found| (found.path, found.line)).collect::<Vec<_>>()
+        };
+        assert_eq!(check(&list(lock, "f")), [], "{sql}");
+        let at = check("")[0].clone();
+        assert!(at.0 == path && at.1 >= 3, "{sql}: {at:?}");
+        let listed = |line| ("sql/locks.txt".to_owned(), line);
+        assert_eq!(check(&list(lock, "f g")), [listed(2)], "{sql}");
+        let both = format!("{}{}", list(lock, "f"), list("row z: share", "f"));
+        assert_eq!(check(&both), [listed(7)], "{sql}");
+        let unsaid = list(lock, "f").replace("    waits nobody\n", "");
+        assert_eq!(check(&unsaid), [listed(2)], "{sql}");
+    }
+    let none =
+        "-- pg_advisory_lock(1, 2)\nselect pg_advisory_unlock_all(), before_update for updates";
+    assert_eq!(lines(locks::every_lock_is_listed, "sql/queries/a.sql", none), NONE);
+
+    let shared = "select pg_advisory_lock(17, 1), pg_advisory_lock(17, s.shard);";
+    let list = format!("{}{}", list("advisory 17", "a"), list("advisory 17, 1", "a"));
+    let files = [("sql/queries/a.sql", shared), ("sql/locks.txt", list.as_str())];
+    assert_eq!(lines_in(locks::every_lock_is_listed, &files), [7]);
+}

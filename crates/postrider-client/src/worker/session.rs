@@ -219,15 +219,15 @@ impl Session {
         rows.iter().map(read).collect()
     }
 
-    /// Says that we are about to sleep, and whether nobody is submitting at the moment.
+    /// Says that we are about to sleep: true when that is said and nobody is submitting at the moment.
     pub(super) async fn doze(&self, queues: &[String]) -> Result<bool, Error> {
         let (doze, is_quiet) =
             (include_str!("../../sql/doze_worker.sql"), include_str!("../../sql/is_quiet.sql"));
         let parameters: [(&(dyn ToSql + Sync), Type); 1] = [(&queues, Type::TEXT_ARRAY)];
         // Sent one behind the other, without waiting for the first answer.
-        let (_, rows) =
+        let (said, quiet) =
             tokio::try_join!(self.query(doze, &parameters), self.query(is_quiet, &parameters))?;
-        column(&one(rows)?, 0)
+        Ok(column(&one(said)?, 0)? && column(&one(quiet)?, 0)?)
     }
 
     pub(super) async fn wake(&self, queues: &[String]) -> Result<(), Error> {

@@ -24,7 +24,15 @@ fn internal_addresses_are_refused_and_public_ones_are_not() {
         "192.0.0.1",
         "192.0.0.170",
         "192.0.2.1",
+        "192.31.196.1",
+        "192.52.193.1",
         "192.88.99.1",
+        "192.175.48.1",
+        "161.26.0.10",
+        "166.8.0.1",
+        "166.11.255.255",
+        "168.63.129.16",
+        "::ffff:168.63.129.16",
         "192.168.1.1",
         "198.18.0.1",
         "198.19.255.255",
@@ -54,6 +62,9 @@ fn internal_addresses_are_refused_and_public_ones_are_not() {
         "2002:7f00:1::1",
         "2002:a9fe:a9fe::",
         "2002:c0a8:101::1",
+        "2620:4f:8000::1",
+        "2a00:1450::5efe:127.0.0.1",
+        "2a00:1450::200:5efe:10.1.2.3",
         "3fff::1",
         "5f00::1",
         "fc00::1",
@@ -91,6 +102,10 @@ fn internal_addresses_are_refused_and_public_ones_are_not() {
         "2002:808:808::1",
         "2001:4860:4860::8888",
         "2606:4700:4700::1111",
+        "2a00:1450::5efe:8.8.8.8",
+        "168.63.129.17",
+        "161.25.255.255",
+        "166.12.0.1",
         "2a00:1450:4001:81b::200e",
     ];
     for address in public {
@@ -156,4 +171,81 @@ fn a_setting_prints_as_it_is_parsed() {
     for value in ["off", "on", "10.0.0.0/8, 127.0.0.1/32, fd00::/8"] {
         assert_eq!(value.parse::<InternalDestinations>().unwrap().to_string(), value);
     }
+}
+
+#[test]
+fn a_host_is_an_address_in_any_spelling() {
+    let spellings = [
+        ("127.0.0.1", "127.0.0.1"),
+        ("127.0.0.1.", "127.0.0.1"),
+        ("2130706433", "127.0.0.1"),
+        ("0x7f000001", "127.0.0.1"),
+        ("0X7F.1", "127.0.0.1"),
+        ("0177.0.0.1", "127.0.0.1"),
+        ("017700000001", "127.0.0.1"),
+        ("127.1", "127.0.0.1"),
+        ("127.0.1", "127.0.0.1"),
+        ("0", "0.0.0.0"),
+        ("0x", "0.0.0.0"),
+        ("4294967295", "255.255.255.255"),
+        ("10.0xffffff", "10.255.255.255"),
+        ("::1", "::1"),
+        ("[::1]", "::1"),
+        ("[::FFFF:127.0.0.1]", "::ffff:127.0.0.1"),
+        ("[0:0:0:0:0:ffff:7f00:1]", "::ffff:127.0.0.1"),
+    ];
+    for (host, address) in spellings {
+        assert_eq!(literal(host), address.parse().ok(), "{host}");
+    }
+    let names = [
+        "",
+        ".",
+        "localhost",
+        "example.com",
+        "1.example",
+        "127.0.0.1..",
+        "127..1",
+        "256.0.0.1",
+        "127.0.0.256",
+        "127.0.65536",
+        "127.16777216",
+        "4294967296",
+        "99999999999999999999999",
+        "1.2.3.4.5",
+        "08",
+        "0x7g",
+        "+1",
+        "-1",
+        "1e3",
+        "[127.0.0.1",
+        "[fe80::1%25eth0]",
+        "fe80::1%eth0",
+    ];
+    for host in names {
+        assert_eq!(literal(host), None, "{host}");
+    }
+}
+
+#[test]
+fn two_rules_allow_what_both_allow() {
+    let cases = [
+        ("on", "on", "on"),
+        ("on", "off", "off"),
+        ("off", "on", "off"),
+        ("on", "10.0.0.0/8", "10.0.0.0/8"),
+        ("10.1.0.0/16", "on", "10.1.0.0/16"),
+        ("10.1.0.0/16, 127.0.0.1", "10.0.0.0/8", "10.1.0.0/16"),
+        ("10.0.0.0/8", "10.1.0.0/16, 10.2.0.0/16", "10.1.0.0/16, 10.2.0.0/16"),
+        ("::/0", "fd00::/8", "fd00::/8"),
+        ("10.0.0.0/8", "10.0.0.0/8", "10.0.0.0/8"),
+        ("10.0.0.0/8", "off", "off"),
+    ];
+    for (setting, bound, expected) in cases {
+        let parse = |text: &str| text.parse::<InternalDestinations>().unwrap();
+        assert_eq!(parse(setting).within(&parse(bound)), parse(expected), "{setting}, {bound}");
+    }
+    let parse = |text: &str| text.parse::<InternalDestinations>().unwrap();
+    let nothing = parse("127.0.0.0/8").within(&parse("10.0.0.0/8"));
+    assert!(!nothing.allows("127.0.0.1".parse().unwrap()));
+    assert!(nothing.allows("1.1.1.1".parse().unwrap()));
 }

@@ -63,7 +63,7 @@ impl Batch {
         let (wrap, text): (fn(String) -> Failure, _) = match failure {
             Failure::Failed(text) => (Failure::Failed, text),
             Failure::Usage(text) => (Failure::Usage, text),
-            Failure::Database(_) | Failure::Shown(_) => return failure,
+            Failure::Denied(_) | Failure::Database(_) | Failure::Shown(_) => return failure,
         };
         let file = &self.file;
         let in_array = text.strip_prefix("p_events[").and_then(|rest| rest.split_once(']'));

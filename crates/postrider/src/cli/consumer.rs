@@ -7,7 +7,7 @@ use tokio_postgres::{Client, Statement};
 use super::{
     Context, Failure,
     input::{parse_object, parse_start},
-    json_rows,
+    json_rows, json_rows_or,
     output::Output,
     tail::{PAGE_SIZE, PAUSE, pin_plans, show_message, until_interrupted},
 };
@@ -19,6 +19,7 @@ const DROP_CONSUMER: &str = include_str!("../../../../sql/queries/drop_consumer.
 const PEEK_MESSAGES: &str = include_str!("../../../../sql/queries/peek_messages.sql");
 const TICK: &str = include_str!("../../../../sql/queries/make_tick.sql");
 const PARKED_MESSAGES: &str = include_str!("../../../../sql/queries/parked_messages.sql");
+const MASKED_PARKED: &str = include_str!("../../../../sql/queries/parked_messages_masked.sql");
 const RESOLVE_PARKED: &str = include_str!("../../../../sql/queries/resolve_parked_message.sql");
 
 /// How many messages `tail` shows that does not follow.
@@ -201,7 +202,7 @@ async fn parked(
     consumer: Option<&str>,
     limit: i64,
 ) -> Result<(), Failure> {
-    let rows = json_rows(client, PARKED_MESSAGES, &[&consumer, &limit]).await?;
+    let rows = json_rows_or(client, [PARKED_MESSAGES, MASKED_PARKED], &[&consumer, &limit]).await?;
     let columns = [
         "id",
         "consumer_name",

@@ -2,9 +2,9 @@
 
 use clap::Subcommand;
 use serde_json::json;
-use tokio_postgres::types::ToSql;
+use tokio_postgres::{Client, types::ToSql};
 
-use super::{Context, Failure, input::parse_moment, json_rows};
+use super::{Context, Failure, input::parse_moment, job::Waiting, json_rows};
 
 const DEAD_LETTERS: &str = include_str!("../../../../sql/queries/dead_letters.sql");
 const DEAD_LETTER: &str = include_str!("../../../../sql/queries/dead_letter.sql");
@@ -49,7 +49,7 @@ enum Action {
     #[command(group = clap::ArgGroup::new("which").required(true).multiple(true))]
     Redrive {
         /// The dead letter with this id
-        #[arg(group = "which", conflicts_with_all = ["Matching", "all", "rate"])]
+        #[arg(group = "which", conflicts_with_all = ["Matching", "all", "rate", "no_wait"])]
         id: Option<i64>,
         #[command(flatten)]
         matching: Matching,
@@ -59,6 +59,8 @@ enum Action {
         /// So many deliveries a second, and not all at once
         #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(i32).range(1..=100_000))]
         rate: Option<i32>,
+        #[command(flatten)]
+        waiting: Waiting,
     },
     /// Remove those that are older than the setting dlq_retention_days, as dispatchers do by themselves
     Cleanup,
@@ -117,13 +119,18 @@ impl DeadLetter {
                 let object = json!({ "redriven": 1, "message_id": message });
                 output.done(&object, &format!("Message {message} will be delivered again."));
             }
-            Action::Redrive { matching, rate, .. } => {
+            Action::Redrive { matching, rate, waiting, .. } => {
                 let Matching { endpoint, from, to, error, cause, event_type } = matching;
                 let parameters: [&(dyn ToSql + Sync); 7] =
                     [endpoint, from, to, error, cause, event_type, rate];
-                let count: i32 = client.query_one(REDRIVE_MATCHING, &parameters).await?.get(0);
-                let sentence = format!("{count} messages will be delivered again.");
-                output.done(&json!({ "redriven": count }), &sentence);
+                let made = waiting.make(&client, REDRIVE_MATCHING, &parameters).await?;
+                match waiting.wait(&client, output, &made).await? {
+                    Some(count) => {
+                        let sentence = format!("{count} messages will be delivered again.");
+                        output.done(&json!({ "redriven": count, "job_id": made.id }), &sentence);
+                    }
+                    None => output.done(&made.object(), &made.sentence()),
+                }
             }
             Action::Summary => {
                 let rows = json_rows(&client, SUMMARY, &[]).await?;
@@ -137,11 +144,23 @@ impl DeadLetter {
                 output.list(&rows, &columns, "There are no dead letters.");
             }
             Action::Cleanup => {
-                let count: i32 = client.query_one(CLEANUP, &[]).await?.get(0);
+                let count = cleanup(&client).await?;
                 let sentence = format!("{count} dead letters were removed.");
                 output.done(&json!({ "removed": count }), &sentence);
             }
         }
         Ok(())
+    }
+}
+
+/// Until there is nothing to remove: a call removes a bounded number.
+async fn cleanup(client: &Client) -> Result<i64, Failure> {
+    let mut removed = 0;
+    loop {
+        let count: i32 = client.query_one(CLEANUP, &[]).await?.get(0);
+        removed += i64::from(count);
+        if count == 0 {
+            return Ok(removed);
+        }
     }
 }

@@ -6,12 +6,13 @@ use clap::Subcommand;
 use serde_json::{Map, Value, json};
 use tokio_postgres::{Client, GenericClient};
 
-use super::{Context, Failure, json_rows};
+use super::{Context, Failure, job::Waiting, json_rows_or};
 
 const ENDPOINTS: &str = include_str!("../../../../sql/queries/endpoints.sql");
 const TRANSPORT_OPTIONS: &str = include_str!("../../../../sql/queries/transport_options.sql");
 const CREATE_ENDPOINT: &str = include_str!("../../../../sql/queries/create_endpoint.sql");
 const ALTER_ENDPOINT: &str = include_str!("../../../../sql/queries/alter_endpoint.sql");
+const MASKED: &str = include_str!("../../../../sql/queries/endpoints_masked.sql");
 const SET_RETRY_POLICY: &str = include_str!("../../../../sql/queries/set_retry_policy.sql");
 const DROP_ENDPOINT: &str = include_str!("../../../../sql/queries/drop_endpoint.sql");
 const ENABLE_ENDPOINT: &str = include_str!("../../../../sql/queries/enable_endpoint.sql");
@@ -69,6 +70,8 @@ enum Action {
         /// Move messages that wait for it to the dead letter queue
         #[arg(long)]
         force: bool,
+        #[command(flatten)]
+        waiting: Waiting,
     },
     /// Let messages go to an endpoint again
     Enable { name: String },
@@ -105,7 +108,7 @@ impl Endpoint {
         let output = context.output;
         match &self.action {
             Action::List => {
-                let rows = json_rows(&client, ENDPOINTS, &[&None::<&str>]).await?;
+                let rows = json_rows_or(&client, [ENDPOINTS, MASKED], &[&None::<&str>]).await?;
                 let columns =
                     ["name", "protocol", "enabled", "paused", "circuit", "config", "retry_policy"];
                 output.list(&rows, &columns, "There are no endpoints.");
@@ -120,10 +123,18 @@ impl Endpoint {
                 alter(&mut client, name, change, unset).await?;
                 output.done(&find(&client, name).await?, &format!("Endpoint {name} is altered."));
             }
-            Action::Drop { name, force } => {
-                client.query_one(DROP_ENDPOINT, &[name, force]).await?;
-                let object = json!({ "name": name, "dropped": true });
-                output.done(&object, &format!("Endpoint {name} is dropped."));
+            Action::Drop { name, force, waiting } => {
+                let made = waiting.make(&client, DROP_ENDPOINT, &[name, force]).await?;
+                let buried = waiting.wait(&client, output, &made).await?;
+                let object = json!({
+                    "name": name, "dropped": true, "job_id": made.id, "buried": buried,
+                });
+                let sentence = match buried {
+                    Some(0) => format!("Endpoint {name} is dropped."),
+                    Some(count) => format!("Endpoint {name} is dropped, with {count} messages."),
+                    None => format!("Endpoint {name} is dropped. {}", made.sentence()),
+                };
+                output.done(&object, &sentence);
             }
             Action::Enable { name } => {
                 let is_new: bool = client.query_one(ENABLE_ENDPOINT, &[name]).await?.get(0);
@@ -156,7 +167,7 @@ impl Endpoint {
 }
 
 async fn find(client: &Client, name: &str) -> Result<Value, Failure> {
-    let rows = json_rows(client, ENDPOINTS, &[&Some(name)]).await?;
+    let rows = json_rows_or(client, [ENDPOINTS, MASKED], &[&Some(name)]).await?;
     let missing = || Failure::Failed(format!("Endpoint '{name}' does not exist"));
     rows.into_iter().next().ok_or_else(missing)
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio_postgres::Client;
 
 use super::{
-    Context, Failure, json_rows,
+    Context, Failure, json_rows, json_rows_or,
     output::Output,
     suggest::{WORKER_NAMES, did_you_mean},
     tail::pin_plans,
@@ -17,6 +17,8 @@ const EXECUTIONS: &str = include_str!("../../../../sql/queries/executions.sql");
 const EXECUTION: &str = include_str!("../../../../sql/queries/execution.sql");
 const WORKERS: &str = include_str!("../../../../sql/queries/workers.sql");
 const DEAD_LETTERS: &str = include_str!("../../../../sql/queries/execution_dead_letters.sql");
+const MASKED_DEAD_LETTERS: &str =
+    include_str!("../../../../sql/queries/execution_dead_letters_masked.sql");
 const CANCEL_EXECUTION: &str = include_str!("../../../../sql/queries/cancel_execution.sql");
 const RETRY_EXECUTION: &str = include_str!("../../../../sql/queries/retry_execution.sql");
 
@@ -192,7 +194,12 @@ impl Execution {
             }
             ExecutionCommand::DeadLetters { outcome, limit, before } => {
                 let outcome = outcome.map(Outcome::name);
-                let rows = json_rows(&client, DEAD_LETTERS, &[&outcome, limit, before]).await?;
+                let rows = json_rows_or(
+                    &client,
+                    [DEAD_LETTERS, MASKED_DEAD_LETTERS],
+                    &[&outcome, limit, before],
+                )
+                .await?;
                 let columns = [
                     "id",
                     "at",

@@ -24,6 +24,8 @@ pub enum Failure {
     Usage(String),
     /// The database cannot be reached, or has not the schema of this version.
     Database(String),
+    /// The role may not: what the database says, which names the function or the relation.
+    Denied(String),
     /// What there is to say was shown; this is the code that says the same.
     Shown(u8),
 }
@@ -32,7 +34,7 @@ impl Failure {
     /// The code of the process.
     pub fn exit_code(&self) -> ExitCode {
         ExitCode::from(match self {
-            Self::Failed(_) => 1,
+            Self::Failed(_) | Self::Denied(_) => 1,
             Self::Usage(_) => 2,
             Self::Database(_) => 3,
             Self::Shown(code) => *code,
@@ -55,6 +57,9 @@ impl Failure {
                  migrate`"
             ));
         }
+        if code == SqlState::INSUFFICIENT_PRIVILEGE.code() {
+            return Self::Denied(text);
+        }
         // Class 22 is that of values that are not valid.
         match code.starts_with("22") {
             true => Self::Usage(text),
@@ -66,7 +71,9 @@ impl Failure {
     /// What happened.
     pub fn text(&self) -> &str {
         match self {
-            Self::Failed(text) | Self::Usage(text) | Self::Database(text) => text,
+            Self::Failed(text) | Self::Usage(text) | Self::Database(text) | Self::Denied(text) => {
+                text
+            }
             Self::Shown(_) => "",
         }
     }
@@ -97,6 +104,12 @@ impl From<ConfigError> for Failure {
     }
 }
 
+/// What a denial is about: `permission denied for function send`.
+pub fn denied_name(text: &str) -> Option<&str> {
+    let name = text.lines().next()?.rsplit(' ').next()?;
+    Some(name.trim_matches('"'))
+}
+
 impl From<ConnectError> for Failure {
     fn from(error: ConnectError) -> Self {
         let text = chain(&error);
@@ -111,7 +124,10 @@ impl From<ServeError> for Failure {
             ServeError::Schema(error) => Self::Database(chain(&error)),
             ServeError::Store(error @ StoreError::Standby) => Self::Database(chain(&error)),
             ServeError::Store(error) => Self::Failed(chain(&error)),
-            ServeError::Broker(error) => Self::Usage(chain(&error)),
+            error @ ServeError::Thread(_) => Self::Failed(chain(&error)),
+            error @ (ServeError::Broker(_) | ServeError::HttpCaFile { .. }) => {
+                Self::Usage(chain(&error))
+            }
         }
     }
 }

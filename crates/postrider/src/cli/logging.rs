@@ -2,7 +2,10 @@
 
 use std::io::{self, IsTerminal};
 
-use tracing_subscriber::EnvFilter;
+use tracing::{Level, Metadata};
+use tracing_subscriber::{
+    EnvFilter, filter::filter_fn, layer::SubscriberExt, util::SubscriberInitExt,
+};
 
 use crate::{config::LogFormat, fleet::rabbitmq::QUIET};
 
@@ -10,11 +13,16 @@ use crate::{config::LogFormat, fleet::rabbitmq::QUIET};
 pub fn start(format: LogFormat, level: &str) {
     // What comes later counts: `level` may ask for the client all the same.
     let filter = EnvFilter::new(format!("{QUIET},{level}"));
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr);
+    // Below info, what we are built of tells of parameters, payloads and headers, whatever the level says.
+    let is_ours = |metadata: &Metadata<'_>| {
+        *metadata.level() <= Level::INFO || metadata.target().starts_with("postrider")
+    };
+    let log = tracing_subscriber::registry().with(filter).with(filter_fn(is_ours));
+    let lines = tracing_subscriber::fmt::layer().with_writer(io::stderr);
     match format {
         LogFormat::Text => {
-            builder.with_target(false).with_ansi(io::stderr().is_terminal()).init();
+            log.with(lines.with_target(false).with_ansi(io::stderr().is_terminal())).init();
         }
-        LogFormat::Json => builder.json().flatten_event(true).init(),
+        LogFormat::Json => log.with(lines.json().flatten_event(true)).init(),
     }
 }

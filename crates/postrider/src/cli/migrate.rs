@@ -4,7 +4,7 @@ use serde_json::json;
 use tokio::sync::broadcast::error::TryRecvError;
 
 use super::{Context, Failure, Output};
-use crate::store::migrate::{self, Report, SHARDS_MAX};
+use crate::store::migrate::{self, Choices, Report, RolePrefix, SHARDS_MAX};
 
 /// Install or upgrade the schema "postrider" in the database
 ///
@@ -25,18 +25,28 @@ pub struct Migrate {
     /// The number of shards of a new database: 1 to 64, by default 16. Cannot be changed later
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=i64::from(SHARDS_MAX)))]
     pub shards: Option<u16>,
+    /// What the names of the roles begin with, where several databases of a cluster are to have roles of
+    /// their own: shop makes shop_producer and so on. The database keeps it; a new one has postrider
+    #[arg(long, value_name = "PREFIX")]
+    pub role_prefix: Option<RolePrefix>,
 }
 
 impl Migrate {
     /// `--print`
     pub fn print_script(&self, output: Output) -> Result<(), Failure> {
-        output.raw(&migrate::script(self.shards));
+        output.raw(&migrate::script(&self.choices()));
         Ok(())
+    }
+
+    fn choices(&self) -> Choices {
+        Choices { shard_count: self.shards, role_prefix: self.role_prefix.clone() }
     }
 
     pub async fn run(&self, context: &Context) -> Result<(), Failure> {
         let mut session = context.connect().await?;
-        let migrated = migrate::migrate(&mut session.client, self.shards).await;
+        let watcher = context.connect().await?;
+        let migrated =
+            migrate::migrate(&mut session.client, &watcher.client, &self.choices()).await;
         loop {
             match session.notices.try_recv() {
                 Ok(notice) => {

@@ -17,6 +17,7 @@ mod execution;
 mod failure;
 mod health;
 mod input;
+mod job;
 mod logging;
 mod message;
 mod message_options;
@@ -45,6 +46,7 @@ use failure::Failure;
 use output::Output;
 use serde_json::Value;
 use tokio_postgres::{Client, types::ToSql};
+use tracing::warn;
 
 use crate::{
     config::{Config, Flags, ServeFlags},
@@ -101,6 +103,7 @@ enum Command {
     #[command(alias = "dead-letter")]
     Dlq(dead_letter::DeadLetter),
     Replay(replay::Replay),
+    Job(job::Job),
     Consumer(consumer::Consumer),
     Tail(tail::Tail),
     Execution(execution::Execution),
@@ -130,25 +133,30 @@ pub fn run() -> ExitCode {
 }
 
 fn execute(flags: Flags, output: Output, command: Command) -> Result<(), Failure> {
+    let variables = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
     // Printing the script needs no database, and neither does arithmetic.
     if let Command::Migrate(migrate) = &command
         && migrate.print
     {
+        Config::check_logging(&flags, variables)?;
         return migrate.print_script(output);
     }
     if let Command::Policy(policy) = &command
         && !policy.needs_database()
     {
+        Config::check_logging(&flags, variables)?;
         return policy.explain(output);
     }
     let serve_flags = match &command {
         Command::Serve(serve) => serve.flags.clone(),
         _ => ServeFlags::default(),
     };
-    let variables = std::env::vars_os()
-        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
     let config = Config::load(&flags, &serve_flags, variables)?;
     logging::start(config.log_format, &config.log_level);
+    for text in &config.warnings {
+        warn!(text, "configuration");
+    }
 
     let runtime = match &command {
         Command::Serve(_) => tokio::runtime::Builder::new_multi_thread()
@@ -162,7 +170,7 @@ fn execute(flags: Flags, output: Output, command: Command) -> Result<(), Failure
         .map_err(|error| Failure::Failed(format!("could not start the runtime: {error}")))?;
     let context = Context { config, output };
     runtime.block_on(async {
-        match command {
+        let result = match command {
             Command::Migrate(migrate) => migrate.run(&context).await,
             Command::Serve(serve) => serve.run(&context).await,
             Command::Send(send) => send.run(&context).await,
@@ -181,12 +189,17 @@ fn execute(flags: Flags, output: Output, command: Command) -> Result<(), Failure
             Command::Message(message) => message.run(&context).await,
             Command::Dlq(dead_letter) => dead_letter.run(&context).await,
             Command::Replay(replay) => replay.run(&context).await,
+            Command::Job(job) => job.run(&context).await,
             Command::Consumer(consumer) => consumer.run(&context).await,
             Command::Tail(tail) => tail.run(&context).await,
             Command::Execution(execution) => execution.run(&context).await,
             Command::Worker(worker) => worker.run(&context).await,
             Command::Action(action) => action.run(&context).await,
             Command::Partition(partition) => partition.run(&context).await,
+        };
+        match result {
+            Err(Failure::Denied(text)) => Err(Failure::Denied(context.with_grant(text).await)),
+            other => other,
         }
     })
 }
@@ -196,6 +209,40 @@ impl Context {
         let Config { database_url, database_ca_file, .. } = &self.config;
         let connector = Connector::new(database_url, database_ca_file.as_deref(), APPLICATION_NAME);
         Ok(connector?.connect().await?)
+    }
+
+    /// The text of a denial, and which role would help.
+    async fn with_grant(&self, text: String) -> String {
+        let roles = async {
+            let session = self.connect().await.ok()?;
+            let name = failure::denied_name(&text)?;
+            let sql = include_str!("../../../../sql/queries/entitled_roles.sql");
+            let rows = session.client.query(sql, &[&name]).await.ok()?;
+            let denied: String = rows.first()?.get("denied");
+            let roles: Vec<String> = rows.iter().map(|row| row.get("role")).collect();
+            Some(match name {
+                "postrider" => format!("grant \"{denied}\" one of {}", roles.join(", ")),
+                _ => format!("grant {} to \"{denied}\"", roles[0]),
+            })
+        };
+        match roles.await {
+            Some(hint) => {
+                format!("{text}\nhint: {hint} (as somebody who may), or a role that may more")
+            }
+            None => text,
+        }
+    }
+}
+
+/// The first of two queries, or, where the role may not read all that it shows, the second one.
+async fn json_rows_or(
+    client: &Client,
+    [query, masked]: [&str; 2],
+    parameters: &[&(dyn ToSql + Sync)],
+) -> Result<Vec<Value>, Failure> {
+    match json_rows(client, query, parameters).await {
+        Err(Failure::Denied(_)) => json_rows(client, masked, parameters).await,
+        other => other,
     }
 }
 

@@ -45,9 +45,23 @@ const PIPE_PATIENCE: Duration = Duration::from_secs(2);
 const PIPE_READS: usize = 16;
 /// What a stopped command may take to be reaped after SIGKILL.
 const REAP_PATIENCE: Duration = Duration::from_secs(5);
-/// Variables with secrets of ours: a command does not get them, nor any other `POSTRIDER_…`.
-const SECRETS: [&str; 3] = ["DATABASE_URL", "AMQP_URL", "PGPASSWORD"];
-const OUR_PREFIX: &str = "POSTRIDER_";
+/// The variables of ours that a command gets, and those that begin with `LC_`. None of them is a secret, and
+/// programs need them to find their files, their language and their clock.
+const PASSED_ON: [&str; 13] = [
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "PWD",
+    "TERM",
+    "LANG",
+    "LANGUAGE",
+    "TZ",
+    "TMPDIR",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+];
 
 /// Run a command for each execution, as a worker
 ///
@@ -57,8 +71,8 @@ const OUR_PREFIX: &str = "POSTRIDER_";
 /// 4 KiB of standard error are kept with the error.
 ///
 /// The environment has POSTRIDER_EXECUTION_ID, POSTRIDER_ACTION, POSTRIDER_ATTEMPT, POSTRIDER_MAX_RETRIES,
-/// POSTRIDER_CORRELATION_ID and POSTRIDER_DEADLINE (seconds since 1970), and nothing with which to reach the
-/// database. When the execution is cancelled, or its time is over, the command's process group gets SIGTERM,
+/// POSTRIDER_CORRELATION_ID and POSTRIDER_DEADLINE (seconds since 1970), PATH, HOME and other variables that
+/// are no secrets, and those that --pass-env names. When the execution is cancelled, or its time is over, the command's process group gets SIGTERM,
 /// and SIGKILL after --kill-after-seconds.
 ///
 /// The log says when the worker has registered, and once each when the database or the broker is lost and
@@ -111,6 +125,9 @@ pub struct Worker {
     /// With amqps://, trust the certificate authorities in this PEM file too
     #[arg(long, value_name = "FILE", env = "POSTRIDER_AMQP_CA_FILE")]
     amqp_ca_file: Option<PathBuf>,
+    /// Let the command have this variable of ours too; can be given more than once
+    #[arg(long, value_name = "NAME")]
+    pass_env: Vec<String>,
     /// How long commands may go on when the worker is to stop
     #[arg(long, value_name = "SECONDS", default_value_t = 30,
         value_parser = clap::value_parser!(u64).range(..=86_400))]
@@ -134,6 +151,7 @@ fn parse_label(text: &str) -> Result<(String, String), String> {
 struct Program {
     path: OsString,
     arguments: Vec<OsString>,
+    pass_env: Vec<String>,
     kill_after: Duration,
 }
 
@@ -146,9 +164,11 @@ impl Worker {
             return Err(Failure::Usage("--exec is required: the program to run".to_owned()));
         };
         check_program(&path).map_err(Failure::Usage)?;
+        hide_from_commands();
         let arguments = self.arguments.clone();
         let kill_after = Duration::from_secs(self.kill_after_seconds);
-        let program = Arc::new(Program { path, arguments, kill_after });
+        let program =
+            Arc::new(Program { path, arguments, pass_env: self.pass_env.clone(), kill_after });
 
         let Config { database_url, database_ca_file, .. } = &context.config;
         let session_name = match &self.name {
@@ -336,10 +356,11 @@ impl Program {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .process_group(0)
-            .kill_on_drop(true);
-        for (name, _) in std::env::vars_os() {
-            if is_ours(&name) {
-                command.env_remove(name);
+            .kill_on_drop(true)
+            .env_clear();
+        for (name, value) in std::env::vars_os() {
+            if self.passes_on(&name.to_string_lossy()) {
+                command.env(name, value);
             }
         }
         command
@@ -352,12 +373,23 @@ impl Program {
         die_with_us(&mut command);
         command
     }
+
+    fn passes_on(&self, name: &str) -> bool {
+        PASSED_ON.contains(&name)
+            || name.starts_with("LC_")
+            || self.pass_env.iter().any(|passed| passed == name)
+    }
 }
 
-fn is_ours(name: &OsStr) -> bool {
-    let name = name.to_string_lossy();
-    SECRETS.contains(&name.as_ref()) || name.starts_with(OUR_PREFIX)
+/// Without it a command of the same user reads our environment and memory below /proc.
+#[cfg(target_os = "linux")]
+fn hide_from_commands() {
+    // SAFETY: changes nothing but a mark of this process.
+    unsafe { libc::prctl(libc::PR_SET_DUMPABLE, 0) };
 }
+
+#[cfg(not(target_os = "linux"))]
+fn hide_from_commands() {}
 
 /// The kernel kills the child when the thread that makes it ends: that is the main thread, for the
 /// runtime of this command has no others.

@@ -19,6 +19,7 @@ mod keys;
 mod owning;
 mod reading;
 mod recording;
+mod recovering;
 mod refreshing;
 mod sharing;
 mod sleeping;
@@ -51,15 +52,17 @@ use uuid::Uuid;
 use super::{
     Options, Tenure,
     clock::Clock,
+    connections::{Calls, Connections, Side},
     consumers::ConsumerTicks,
     delivery::{Delivery, Message, Source},
     endpoints::{Batch, Endpoints, Wanting},
     flush::{Gathered, error_text},
+    keeper::{self, Keeper, News},
     lanes::{Lanes, OwnedLane, Room, TickGroup},
     pending::Pending,
     policies::Policies,
     settings::Settings,
-    wake::Doorbell,
+    wake::{Doorbell, key_mark},
 };
 use crate::{
     store::{
@@ -67,8 +70,8 @@ use crate::{
         archive::Upkeep,
         circuits::{Answer, Circuits, Granted, Proposal},
         lease::{
-            Acquired, Cancels, Checkpoint, Claim, Heartbeat, Lease, MadeTick, Owned, Statistics,
-            StillWaiting,
+            Acquired, Cancels, Checkpoint, Claim, Heartbeat, Lease, MadeTick, Owned, Recovered,
+            Statistics, StillWaiting,
         },
         ledger::Ledger,
         log::{
@@ -100,9 +103,6 @@ const EXPIRED_ROWS: usize = 1_000;
 const MAINTENANCE: Duration = Duration::from_secs(60);
 /// How often what became of executions is added to the figures.
 const ROLL_UP_INTERVAL: Duration = Duration::from_secs(5);
-/// A dispatcher gives a sign of life three times within its lease, and at least so often: what people
-/// see of it is no older.
-const BEAT_INTERVAL: Duration = Duration::from_secs(2);
 /// Waiting deliveries are counted so often, and again after a while when the last count met with
 /// changes. Counting may take a twentieth of the time.
 const COUNT_INTERVAL: Duration = Duration::from_secs(60);
@@ -110,7 +110,7 @@ const COUNT_PAUSE: Duration = Duration::from_secs(5);
 const COUNT_PART: u32 = 20;
 /// Who has changed what waits tells us when that is committed, and seldom once only.
 const DEFERRED_COUNT_DELAY: Duration = Duration::from_millis(200);
-/// Replays that could not be advanced are tried again after so long.
+/// Replays and jobs that could not be advanced are tried again after so long.
 const REPLAY_PAUSE: Duration = Duration::from_secs(1);
 /// A skipped delivery waits so long in the log; then it is set aside, so that the log before it can
 /// be forgotten.
@@ -144,10 +144,14 @@ const CANCEL_PAUSE: Duration = Duration::from_millis(200);
 /// A claim is only good for so long: what is still queued then is claimed again. Claims are kept for
 /// ten minutes at least.
 const CLAIM_AGE: Duration = Duration::from_secs(240);
+/// So long a dispatcher sleeps before it gives the doorbell back and tries again.
+const LONGEST_SLEEP: Duration = Duration::from_secs(60);
 /// Ordering keys whose waiting deliveries are fetched by one query.
 const KEYS_AT_ONCE: usize = 64;
 /// When so many results wait to be recorded, nothing more is read.
 const UNRECORDED: usize = 8 * 1024;
+/// What somebody's transaction has locked is tried again after so long.
+const HELD_PAUSE: Duration = Duration::from_millis(500);
 /// What an attempt may take at most, whatever its transport's timeouts are.
 const LONGEST_ATTEMPT: Duration = Duration::from_secs(900);
 
@@ -163,10 +167,10 @@ enum Event {
     Claimed(Result<ClaimAnswer, StoreError>),
     DueClaimed(Vec<Delivery>, Result<DueClaimAnswer, StoreError>),
     Landed(EndpointId, Vec<(Delivery, Report)>, Instant),
-    Flushed(Box<Gathered>, Result<Vec<Shard>, StoreError>),
-    /// When it was asked for, when it was answered, and the answer.
-    Beat(Instant, Instant, Result<Heartbeat, StoreError>),
+    Flushed(Result<Box<Flushed>, StoreError>),
     Acquired(Result<(Vec<Acquired>, Stored), StoreError>),
+    /// What was claimed by a former owner and locked by somebody, and what came of a recovery.
+    Recovered(Vec<Claim>, Result<Recovered, StoreError>),
     Released(Vec<Shard>, Result<(), StoreError>),
     Endpoints(Result<KnownEndpoints, StoreError>),
     Settings(Result<SharedSettings, StoreError>),
@@ -174,6 +178,7 @@ enum Event {
     Maintained(Result<(), StoreError>),
     Counted(Counting, Result<Vec<WaitingCount>, StoreError>),
     ReplaysAdvanced(Result<Duration, StoreError>),
+    JobsAdvanced(Result<Duration, StoreError>),
     ExecutionsRolledUp(Result<i32, StoreError>),
     Upkept(Result<Upkeep, String>),
     ConsumersTicked(Result<Option<MadeTick>, StoreError>),
@@ -185,6 +190,14 @@ enum Event {
     /// The same, of one that was to let a probe through.
     Probing(Box<Probe>, Result<Vec<Answer>, StoreError>),
     Tokens(Result<Vec<Granted>, StoreError>),
+}
+
+/// What came of a try to record.
+struct Flushed {
+    recorded: Gathered,
+    /// What somebody has locked, to be tried again.
+    held: Gathered,
+    lost: Vec<Shard>,
 }
 
 /// Every endpoint's version, and those endpoints that were read anew.
@@ -215,10 +228,10 @@ struct Probe {
 }
 
 /// The shards that are lost, and what was cancelled of what was claimed.
-type ClaimAnswer = (Vec<Shard>, Arc<Cancels>);
+type ClaimAnswer = (Vec<Shard>, Cancels);
 
 /// The same, and what of it still waits.
-type DueClaimAnswer = (Vec<Shard>, Arc<Cancels>, HashMap<(MessageId, Target), StillWaiting>);
+type DueClaimAnswer = (Vec<Shard>, Cancels, HashMap<(MessageId, Target), StillWaiting>);
 
 /// An ordering key that was asked for, at which endpoint, and the version of its chain then.
 type Asked = (Arc<str>, EndpointId, u64);
@@ -249,17 +262,23 @@ pub enum Signal {
     Deferred,
     /// The first consumer may have been made.
     Consumers,
+    /// A job was made.
+    Jobs,
     /// Something waits no more of this ordering key.
-    Key(Arc<str>),
+    Key(u32),
 }
 
 pub struct Dispatcher {
     options: Arc<Options>,
+    keeper: Keeper,
+    connections: Connections,
     lease: Arc<Lease>,
     circuits: Arc<Circuits>,
     log: Arc<Log>,
     ledger: Arc<Ledger>,
     doorbell: Arc<Doorbell>,
+    chores: Arc<Side>,
+    takeover: Arc<Side>,
     events: mpsc::UnboundedReceiver<Event>,
     report: mpsc::UnboundedSender<Event>,
     tasks: JoinSet<()>,
@@ -268,7 +287,6 @@ pub struct Dispatcher {
     former: Option<Tenure>,
 
     clock: Clock,
-    fence: Instant,
     beat_at: Instant,
     /// When to look next whether the last beat is out of date, and what it said to be pending.
     news_at: Instant,
@@ -283,6 +301,11 @@ pub struct Dispatcher {
     policies: Policies,
     gathered: Gathered,
     is_flushing: bool,
+    /// Results that could not be recorded because somebody has locked the rows, and until when they are
+    /// left alone.
+    held: Gathered,
+    held_until: Option<Instant>,
+    has_said_held: bool,
 
     make_room_at: Instant,
     tick_at: Instant,
@@ -324,8 +347,13 @@ pub struct Dispatcher {
     keys_to_fetch: HashSet<(Arc<str>, EndpointId)>,
     is_fetching_followers: bool,
     followers_at: Instant,
-    /// Waiting deliveries in hand whose cancellation was under way, and when to look again.
+    /// Waiting deliveries in hand whose cancellation was under way, or which somebody has locked, and
+    /// when to look again; the first comes first.
     postponed: Vec<(Instant, Delivery)>,
+    /// What a former owner had claimed and somebody has locked: in hand until it is recovered.
+    unrecovered: Vec<Claim>,
+    recover_at: Instant,
+    is_recovering: bool,
     due_at: Instant,
     is_fetching_due: bool,
     /// Flushes that wrote waiting deliveries and are under way or over.
@@ -356,6 +384,8 @@ pub struct Dispatcher {
     is_maintaining: bool,
     replays_at: Instant,
     is_advancing_replays: bool,
+    jobs_at: Instant,
+    is_advancing_jobs: bool,
     roll_up_at: Instant,
     is_rolling_up: bool,
     upkeep_at: Instant,
@@ -402,19 +432,15 @@ enum Bell {
     Trying,
     /// Locked: one more tick, then we may sleep.
     Armed,
-    /// Sleeping until somebody rings.
-    Asleep,
+    /// Sleeping until somebody rings, since then.
+    Asleep(Instant),
 }
 
 impl Dispatcher {
-    #[allow(clippy::too_many_arguments)]
     pub fn new(
         options: Arc<Options>,
-        lease: Arc<Lease>,
-        circuits: Arc<Circuits>,
-        log: Arc<Log>,
-        ledger: Arc<Ledger>,
-        doorbell: Arc<Doorbell>,
+        keeper: Keeper,
+        connections: Connections,
         endpoints: Endpoints,
         former: Option<Tenure>,
     ) -> Dispatcher {
@@ -422,7 +448,6 @@ impl Dispatcher {
         let now = Instant::now();
         Dispatcher {
             clock: Clock::new(now, 0),
-            fence: now,
             beat_at: now,
             news_at: now,
             pending_said: 0,
@@ -435,6 +460,9 @@ impl Dispatcher {
             policies: Policies::default(),
             gathered: Gathered::default(),
             is_flushing: false,
+            held: Gathered::default(),
+            held_until: None,
+            has_said_held: false,
             make_room_at: now,
             tick_at: now,
             tick_pause: SHORT_TICK_PAUSE,
@@ -464,6 +492,9 @@ impl Dispatcher {
             is_fetching_followers: false,
             followers_at: now,
             postponed: Vec::new(),
+            unrecovered: Vec::new(),
+            recover_at: now,
+            is_recovering: false,
             due_at: now,
             is_fetching_due: false,
             deferrals: 0,
@@ -487,6 +518,8 @@ impl Dispatcher {
             is_maintaining: false,
             replays_at: now,
             is_advancing_replays: false,
+            jobs_at: now,
+            is_advancing_jobs: false,
             roll_up_at: now,
             is_rolling_up: false,
             upkeep_at: now,
@@ -501,11 +534,15 @@ impl Dispatcher {
             tasks: JoinSet::new(),
             former,
             options,
-            lease,
-            circuits,
-            log,
-            ledger,
-            doorbell,
+            lease: Arc::clone(&connections.lease),
+            circuits: Arc::clone(&connections.circuits),
+            log: Arc::clone(&connections.log),
+            ledger: Arc::clone(&connections.ledger),
+            doorbell: Arc::clone(&connections.doorbell),
+            chores: Arc::clone(&connections.chores),
+            takeover: Arc::clone(&connections.takeover),
+            keeper,
+            connections,
             events,
             report,
         }
@@ -514,19 +551,23 @@ impl Dispatcher {
     /// Runs until the tenure ends. `is_asked_to_stop` turns true when the process is to stop.
     pub async fn run(
         mut self,
-        mut signals: mpsc::UnboundedReceiver<Signal>,
+        Calls { mut signals, mut lost }: Calls,
         mut is_asked_to_stop: watch::Receiver<bool>,
-        mut lost: watch::Receiver<bool>,
     ) -> (End, Tenure) {
-        let first = self.begin().await;
-        if let Err(error) = first {
-            return (End::Failed(error), self.leave());
+        let begun = tokio::select! {
+            begun = self.begin() => begun,
+            _ = lost.wait_for(|is_lost| *is_lost) => Err(End::Failed(StoreError::Closed)),
+            _ = is_asked_to_stop.wait_for(|is_asked| *is_asked) => Err(self.say_goodbye().await),
+        };
+        if let Err(end) = begun {
+            return (end, self.leave());
         }
         let end = loop {
+            self.keeper.sign_of_life();
             if let Some(end) = self.failure.take() {
                 break end;
             }
-            if Instant::now() >= self.fence {
+            if Instant::now() >= self.keeper.fence().at() {
                 break End::LeaseLost;
             }
             if self.is_stopping && self.is_finished() {
@@ -537,8 +578,9 @@ impl Dispatcher {
             tokio::select! {
                 biased;
                 _ = lost.wait_for(|is_lost| *is_lost) => {
-                    break End::Failed(StoreError::Nonsense("a closed connection"));
+                    break End::Failed(StoreError::Closed);
                 }
+                news = self.keeper.news() => self.take_news(news),
                 Some(event) = self.events.recv() => {
                     self.take(event);
                     // Whatever else has come in is taken in before deciding again.
@@ -573,25 +615,26 @@ impl Dispatcher {
         }
     }
 
-    /// Registers, takes the first heartbeat and reads what there is to know.
-    async fn begin(&mut self) -> Result<(), StoreError> {
-        let host = super::host_name();
-        self.lease
-            .register(&host, std::process::id() as i32, crate::store::migrate::PRODUCT_VERSION)
-            .await?;
+    /// Reads what there is to know, and takes the first heartbeat.
+    async fn begin(&mut self) -> Result<(), End> {
+        self.learn().await.map_err(End::Failed)?;
+        self.is_beating = true;
+        self.keeper.beat(self.statistics());
+        let news = self.keeper.news().await;
+        self.take_news(news);
+        let circuits = self.circuits.known(&[]).await.map_err(End::Failed)?;
+        self.endpoints.learn(circuits, Instant::now());
+        Ok(())
+    }
+
+    async fn learn(&mut self) -> Result<(), StoreError> {
         if let Some(former) = &self.former {
             self.lease.unregister(former.id).await?;
         }
         let settings = self.log.shared_settings().await?;
         self.apply_settings(settings);
         let versions = self.log.endpoint_versions().await?;
-        self.load_endpoints(versions).await?;
-        let asked = Instant::now();
-        let heartbeat = self.lease.heartbeat(&self.statistics()).await?;
-        self.beat(asked, Instant::now(), heartbeat);
-        let circuits = self.circuits.known(&[]).await?;
-        self.endpoints.learn(circuits, Instant::now());
-        Ok(())
+        self.load_endpoints(versions).await
     }
 
     async fn load_endpoints(&mut self, versions: Vec<(EndpointId, i64)>) -> Result<(), StoreError> {
@@ -629,6 +672,7 @@ impl Dispatcher {
             self.fetch_followers(now);
             self.fetch_expired(now);
             self.retry_postponed(now);
+            self.recover(now);
             self.refresh(now);
             self.count(now);
             self.keep_archive(now);
@@ -641,9 +685,10 @@ impl Dispatcher {
     /// When the loop has to look again even if nothing happens.
     fn wake_at(&mut self) -> Instant {
         let now = Instant::now();
-        let mut at = self.fence.min(self.beat_at);
+        let mut at = self.keeper.fence().at().min(self.beat_at);
         let flush_at = self.gathered.due_at(self.options.flush_interval);
         at = at.min(flush_at.filter(|_| !self.is_flushing).unwrap_or(at));
+        at = at.min(self.held_until.filter(|_| !self.is_flushing).unwrap_or(at));
         at = at.min(self.grace_ends_at.unwrap_or(at));
         if !self.is_stopping {
             if !self.is_ticking && self.bell != Bell::Trying {
@@ -655,11 +700,15 @@ impl Dispatcher {
             at = at.min(self.refresh_deferred_at).min(self.maintenance_at).min(self.expired_at);
             at = at.min(if self.is_counting { at } else { self.count_at });
             at = at.min(if self.is_advancing_replays { at } else { self.replays_at });
+            at = at.min(if self.is_advancing_jobs { at } else { self.jobs_at });
             at = at.min(if self.is_in_upkeep { at } else { self.upkeep_at });
             at = at.min(if self.is_rolling_up { at } else { self.roll_up_at });
             at = at.min(self.consumer_ticks.due_at().unwrap_or(at));
             at = at.min(self.endpoints.end_pauses(now).unwrap_or(at));
             at = at.min(self.postponed.first().map_or(at, |(later, _)| *later));
+            if !self.unrecovered.is_empty() && !self.is_recovering {
+                at = at.min(self.recover_at);
+            }
             if !self.keys_to_fetch.is_empty() && !self.is_fetching_followers {
                 at = at.min(self.followers_at);
             }
@@ -725,12 +774,12 @@ impl Dispatcher {
             Event::Claimed(answer) => self.take_claim(answer?),
             Event::DueClaimed(claimed, answer) => self.take_due_claim(claimed, answer?),
             Event::Landed(id, landed, started) => self.take_landed(id, landed, started),
-            Event::Flushed(gathered, lost) => self.take_flush(&gathered, &lost?),
-            Event::Beat(asked, answered, heartbeat) => self.beat(asked, answered, heartbeat?),
+            Event::Flushed(flushed) => self.take_flush(*flushed?),
             Event::Acquired(answer) => {
                 let (acquired, stored) = answer?;
                 self.take_acquired(acquired, stored);
             }
+            Event::Recovered(asked, answer) => self.take_recovered(asked, answer)?,
             Event::Released(shards, result) => {
                 self.is_releasing = false;
                 result?;
@@ -750,7 +799,11 @@ impl Dispatcher {
                 self.apply_settings(answer?);
             }
             Event::Retired(id, result) => {
-                if !result? {
+                let is_retired = match result {
+                    Err(error) if error.is_passing() => false,
+                    result => result?,
+                };
+                if !is_retired {
                     // Somebody holds it locked, or was quicker: what it is now, we read again.
                     self.endpoints.doubt_version(id);
                 }
@@ -774,19 +827,15 @@ impl Dispatcher {
             }
             Event::Doorbell(is_locked) => self.take_doorbell(is_locked?),
             Event::ReplaysAdvanced(answer) => self.take_replays(answer),
+            Event::JobsAdvanced(answer) => self.take_jobs(answer),
             Event::Upkept(answer) => self.take_upkeep(answer),
             Event::ExecutionsRolledUp(answer) => self.take_roll_up(answer),
             Event::ConsumersTicked(answer) => self.take_consumer_tick(answer),
             Event::Maintained(result) => {
                 self.is_maintaining = false;
-                match result {
-                    Err(error) if error.is_lock_timeout() => {
-                        debug!("maintenance waits for a quiet moment");
-                    }
-                    other => other?,
-                }
+                result?;
             }
-            Event::Counted(counting, counts) => self.take_counts(counting, &counts?),
+            Event::Counted(counting, counts) => self.take_counts(counting, counts)?,
         }
         Ok(())
     }

@@ -35,6 +35,9 @@ const OWN_SHARE: usize = 16;
 /// This part of it belongs to what waits in the database, so that a flood in the log does not keep out
 /// what is due.
 const WAITING_SHARE: usize = 4;
+/// More waiting deliveries in hand than this, and than four queues, are held up by somebody's transaction:
+/// no more of the endpoint are fetched.
+const HELD_MOST: usize = 1_000;
 /// An endpoint with something in flight and no answer for so long is stalled: until it answers, it
 /// gets a small share of what is in flight, and hardly anything in memory.
 const STALLED_AFTER: Duration = Duration::from_millis(500);
@@ -316,6 +319,10 @@ impl Endpoints {
             Permit::Some(_) | Permit::All => {}
         }
         let limit = endpoint.queue_limit(self.concurrency(endpoint));
+        // More than can be on its way is held up by somebody's transaction.
+        if endpoint.deferred_in_hand > HELD_MOST.max(4 * limit) {
+            return 0;
+        }
         let own = (limit / WAITING_SHARE).max(1);
         let own = own.saturating_sub(endpoint.deferred_in_hand);
         let own = own.min(self.max_buffered.saturating_sub(self.buffered));

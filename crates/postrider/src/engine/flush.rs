@@ -1,6 +1,10 @@
 //! What became of deliveries, gathered until it is recorded.
 
-use std::{collections::HashMap, time::Duration};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+    time::Duration,
+};
 
 use postrider_core::{
     chains::Link,
@@ -32,15 +36,25 @@ pub struct Gathered {
     pub finished: HashMap<(Lane, u64), usize>,
     /// Waiting deliveries that are no longer in hand.
     pub put_down: Vec<(MessageId, Target)>,
-    /// Deliveries with ordering keys that ended, and those that wait in the table from now on.
-    pub left: Vec<Link>,
-    pub stored: Vec<Link>,
-    /// What is no longer in hand of what was read from the log, and how what waits changes.
+    /// What ended of what was read from the log and has an ordering key.
+    left: Vec<Link>,
+    /// What ended of what waited.
+    ended: Vec<Ended>,
+    /// What is no longer in hand of what was read from the log.
     pub closed: HashMap<(Shard, Target), Ages>,
-    pub waiting: HashMap<(Shard, Target), Change>,
     /// Something waits for what is gathered here.
     pub is_urgent: bool,
     since: Option<Instant>,
+}
+
+/// A waiting delivery that ended.
+#[derive(Debug, Clone)]
+struct Ended {
+    id: MessageId,
+    target: Target,
+    created_at: Timestamp,
+    link: Option<Link>,
+    has_many_targets: bool,
 }
 
 impl Gathered {
@@ -65,10 +79,103 @@ impl Gathered {
         self.results.forget(lost);
         self.finished.retain(|(lane, _), _| !lost.contains(&lane.shard()));
         self.closed.retain(|(shard, _), _| !lost.contains(shard));
-        self.waiting.retain(|(shard, _), _| !lost.contains(shard));
-        let is_kept = |link: &Link| !lost.contains(&link.id.lane().shard());
-        self.left.retain(is_kept);
-        self.stored.retain(is_kept);
+        self.left.retain(|link| !lost.contains(&link.id.lane().shard()));
+        self.ended.retain(|ended| !lost.contains(&ended.id.lane().shard()));
+    }
+
+    /// Whether what waits in the table changes.
+    pub fn changes_waiting(&self) -> bool {
+        !self.ended.is_empty() || self.results.deferred.iter().any(|row| !row.has_waited)
+    }
+
+    /// How what waits changes.
+    pub fn changes(&self) -> HashMap<(Shard, Target), Change> {
+        let mut changes: HashMap<(Shard, Target), Change> = HashMap::new();
+        for row in self.results.deferred.iter().filter(|row| !row.has_waited) {
+            let place = (row.id.lane().shard(), row.target);
+            changes.entry(place).or_default().came(row.created_at);
+        }
+        for ended in &self.ended {
+            let place = (ended.id.lane().shard(), ended.target);
+            changes.entry(place).or_default().left(ended.created_at);
+        }
+        changes
+    }
+
+    /// Deliveries with ordering keys that ended.
+    pub fn left(&self) -> impl Iterator<Item = &Link> {
+        self.left.iter().chain(self.ended.iter().filter_map(|ended| ended.link.as_ref()))
+    }
+
+    /// Deliveries with ordering keys that wait in the table from now on.
+    pub fn stored(&self) -> impl Iterator<Item = Link> {
+        self.results.deferred.iter().filter_map(|row| {
+            let key = Arc::clone(row.ordering_key.as_ref()?);
+            Some(Link { key, id: row.id, endpoint: row.endpoint })
+        })
+    }
+
+    /// Takes out all that there is about these waiting deliveries.
+    pub fn set_aside(&mut self, held: &HashSet<(MessageId, Target)>) -> Gathered {
+        let is_held = |id: MessageId, target: Target| held.contains(&(id, target));
+        let from = &mut self.results;
+        let mut aside = Gathered {
+            put_down: self.put_down.extract_if(.., |place| held.contains(place)).collect(),
+            ended: self.ended.extract_if(.., |row| is_held(row.id, row.target)).collect(),
+            ..Gathered::default()
+        };
+        let to = &mut aside.results;
+        to.deferred = from.deferred.extract_if(.., |row| is_held(row.id, row.target)).collect();
+        to.settled = from.settled.extract_if(.., |place| held.contains(place)).collect();
+        to.attempts = from.attempts.extract_if(.., |row| is_held(row.id, row.target)).collect();
+        to.dead = from.dead.extract_if(.., |row| is_held(row.id, row.target)).collect();
+        to.expired = from.expired.extract_if(.., |row| is_held(row.0, row.1)).collect();
+        to.read = from.read.extract_if(.., |place| held.contains(place)).collect();
+        let mut alone = HashSet::new();
+        for Ended { id, target, has_many_targets, .. } in &aside.ended {
+            if !has_many_targets {
+                alone.insert(*id);
+            } else if let Some(targets) = from.partly.get_mut(id)
+                && let Some(place) = targets.iter().position(|other| other == target)
+            {
+                targets.swap_remove(place);
+                to.partly.entry(*id).or_default().push(*target);
+            }
+            // Where it has other targets, they may have ended: whoever frees the key looks at all of them.
+            if from.keyed.contains(id) {
+                to.keyed.push(*id);
+            }
+        }
+        from.partly.retain(|_, targets| !targets.is_empty());
+        to.done = from.done.extract_if(.., |id| alone.contains(id)).collect();
+        aside
+    }
+
+    /// Takes the same out of a part of the results.
+    pub fn leave_out(&self, part: &mut Results, held: &HashSet<(MessageId, Target)>) {
+        let results = std::mem::take(part);
+        let mut whole = Gathered { results, ended: self.ended.clone(), ..Gathered::default() };
+        whole.set_aside(held);
+        *part = whole.results;
+    }
+
+    /// Adds what was set aside.
+    pub fn take_back(&mut self, aside: Gathered, now: Instant) {
+        self.since.get_or_insert(now);
+        let (from, to) = (aside.results, &mut self.results);
+        to.done.extend(from.done);
+        for (id, targets) in from.partly {
+            to.partly.entry(id).or_default().extend(targets);
+        }
+        to.deferred.extend(from.deferred);
+        to.settled.extend(from.settled);
+        to.attempts.extend(from.attempts);
+        to.dead.extend(from.dead);
+        to.expired.extend(from.expired);
+        to.read.extend(from.read);
+        to.keyed.extend(from.keyed);
+        self.put_down.extend(aside.put_down);
+        self.ended.extend(aside.ended);
     }
 
     /// A message without targets is done as it is.
@@ -110,7 +217,7 @@ impl Gathered {
             error: Some(error),
             ..waiting(delivery)
         };
-        self.defer(delivery, deferred);
+        self.results.deferred.push(deferred);
     }
 
     /// The delivery was not attempted and waits until `run_at`, or for what is before it; no retry is
@@ -124,14 +231,14 @@ impl Gathered {
     ) {
         self.close_undelivered(delivery, now);
         if delivery.source != Source::Deferred {
-            self.defer(delivery, Deferred { run_at, is_blocked, ..waiting(delivery) });
+            self.results.deferred.push(Deferred { run_at, is_blocked, ..waiting(delivery) });
         }
     }
 
     /// A waiting delivery was not attempted and waits on, until `run_at`: it is its turn then.
     pub fn postpone(&mut self, delivery: &Delivery, run_at: Timestamp, now: Instant) {
         self.close_undelivered(delivery, now);
-        self.defer(delivery, Deferred { run_at: Some(run_at), ..waiting(delivery) });
+        self.results.deferred.push(Deferred { run_at: Some(run_at), ..waiting(delivery) });
     }
 
     pub fn dead(&mut self, delivery: &Delivery, cause: Cause, error: Option<String>, now: Instant) {
@@ -174,24 +281,23 @@ impl Gathered {
         });
     }
 
-    fn defer(&mut self, delivery: &Delivery, deferred: Deferred) {
-        if delivery.source != Source::Deferred {
-            self.waiting.entry(place(delivery)).or_default().came(created_at(delivery));
-        }
-        self.stored.extend(delivery.link());
-        self.results.deferred.push(deferred);
-    }
-
     fn end(&mut self, delivery: &Delivery, now: Instant) -> bool {
         let is_last = self.close(delivery, now);
         if delivery.source == Source::Deferred {
             self.results.settled.push((delivery.message.id, delivery.target));
-            self.waiting.entry(place(delivery)).or_default().left(created_at(delivery));
+            self.ended.push(Ended {
+                id: delivery.message.id,
+                target: delivery.target,
+                created_at: created_at(delivery),
+                link: delivery.link(),
+                has_many_targets: delivery.message.has_many_targets,
+            });
+        } else {
+            self.left.extend(delivery.link());
         }
         if delivery.message.terms.has_idempotency_key {
             self.results.keyed.push(delivery.message.id);
         }
-        self.left.extend(delivery.link());
         is_last
     }
 
@@ -259,6 +365,7 @@ fn waiting(delivery: &Delivery) -> Deferred {
         error: None,
         ordering_key: delivery.message.terms.ordering_key.clone(),
         is_blocked: false,
+        has_waited: delivery.source == Source::Deferred,
     }
 }
 

@@ -4,11 +4,13 @@
 //! again. What it needs to know to go on is in the database.
 
 mod clock;
+mod connections;
 mod consumers;
 mod delivery;
 mod dispatcher;
 mod endpoints;
 mod flush;
+mod keeper;
 mod lanes;
 mod pending;
 mod policies;
@@ -17,21 +19,19 @@ mod settings;
 mod test_hooks;
 mod wake;
 
-use std::{sync::Arc, time::Duration};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use postrider_core::id::MessageId;
-use tokio::{
-    sync::{broadcast, mpsc, watch},
-    time::Instant,
-};
+use tokio::{sync::watch, time::Instant};
 use tracing::{info, warn};
 use uuid::Uuid;
 
 use self::{
-    dispatcher::{Dispatcher, End, Signal},
+    connections::Connections,
+    dispatcher::{Dispatcher, End},
     endpoints::Endpoints,
+    keeper::Keeper,
     test_hooks::TestHooks,
-    wake::Doorbell,
 };
 use crate::{
     config::{Config, Wake},
@@ -41,14 +41,11 @@ use crate::{
     },
     store::{
         StoreError,
-        circuits::Circuits,
-        connect::{ConnectError, Connector, Session},
-        lease::{self, Lease},
-        ledger::Ledger,
-        log::Log,
+        connect::{self, ConnectError, Connector, Session},
+        lease,
         migrate::{self, SchemaError},
     },
-    transport::Shared,
+    transport::{Shared, SharedOptions},
 };
 
 /// The longest pause between two tries to connect.
@@ -69,6 +66,7 @@ pub struct Options {
     /// The longest pause between two looks at the log while we cannot sleep.
     pub poll_interval: Duration,
     pub wake: Wake,
+    pub transport: SharedOptions,
     pub test_hooks: TestHooks,
 }
 
@@ -89,8 +87,13 @@ pub enum ServeError {
     Schema(#[from] SchemaError),
     #[error(transparent)]
     Store(#[from] StoreError),
+    #[error("could not start a thread")]
+    Thread(#[source] std::io::Error),
     #[error(transparent)]
     Broker(#[from] AddressError),
+    /// The file with the certificate authorities for receivers cannot be used.
+    #[error("http_ca_file {} cannot be used: {reason}", path.display())]
+    HttpCaFile { path: PathBuf, reason: String },
 }
 
 /// Dispatches as configured until SIGTERM or Ctrl-C. A second signal ends the process at once.
@@ -105,6 +108,7 @@ pub async fn serve(config: Config) -> Result<(), ServeError> {
         flush_interval: config.serve.flush_interval,
         poll_interval: config.serve.poll_interval,
         wake: config.serve.wake,
+        transport: transport_options(&config)?,
         test_hooks: TestHooks::from_environment(),
     };
     let broker = config
@@ -131,6 +135,19 @@ pub async fn serve(config: Config) -> Result<(), ServeError> {
     ended
 }
 
+fn transport_options(config: &Config) -> Result<SharedOptions, ServeError> {
+    let mut options = SharedOptions {
+        name_servers: config.serve.name_servers.clone(),
+        internal_destinations: config.serve.internal_destinations.clone(),
+        ..SharedOptions::default()
+    };
+    if let Some(path) = &config.http_ca_file {
+        connect::trust(&mut options.roots, path)
+            .map_err(|reason| ServeError::HttpCaFile { path: path.clone(), reason })?;
+    }
+    Ok(options)
+}
+
 async fn asked_to_stop() {
     use tokio::signal::unix::{SignalKind, signal};
     let terminate = async {
@@ -152,7 +169,8 @@ pub async fn run(
     is_asked_to_stop: watch::Receiver<bool>,
 ) -> Result<(), ServeError> {
     let options = Arc::new(options);
-    let shared = Shared::new(crate::transport::Settings::default());
+    let settings = crate::transport::Settings::default();
+    let shared = Shared::with_options(settings, options.transport.clone());
     let mut former = None;
     let mut backoff = Duration::ZERO;
     let mut is_first = true;
@@ -195,7 +213,8 @@ fn is_final(error: &ServeError) -> bool {
         ServeError::Connect(error) => error.is_configuration(),
         ServeError::Schema(error) => !matches!(error, SchemaError::Unreadable(_)),
         ServeError::Store(error) => matches!(error, StoreError::Standby),
-        ServeError::Broker(_) => true,
+        ServeError::Thread(_) => false,
+        ServeError::Broker(_) | ServeError::HttpCaFile { .. } => true,
     }
 }
 
@@ -207,61 +226,36 @@ async fn tenure(
 ) -> Result<(End, Tenure), ServeError> {
     let id = Uuid::new_v4();
     let connector = options.connector.named(&format!("postrider {id}"));
-    let keeper = session(&connector).await?;
-    if lease::is_standby(&keeper.client).await? {
+    let first = connect(&connector).await?;
+    if lease::is_standby(&first.client).await? {
         return Err(StoreError::Standby.into());
     }
-    migrate::check(&keeper.client).await?;
-    if lease::is_foreign(&keeper.client).await? {
+    migrate::check(&first.client).await?;
+    if lease::is_foreign(&first.client).await? {
         warn!("transaction ids are behind those in the log: it was restored from another cluster");
-        if let Some(unfinished) = lease::rebase(&keeper.client).await? {
+        if let Some(unfinished) = lease::rebase(&first.client).await? {
             warn!(unfinished, "the log was brought into this cluster's transaction ids");
         }
     }
-    let reading = session(&connector).await?;
-    let recording = session(&connector).await?;
-
-    let (lost_sender, lost) = watch::channel(false);
-    let lost_sender = Arc::new(lost_sender);
-    for session in [&keeper, &reading, &recording] {
-        let (mut session_lost, lost_sender) = (session.lost.clone(), Arc::clone(&lost_sender));
-        tokio::spawn(async move {
-            session_lost.wait().await;
-            let _ = lost_sender.send(true);
-        });
-    }
-    let (signal_sender, signals) = mpsc::unbounded_channel();
-    tokio::spawn(relay(keeper.notifications, signal_sender));
-
-    let keeper = Arc::new(keeper.client);
     let is_listening = match options.wake {
         Wake::Listen => true,
         Wake::Poll => false,
-        Wake::Auto => !lease::may_prepare(&keeper).await?,
+        Wake::Auto => !lease::may_prepare(&first.client).await?,
     };
-    let doorbell = Doorbell::open(Arc::clone(&keeper), is_listening).await?;
-    let circuits = Arc::new(Circuits::open(Arc::clone(&keeper), id).await?);
-    let lease = Arc::new(Lease::open(keeper, id).await?);
-    let log = Arc::new(Log::open(Arc::new(reading.client)).await?);
-    let ledger = Arc::new(Ledger::open(Arc::new(recording.client), id).await?);
+    let length = lease::lease_length(&first.client).await?;
+    drop(first);
+
+    let (connections, calls) = Connections::open(&connector, id, length, is_listening).await?;
+    let keeper = Keeper::start(connector, id, length).map_err(ServeError::Thread)?;
     let endpoints =
         Endpoints::new(Arc::clone(shared), options.max_in_flight, options.max_buffered_messages);
     info!(dispatcher = %id, database = options.connector.target(), "dispatching");
-    let dispatcher = Dispatcher::new(
-        Arc::clone(options),
-        lease,
-        circuits,
-        log,
-        ledger,
-        Arc::new(doorbell),
-        endpoints,
-        former,
-    );
-    Ok(dispatcher.run(signals, is_asked_to_stop, lost).await)
+    let dispatcher = Dispatcher::new(Arc::clone(options), keeper, connections, endpoints, former);
+    Ok(dispatcher.run(calls, is_asked_to_stop).await)
 }
 
 /// A connection with a dispatcher's session settings.
-async fn session(connector: &Connector) -> Result<Session, ServeError> {
+async fn connect(connector: &Connector) -> Result<Session, ServeError> {
     let session = connector.connect().await?;
     session
         .client
@@ -269,24 +263,6 @@ async fn session(connector: &Connector) -> Result<Session, ServeError> {
         .await
         .map_err(StoreError::to("prepare the session"))?;
     Ok(session)
-}
-
-/// Turns notifications into signals until the tenure or the connection ends.
-async fn relay(
-    mut notifications: broadcast::Receiver<tokio_postgres::Notification>,
-    signals: mpsc::UnboundedSender<Signal>,
-) {
-    loop {
-        let signal = match notifications.recv().await {
-            Ok(notification) => wake::signal(notification.payload()),
-            // Some were missed; what they would have said is found by looking.
-            Err(broadcast::error::RecvError::Lagged(_)) => Signal::Ring,
-            Err(broadcast::error::RecvError::Closed) => return,
-        };
-        if signals.send(signal).is_err() {
-            return;
-        }
-    }
 }
 
 /// How a process is called among all that use the database: host and process id.

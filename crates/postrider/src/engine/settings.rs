@@ -45,6 +45,10 @@ impl Settings {
                     records_successes = value == "all";
                     continue;
                 }
+                "allow_any_port" => {
+                    transport.allows_any_port = value == "on";
+                    continue;
+                }
                 "capture_response" => {
                     transport.captures_responses = value == "on";
                     continue;

@@ -4,24 +4,20 @@
 //! shard's dispatcher sleeps on the exclusive lock, and then the sender notifies. A dispatcher that
 //! gets all exclusive locks knows that no sender is in flight: one more tick, and it may sleep.
 
-use std::sync::Arc;
-
-use postrider_core::id::Shard;
-use tokio_postgres::Client;
-
 use super::dispatcher::Signal;
-use crate::store::StoreError;
+use crate::store::{StoreError, bounded::Bounded};
+use postrider_core::id::Shard;
 
 /// The locks, on a connection whose session they belong to.
 pub struct Doorbell {
-    client: Arc<Client>,
+    client: Bounded,
     /// Whether we would hear it; else nobody shall ring.
     pub is_audible: bool,
 }
 
 impl Doorbell {
     /// Listens for rings on the connection, if it can.
-    pub async fn open(client: Arc<Client>, is_listening: bool) -> Result<Doorbell, StoreError> {
+    pub async fn open(client: Bounded, is_listening: bool) -> Result<Doorbell, StoreError> {
         if is_listening {
             client
                 .batch_execute(include_str!("../../../../sql/queries/listen.sql"))
@@ -57,8 +53,8 @@ impl Doorbell {
 
 /// What a notification on the channel says.
 pub fn signal(payload: &str) -> Signal {
-    if let Some(key) = payload.strip_prefix("key ") {
-        return Signal::Key(key.into());
+    if let Some(Ok(mark)) = payload.strip_prefix("key ").map(str::parse) {
+        return Signal::Key(mark);
     }
     match payload {
         "shards" => Signal::Shards,
@@ -67,7 +63,24 @@ pub fn signal(payload: &str) -> Signal {
         "circuits" => Signal::Circuits,
         "deferred" => Signal::Deferred,
         "consumers" => Signal::Consumers,
+        "jobs" => Signal::Jobs,
         // A shard's number. Whose it is does not matter: a tick too many costs next to nothing.
         _ => Signal::Ring,
+    }
+}
+
+/// What stands for an ordering key in a notification, which everybody may hear: as `postrider.key_mark`.
+pub fn key_mark(key: &str) -> u32 {
+    key.bytes().fold(2_166_136_261, |mark, byte| (mark ^ u32::from(byte)).wrapping_mul(16_777_619))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mark_is_what_the_database_makes() {
+        // The same as in tests/cancelling.rs.
+        assert_eq!(key_mark("s3cret-kéy"), 4_109_051_786);
     }
 }

@@ -1,16 +1,16 @@
 //! What dispatchers share about endpoints: circuit breakers, pauses, and rate limits.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use postrider_core::{
     breaker::{Circuit, Moment, State},
     id::EndpointId,
     rate::Rate,
 };
-use tokio_postgres::{Client, Row, Statement};
+use tokio_postgres::{Row, Statement};
 use uuid::Uuid;
 
-use super::{StoreError, wire::Timestamp};
+use super::{StoreError, bounded::Bounded, wire::Timestamp};
 
 /// A circuit that is to be saved, if it still has the version that is known.
 #[derive(Debug, Clone, Copy)]
@@ -47,7 +47,7 @@ pub struct Granted {
 /// One dispatcher's dealings with `postrider.circuit` and `postrider.rate_grant`.
 pub struct Circuits {
     id: Uuid,
-    client: Arc<Client>,
+    client: Bounded,
     save: Statement,
     known: Statement,
     take_tokens: Statement,
@@ -55,8 +55,10 @@ pub struct Circuits {
 
 impl Circuits {
     /// Prepares the queries; `id` is the dispatcher's.
-    pub async fn open(client: Arc<Client>, id: Uuid) -> Result<Circuits, StoreError> {
-        let prepare = async |sql| client.prepare(sql).await.map_err(StoreError::to("prepare"));
+    pub async fn open(client: impl Into<Bounded>, id: Uuid) -> Result<Circuits, StoreError> {
+        let client: Bounded = client.into();
+        let prepare =
+            async |sql| client.once().prepare(sql).await.map_err(StoreError::to("prepare"));
         Ok(Circuits {
             id,
             save: prepare(include_str!("../../../../sql/queries/save_circuits.sql")).await?,
@@ -168,28 +170,6 @@ impl Circuits {
                 wait: Duration::from_millis(row.get::<_, i32>("wait_ms").max(0) as u64),
             })
             .collect())
-    }
-
-    /// Disables an endpoint, and says why in the event log.
-    pub async fn retire(&self, endpoint: EndpointId, reason: &str) -> Result<bool, StoreError> {
-        let sql = include_str!("../../../../sql/queries/retire_endpoint.sql");
-        let row = self
-            .client
-            .query_one(sql, &[&endpoint.0, &reason])
-            .await
-            .map_err(StoreError::to("disable an endpoint"))?;
-        Ok(row.get("answer"))
-    }
-
-    /// Disables the endpoints that have failed for as long as the settings allow.
-    pub async fn retire_failing(&self) -> Result<i32, StoreError> {
-        let sql = include_str!("../../../../sql/queries/retire_failing_endpoints.sql");
-        let row = self
-            .client
-            .query_one(sql, &[])
-            .await
-            .map_err(StoreError::to("disable endpoints that keep failing"))?;
-        Ok(row.get("answer"))
     }
 }
 

@@ -4,8 +4,8 @@
 //! and user timeout), the connection is always drained, so that a slow reader of notifications never
 //! holds up the server, and no error shows a password.
 //!
-//! TLS follows `sslmode`. `disable`: none. `prefer` (the default): where the server offers it, and
-//! without looking at its certificate unless a certificate authority was named, because whoever
+//! TLS follows `sslmode`, and a certificate authority that is named turns `prefer` into `require`. `disable`: none. `prefer` (the default): where the server offers it, and
+//! without looking at its certificate, because whoever
 //! could forge a certificate could as well say that there is no TLS. `require`, `verify-ca`,
 //! `verify-full`: always, with a certificate for the host's name by an authority that the system,
 //! Mozilla, or the operator trusts.
@@ -171,6 +171,9 @@ impl Connector {
     ) -> Result<Self, ConnectError> {
         let mut config = parse(url)?;
         config.application_name(application_name);
+        if let Some(path) = ca_file {
+            verify(&mut config, path)?;
+        }
         if config.get_connect_timeout().is_none() {
             config.connect_timeout(CONNECT_TIMEOUT);
         }
@@ -302,12 +305,50 @@ pub fn error_text(error: &tokio_postgres::Error) -> String {
     text
 }
 
-/// Reads the URL. `verify-ca` and `verify-full` are what `require` means here.
+/// Whoever names an authority wants its word: no server without TLS will do, except by a socket of this
+/// machine.
+fn verify(config: &mut Config, ca_file: &Path) -> Result<(), ConnectError> {
+    let is_tcp = |host: &Host| matches!(host, Host::Tcp(_));
+    let is_remote = !config.get_hostaddrs().is_empty() || config.get_hosts().iter().any(is_tcp);
+    match config.get_ssl_mode() {
+        _ if !is_remote => Ok(()),
+        SslMode::Disable => Err(ConnectError::CaFile {
+            path: ca_file.to_owned(),
+            reason: "sslmode=disable asks for no TLS at all".to_owned(),
+        }),
+        _ => {
+            config.ssl_mode(SslMode::Require);
+            Ok(())
+        }
+    }
+}
+
 fn parse(url: &DatabaseUrl) -> Result<Config, ConnectError> {
-    let text = url.expose().trim();
+    let config = read(url.expose())?;
+    if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
+        return Err(ConnectError::Url { reason: "it names no host".to_owned() });
+    }
+    Ok(config)
+}
+
+/// Reads the URL. `verify-ca` and `verify-full` are what `require` means here.
+///
+/// # Errors
+///
+/// [`ConnectError::Url`].
+pub(crate) fn read(url: &str) -> Result<Config, ConnectError> {
+    let text = url.trim();
+    // What is before the first @ would count as the password, and the rest of it as the host's name,
+    // which is shown.
+    let before_options = text.split('?').next().unwrap_or_default();
+    let is_url = ["postgres://", "postgresql://"].iter().any(|scheme| text.starts_with(scheme));
+    if is_url && before_options.matches('@').count() > 1 {
+        let reason = "an @ in a user's name or a password has to be written as %40".to_owned();
+        return Err(ConnectError::Url { reason });
+    }
     let text = text.replace("sslmode=verify-full", "sslmode=require");
     let text = text.replace("sslmode=verify-ca", "sslmode=require");
-    let config: Config = text.parse().map_err(|error: tokio_postgres::Error| {
+    text.parse().map_err(|error: tokio_postgres::Error| {
         let cause = std::error::Error::source(&error).map(ToString::to_string);
         let cause = cause.unwrap_or_default();
         // Of the other texts some repeat a piece of the URL, which may be a piece of the password.
@@ -323,11 +364,7 @@ fn parse(url: &DatabaseUrl) -> Result<Config, ConnectError> {
                 .to_owned()
         };
         ConnectError::Url { reason }
-    })?;
-    if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
-        return Err(ConnectError::Url { reason: "it names no host".to_owned() });
-    }
-    Ok(config)
+    })
 }
 
 fn describe(config: &Config) -> String {
@@ -356,18 +393,24 @@ fn verifying(ca_file: Option<&Path>) -> Result<ClientConfig, ConnectError> {
     // A certificate of the system that cannot be read is one that is not trusted.
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     if let Some(path) = ca_file {
-        let failed = |reason: String| ConnectError::CaFile { path: path.to_owned(), reason };
-        let certificates = CertificateDer::pem_file_iter(path)
-            .and_then(|certificates| certificates.collect::<Result<Vec<_>, _>>())
-            .map_err(|error| failed(error.to_string()))?;
-        if certificates.is_empty() {
-            return Err(failed("it holds no certificate".to_owned()));
-        }
-        for certificate in certificates {
-            roots.add(certificate).map_err(|error| failed(error.to_string()))?;
-        }
+        let failed = |reason| ConnectError::CaFile { path: path.to_owned(), reason };
+        trust(&mut roots, path).map_err(failed)?;
     }
     Ok(builder().with_root_certificates(roots).with_no_client_auth())
+}
+
+/// Trusts the certificate authorities in a PEM file, too. Fails with what is wrong with the file.
+pub fn trust(roots: &mut RootCertStore, path: &Path) -> Result<(), String> {
+    let certificates = CertificateDer::pem_file_iter(path)
+        .and_then(|certificates| certificates.collect::<Result<Vec<_>, _>>())
+        .map_err(|error| error.to_string())?;
+    if certificates.is_empty() {
+        return Err("it holds no certificate".to_owned());
+    }
+    let mut certificates = certificates.into_iter();
+    certificates
+        .try_for_each(|certificate| roots.add(certificate))
+        .map_err(|error| error.to_string())
 }
 
 /// TLS that accepts every certificate.
@@ -442,6 +485,9 @@ mod tests {
             "host=h password='s3cret",
             "mysql://u:s3cret@host/db",
             "user=u password=s3cret",
+            "postgres://u:p@s3cret@host/db",
+            "postgres://u:p@s3cret/x@host/db",
+            "postgresql://u@s3cret:p@host/db?sslmode=require",
         ] {
             let error = connector(url).expect_err(url);
             let text = format!("{error} {error:?} {:?}", DatabaseUrl::new(url));
@@ -457,6 +503,25 @@ mod tests {
         assert_eq!(connector.target(), "database \"orders\" on one:1, two:2 as role \"shop\"");
         assert!(!format!("{connector:?}").contains("s3cret"));
         assert_eq!(connector.config.get_ssl_mode(), SslMode::Require);
+    }
+
+    #[test]
+    fn a_ca_file_means_verification() {
+        let path = std::env::temp_dir().join(format!("postrider-ca-{}.pem", fastrand::u64(..)));
+        let key = rcgen::KeyPair::generate().unwrap();
+        let certificate = rcgen::CertificateParams::default().self_signed(&key).unwrap();
+        std::fs::write(&path, certificate.pem()).unwrap();
+        let mode = |url: &str| {
+            let connector = Connector::new(&DatabaseUrl::new(url), Some(&path), "test")?;
+            Ok::<_, ConnectError>(connector.config.get_ssl_mode())
+        };
+        for url in ["host=h", "host=h sslmode=prefer", "host=h sslmode=require", "hostaddr=::1"] {
+            assert_eq!(mode(url).unwrap(), SslMode::Require, "{url}");
+        }
+        assert_eq!(mode("host=/tmp").unwrap(), SslMode::Prefer);
+        let error = mode("host=h sslmode=disable").unwrap_err();
+        assert!(error.is_configuration() && error.to_string().contains("sslmode=disable"));
+        std::fs::remove_file(path).unwrap();
     }
 
     #[test]

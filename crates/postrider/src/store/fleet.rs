@@ -303,24 +303,27 @@ impl Carrier {
     /// there is, in this order: whoever submits and does not see that we sleep is seen by us. Until
     /// [`Carrier::wake`], whoever submits rings, and `is_repeated` need not say it again.
     ///
-    /// Returns whether nobody was submitting, and what was taken, whatever became of the other: it is
+    /// Returns whether nobody was submitting, if it could be said, and what was taken, whatever became of the other: it is
     /// scheduled.
     pub async fn doze(
         &self,
         queues: &[String],
         most: i32,
         is_repeated: bool,
-    ) -> (Result<bool, StoreError>, Result<Vec<Dispatched>, StoreError>) {
+    ) -> (Result<Option<bool>, StoreError>, Result<Vec<Dispatched>, StoreError>) {
         let doze = async {
             match is_repeated {
-                true => Ok(()),
-                false => self.client.execute(&self.doze, &[&queues]).await.map(drop),
+                true => Ok(true),
+                false => self.client.query_one(&self.doze, &[&queues]).await.map(|row| row.get(0)),
             }
         };
         let are_quiet = async { self.client.query_one(&self.are_quiet, &[&queues]).await };
         // Sent one behind the other, without waiting for an answer.
         let (dozing, quiet, found) = tokio::join!(biased; doze, are_quiet, self.dispatch(most));
-        let is_quiet = dozing.and(quiet).map(|row| row.get("is_quiet"));
+        let is_quiet = match (dozing, quiet) {
+            (Ok(is_said), Ok(row)) => Ok(is_said.then(|| row.get("is_quiet"))),
+            (Err(error), _) | (_, Err(error)) => Err(error),
+        };
         (is_quiet.map_err(StoreError::to("say that executions shall be rung for")), found)
     }
 

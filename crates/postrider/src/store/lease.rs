@@ -1,7 +1,7 @@
 //! Owning: heartbeats, shards, checkpoints and what a former owner left behind.
 
 use std::{
-    collections::{BTreeMap, HashMap, HashSet},
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     sync::Arc,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
@@ -18,6 +18,7 @@ use uuid::Uuid;
 
 use super::{
     StoreError,
+    bounded::{Bounded, Bounds},
     wire::{EPOCH_US, Timestamp, Xid8},
 };
 
@@ -54,6 +55,16 @@ pub struct Acquired {
     pub backlog: i64,
     /// Whoever let it go without releasing it.
     pub last_owner: Option<Uuid>,
+    /// What the last owner had claimed and somebody else has locked.
+    pub held: Vec<Claim>,
+}
+
+/// What came of a recovery of claimed deliveries.
+#[derive(Debug)]
+pub struct Recovered {
+    pub count: i32,
+    /// Those that somebody else has locked: to be tried again.
+    pub held: Vec<Claim>,
 }
 
 /// Lanes that are in the same state.
@@ -79,22 +90,27 @@ pub struct Checkpoint {
 /// Deliveries that are cancelled before they were attempted.
 #[derive(Debug, Default)]
 pub struct Cancels {
-    pub committed: HashSet<(MessageId, Target)>,
-    /// `postrider.cancel_lock` of messages whose cancellation is under way.
-    pub under_way: HashSet<i64>,
+    pub committed: Arc<HashSet<(MessageId, Target)>>,
+    /// Messages of which a cancellation is under way.
+    pub under_way: HashSet<MessageId>,
 }
 
-/// The cancellations as they were when so many had begun.
+/// The rows of `postrider.cancel_bucket`.
+const CANCEL_BUCKETS: i64 = 1024;
+/// So many cancelled deliveries are remembered. Of more we ask each time.
+const CANCELS_KNOWN: usize = 1_000;
+
+/// What is known of cancellations without asking.
 struct KnownCancels {
-    number: i64,
-    cancels: Arc<Cancels>,
+    /// For each bucket, how many cancellations had begun when none was under way in it.
+    free_at: Vec<i64>,
+    /// What was cancelled by then, and not read yet. `None`: too much to be remembered.
+    committed: Option<Arc<HashSet<(MessageId, Target)>>>,
 }
 
-impl Cancels {
-    /// Whether a cancellation of the message may be under way.
-    pub fn is_under_way(&self, id: MessageId) -> bool {
-        self.under_way.contains(&(id.sequence_number() & 0x7fff_ffff))
-    }
+/// The row of `postrider.cancel_bucket` that a cancellation of the message locks.
+fn cancel_bucket(id: MessageId) -> i16 {
+    (id.sequence_number() & (CANCEL_BUCKETS - 1)) as i16
 }
 
 /// A waiting delivery that is about to be attempted.
@@ -110,6 +126,8 @@ pub struct Claim {
 pub struct StillWaiting {
     /// By the database's clock, after the claim.
     pub has_expired: bool,
+    /// Somebody else has locked it: what came of an attempt could not be recorded.
+    pub is_held: bool,
 }
 
 /// What a dispatcher says of itself with every heartbeat.
@@ -162,39 +180,28 @@ pub struct MadeTick {
     pub interval: Duration,
 }
 
-/// One dispatcher's dealings with `postrider.shard` and what belongs to it.
-pub struct Lease {
+/// What keeps a dispatcher's lease: nothing else runs on its connection.
+pub struct Heart {
     id: Uuid,
-    client: Arc<Client>,
+    client: Bounded,
     heartbeat: Statement,
-    save_checkpoint: Statement,
-    save_claim: Statement,
-    cancel_number: Statement,
-    still_waiting: Statement,
-    known_cancels: Mutex<KnownCancels>,
 }
 
-impl Lease {
-    /// Prepares the queries; `id` is new for every connection, so that nobody is taken for another.
-    pub async fn open(client: Arc<Client>, id: Uuid) -> Result<Lease, StoreError> {
-        let prepare = async |sql| client.prepare(sql).await.map_err(StoreError::to("prepare"));
-        Ok(Lease {
-            id,
-            heartbeat: prepare(include_str!("../../../../sql/queries/heartbeat.sql")).await?,
-            save_checkpoint: prepare(include_str!("../../../../sql/queries/save_checkpoint.sql"))
-                .await?,
-            save_claim: prepare(include_str!("../../../../sql/queries/save_claim.sql")).await?,
-            cancel_number: prepare(include_str!("../../../../sql/queries/cancel_number.sql"))
-                .await?,
-            still_waiting: prepare(include_str!("../../../../sql/queries/still_waiting.sql"))
-                .await?,
-            known_cancels: Mutex::new(KnownCancels { number: -1, cancels: Arc::default() }),
-            client,
-        })
+impl Heart {
+    /// `id` is new for every tenure, so that nobody is taken for another.
+    pub async fn open(client: impl Into<Bounded>, id: Uuid) -> Result<Heart, StoreError> {
+        let client: Bounded = client.into();
+        let heartbeat = client
+            .once()
+            .prepare(include_str!("../../../../sql/queries/heartbeat.sql"))
+            .await
+            .map_err(StoreError::to("prepare"))?;
+        Ok(Heart { id, client, heartbeat })
     }
 
-    pub fn id(&self) -> Uuid {
-        self.id
+    /// How long a heartbeat may take from now on.
+    pub async fn bound(&self, bounds: Bounds) -> Result<(), StoreError> {
+        self.client.bound(bounds).await
     }
 
     pub async fn register(&self, host: &str, pid: i32, version: &str) -> Result<(), StoreError> {
@@ -203,13 +210,6 @@ impl Lease {
             .execute(sql, &[&self.id, &host, &pid, &version])
             .await
             .map_err(StoreError::to("register the dispatcher"))?;
-        Ok(())
-    }
-
-    /// Ends the lease of a dispatcher at once.
-    pub async fn unregister(&self, id: Uuid) -> Result<(), StoreError> {
-        let sql = include_str!("../../../../sql/queries/unregister_dispatcher.sql");
-        self.client.execute(sql, &[&id]).await.map_err(StoreError::to("end the lease"))?;
         Ok(())
     }
 
@@ -241,13 +241,71 @@ impl Lease {
             now_us,
         })
     }
+}
+
+/// One dispatcher's dealings with `postrider.shard` and what belongs to it.
+pub struct Lease {
+    id: Uuid,
+    client: Bounded,
+    save_checkpoint: Statement,
+    save_claim: Statement,
+    cancel_number: Statement,
+    free_cancel_buckets: Statement,
+    free_of_cancels: Statement,
+    cancellations: Statement,
+    cancellations_of: Statement,
+    still_waiting: Statement,
+    known_cancels: Mutex<KnownCancels>,
+}
+
+impl Lease {
+    /// Prepares the queries; `id` is the dispatcher's.
+    pub async fn open(client: impl Into<Bounded>, id: Uuid) -> Result<Lease, StoreError> {
+        let client: Bounded = client.into();
+        let prepare =
+            async |sql| client.once().prepare(sql).await.map_err(StoreError::to("prepare"));
+        Ok(Lease {
+            id,
+            save_checkpoint: prepare(include_str!("../../../../sql/queries/save_checkpoint.sql"))
+                .await?,
+            save_claim: prepare(include_str!("../../../../sql/queries/save_claim.sql")).await?,
+            cancel_number: prepare(include_str!("../../../../sql/queries/cancel_number.sql"))
+                .await?,
+            free_cancel_buckets: prepare(include_str!(
+                "../../../../sql/queries/free_cancel_buckets.sql"
+            ))
+            .await?,
+            free_of_cancels: prepare(include_str!("../../../../sql/queries/free_of_cancels.sql"))
+                .await?,
+            cancellations: prepare(include_str!("../../../../sql/queries/cancellations.sql"))
+                .await?,
+            cancellations_of: prepare(include_str!("../../../../sql/queries/cancellations_of.sql"))
+                .await?,
+            still_waiting: prepare(include_str!("../../../../sql/queries/still_waiting.sql"))
+                .await?,
+            known_cancels: Mutex::new(KnownCancels { free_at: Vec::new(), committed: None }),
+            client,
+        })
+    }
+
+    pub fn id(&self) -> Uuid {
+        self.id
+    }
+
+    /// Ends the lease of a dispatcher at once.
+    pub async fn unregister(&self, id: Uuid) -> Result<(), StoreError> {
+        let sql = include_str!("../../../../sql/queries/unregister_dispatcher.sql");
+        self.client.execute(sql, &[&id]).await.map_err(StoreError::to("end the lease"))?;
+        Ok(())
+    }
 
     /// Takes up to `limit` shards that nobody holds.
     pub async fn acquire(&self, limit: usize) -> Result<Vec<Acquired>, StoreError> {
         let sql = include_str!("../../../../sql/queries/acquire_shards.sql");
+        // One that waits is held up by somebody who may have to be ended.
         let rows = self
             .client
-            .query(sql, &[&self.id, &(limit as i32)])
+            .try_query(sql, &[&self.id, &(limit as i32)])
             .await
             .map_err(StoreError::to("take shards"))?;
         rows.iter()
@@ -259,6 +317,7 @@ impl Lease {
                     lanes: lanes_of(shard, state)?,
                     backlog: row.get::<_, Option<i64>>("backlog").unwrap_or(0),
                     last_owner: row.get("last_owner"),
+                    held: Vec::new(),
                 })
             })
             .collect()
@@ -338,24 +397,58 @@ impl Lease {
 
     /// What was cancelled of what has just been claimed. To be asked after the claim is written and
     /// before anything of it is attempted. While nobody cancels, it is a look at a sequence.
-    pub async fn cancels(&self) -> Result<Arc<Cancels>, StoreError> {
+    pub async fn cancels(&self, claimed: &[MessageId]) -> Result<Cancels, StoreError> {
         let failed = StoreError::to("look for cancellations");
         let mut known = self.known_cancels.lock().await;
         let row = self.client.query_one(&self.cancel_number, &[]).await.map_err(&failed)?;
         let number: i64 = row.get("number");
-        if number == known.number && known.cancels.under_way.is_empty() {
-            return Ok(Arc::clone(&known.cancels));
+        let is_first = known.free_at.is_empty();
+        if is_first {
+            known.free_at = vec![-1; CANCEL_BUCKETS as usize];
         }
-        // In this order: what is not under way any more is committed and seen, or rolled back.
-        let sql = include_str!("../../../../sql/queries/cancels_under_way.sql");
-        let rows = self.client.query(sql, &[]).await.map_err(&failed)?;
-        let under_way: HashSet<i64> = rows.iter().map(|row| row.get("number")).collect();
-        let sql = include_str!("../../../../sql/queries/cancellations.sql");
-        let rows = self.client.query(sql, &[]).await.map_err(&failed)?;
-        let committed =
-            rows.iter().map(|row| (MessageId(row.get(0)), Target(row.get(1)))).collect();
-        *known = KnownCancels { number, cancels: Arc::new(Cancels { committed, under_way }) };
-        Ok(Arc::clone(&known.cancels))
+        let is_free = |known: &KnownCancels, bucket: i16| known.free_at[bucket as usize] == number;
+        let asked: BTreeSet<i16> = match is_first {
+            true => (0..CANCEL_BUCKETS as i16).collect(),
+            false => claimed.iter().map(|id| cancel_bucket(*id)).collect(),
+        };
+        let asked: Vec<i16> =
+            asked.into_iter().filter(|bucket| !is_free(&known, *bucket)).collect();
+        let mut under_way = HashSet::new();
+        if !asked.is_empty() {
+            // In this order: what is not under way any more is committed and seen, or rolled back.
+            let rows =
+                self.client.query(&self.free_cancel_buckets, &[&asked]).await.map_err(&failed)?;
+            let free: HashSet<i16> = rows.iter().map(|row| row.get("bucket")).collect();
+            let is_doubtful = |id: &&MessageId| {
+                let bucket = cancel_bucket(**id);
+                !is_free(&known, bucket) && !free.contains(&bucket)
+            };
+            under_way = claimed.iter().filter(is_doubtful).copied().collect();
+            if !under_way.is_empty() {
+                let ids: Vec<i64> = under_way.iter().map(|id| id.0).collect();
+                let rows =
+                    self.client.query(&self.free_of_cancels, &[&ids]).await.map_err(&failed)?;
+                for row in rows {
+                    under_way.remove(&MessageId(row.get("id")));
+                }
+            }
+            let most = CANCELS_KNOWN as i64 + 1;
+            let rows = self.client.query(&self.cancellations, &[&most]).await.map_err(&failed)?;
+            known.committed = (rows.len() <= CANCELS_KNOWN).then(|| Arc::new(deliveries_of(&rows)));
+            for bucket in free {
+                known.free_at[bucket as usize] = number;
+            }
+        }
+        let committed = match &known.committed {
+            Some(committed) => Arc::clone(committed),
+            None => {
+                let ids: Vec<i64> = claimed.iter().map(|id| id.0).collect();
+                let rows =
+                    self.client.query(&self.cancellations_of, &[&ids]).await.map_err(&failed)?;
+                Arc::new(deliveries_of(&rows))
+            }
+        };
+        Ok(Cancels { committed, under_way })
     }
 
     /// Which of these deliveries still wait: one that was fetched, and cancelled or ended as expired
@@ -373,7 +466,8 @@ impl Lease {
             .map_err(StoreError::to("look for waiting deliveries"))?;
         let waiting = |row: &tokio_postgres::Row| {
             let place = (MessageId(row.get("message_id")), Target(row.get("target")));
-            (place, StillWaiting { has_expired: row.get("has_expired") })
+            let (has_expired, is_held) = (row.get("has_expired"), row.get("is_held"));
+            (place, StillWaiting { has_expired, is_held })
         };
         Ok(rows.iter().map(waiting).collect())
     }
@@ -414,7 +508,7 @@ impl Lease {
         owned: &[Owned],
         last_owner: Uuid,
         spared: &[MessageId],
-    ) -> Result<i32, StoreError> {
+    ) -> Result<Recovered, StoreError> {
         let sql = include_str!("../../../../sql/queries/recover_claims.sql");
         let (shards, epochs) = split(owned);
         let spared: Vec<i64> = spared.iter().map(|id| id.0).collect();
@@ -423,7 +517,26 @@ impl Lease {
             .query_one(sql, &[&self.id, &shards, &epochs, &last_owner, &spared])
             .await
             .map_err(StoreError::to("recover claimed deliveries"))?;
-        Ok(row.get(0))
+        Ok(recovered(&row))
+    }
+
+    /// The same for those of them that somebody else had locked.
+    pub async fn recover_waiting(
+        &self,
+        owned: &[Owned],
+        held: &[Claim],
+    ) -> Result<Recovered, StoreError> {
+        let sql = include_str!("../../../../sql/queries/recover_waiting.sql");
+        let (shards, epochs) = split(owned);
+        let ids: Vec<i64> = held.iter().map(|claim| claim.id.0).collect();
+        let targets: Vec<i32> = held.iter().map(|claim| claim.target.0).collect();
+        let retry_counts: Vec<i32> = held.iter().map(|claim| claim.retry_count as i32).collect();
+        let row = self
+            .client
+            .query_one(sql, &[&self.id, &shards, &epochs, &ids, &targets, &retry_counts])
+            .await
+            .map_err(StoreError::to("recover claimed deliveries"))?;
+        Ok(recovered(&row))
     }
 
     /// Empties rotated tables whose time has come.
@@ -449,10 +562,38 @@ impl Lease {
         self.answer(sql, "roll up executions").await
     }
 
-    /// Gives up what waits for endpoints that were dropped.
+    /// Disables an endpoint, and says why in the event log.
+    pub async fn retire(&self, endpoint: EndpointId, reason: &str) -> Result<bool, StoreError> {
+        let sql = include_str!("../../../../sql/queries/retire_endpoint.sql");
+        let row = self
+            .client
+            .query_one(sql, &[&endpoint.0, &reason])
+            .await
+            .map_err(StoreError::to("disable an endpoint"))?;
+        Ok(row.get("answer"))
+    }
+
+    /// Disables the endpoints that have failed for as long as the settings allow.
+    pub async fn retire_failing(&self) -> Result<i32, StoreError> {
+        let sql = include_str!("../../../../sql/queries/retire_failing_endpoints.sql");
+        let row = self
+            .client
+            .query_one(sql, &[])
+            .await
+            .map_err(StoreError::to("disable endpoints that keep failing"))?;
+        Ok(row.get("answer"))
+    }
+
+    /// Forgets dispatchers whose lease has run out and who own nothing.
+    pub async fn forget_dispatchers(&self) -> Result<i32, StoreError> {
+        let sql = include_str!("../../../../sql/queries/forget_dispatchers.sql");
+        self.answer(sql, "forget dispatchers").await
+    }
+
+    /// Makes jobs that give up what waits for endpoints that were dropped.
     pub async fn bury_orphans(&self) -> Result<i32, StoreError> {
         let sql = include_str!("../../../../sql/queries/bury_orphans.sql");
-        self.answer(sql, "give up deliveries to dropped endpoints").await
+        self.answer(sql, "look for deliveries to dropped endpoints").await
     }
 
     /// Whether partitions are to be made or dropped.
@@ -467,6 +608,13 @@ impl Lease {
     pub async fn advance_replays(&self) -> Result<Duration, StoreError> {
         let sql = include_str!("../../../../sql/queries/advance_replays.sql");
         let pause_ms = self.answer(sql, "advance replays").await?;
+        Ok(Duration::from_millis(u64::from(pause_ms.unsigned_abs())))
+    }
+
+    /// Takes the job that has waited longest one batch further; after how long to do it again.
+    pub async fn advance_jobs(&self) -> Result<Duration, StoreError> {
+        let sql = include_str!("../../../../sql/queries/advance_jobs.sql");
+        let pause_ms = self.answer(sql, "advance jobs").await?;
         Ok(Duration::from_millis(u64::from(pause_ms.unsigned_abs())))
     }
 
@@ -485,6 +633,13 @@ impl Lease {
         let row = self.client.query_one(sql, &[]).await.map_err(StoreError::to(action))?;
         Ok(row.get("answer"))
     }
+}
+
+/// How long a lease is.
+pub async fn lease_length(client: &Client) -> Result<Duration, StoreError> {
+    let sql = include_str!("../../../../sql/queries/lease_length.sql");
+    let row = client.query_one(sql, &[]).await.map_err(StoreError::to("ask for the lease"))?;
+    Ok(Duration::from_millis(row.get::<_, i64>("lease_ms").unsigned_abs()))
 }
 
 /// Whether the server is a standby, which takes neither leases nor results.
@@ -535,8 +690,26 @@ pub(super) fn split(owned: &[Owned]) -> (Vec<i16>, Vec<i64>) {
     owned.iter().map(|owned| (owned.shard.0, owned.epoch)).unzip()
 }
 
+fn deliveries_of(rows: &[tokio_postgres::Row]) -> HashSet<(MessageId, Target)> {
+    rows.iter().map(|row| (MessageId(row.get("message_id")), Target(row.get("target")))).collect()
+}
+
 fn shards_of(row: &tokio_postgres::Row) -> Vec<Shard> {
     row.get::<_, Vec<i16>>(0).into_iter().map(Shard).collect()
+}
+
+/// The columns of `postrider.recover_waiting`.
+fn recovered(row: &tokio_postgres::Row) -> Recovered {
+    let ids: Vec<i64> = row.get("held_ids");
+    let targets: Vec<i32> = row.get("held_targets");
+    let retry_counts: Vec<i32> = row.get("held_retry_counts");
+    let held = std::iter::zip(ids, std::iter::zip(targets, retry_counts));
+    let claim = |(id, (target, retry_count)): (i64, (i32, i32))| Claim {
+        id: MessageId(id),
+        target: Target(target),
+        retry_count: retry_count as u32,
+    };
+    Recovered { count: row.get("recovered"), held: held.map(claim).collect() }
 }
 
 fn groups_of(lanes: &[(Lane, LaneState)]) -> Vec<Group> {

@@ -1,23 +1,27 @@
 //! Recording: the only place that writes what became of a delivery.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use postrider_core::{
     done,
     id::{EndpointId, MessageId, Shard, Target},
     response::Response,
 };
-use tokio_postgres::{Client, Statement, types::ToSql};
+use tokio_postgres::{Statement, types::ToSql};
 use uuid::Uuid;
 
 use super::{
     StoreError,
+    bounded::Bounded,
     lease::{Owned, split},
     wire::Timestamp,
 };
 
 /// What one flush records.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Results {
     pub done: Vec<MessageId>,
     /// Deliveries of messages that are not done yet.
@@ -35,7 +39,7 @@ pub struct Results {
 }
 
 /// A delivery that waits from now on.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Deferred {
     pub id: MessageId,
     pub target: Target,
@@ -51,9 +55,20 @@ pub struct Deferred {
     pub ordering_key: Option<Arc<str>>,
     /// It waits for another one of its ordering key, not for a time.
     pub is_blocked: bool,
+    /// It waited before: its row changes, and is not made anew when somebody has taken it away.
+    pub has_waited: bool,
 }
 
-#[derive(Debug)]
+/// What came of a try to record results.
+#[derive(Debug, Default)]
+pub struct Recorded {
+    /// Shards that are lost. If there are any, nothing was written.
+    pub lost: Vec<Shard>,
+    /// Waiting deliveries whose rows somebody else has locked. If there are any, nothing was written.
+    pub held: HashSet<(MessageId, Target)>,
+}
+
+#[derive(Debug, Clone)]
 pub struct FailedAttempt {
     pub id: MessageId,
     pub target: Target,
@@ -70,7 +85,7 @@ pub struct FailedAttempt {
 }
 
 /// A delivery that is over without success.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Dead {
     pub id: MessageId,
     pub target: Target,
@@ -100,7 +115,40 @@ impl Results {
 
     /// Drops what belongs to shards that are lost: their new owner decides.
     pub fn forget(&mut self, lost: &[Shard]) {
-        let is_kept = |id: MessageId| !lost.contains(&id.lane().shard());
+        self.retain(|id| !lost.contains(&id.lane().shard()));
+    }
+
+    /// The same in two parts, what belongs to one message in one of them; or in one, when it is about one
+    /// message only.
+    pub fn halves(mut self) -> Vec<Results> {
+        let mut ids: Vec<MessageId> = self.ids().collect();
+        ids.sort_unstable();
+        ids.dedup();
+        if ids.len() < 2 {
+            return vec![self];
+        }
+        let middle = ids[ids.len() / 2];
+        let mut later = self.clone();
+        self.retain(|id| id < middle);
+        later.retain(|id| id >= middle);
+        vec![self, later]
+    }
+
+    fn ids(&self) -> impl Iterator<Item = MessageId> {
+        let places = self.settled.iter().chain(&self.read).map(|(id, _)| *id);
+        self.done
+            .iter()
+            .chain(&self.keyed)
+            .chain(self.partly.keys())
+            .copied()
+            .chain(places)
+            .chain(self.deferred.iter().map(|row| row.id))
+            .chain(self.attempts.iter().map(|row| row.id))
+            .chain(self.dead.iter().map(|row| row.id))
+            .chain(self.expired.iter().map(|(id, ..)| *id))
+    }
+
+    fn retain(&mut self, is_kept: impl Fn(MessageId) -> bool) {
         self.done.retain(|id| is_kept(*id));
         self.partly.retain(|id, _| is_kept(*id));
         self.read.retain(|(id, _)| is_kept(*id));
@@ -116,14 +164,15 @@ impl Results {
 /// The recording connection.
 pub struct Ledger {
     id: Uuid,
-    client: Arc<Client>,
+    client: Bounded,
     flush: Statement,
 }
 
 impl Ledger {
-    pub async fn open(client: Arc<Client>, id: Uuid) -> Result<Ledger, StoreError> {
+    pub async fn open(client: impl Into<Bounded>, id: Uuid) -> Result<Ledger, StoreError> {
+        let client: Bounded = client.into();
         let sql = include_str!("../../../../sql/queries/flush.sql");
-        let flush = client.prepare(sql).await.map_err(StoreError::to("prepare"))?;
+        let flush = client.once().prepare(sql).await.map_err(StoreError::to("prepare"))?;
         Ok(Ledger { id, client, flush })
     }
 
@@ -132,13 +181,8 @@ impl Ledger {
         super::log::discard_plans(&self.client).await
     }
 
-    /// Records everything in one transaction, or, when a shard is lost, nothing: the lost shards are
-    /// returned.
-    pub async fn flush(
-        &self,
-        owned: &[Owned],
-        results: &Results,
-    ) -> Result<Vec<Shard>, StoreError> {
+    /// Records everything in one transaction, or, when a shard is lost or a row is locked, nothing.
+    pub async fn flush(&self, owned: &[Owned], results: &Results) -> Result<Recorded, StoreError> {
         let (shards, epochs) = split(owned);
         let (buckets, offsets): (Vec<i64>, Vec<Vec<u8>>) =
             done::encode(&results.done).into_iter().unzip();
@@ -152,7 +196,7 @@ impl Ledger {
             .iter()
             .flat_map(|(id, targets)| targets.iter().map(|target| (*id, *target)))
             .collect();
-        let parameters: [Box<dyn ToSql + Sync + Send>; 47] = [
+        let parameters: [Box<dyn ToSql + Sync + Send>; 48] = [
             Box::new(self.id),
             Box::new(shards),
             Box::new(epochs),
@@ -172,6 +216,7 @@ impl Ledger {
             column(deferred, |row| row.error.clone()),
             column(deferred, |row| row.ordering_key.as_deref().map(str::to_owned)),
             column(deferred, |row| row.is_blocked),
+            column(deferred, |row| row.has_waited),
             column(&results.settled, |(id, _)| id.0),
             column(&results.settled, |(_, target)| target.0),
             column(attempts, |row| row.id.0),
@@ -205,10 +250,16 @@ impl Ledger {
             parameters.iter().map(|value| value.as_ref() as &(dyn ToSql + Sync)).collect();
         let row = self
             .client
-            .query_one(&self.flush, &parameters)
+            .try_query_one(&self.flush, &parameters)
             .await
             .map_err(StoreError::to("record results"))?;
-        Ok(row.get::<_, Vec<i16>>(0).into_iter().map(Shard).collect())
+        let ids: Option<Vec<i64>> = row.get("held_ids");
+        let targets: Option<Vec<i32>> = row.get("held_targets");
+        let held = std::iter::zip(ids.unwrap_or_default(), targets.unwrap_or_default());
+        Ok(Recorded {
+            lost: row.get::<_, Vec<i16>>("lost").into_iter().map(Shard).collect(),
+            held: held.map(|(id, target)| (MessageId(id), Target(target))).collect(),
+        })
     }
 }
 
@@ -218,4 +269,41 @@ where
     Vec<T>: ToSql + Sync + Send + 'static,
 {
     Box::new(rows.iter().map(value).collect::<Vec<T>>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn results(numbers: std::ops::Range<i64>) -> Results {
+        let ids = || numbers.clone().map(MessageId);
+        Results {
+            done: ids().collect(),
+            partly: ids().map(|id| (id, vec![Target(1)])).collect(),
+            settled: ids().map(|id| (id, Target(1))).collect(),
+            expired: ids().map(|id| (id, Target(1), EndpointId(1))).collect(),
+            read: ids().map(|id| (id, Target(1))).collect(),
+            keyed: ids().collect(),
+            ..Results::default()
+        }
+    }
+
+    #[test]
+    fn halves_are_everything_once_and_each_message_in_one() {
+        for count in 1..9 {
+            let whole = results(0..count);
+            let halves = whole.clone().halves();
+            assert_eq!(halves.len(), if count == 1 { 1 } else { 2 });
+            assert_eq!(halves.iter().map(Results::len).sum::<usize>(), whole.len());
+            let mut ids: Vec<MessageId> =
+                halves.iter().flat_map(|half| half.done.clone()).collect();
+            ids.sort_unstable();
+            assert_eq!(ids, whole.done);
+            for half in &halves {
+                assert!(half.len() < whole.len() || count == 1);
+                assert!(half.settled.iter().all(|(id, _)| half.done.contains(id)));
+                assert!(half.partly.keys().all(|id| half.done.contains(id)));
+            }
+        }
+    }
 }

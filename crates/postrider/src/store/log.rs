@@ -13,11 +13,12 @@ use postrider_core::{
     reader::{self, LaneState, Left, Page, Which},
     snapshot::{Snapshot, Xid},
 };
-use tokio_postgres::{Client, Row, Statement};
+use tokio_postgres::{Row, Statement};
 use uuid::Uuid;
 
 use super::{
     StoreError,
+    bounded::Bounded,
     wire::{JsonText, PgSnapshot, Targets, Timestamp, Xid8},
 };
 
@@ -190,7 +191,7 @@ pub struct WindowBounds {
 
 /// The reading connection with its prepared queries.
 pub struct Log {
-    client: Arc<Client>,
+    client: Bounded,
     tick: Statement,
     page: Statement,
     page_left: Statement,
@@ -232,8 +233,10 @@ pub struct Stored {
 
 impl Log {
     /// Prepares all queries on a connection with a dispatcher's session settings.
-    pub async fn open(client: Arc<Client>) -> Result<Log, StoreError> {
-        let prepare = async |sql| client.prepare(sql).await.map_err(StoreError::to("prepare"));
+    pub async fn open(client: impl Into<Bounded>) -> Result<Log, StoreError> {
+        let client: Bounded = client.into();
+        let prepare =
+            async |sql| client.once().prepare(sql).await.map_err(StoreError::to("prepare"));
         let shard_count = client
             .query_one(include_str!("../../../../sql/queries/shard_count.sql"), &[])
             .await
@@ -689,7 +692,7 @@ impl Log {
 }
 
 /// Forgets the plans of a connection, those inside of functions included.
-pub(super) async fn discard_plans(client: &Client) -> Result<(), StoreError> {
+pub(super) async fn discard_plans(client: &Bounded) -> Result<(), StoreError> {
     client
         .batch_execute(include_str!("../../../../sql/queries/discard_plans.sql"))
         .await

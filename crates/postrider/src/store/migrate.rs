@@ -4,12 +4,17 @@
 //! migrate` runs them in one transaction, `postrider migrate --print` prints the same text: what
 //! decides (is this pending? was that changed?) stands in the SQL, so both do the same.
 //!
-//! Guarantees: all or nothing; running it again changes nothing; several at once wait for each
-//! other; no superuser is needed.
+//! Guarantees: all or nothing; running it again changes nothing, and waits for nobody; several at once
+//! wait for each other; no superuser is needed. What is locked by others is waited for briefly, since
+//! whoever wants the same waits behind us: then everything is undone, and tried again for some time.
 
-use std::fmt::Write;
+use std::{
+    fmt::{self, Write},
+    str::FromStr,
+    time::{Duration, Instant},
+};
 
-use tokio_postgres::{Client, IsolationLevel};
+use tokio_postgres::{Client, IsolationLevel, error::SqlState};
 
 use crate::transport;
 
@@ -17,6 +22,7 @@ include!(concat!(env!("OUT_DIR"), "/sql.rs"));
 
 const BEGIN: &str = include_str!("../../../../sql/install/begin.sql");
 const MIGRATION: &str = include_str!("../../../../sql/install/migration.sql");
+const UNLESS_SAME: &str = include_str!("../../../../sql/install/unless_same.sql");
 const TRANSPORT_OPTIONS: &str = include_str!("../../../../sql/install/transport_options.sql");
 const SETTINGS: &str = include_str!("../../../../sql/settings.sql");
 const FINISH: &str = include_str!("../../../../sql/install/finish.sql");
@@ -24,6 +30,21 @@ const GRANTS: &str = include_str!("../../../../sql/grants.sql");
 const APPLIED_MIGRATIONS: &str = include_str!("../../../../sql/queries/applied_migrations.sql");
 const SCHEMA_STATE: &str = include_str!("../../../../sql/queries/schema_state.sql");
 const INSTALLED_VERSION: &str = include_str!("../../../../sql/queries/installed_version.sql");
+
+const BACKEND_PID: &str = include_str!("../../../../sql/queries/backend_pid.sql");
+const LOCK_HOLDERS: &str = include_str!("../../../../sql/queries/lock_holders.sql");
+
+/// How long one try waits for a lock, and the script, which is not tried again by itself.
+const LOCK_WAIT: &str = "200ms";
+const LOCK_WAIT_OF_SCRIPT: &str = "2s";
+/// How long and how often at least it is tried, and how far the tries are apart.
+const TRY_FOR: Duration = Duration::from_secs(10);
+const TRIES_MIN: u32 = 5;
+const TRY_PAUSE: Duration = Duration::from_millis(300);
+/// How often we look whom we wait for.
+const LOOK: Duration = Duration::from_millis(20);
+/// Where a function's file goes on with what locks its table.
+const TRIGGER: &str = "\ncreate or replace trigger ";
 
 /// The version of this program.
 pub const PRODUCT_VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -78,9 +99,49 @@ pub enum MigrateError {
         /// What the server said. What our own checks raise is written for people.
         source: tokio_postgres::Error,
     },
+    /// Somebody holds what has to be changed.
+    #[error("{holder}: nothing was changed; migrate again when that transaction has ended")]
+    Held {
+        /// Who, and what.
+        holder: Holder,
+    },
     /// The transaction could not be begun or committed.
     #[error("could not complete the migration")]
     Transaction(#[from] tokio_postgres::Error),
+}
+
+/// Whom a migration has waited for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Holder {
+    pid: i32,
+    role: Option<String>,
+    application_name: Option<String>,
+    since: Option<String>,
+    relation: Option<String>,
+}
+
+impl fmt::Display for Holder {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { pid, role, application_name, since, relation } = self;
+        match pid {
+            0 => write!(formatter, "a prepared transaction")?,
+            pid => write!(formatter, "pid {pid}")?,
+        }
+        if let Some(role) = role {
+            write!(formatter, " (role \"{role}\"")?;
+            if let Some(name) = application_name.as_ref().filter(|name| !name.is_empty()) {
+                write!(formatter, ", application \"{name}\"")?;
+            }
+            if let Some(since) = since {
+                write!(formatter, ", its transaction open since {since}")?;
+            }
+            write!(formatter, ")")?;
+        }
+        match relation {
+            Some(relation) => write!(formatter, " holds {relation}"),
+            None => write!(formatter, " holds a row that has to change"),
+        }
+    }
 }
 
 /// Why a program cannot work with the schema of a database.
@@ -138,11 +199,40 @@ pub enum SchemaError {
     Unreadable(#[from] tokio_postgres::Error),
 }
 
-/// The whole script, to be run by `psql -1 -f`. `shard_count` is for the first installation;
-/// without it a new database gets the default of 16.
-pub fn script(shard_count: Option<u16>) -> String {
+/// What a database is migrated with.
+#[derive(Debug, Clone, Default)]
+pub struct Choices {
+    /// 1 to 64, for the first installation: without it a new database gets the default of 16. Later it
+    /// has to be what the database has, or absent.
+    pub shard_count: Option<u16>,
+    /// What the names of the roles begin with. Without it the database keeps the one it has; a new one
+    /// gets `postrider`.
+    pub role_prefix: Option<RolePrefix>,
+}
+
+/// What the names of a database's roles begin with: 1 to 48 letters, digits and `_`, all lower case.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RolePrefix(String);
+
+impl FromStr for RolePrefix {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let is_letter = |byte: u8| byte.is_ascii_lowercase();
+        let is_part = |byte: u8| is_letter(byte) || byte.is_ascii_digit() || byte == b'_';
+        let begins = text.bytes().next().is_some_and(is_letter) && !text.starts_with("pg_");
+        if !begins || !text.bytes().all(is_part) || text.len() > 48 {
+            return Err("it has to be 1 to 48 lower case letters, digits or _, beginning with a \
+                        letter and not with pg_");
+        }
+        Ok(Self(text.to_owned()))
+    }
+}
+
+/// The whole script, to be run by `psql -1 -f`.
+pub fn script(choices: &Choices) -> String {
     let mut script = SCRIPT_HEADING.to_owned();
-    for step in steps(shard_count) {
+    for step in steps(choices, LOCK_WAIT_OF_SCRIPT) {
         let Step { path, text } = step;
         writeln!(script, "-- sql/{path}\n\n{}\n", text.trim_end()).expect("a String takes all");
     }
@@ -151,20 +241,70 @@ pub fn script(shard_count: Option<u16>) -> String {
 
 /// Brings the database to the version of this program, in one transaction.
 ///
-/// `shard_count` (1 to 64) is for the first installation, later it has to be what the database has
-/// or absent. The server's notices tell what was skipped and what to do about it.
+/// The server's notices tell what was skipped and what to do about it.
+///
+/// `watcher` is a second connection, which says whom the first one waits for.
 ///
 /// # Errors
 ///
 /// When the database cannot be migrated, is a standby, is of a newer version, or holds a migration
-/// that was changed since; nothing has happened then.
+/// that was changed since, or when somebody keeps a lock for too long; nothing has happened then.
 pub async fn migrate(
     client: &mut Client,
-    shard_count: Option<u16>,
+    watcher: &Client,
+    choices: &Choices,
 ) -> Result<Report, MigrateError> {
+    let began = Instant::now();
+    let pid: i32 = client.query_one(BACKEND_PID, &[]).await?.get("pid");
+    let mut holder = None;
+    for number in 1.. {
+        let tried = tokio::select! {
+            tried = try_to_migrate(client, choices) => tried,
+            never = watch(watcher, pid, &mut holder) => match never {},
+        };
+        let is_over = number >= TRIES_MIN && began.elapsed() >= TRY_FOR;
+        match tried {
+            Err(MigrateError::Step { source, .. })
+                if source.code() == Some(&SqlState::LOCK_NOT_AVAILABLE) && !is_over => {}
+            Err(MigrateError::Step { path, source })
+                if source.code() == Some(&SqlState::LOCK_NOT_AVAILABLE) =>
+            {
+                return Err(match holder {
+                    Some(holder) => MigrateError::Held { holder },
+                    None => MigrateError::Step { path, source },
+                });
+            }
+            tried => return tried,
+        }
+        tokio::time::sleep(TRY_PAUSE).await;
+    }
+    unreachable!("it is tried until it is over")
+}
+
+/// Notes whom the session waits for, as long as it is asked to.
+async fn watch(
+    watcher: &Client,
+    pid: i32,
+    holder: &mut Option<Holder>,
+) -> std::convert::Infallible {
+    loop {
+        if let Ok(Some(row)) = watcher.query_opt(LOCK_HOLDERS, &[&pid]).await {
+            *holder = Some(Holder {
+                pid: row.get("pid"),
+                role: row.get("role"),
+                application_name: row.get("application_name"),
+                since: row.get("since"),
+                relation: row.get("relation"),
+            });
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+async fn try_to_migrate(client: &mut Client, choices: &Choices) -> Result<Report, MigrateError> {
     let transaction =
         client.build_transaction().isolation_level(IsolationLevel::ReadCommitted).start().await?;
-    let mut steps = steps(shard_count).into_iter();
+    let mut steps = steps(choices, LOCK_WAIT).into_iter();
     let run = async |step: Step| {
         let result = transaction.batch_execute(&step.text).await;
         result.map_err(|source| MigrateError::Step { path: step.path, source })
@@ -273,9 +413,10 @@ async fn applied(
 }
 
 /// All that is run, in order.
-fn steps(shard_count: Option<u16>) -> Vec<Step> {
+fn steps(choices: &Choices, lock_timeout: &str) -> Vec<Step> {
     let options = transport::options_as_json().to_string();
-    let shard_count = shard_count.map(|count| count.to_string()).unwrap_or_default();
+    let shard_count = choices.shard_count.map(|count| count.to_string()).unwrap_or_default();
+    let role_prefix = choices.role_prefix.as_ref().map(|prefix| prefix.0.as_str());
     let (latest, fingerprint) = (latest_migration().to_string(), fingerprint());
 
     let mut steps = vec![Step::fill(
@@ -283,8 +424,11 @@ fn steps(shard_count: Option<u16>) -> Vec<Step> {
         BEGIN,
         &[
             ("shard_count", &shard_count),
+            ("role_prefix", role_prefix.unwrap_or_default()),
             ("latest_migration", &latest),
             ("product_version", PRODUCT_VERSION),
+            ("fingerprint", &fingerprint),
+            ("lock_timeout", lock_timeout),
         ],
     )];
     for migration in MIGRATIONS {
@@ -301,7 +445,14 @@ fn steps(shard_count: Option<u16>) -> Vec<Step> {
         &[("transport_options", &options)],
     ));
     steps.push(Step::fill("settings.sql", SETTINGS, &[]));
-    steps.extend(FUNCTIONS.iter().chain(VIEWS).map(|file| Step::fill(file.path, file.text, &[])));
+    for file in FUNCTIONS {
+        let (function, trigger) = split_trigger(file.text);
+        steps.push(Step::fill(file.path, function, &[]));
+        let trigger = trigger.map(|text| Step::fill(file.path, UNLESS_SAME, &[("text", text)]));
+        steps.extend(trigger);
+    }
+    let unless_same = |file: &File| Step::fill(file.path, UNLESS_SAME, &[("text", file.text)]);
+    steps.extend(VIEWS.iter().map(unless_same));
     steps.push(Step::fill(
         "install/finish.sql",
         FINISH,
@@ -317,10 +468,19 @@ impl Step {
     fn fill(path: &str, template: &str, values: &[(&str, &str)]) -> Self {
         let mut text = template.to_owned();
         for (name, value) in values {
-            assert!(!value.contains("$migration_text$") && !value.contains("$transport_options$"));
+            let quotes = ["$migration_text$", "$transport_options$", "$unless_same$"];
+            assert!(!quotes.iter().any(|quote| value.contains(quote)));
             text = text.replace(&format!("{{{{{name}}}}}"), value);
         }
         Self { path: path.to_owned(), text }
+    }
+}
+
+/// A function, and the trigger that calls it.
+fn split_trigger(text: &str) -> (&str, Option<&str>) {
+    match text.find(TRIGGER) {
+        Some(at) => (&text[..at], Some(&text[at..])),
+        None => (text, None),
     }
 }
 
@@ -338,7 +498,7 @@ fn latest_migration() -> i32 {
 fn fingerprint() -> String {
     let files = MIGRATIONS.iter().chain(FUNCTIONS).chain(VIEWS).map(|file| file.text);
     let options = transport::options_as_json().to_string();
-    let texts = files.chain([SETTINGS, GRANTS, TRANSPORT_OPTIONS, FINISH, &options]);
+    let texts = files.chain([SETTINGS, GRANTS, TRANSPORT_OPTIONS, UNLESS_SAME, FINISH, &options]);
     let hash = texts.flat_map(str::bytes).fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
     });
@@ -388,7 +548,11 @@ mod tests {
     #[test]
     fn no_place_of_a_template_stays_empty() {
         let is_left = |step: &Step| step.text.contains("{{") && !step.path.starts_with("functions");
-        let left: Vec<_> = steps(None).into_iter().filter(is_left).map(|step| step.path).collect();
+        let left: Vec<_> = steps(&Choices::default(), "1s")
+            .into_iter()
+            .filter(is_left)
+            .map(|step| step.path)
+            .collect();
         assert_eq!(left, [""; 0]);
     }
 }

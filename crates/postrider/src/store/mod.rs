@@ -1,14 +1,18 @@
 //! What is kept in PostgreSQL, and how it is reached.
 
 pub mod archive;
+pub mod bounded;
 pub mod circuits;
 pub mod connect;
 pub mod fleet;
 pub mod lease;
 pub mod ledger;
+pub mod libpq;
 pub mod log;
 pub mod migrate;
 pub mod wire;
+
+use tokio_postgres::error::SqlState;
 
 /// What went wrong between a dispatcher and its database.
 #[derive(Debug, thiserror::Error)]
@@ -41,10 +45,35 @@ impl StoreError {
 
     /// Whether the statement was refused because a lock was not to be had in time.
     pub fn is_lock_timeout(&self) -> bool {
+        self.has_code(&SqlState::LOCK_NOT_AVAILABLE)
+    }
+
+    /// Whether the statement took longer than it may.
+    pub fn is_statement_timeout(&self) -> bool {
+        self.has_code(&SqlState::QUERY_CANCELED)
+    }
+
+    /// Whether the statement has certainly done nothing, and may well succeed the next time.
+    pub fn is_passing(&self) -> bool {
+        match self {
+            StoreError::Database { source, .. } => bounded::is_passing(source),
+            _ => false,
+        }
+    }
+
+    /// Whether the server has said so: the connection is fine.
+    pub fn is_refusal(&self) -> bool {
         match self {
             StoreError::Database { source, .. } => {
-                source.code() == Some(&tokio_postgres::error::SqlState::LOCK_NOT_AVAILABLE)
+                source.as_db_error().is_some() && !source.is_closed()
             }
+            _ => false,
+        }
+    }
+
+    fn has_code(&self, code: &SqlState) -> bool {
+        match self {
+            StoreError::Database { source, .. } => source.code() == Some(code),
             _ => false,
         }
     }

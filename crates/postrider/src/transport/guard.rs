@@ -10,7 +10,7 @@ use std::{
     error::Error,
     future::Future,
     io,
-    net::{IpAddr, SocketAddr, ToSocketAddrs},
+    net::{IpAddr, SocketAddr},
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
@@ -22,16 +22,16 @@ use hyper_util::{
     client::legacy::connect::{HttpConnector, dns::Name},
     rt::TokioIo,
 };
-use postrider_core::networks::InternalDestinations;
+use postrider_core::networks::{InternalDestinations, is_internal, is_web_port, literal};
 use tokio::{net::TcpStream, sync::Semaphore};
 use tower_service::Service;
+use tracing::debug;
 
-use super::Shared;
+use super::{Shared, fair::Fair, names::Names};
 
 /// The most addresses of one name that are tried.
 const ADDRESSES_MAX: usize = 16;
-/// The most look-ups that one endpoint may have under way. A look-up occupies a thread until the
-/// name servers answer or are given up, and the threads are shared by all endpoints.
+/// The most look-ups that one endpoint may have under way.
 const LOOKUPS_MAX: usize = 2;
 /// After this long in silence the kernel asks whether an idle connection still lives.
 const TCP_KEEPALIVE: Duration = Duration::from_secs(60);
@@ -41,11 +41,18 @@ type BoxError = Box<dyn Error + Send + Sync>;
 /// Why there is no connection, where the operating system has no word for it.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
-    /// The destination is not one that we may connect to.
-    #[error("destination address {address} is internal; see allow_internal_destinations")]
-    Internal {
-        /// What the destination's name resolved to.
-        address: IpAddr,
+    /// The destination is not one that we may connect to. What its name resolved to is nobody's business who
+    /// may only look at errors.
+    #[error("the destination's address is internal; see allow_internal_destinations")]
+    Internal,
+    /// Secrets would be sent for everybody on the way to read.
+    #[error("secret headers are sent over plain http to internal addresses only: use https")]
+    PlainSecret,
+    /// Something else than HTTP is spoken there.
+    #[error("port {port} is not for web traffic; see allow_any_port")]
+    Port {
+        /// The port in the endpoint's address.
+        port: u16,
     },
     /// The name of the destination could not be resolved.
     #[error("DNS failure: the host name could not be resolved")]
@@ -56,6 +63,9 @@ pub enum ConnectError {
         /// The connect timeout.
         limit: Duration,
     },
+    /// The destination sends more than an answer can be made of.
+    #[error("the destination sent more than it was asked for")]
+    Flood,
 }
 
 /// How long connecting may take: the endpoint's own limit, or the setting of the moment.
@@ -81,25 +91,28 @@ impl ConnectTimeout {
 #[derive(Debug, Clone)]
 pub struct Guard {
     connector: HttpConnector<Resolver>,
-    allowed: Arc<InternalDestinations>,
+    rule: Rule,
     timeout: ConnectTimeout,
 }
 
 impl Guard {
     /// A guard for the connections of one endpoint.
-    pub fn new(allowed: Arc<InternalDestinations>, timeout: ConnectTimeout) -> Self {
-        let lookups = Arc::new(Semaphore::new(LOOKUPS_MAX));
-        let mut connector =
-            HttpConnector::new_with_resolver(Resolver { allowed: Arc::clone(&allowed), lookups });
+    pub fn new(rule: Rule, timeout: ConnectTimeout) -> Self {
+        let resolver = Resolver {
+            rule: rule.clone(),
+            lookups: Arc::new(Semaphore::new(LOOKUPS_MAX)),
+            names: timeout.shared.names(),
+        };
+        let mut connector = HttpConnector::new_with_resolver(resolver);
         connector.enforce_http(false);
         connector.set_nodelay(true);
         connector.set_keepalive(Some(TCP_KEEPALIVE));
-        Self { connector, allowed, timeout }
+        Self { connector, rule, timeout }
     }
 }
 
 impl Service<Uri> for Guard {
-    type Response = TokioIo<TcpStream>;
+    type Response = TokioIo<Fair<TcpStream>>;
     type Error = BoxError;
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, BoxError>> + Send>>;
 
@@ -109,37 +122,63 @@ impl Service<Uri> for Guard {
 
     fn call(&mut self, destination: Uri) -> Self::Future {
         // The connector does not ask its resolver about an address that stands in the URL.
-        if let Some(address) = literal(&destination)
-            && !self.allowed.allows(address)
-        {
-            return Box::pin(async move { Err(ConnectError::Internal { address }.into()) });
+        let literal = destination.host().and_then(literal);
+        let judged = literal.map_or(Ok(()), |address| self.rule.judge(address));
+        if let Err(error) = judged.and_then(|()| self.judge_port(&destination)) {
+            return Box::pin(async move { Err(error.into()) });
         }
         // Shared out among the addresses of a name, so that a dead one leaves time for the next.
         self.connector.set_connect_timeout(Some(self.timeout.get()));
         let connecting = self.connector.call(destination);
-        let allowed = Arc::clone(&self.allowed);
+        let rule = self.rule.clone();
         Box::pin(async move {
             let stream = connecting.await?;
             let address = stream.inner().peer_addr()?.ip();
-            match allowed.allows(address) {
-                true => Ok(stream),
-                false => Err(ConnectError::Internal { address }.into()),
-            }
+            rule.judge(address)?;
+            Ok(TokioIo::new(Fair::new(stream.into_inner())))
         })
     }
 }
 
-fn literal(destination: &Uri) -> Option<IpAddr> {
-    let host = destination.host()?;
-    let address = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host);
-    address.parse().ok()
+impl Guard {
+    fn judge_port(&self, destination: &Uri) -> Result<(), ConnectError> {
+        match destination.port_u16() {
+            Some(port) if !is_web_port(port) && !self.timeout.shared.settings().allows_any_port => {
+                Err(ConnectError::Port { port })
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
-/// Resolves names by the operating system and keeps the allowed addresses.
+/// Which addresses an endpoint may have.
+#[derive(Debug, Clone)]
+pub struct Rule {
+    /// Which internal ones are allowed.
+    pub allowed: Arc<InternalDestinations>,
+    /// Whether secrets are sent there without TLS, which nobody but those inside may be able to read.
+    pub has_plain_secrets: bool,
+}
+
+impl Rule {
+    fn judge(&self, address: IpAddr) -> Result<(), ConnectError> {
+        if !self.allowed.allows(address) {
+            debug!(%address, "internal destination refused");
+            return Err(ConnectError::Internal);
+        }
+        if self.has_plain_secrets && !is_internal(address) {
+            return Err(ConnectError::PlainSecret);
+        }
+        Ok(())
+    }
+}
+
+/// Resolves names and keeps the allowed addresses.
 #[derive(Debug, Clone)]
 struct Resolver {
-    allowed: Arc<InternalDestinations>,
+    rule: Rule,
     lookups: Arc<Semaphore>,
+    names: Arc<Names>,
 }
 
 impl Service<Name> for Resolver {
@@ -152,34 +191,36 @@ impl Service<Name> for Resolver {
     }
 
     fn call(&mut self, name: Name) -> Self::Future {
-        let Self { allowed, lookups } = self.clone();
+        let Self { rule, lookups, names } = self.clone();
         Box::pin(async move {
-            let addresses = look_up(name, lookups).await.map_err(ConnectError::Unresolved)?;
-            keep_allowed(addresses, &allowed)
+            let addresses = look_up(name.as_str(), &lookups, &names).await;
+            keep_allowed(addresses.map_err(ConnectError::Unresolved)?, &rule)
         })
     }
 }
 
-/// Does not hold the caller's limit on time: the thread goes on, and keeps its permit until it ends.
-async fn look_up(name: Name, lookups: Arc<Semaphore>) -> io::Result<Vec<SocketAddr>> {
-    let permit = lookups.acquire_owned().await.map_err(io::Error::other)?;
-    let resolve = move || {
-        let _permit = permit;
-        let addresses = (name.as_str(), 0).to_socket_addrs()?;
-        Ok(addresses.take(ADDRESSES_MAX).collect())
-    };
-    tokio::task::spawn_blocking(resolve).await.map_err(io::Error::other)?
+async fn look_up(name: &str, lookups: &Semaphore, names: &Names) -> io::Result<Vec<IpAddr>> {
+    if let Some(address) = literal(name) {
+        return Ok(vec![address]);
+    }
+    let _permit = lookups.acquire().await.map_err(io::Error::other)?;
+    names.look_up(name).await
 }
 
+/// The addresses that may be connected to, or why there is none.
 fn keep_allowed(
-    mut addresses: Vec<SocketAddr>,
-    allowed: &InternalDestinations,
+    mut addresses: Vec<IpAddr>,
+    rule: &Rule,
 ) -> Result<std::vec::IntoIter<SocketAddr>, ConnectError> {
-    let first = addresses.first().map(SocketAddr::ip);
-    addresses.retain(|address| allowed.allows(address.ip()));
-    match (first, addresses.is_empty()) {
-        (Some(address), true) => Err(ConnectError::Internal { address }),
-        (None, _) => Err(ConnectError::Unresolved(io::ErrorKind::NotFound.into())),
-        (Some(_), false) => Ok(addresses.into_iter()),
+    let mut refusal = ConnectError::Unresolved(io::ErrorKind::NotFound.into());
+    addresses.truncate(ADDRESSES_MAX);
+    addresses.retain(|address| {
+        let judged = rule.judge(*address).map_err(|error| refusal = error);
+        judged.is_ok()
+    });
+    if addresses.is_empty() {
+        return Err(refusal);
     }
+    let addresses: Vec<_> = addresses.into_iter().map(|ip| SocketAddr::new(ip, 0)).collect();
+    Ok(addresses.into_iter())
 }

@@ -10,16 +10,20 @@ mod answer;
 mod body;
 mod dial;
 mod failure;
+mod frames;
 
 use std::{
     pin::pin,
-    sync::{Arc, OnceLock, PoisonError, RwLock},
+    sync::{
+        Arc, OnceLock, PoisonError, RwLock,
+        atomic::{AtomicU32, Ordering},
+    },
     time::{Duration, SystemTime},
 };
 
 use body::Payload;
 use dial::Dial;
-use http::{Method, Request, Response, StatusCode, Uri, header::RETRY_AFTER};
+use http::{Method, Request, Response, StatusCode, Uri, header::RETRY_AFTER, uri::Scheme};
 use hyper::body::Incoming;
 use hyper_util::{
     client::legacy::{Client, Error, ResponseFuture},
@@ -32,7 +36,10 @@ use postrider_core::{
     render::{self, HEADERS_MAX, HeaderError, HeaderTemplate},
     response::{Response as Captured, kept_headers},
 };
-use tokio::time::{Instant, timeout_at};
+use tokio::{
+    sync::Notify,
+    time::{Instant, timeout_at},
+};
 use uuid::Uuid;
 
 use super::{
@@ -40,6 +47,8 @@ use super::{
     Settings, Shared, Transport,
     config::Checked,
     flow::{self, with_flow},
+    guard::Rule,
+    idle::Counted,
 };
 
 /// The longest time that reading an answer's body may take once its status is known.
@@ -50,6 +59,8 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(45);
 /// connection that was cut without a word would take every request until the kernel gives it up.
 const PING_INTERVAL: Duration = Duration::from_secs(10);
 const PING_TIMEOUT: Duration = Duration::from_secs(10);
+/// How many informational answers (1xx) may come before the answer.
+const INFORMATIONAL_MAX: u32 = 32;
 /// The longest head of an answer, in bytes.
 const HEAD_MAX: usize = 64 * 1024;
 /// What a message is unless somebody says otherwise.
@@ -160,8 +171,9 @@ fn open(config: &Checked<'_>, shared: &Arc<Shared>) -> Result<Arc<dyn Transport>
         flow: Flow::new(config),
         is_disabled_when_gone: config.is_set("auto_disable_on_gone"),
         captures_responses: config.boolean("capture_response"),
+        has_secrets: config.map("headers").next().is_some(),
         shared: Arc::clone(shared),
-        pool: RwLock::default(),
+        pool: Arc::default(),
     }))
 }
 
@@ -175,14 +187,16 @@ struct Http {
     flow: Flow,
     is_disabled_when_gone: bool,
     captures_responses: Option<bool>,
+    has_secrets: bool,
     shared: Arc<Shared>,
-    pool: RwLock<Option<Arc<Pool>>>,
+    pool: Arc<RwLock<Option<Arc<Pool>>>>,
 }
 
 /// The connections to one endpoint, all made under the same rule about internal destinations.
 struct Pool {
     rule: Arc<InternalDestinations>,
     client: Client<Dial, Payload>,
+    counted: Arc<Counted>,
 }
 
 impl Transport for Http {
@@ -214,7 +228,7 @@ impl Http {
         let started_at = Instant::now();
         let settings = self.shared.settings();
         let sent_at = Arc::new(OnceLock::new());
-        let request = match self.request(envelope, &sent_at) {
+        let mut request = match self.request(envelope, &sent_at) {
             _ if deadline <= started_at => return failure::not_sent(),
             Ok(request) => request,
             Err(error) => return failure::unsendable(&error),
@@ -225,8 +239,11 @@ impl Http {
             timeout: self.timeout.unwrap_or(settings.http_timeout),
             deadline,
             sent_at,
+            babble: Babble::listen(&mut request),
         };
-        let answer = limits.wait(self.pool(&settings).client.request(request)).await;
+        let pool = self.pool(&settings);
+        let _in_use = pool.counted.begin();
+        let answer = limits.wait(pool.client.request(request)).await;
         let duration = started_at.elapsed();
         match answer {
             Ok(response) => {
@@ -304,7 +321,16 @@ impl Http {
     }
 
     fn new_pool(&self, rule: Arc<InternalDestinations>) -> Pool {
-        let dial = Dial::new(Arc::clone(&rule), self.connect_timeout, &self.shared);
+        // What is dropped here closes what nobody uses; requests under way keep theirs.
+        let slot = Arc::downgrade(&self.pool);
+        let close = move || {
+            let pool = slot.upgrade();
+            drop(pool.and_then(|pool| pool.write().unwrap_or_else(PoisonError::into_inner).take()));
+        };
+        let counted = self.shared.idle().count(close);
+        let has_plain_secrets = self.has_secrets && self.url.scheme() == Some(&Scheme::HTTP);
+        let guarded = Rule { allowed: Arc::clone(&rule), has_plain_secrets };
+        let dial = Dial::new(guarded, self.connect_timeout, &self.shared, Arc::clone(&counted));
         let client = Client::builder(TokioExecutor::new())
             .timer(TokioTimer::new())
             .pool_timer(TokioTimer::new())
@@ -317,7 +343,7 @@ impl Http {
             .http2_keep_alive_interval(PING_INTERVAL)
             .http2_keep_alive_timeout(PING_TIMEOUT)
             .build(dial);
-        Pool { rule, client }
+        Pool { rule, client, counted }
     }
 }
 
@@ -329,6 +355,28 @@ struct Limits {
     deadline: Instant,
     /// Set when the connection takes the request.
     sent_at: Arc<OnceLock<Instant>>,
+    babble: Arc<Babble>,
+}
+
+/// Tells of more informational answers to a request than are good for anything. Where HTTP/2 is spoken, which does
+/// not hand them over, [`frames`] counts them.
+#[derive(Default)]
+struct Babble {
+    count: AtomicU32,
+    is_too_much: Notify,
+}
+
+impl Babble {
+    fn listen(request: &mut Request<Payload>) -> Arc<Self> {
+        let babble = Arc::new(Self::default());
+        let noting = Arc::clone(&babble);
+        hyper::ext::on_informational(request, move |_| {
+            if noting.count.fetch_add(1, Ordering::Relaxed) == INFORMATIONAL_MAX {
+                noting.is_too_much.notify_one();
+            }
+        });
+        babble
+    }
 }
 
 /// Why an attempt has no answer.
@@ -336,6 +384,7 @@ enum NoAnswer {
     Failed(Error),
     Timeout(Duration),
     LeaseEnded,
+    Babble,
 }
 
 impl Limits {
@@ -347,8 +396,16 @@ impl Limits {
         let mut answer = pin!(answer);
         let mut timer = (self.started_at + self.timeout).min(self.deadline);
         loop {
-            if let Ok(answer) = timeout_at(timer, &mut answer).await {
-                return answer.map_err(NoAnswer::Failed);
+            // Whoever is given up has its connection closed with the request.
+            let first = async {
+                tokio::select! {
+                    biased;
+                    () = self.babble.is_too_much.notified() => Err(NoAnswer::Babble),
+                    answer = &mut answer => answer.map_err(NoAnswer::Failed),
+                }
+            };
+            if let Ok(answer) = timeout_at(timer, first).await {
+                return answer;
             }
             let end = self.end();
             if end > timer {

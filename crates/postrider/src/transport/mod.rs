@@ -7,9 +7,12 @@
 
 pub mod config;
 pub mod discard;
+pub mod fair;
 pub mod flow;
 pub mod guard;
 pub mod http;
+pub mod idle;
+pub mod names;
 pub mod shared;
 
 use std::{future::Future, pin::Pin, sync::Arc};
@@ -18,7 +21,7 @@ use bytes::Bytes;
 pub use config::{ConfigError, ConfigOption, DefaultValue, OptionKind};
 pub use flow::Flow;
 use postrider_core::outcome::Report;
-pub use shared::{Settings, Shared};
+pub use shared::{Settings, Shared, SharedOptions};
 use tokio::time::Instant;
 
 /// One message on its way to one endpoint, with all that a transport may send of it.

@@ -4,6 +4,7 @@
 //! otherwise wait for each other's HTTP/2 streams, and the pool's lock would be everybody's.
 
 use std::{
+    net::SocketAddr,
     sync::{Arc, PoisonError, RwLock},
     time::Duration,
 };
@@ -11,6 +12,11 @@ use std::{
 use postrider_core::networks::InternalDestinations;
 use rustls::{ClientConfig, RootCertStore, crypto::ring};
 use tokio::sync::Semaphore;
+
+use super::{
+    idle::{IDLE_MAX, IdleConnections},
+    names::Names,
+};
 
 /// The settings that transports follow, as they are at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,6 +27,8 @@ pub struct Settings {
     pub http_connect_timeout: Duration,
     /// `allow_internal_destinations`.
     pub internal_destinations: Arc<InternalDestinations>,
+    /// `allow_any_port`: also those where something else than HTTP is spoken.
+    pub allows_any_port: bool,
     /// `capture_response`: unless an endpoint says otherwise.
     pub captures_responses: bool,
     /// `response_body_max_size`, in bytes.
@@ -33,6 +41,7 @@ impl Default for Settings {
             http_timeout: Duration::from_secs(10),
             http_connect_timeout: Duration::from_secs(5),
             internal_destinations: Arc::default(),
+            allows_any_port: false,
             captures_responses: false,
             response_body_max: 64 * 1024,
         }
@@ -43,34 +52,66 @@ impl Default for Settings {
 /// is cut.
 const CAPTURED_KIB: usize = 32 * 1024;
 
+/// What the process, and not the database, says about transports.
+#[derive(Debug, Clone)]
+pub struct SharedOptions {
+    /// The certificate authorities that are trusted.
+    pub roots: RootCertStore,
+    /// Whom to ask for addresses of names; nobody: as the system says.
+    pub name_servers: Vec<SocketAddr>,
+    /// What the setting `allow_internal_destinations` may allow at most.
+    pub internal_destinations: InternalDestinations,
+    /// How many connections may be open that nobody uses.
+    pub idle_max: usize,
+}
+
+impl Default for SharedOptions {
+    /// Trusts the certificate authorities that Mozilla trusts (`webpki-roots`), and the setting.
+    fn default() -> Self {
+        Self {
+            roots: RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() },
+            name_servers: Vec::new(),
+            internal_destinations: InternalDestinations::On,
+            idle_max: IDLE_MAX,
+        }
+    }
+}
+
 /// What all transports of a dispatcher share.
 #[derive(Debug)]
 pub struct Shared {
     settings: RwLock<Arc<Settings>>,
     tls: Arc<ClientConfig>,
     captured: Arc<Semaphore>,
+    names: Arc<Names>,
+    idle: Arc<IdleConnections>,
+    internal_bound: InternalDestinations,
 }
 
 impl Shared {
-    /// Trusts the certificate authorities that Mozilla trusts (`webpki-roots`).
+    /// With the default options.
     pub fn new(settings: Settings) -> Arc<Self> {
-        let roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
-        Self::with_roots(settings, roots)
+        Self::with_options(settings, SharedOptions::default())
     }
 
-    /// Trusts these certificate authorities and no others.
-    pub fn with_roots(settings: Settings, roots: RootCertStore) -> Arc<Self> {
+    /// With options of the process.
+    pub fn with_options(settings: Settings, options: SharedOptions) -> Arc<Self> {
         let mut tls = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()
             .expect("ring offers the cipher suites of TLS 1.2 and 1.3")
-            .with_root_certificates(roots)
+            .with_root_certificates(options.roots)
             .with_no_client_auth();
         tls.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-        Arc::new(Self {
-            settings: RwLock::new(Arc::new(settings)),
+        let shared = Self {
+            settings: RwLock::default(),
             tls: Arc::new(tls),
             captured: Arc::new(Semaphore::new(CAPTURED_KIB)),
-        })
+            names: Arc::new(Names::new(options.name_servers)),
+            idle: IdleConnections::new(options.idle_max),
+            internal_bound: options.internal_destinations,
+        };
+        shared.apply(settings);
+        Arc::new(shared)
     }
 
     /// The settings of now. Each attempt asks anew and keeps to what it got.
@@ -80,13 +121,25 @@ impl Shared {
     }
 
     /// Lets every attempt that begins from now on follow `settings`.
-    pub fn apply(&self, settings: Settings) {
+    pub fn apply(&self, mut settings: Settings) {
+        let allowed = Arc::unwrap_or_clone(settings.internal_destinations);
+        settings.internal_destinations = Arc::new(allowed.within(&self.internal_bound));
         *self.settings.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(settings);
     }
 
     /// Room for captured answers, a permit per KiB.
     pub(super) fn captured(&self) -> &Arc<Semaphore> {
         &self.captured
+    }
+
+    /// Resolves names for all endpoints.
+    pub(super) fn names(&self) -> Arc<Names> {
+        Arc::clone(&self.names)
+    }
+
+    /// Counts what all endpoints keep open.
+    pub(super) fn idle(&self) -> &Arc<IdleConnections> {
+        &self.idle
     }
 
     /// For HTTP: offers HTTP/2 and HTTP/1.1.

@@ -193,6 +193,13 @@ pub fn roles_of(text: &str) -> Vec<String> {
     names.filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }
 
+/// As whom the examples of a page run: they also make what they need, so as the role that may most of
+/// those that are no admins, where there is one.
+fn role_of(roles: &[String]) -> Option<&String> {
+    let named = |name: &str| roles.iter().find(|role| *role == name);
+    named("application").or_else(|| named("admin")).or(roles.first())
+}
+
 /// The rows of the first table, without its head: the cells as they are written.
 pub fn table(text: &str) -> Vec<Row> {
     let lines = text.lines().skip_while(|line| !line.starts_with('|'));
@@ -229,7 +236,7 @@ impl<'a> Reader<'a> {
     /// become savepoints.
     pub async fn try_out(&mut self, example: &Example) -> Result<(), String> {
         self.client.batch_execute("begin").await.unwrap();
-        if let Some(role) = example.block.roles.first() {
+        if let Some(role) = role_of(&example.block.roles) {
             let set = format!("set local role postrider_{role}");
             self.client.batch_execute(&set).await.unwrap();
         }

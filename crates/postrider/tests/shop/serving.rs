@@ -71,6 +71,18 @@ impl Shop {
         self.execute(&send).await;
     }
 
+    /// Does what jobs there are, as a dispatcher, of which none need run.
+    pub async fn finish_jobs(&self) {
+        let running = "select from postrider.job where state = 'running'";
+        self.advance_jobs_until(&format!("not exists ({running})")).await;
+    }
+
+    /// Does it batch by batch until this holds.
+    pub async fn advance_jobs_until(&self, condition: &str) {
+        let step = "select postrider.advance_jobs() as pause_ms offset 0";
+        self.until(&format!("select a.pause_ms > 0 and {condition} from ({step}) a")).await;
+    }
+
     /// The one value of a query.
     pub async fn ask<T>(&self, sql: &str) -> T
     where

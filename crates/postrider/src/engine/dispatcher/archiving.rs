@@ -1,4 +1,4 @@
-//! The archive: partitions made and dropped, and replays taken further.
+//! The archive: partitions made and dropped, and jobs and replays taken further.
 //!
 //! Neither may end a tenure: what fails is said, and tried again.
 
@@ -12,14 +12,19 @@ impl Dispatcher {
     pub(super) fn keep_archive(&mut self, now: Instant) {
         if !self.is_advancing_replays && now >= self.replays_at {
             self.is_advancing_replays = true;
-            let lease = Arc::clone(&self.lease);
-            self.send(async move { Event::ReplaysAdvanced(lease.advance_replays().await) });
+            let chores = Arc::clone(&self.chores);
+            self.send(async move { Event::ReplaysAdvanced(chores.lease.advance_replays().await) });
+        }
+        if !self.is_advancing_jobs && now >= self.jobs_at {
+            self.is_advancing_jobs = true;
+            let chores = Arc::clone(&self.chores);
+            self.send(async move { Event::JobsAdvanced(chores.lease.advance_jobs().await) });
         }
         if !self.is_in_upkeep && now >= self.upkeep_at {
             self.is_in_upkeep = true;
             self.upkeep_at = now + MAINTENANCE;
-            let (options, lease) = (Arc::clone(&self.options), Arc::clone(&self.lease));
-            self.send(async move { Event::Upkept(upkeep(&options, &lease).await) });
+            let (options, chores) = (Arc::clone(&self.options), Arc::clone(&self.chores));
+            self.send(async move { Event::Upkept(upkeep(&options, &chores.lease).await) });
         }
     }
 
@@ -30,6 +35,15 @@ impl Dispatcher {
             REPLAY_PAUSE
         });
         self.replays_at = Instant::now() + pause;
+    }
+
+    pub(super) fn take_jobs(&mut self, answer: Result<Duration, StoreError>) {
+        self.is_advancing_jobs = false;
+        let pause = answer.unwrap_or_else(|error| {
+            warn!(error = %chain(&error), "jobs do not advance");
+            REPLAY_PAUSE
+        });
+        self.jobs_at = Instant::now() + pause;
     }
 
     pub(super) fn take_upkeep(&mut self, answer: Result<Upkeep, String>) {

@@ -44,10 +44,10 @@ impl Dispatcher {
         let report = self.report.clone();
         let log = Arc::clone(&self.log);
         let fetched = Arc::clone(&self.fetched);
-        let fence = self.fence;
+        let fence = self.keeper.fence().clone();
         let attempt = async move {
             let started = Instant::now();
-            if started >= fence {
+            if started >= fence.at() {
                 // The process was stopped in between, and a heartbeat may have got through since.
                 let late = StoreError::Nonsense("an attempt that began after its lease");
                 let _ = report.send(Event::Retired(endpoint, Err(late)));
@@ -106,8 +106,8 @@ impl Dispatcher {
                 self.gathered.attempt(&delivery, self.clock.timestamp(started), &report);
             }
             if report.outcome == Outcome::Gone && self.endpoints.retire(id) {
-                let circuits = Arc::clone(&self.circuits);
-                self.send(async move { Event::Retired(id, circuits.retire(id, "gone").await) });
+                let chores = Arc::clone(&self.chores);
+                self.send(async move { Event::Retired(id, chores.lease.retire(id, "gone").await) });
             }
             if let Outcome::Unavailable { retry_after: Some(asked) } = report.outcome {
                 self.endpoints.ask_for_pause(id, asked, now);

@@ -24,13 +24,17 @@ impl Dispatcher {
         if updates_gate {
             self.gate_at = now + GATE_INTERVAL;
         }
-        let has_claims = !self.claiming.is_empty();
+        let claimed: Vec<MessageId> =
+            self.claiming.iter().map(|(delivery, _)| delivery.message.id).collect();
         let lease = Arc::clone(&self.lease);
         self.send(async move {
             let answer = async {
                 let lost = lease.save_checkpoint(&owned, &checkpoint, updates_gate).await?;
                 // After what we took is written down, and before it is attempted.
-                let cancels = if has_claims { lease.cancels().await? } else { Arc::default() };
+                let cancels = match claimed.is_empty() {
+                    true => Cancels::default(),
+                    false => lease.cancels(&claimed).await?,
+                };
                 Ok((lost, cancels))
             };
             Event::Claimed(answer.await)

@@ -7,8 +7,8 @@ use super::{super::chain, *};
 impl Dispatcher {
     pub(super) fn advance_consumers(&mut self, now: Instant) {
         if self.consumer_ticks.start(now) {
-            let lease = Arc::clone(&self.lease);
-            self.send(async move { Event::ConsumersTicked(lease.advance_ticks().await) });
+            let side = Arc::clone(&self.takeover);
+            self.send(async move { Event::ConsumersTicked(side.lease.advance_ticks().await) });
         }
     }
 

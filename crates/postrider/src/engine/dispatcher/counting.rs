@@ -40,8 +40,9 @@ impl Dispatcher {
             changes: self.waiting_changes,
             is_changing: self.is_changing_waiting,
         };
-        let log = Arc::clone(&self.log);
+        let chores = Arc::clone(&self.chores);
         self.send(async move {
+            let log = &chores.log;
             let counts = match &counting.endpoints {
                 Some(endpoints) => log.deferred_count_of(&counting.shards, endpoints).await,
                 None => log.deferred_count(&counting.shards).await,
@@ -50,8 +51,22 @@ impl Dispatcher {
         });
     }
 
-    pub(super) fn take_counts(&mut self, counting: Counting, counts: &[WaitingCount]) {
+    pub(super) fn take_counts(
+        &mut self,
+        counting: Counting,
+        counts: Result<Vec<WaitingCount>, StoreError>,
+    ) -> Result<(), StoreError> {
         self.is_counting = false;
+        match counts {
+            Err(error) if error.is_passing() => {
+                self.count_at = self.count_at.min(Instant::now() + COUNT_PAUSE);
+            }
+            counts => self.note_counts(counting, &counts?),
+        }
+        Ok(())
+    }
+
+    fn note_counts(&mut self, counting: Counting, counts: &[WaitingCount]) {
         let is_owned = |shard: &Shard| self.lanes.epoch(*shard).is_some();
         let shards: Vec<Shard> = counting.shards.into_iter().filter(is_owned).collect();
         let counts: Vec<WaitingCount> =

@@ -8,6 +8,7 @@ impl Dispatcher {
         info!(in_flight = self.endpoints.in_flight, "stopping");
         self.is_stopping = true;
         self.drop_suspects(|_| true);
+        self.drop_unrecovered(|_| true);
         self.grace_ends_at = Some(Instant::now() + self.options.shutdown_grace);
         self.return_queued(|_| true);
         let held: Vec<Delivery> = self
@@ -35,7 +36,8 @@ impl Dispatcher {
             // What was being read when the stop began has come in since.
             self.return_queued(|_| true);
         }
-        let is_recorded = is_claimed && self.gathered.is_empty() && !self.is_flushing;
+        let is_recorded =
+            is_claimed && self.gathered.is_empty() && self.held.is_empty() && !self.is_flushing;
         let is_settled = self.in_hand.is_empty() && !self.is_acquiring && !self.is_releasing;
         if is_idle && is_recorded && is_settled {
             return true;
@@ -47,19 +49,32 @@ impl Dispatcher {
     pub(super) async fn say_goodbye(&mut self) -> End {
         let owned = self.lanes.owned();
         let checkpoint = self.checkpoint(&owned);
-        let is_clean = self.endpoints.in_flight == 0 && self.gathered.is_empty();
+        let is_clean =
+            self.endpoints.in_flight == 0 && self.gathered.is_empty() && self.held.is_empty();
+        let lease_length = self.lease_length;
         let result = async {
             if !owned.is_empty() && is_clean {
                 self.lease.save_checkpoint(&owned, &checkpoint, true).await?;
                 // What people see until somebody else takes over.
-                self.lease.heartbeat(&self.statistics()).await?;
+                self.beat_once_more().await;
                 self.lease.release(&owned).await?;
             }
             self.lease.unregister(self.lease.id()).await
         };
-        match result.await {
-            Ok(()) => End::Stopped,
-            Err(error) => End::Failed(error),
+        match tokio::time::timeout(lease_length, result).await {
+            Ok(Ok(())) => End::Stopped,
+            Ok(Err(error)) => End::Failed(error),
+            Err(_) => End::Failed(StoreError::Nonsense("silence")),
+        }
+    }
+
+    async fn beat_once_more(&mut self) {
+        let wished_at = Instant::now();
+        self.keeper.beat(self.statistics());
+        while let News::Renewed { asked, .. } = self.keeper.news().await {
+            if asked >= wished_at {
+                break;
+            }
         }
     }
 

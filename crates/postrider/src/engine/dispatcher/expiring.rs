@@ -46,7 +46,8 @@ impl Dispatcher {
                 claimed.push(delivery);
             }
         }
-        if !is_all && !claimed.is_empty() {
+        // What somebody has locked is not looked at over and over.
+        if !is_all && !claimed.is_empty() && self.postponed.len() < EXPIRED_ROWS {
             self.expired_at = now;
         }
         self.claim_due(claimed);

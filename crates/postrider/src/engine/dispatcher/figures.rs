@@ -11,8 +11,10 @@ impl Dispatcher {
         }
         self.is_rolling_up = true;
         self.roll_up_at = now + ROLL_UP_INTERVAL;
-        let lease = Arc::clone(&self.lease);
-        self.send(async move { Event::ExecutionsRolledUp(lease.roll_up_executions().await) });
+        let chores = Arc::clone(&self.chores);
+        self.send(
+            async move { Event::ExecutionsRolledUp(chores.lease.roll_up_executions().await) },
+        );
     }
 
     pub(super) fn take_roll_up(&mut self, answer: Result<i32, StoreError>) {

@@ -326,7 +326,7 @@ impl Dispatcher {
     pub(super) fn cancel_state(&self, delivery: &Delivery, cancels: &Cancels) -> CancelState {
         if cancels.committed.contains(&(delivery.message.id, delivery.target)) {
             CancelState::Cancelled
-        } else if cancels.is_under_way(delivery.message.id) {
+        } else if cancels.under_way.contains(&delivery.message.id) {
             CancelState::UnderWay
         } else {
             CancelState::None

@@ -6,6 +6,8 @@ use super::*;
 /// no sooner than this.
 const NEWS: i64 = 1_000;
 const NEWS_INTERVAL: Duration = Duration::from_millis(500);
+/// So many messages of a former owner are recovered by one statement, which stays far within its bound.
+const RECOVERED_AT_ONCE: usize = 500;
 /// The clocks are compared only when the database answered so soon.
 const LONGEST_MEASUREMENT: Duration = Duration::from_secs(1);
 
@@ -19,13 +21,7 @@ impl Dispatcher {
         self.news_at = now + NEWS_INTERVAL;
         self.pending_said = self.pending_count();
         self.count_doubtful(now);
-        let lease = Arc::clone(&self.lease);
-        let statistics = self.statistics();
-        self.send(async move {
-            let asked = Instant::now();
-            let heartbeat = lease.heartbeat(&statistics).await;
-            Event::Beat(asked, Instant::now(), heartbeat)
-        });
+        self.keeper.beat(self.statistics());
     }
 
     /// Whether what is pending has changed so much that people should see it before the next beat is
@@ -46,7 +42,7 @@ impl Dispatcher {
     }
 
     fn beat_interval(&self) -> Duration {
-        BEAT_INTERVAL.min(self.lease_length / 3)
+        keeper::beat_interval(self.lease_length)
     }
 
     /// What is said of this dispatcher with a heartbeat.
@@ -63,17 +59,23 @@ impl Dispatcher {
         }
     }
 
-    pub(super) fn beat(&mut self, asked: Instant, answered: Instant, heartbeat: Heartbeat) {
-        self.is_beating = false;
-        if !heartbeat.is_alive {
-            self.failure = Some(End::LeaseLost);
-            return;
+    pub(super) fn take_news(&mut self, news: News) {
+        match news {
+            News::Renewed { asked, answered, heartbeat } => self.beat(asked, answered, heartbeat),
+            News::Over(end) => {
+                self.failure.get_or_insert(end);
+            }
         }
+    }
+
+    fn beat(&mut self, asked: Instant, answered: Instant, heartbeat: Heartbeat) {
+        self.is_beating = false;
         self.clock = Clock::new(answered, heartbeat.now_us);
         self.endpoints.clock = self.clock;
-        self.lease_length = heartbeat.lease;
-        // The lease counts from a moment after we asked, so this ends before it does.
-        self.fence = asked + heartbeat.lease - heartbeat.lease / 10;
+        if self.lease_length != heartbeat.lease {
+            self.lease_length = heartbeat.lease;
+            self.connections.bound(heartbeat.lease);
+        }
         self.beat_at = asked + self.beat_interval();
         // The middle of a round trip is off by half of it at most.
         if answered - asked <= LONGEST_MEASUREMENT {
@@ -87,8 +89,17 @@ impl Dispatcher {
             self.acquire((share - held).min(heartbeat.takeable_count));
         }
         let active = self.lanes.active_shards();
-        for shard in active.iter().rev().take(active.len().saturating_sub(share)) {
-            self.drain(*shard);
+        // A shard with results that cannot be recorded for now could not be given up.
+        let excess = active.len().saturating_sub(share);
+        let drained: Vec<Shard> = active
+            .iter()
+            .rev()
+            .filter(|shard| !self.is_held(**shard))
+            .take(excess)
+            .copied()
+            .collect();
+        for shard in drained {
+            self.drain(shard);
         }
     }
 
@@ -97,10 +108,9 @@ impl Dispatcher {
             return;
         }
         self.is_acquiring = true;
-        let lease = Arc::clone(&self.lease);
-        let log = Arc::clone(&self.log);
+        let side = Arc::clone(&self.takeover);
         let former = self.former.clone();
-        self.send(async move { Event::Acquired(acquire(&lease, &log, limit, former).await) });
+        self.send(async move { Event::Acquired(acquire(&side, limit, former).await) });
     }
 
     pub(super) fn take_acquired(&mut self, acquired: Vec<Acquired>, stored: Stored) {
@@ -112,6 +122,7 @@ impl Dispatcher {
         let shards: Vec<i16> = acquired.iter().map(|taken| taken.owned.shard.0).collect();
         info!(?shards, "shards acquired");
         for taken in acquired {
+            self.note_unrecovered(taken.held);
             let backlog = Backlog { inherited: taken.backlog, ..Backlog::default() };
             self.backlogs.insert(taken.owned.shard, backlog);
             self.lanes.add(taken.owned, taken.lanes, now);
@@ -132,6 +143,7 @@ impl Dispatcher {
     pub(super) fn drain(&mut self, shard: Shard) {
         self.lanes.drain(shard);
         self.drop_suspects(|delivery| delivery.message.id.lane().shard() == shard);
+        self.drop_unrecovered(|claim| claim.id.lane().shard() == shard);
         self.return_queued(|delivery| delivery.message.id.lane().shard() == shard);
         let held: Vec<Delivery> = self
             .lanes
@@ -192,7 +204,9 @@ impl Dispatcher {
         warn!(shards = ?lost.iter().map(|shard| shard.0).collect::<Vec<_>>(), "shards lost");
         self.lanes.remove(lost);
         self.gathered.forget(lost);
+        self.held.forget(lost);
         self.drop_suspects(|delivery| lost.contains(&delivery.message.id.lane().shard()));
+        self.drop_unrecovered(|claim| lost.contains(&claim.id.lane().shard()));
         let is_lost = |delivery: &Delivery| lost.contains(&delivery.message.id.lane().shard());
         let ready = self.chains.take_ready(is_lost);
         for delivery in &ready {
@@ -219,17 +233,18 @@ impl Dispatcher {
 
 /// Takes shards and makes what their last owner left behind wait for us.
 async fn acquire(
-    lease: &Lease,
-    log: &Log,
+    Side { lease, log }: &Side,
     limit: usize,
     former: Option<Tenure>,
 ) -> Result<(Vec<Acquired>, Stored), StoreError> {
-    let acquired = match lease.acquire(limit).await {
+    let mut acquired = match lease.acquire(limit).await {
         Err(error) if error.is_lock_timeout() => {
             let ended = lease.end_stale_flushes().await?;
             warn!(ended, "a takeover was held up by connections of a dead dispatcher");
             return Ok((Vec::new(), Stored::default()));
         }
+        // The shards are still there at the next heartbeat.
+        Err(error) if error.is_passing() => return Ok((Vec::new(), Stored::default())),
         other => other?,
     };
     let spared = |owner: Uuid| {
@@ -239,7 +254,7 @@ async fn acquire(
             .map(|former| former.spared.to_vec())
             .unwrap_or_default()
     };
-    for taken in &acquired {
+    for taken in &mut acquired {
         let owned = [taken.owned];
         let known: HashSet<MessageId> =
             taken.last_owner.map(spared).unwrap_or_default().into_iter().collect();
@@ -248,26 +263,29 @@ async fn acquire(
             let left: Vec<MessageId> = log.unfinished(*lane, state).await?;
             let (unattempted, attempted): (Vec<MessageId>, Vec<MessageId>) =
                 left.into_iter().partition(|id| known.contains(id));
-            if !attempted.is_empty() {
-                count += lease.recover_messages(&owned, &attempted, true).await?;
-            }
-            if !unattempted.is_empty() {
-                count += lease.recover_messages(&owned, &unattempted, false).await?;
+            for (ids, were_attempted) in [(attempted, true), (unattempted, false)] {
+                for part in ids.chunks(RECOVERED_AT_ONCE) {
+                    count += lease.recover_messages(&owned, part, were_attempted).await?;
+                }
             }
         }
         if let Some(owner) = taken.last_owner {
             let known: Vec<MessageId> = known.into_iter().collect();
-            count += lease.recover_claims(&owned, owner, &known).await?;
+            let recovered = lease.recover_claims(&owned, owner, &known).await?;
+            count += recovered.count;
+            taken.held = recovered.held;
         }
         if count > 0 {
             warn!(shard = taken.owned.shard.0, count, "recovered deliveries of a lost dispatcher");
         }
     }
-    let shards: Vec<Shard> = acquired.iter().map(|taken| taken.owned.shard).collect();
-    if shards.is_empty() {
-        return Ok((acquired, Stored::default()));
+    let mut stored = Stored::default();
+    for taken in &acquired {
+        let shards = [taken.owned.shard];
+        log.release_stored_keys(&shards).await?;
+        let Stored { links, counts } = log.stored(&shards).await?;
+        stored.links.extend(links);
+        stored.counts.extend(counts);
     }
-    log.release_stored_keys(&shards).await?;
-    let stored = log.stored(&shards).await?;
     Ok((acquired, stored))
 }

@@ -5,7 +5,7 @@ use super::*;
 impl Dispatcher {
     pub(super) fn read(&mut self, now: Instant) {
         let endpoints = &self.endpoints;
-        if self.bell == Bell::Asleep
+        if matches!(self.bell, Bell::Asleep(_))
             && self.lanes.can_merge(|reader| room_of(endpoints, reader), now)
         {
             self.ring_off();
@@ -112,7 +112,12 @@ impl Dispatcher {
             self.tick_pause = if row_count >= MANY_ROWS { TICK_PAUSE } else { SHORT_TICK_PAUSE };
             self.ring_off();
         } else if self.bell == Bell::Armed {
-            self.bell = Bell::Asleep;
+            self.bell = Bell::Asleep(now);
+        } else if let Bell::Asleep(since) = self.bell {
+            // Whether the queue of notifications has room is asked when we try to sleep.
+            if now >= since + LONGEST_SLEEP {
+                self.ring_off();
+            }
         } else if self.bell == Bell::Open {
             let is_active = self.active_at.elapsed() < WAKEFUL;
             let longest = if is_active { TICK_PAUSE } else { self.options.poll_interval };
@@ -120,7 +125,7 @@ impl Dispatcher {
         }
         self.tick_at = match self.bell {
             // A ring wakes us; this is for rings that the network swallowed.
-            Bell::Asleep => now + Duration::from_secs(1),
+            Bell::Asleep(_) => now + Duration::from_secs(1),
             _ => now + self.tick_pause,
         };
     }

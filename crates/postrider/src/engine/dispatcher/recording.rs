@@ -1,9 +1,19 @@
 //! Recording results, and forgetting what is recorded.
 
+use std::collections::VecDeque;
+
 use super::*;
+use crate::store::ledger::{Recorded, Results};
+
+/// How long after a flush that ran into its bound the next one begins.
+const FLUSH_PAUSE: Duration = Duration::from_millis(100);
 
 impl Dispatcher {
     pub(super) fn flush(&mut self, now: Instant) {
+        if !self.is_flushing && self.held_until.is_some_and(|at| at <= now) {
+            self.held_until = None;
+            self.gathered.take_back(std::mem::take(&mut self.held), now);
+        }
         let waits_for_suspect =
             self.suspect.is_some_and(|suspect| self.gathered.put_down.contains(&suspect));
         let is_due = self.gathered.is_due(now, self.options.flush_interval)
@@ -13,41 +23,43 @@ impl Dispatcher {
             return;
         }
         self.is_flushing = true;
-        let mut gathered = std::mem::take(&mut self.gathered);
-        self.deferrals += u64::from(!gathered.results.deferred.is_empty());
-        self.waiting_changes += u64::from(!gathered.waiting.is_empty());
-        self.is_changing_waiting = !gathered.waiting.is_empty();
+        let mut recorded = std::mem::take(&mut self.gathered);
+        self.deferrals += u64::from(!recorded.results.deferred.is_empty());
+        self.waiting_changes += u64::from(recorded.changes_waiting());
+        self.is_changing_waiting = recorded.changes_waiting();
         let ledger = Arc::clone(&self.ledger);
-        let mut owned = self.lanes.owned();
+        let owned = self.lanes.owned();
         self.send(async move {
-            let mut all_lost: Vec<Shard> = Vec::new();
-            loop {
-                match ledger.flush(&owned, &gathered.results).await {
-                    Ok(lost) if lost.is_empty() => {
-                        return Event::Flushed(Box::new(gathered), Ok(all_lost));
-                    }
-                    Ok(lost) => {
-                        gathered.forget(&lost);
-                        owned.retain(|owned| !lost.contains(&owned.shard));
-                        all_lost.extend(lost);
-                    }
-                    Err(error) => return Event::Flushed(Box::new(gathered), Err(error)),
-                }
-            }
+            let answer = record(&ledger, owned, &mut recorded, now).await;
+            Event::Flushed(answer.map(|(lost, held)| Box::new(Flushed { recorded, held, lost })))
         });
     }
 
-    pub(super) fn take_flush(&mut self, gathered: &Gathered, lost: &[Shard]) {
+    pub(super) fn take_flush(&mut self, Flushed { recorded, held, lost }: Flushed) {
         self.is_flushing = false;
         self.is_changing_waiting = false;
-        self.lose(lost);
-        self.note_waiting_from_now(gathered);
-        for ((lane, segment), count) in &gathered.finished {
+        if !held.is_empty() {
+            if !std::mem::replace(&mut self.has_said_held, true) {
+                warn!(
+                    count = held.put_down.len(),
+                    "somebody's transaction has locked waiting deliveries; their results are \
+                     recorded when it ends"
+                );
+            }
+            let now = Instant::now();
+            self.held.take_back(held, now);
+            self.held_until.get_or_insert(now + HELD_PAUSE);
+        }
+        self.has_said_held &= !self.held.is_empty();
+        self.lose(&lost);
+        let changes = recorded.changes();
+        self.note_waiting_from_now(&recorded);
+        for ((lane, segment), count) in &recorded.finished {
             if let Some(owned) = self.lanes.get_mut(*lane) {
                 owned.reader.finish(*segment, *count);
             }
         }
-        for (id, target) in &gathered.put_down {
+        for (id, target) in &recorded.put_down {
             if self.is_fetching_due {
                 self.put_down.insert((*id, *target));
             }
@@ -56,27 +68,32 @@ impl Dispatcher {
             }
             self.forget_in_hand(*id, *target);
         }
-        for (place, ages) in &gathered.closed {
+        for (place, ages) in &recorded.closed {
             self.backlogs.entry(place.0).or_default().in_hand -= ages.count();
             self.pending.put_down(*place, ages);
         }
-        for (place, change) in &gathered.waiting {
+        for (place, change) in &changes {
             self.backlogs.entry(place.0).or_default().waiting += change.count;
             self.pending.note_change(*place, change);
         }
-        self.waiting_changes += u64::from(!gathered.waiting.is_empty());
-        for link in &gathered.stored {
-            self.chains.note_recorded(link);
+        self.waiting_changes += u64::from(!changes.is_empty());
+        for link in recorded.stored() {
+            self.chains.note_recorded(&link);
             // What it was put behind may be gone by now.
-            self.want_stored(link);
+            self.want_stored(&link);
         }
-        for link in &gathered.left {
+        for link in recorded.left() {
             self.leave_chain(link);
         }
         // What waited and ended makes room for senders, too, who learn of it from a checkpoint.
-        if !gathered.finished.is_empty() || !gathered.waiting.is_empty() {
+        if !recorded.finished.is_empty() || !changes.is_empty() {
             self.checkpoint_soon();
         }
+    }
+
+    /// Whether results of a shard wait for somebody's transaction.
+    pub(super) fn is_held(&self, shard: Shard) -> bool {
+        self.held.put_down.iter().any(|(id, _)| id.lane().shard() == shard)
     }
 
     /// What waits from now on is looked for when its time comes, and not before: it may be the only
@@ -112,6 +129,51 @@ impl Dispatcher {
                     self.note_deferred(endpoint, timestamp);
                 }
             }
+        }
+    }
+}
+
+/// Records everything that belongs to shards that are not lost and that nobody else holds; returns the shards
+/// that are, and what somebody holds. What runs into its bound is tried again until the tenure ends, and what
+/// was too much for it in halves.
+async fn record(
+    ledger: &Ledger,
+    mut owned: Vec<Owned>,
+    recorded: &mut Gathered,
+    now: Instant,
+) -> Result<(Vec<Shard>, Gathered), StoreError> {
+    let mut all_lost: Vec<Shard> = Vec::new();
+    let mut all_held = Gathered::default();
+    // None while everything goes at once.
+    let mut parts: VecDeque<Results> = VecDeque::new();
+    loop {
+        match ledger.flush(&owned, parts.front().unwrap_or(&recorded.results)).await {
+            Ok(Recorded { lost, held }) if lost.is_empty() && held.is_empty() => {
+                parts.pop_front();
+                if parts.is_empty() {
+                    return Ok((all_lost, all_held));
+                }
+            }
+            Ok(Recorded { lost, held }) => {
+                parts.iter_mut().for_each(|part| part.forget(&lost));
+                if let Some(part) = parts.front_mut() {
+                    recorded.leave_out(part, &held);
+                }
+                recorded.forget(&lost);
+                owned.retain(|owned| !lost.contains(&owned.shard));
+                all_lost.extend(lost);
+                all_held.take_back(recorded.set_aside(&held), now);
+            }
+            Err(error) if error.is_passing() => {
+                if error.is_statement_timeout() {
+                    match parts.pop_front() {
+                        Some(part) => parts.extend(part.halves()),
+                        None => parts.extend(recorded.results.clone().halves()),
+                    }
+                }
+                tokio::time::sleep(FLUSH_PAUSE).await;
+            }
+            Err(error) => return Err(error),
         }
     }
 }

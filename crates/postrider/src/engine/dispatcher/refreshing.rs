@@ -2,7 +2,10 @@
 
 use postrider_core::chains::Scope;
 
-use super::{super::endpoints::Comparison, *};
+use super::{
+    super::{chain, endpoints::Comparison},
+    *,
+};
 
 impl Dispatcher {
     pub(super) fn refresh(&mut self, now: Instant) {
@@ -37,26 +40,23 @@ impl Dispatcher {
         if !self.is_maintaining && now >= self.maintenance_at {
             self.is_maintaining = true;
             self.maintenance_at = now + MAINTENANCE;
-            let lease = Arc::clone(&self.lease);
+            let chores = Arc::clone(&self.chores);
             let (log, ledger) = (Arc::clone(&self.log), Arc::clone(&self.ledger));
-            let circuits = Arc::clone(&self.circuits);
             self.send(async move {
                 let result = async {
                     log.discard_plans().await?;
-                    ledger.discard_plans().await?;
-                    lease.bury_orphans().await?;
-                    circuits.retire_failing().await?;
-                    lease.forget_idempotency_keys().await?;
-                    lease.clean_up().await?;
-                    lease.forget_consumer_rows().await?;
-                    lease.forget_executions().await?;
-                    match lease.rotate_slots().await {
-                        Err(error) if !error.is_lock_timeout() => return Err(error),
-                        _ => {}
-                    }
+                    late(ledger.discard_plans().await)?;
+                    let Side { lease, log } = &*chores;
+                    late(lease.forget_dispatchers().await)?;
+                    late(lease.bury_orphans().await)?;
+                    late(lease.retire_failing().await)?;
+                    late(lease.forget_idempotency_keys().await)?;
+                    late(lease.clean_up().await)?;
+                    late(lease.forget_consumer_rows().await)?;
+                    late(lease.forget_executions().await)?;
+                    late(lease.rotate_slots().await)?;
                     // For rows whose release nobody has told us of.
-                    log.release_stored_keys(&shards).await?;
-                    Ok(())
+                    late(log.release_stored_keys(&shards).await)
                 };
                 Event::Maintained(result.await)
             });
@@ -152,5 +152,21 @@ impl Dispatcher {
         if *shared.settings() != settings.transport {
             shared.apply(settings.transport);
         }
+    }
+}
+
+/// A chore that somebody holds up, that is too much for now, or that fails is tried with the next
+/// maintenance. Only a lost connection ends a tenure.
+fn late<T>(done: Result<T, StoreError>) -> Result<(), StoreError> {
+    match done {
+        Err(error) if error.is_passing() => {
+            debug!(error = %chain(&error), "maintenance waits for a quiet moment");
+            Ok(())
+        }
+        Err(error) if error.is_refusal() => {
+            warn!(error = %chain(&error), "maintenance is not done");
+            Ok(())
+        }
+        other => other.map(|_| ()),
     }
 }

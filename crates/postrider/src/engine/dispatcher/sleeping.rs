@@ -45,7 +45,7 @@ impl Dispatcher {
 
     /// We are awake: senders need not ring.
     pub(super) fn ring_off(&mut self) {
-        if matches!(self.bell, Bell::Armed | Bell::Asleep) {
+        if matches!(self.bell, Bell::Armed | Bell::Asleep(_)) {
             self.unlock_doorbell();
         }
         self.bell = Bell::Open;
@@ -71,7 +71,8 @@ impl Dispatcher {
             Signal::Settings => self.settings_at = now,
             Signal::Circuits => self.circuits_at = now,
             Signal::Consumers => self.consumer_ticks.look(now),
-            Signal::Key(key) => self.want_all_stored(|stored| *stored == *key),
+            Signal::Jobs => self.jobs_at = now,
+            Signal::Key(mark) => self.want_all_stored(|stored| key_mark(stored) == mark),
             Signal::Deferred => {
                 self.refresh_deferred_at = now;
                 self.count_soon();

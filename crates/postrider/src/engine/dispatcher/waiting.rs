@@ -205,7 +205,8 @@ impl Dispatcher {
         self.send(async move {
             let answer = async {
                 let lost = lease.save_claim(&owned, &claims).await?;
-                let cancels = lease.cancels().await?;
+                let ids: Vec<MessageId> = claims.iter().map(|claim| claim.id).collect();
+                let cancels = lease.cancels(&ids).await?;
                 Ok((lost, cancels, lease.still_waiting(&claims).await?))
             };
             Event::DueClaimed(claimed, answer.await)
@@ -228,8 +229,16 @@ impl Dispatcher {
             let state = self.cancel_state(&delivery, &cancels);
             let waiting = still_waiting.get(&(delivery.message.id, delivery.target));
             if is_kept
+                && let Some(StillWaiting { is_held: true, .. }) = waiting
+                && state != CancelState::Cancelled
+            {
+                self.endpoints.cancel_reservation(delivery.endpoint, delivery.priority());
+                self.postpone(now + HELD_PAUSE, delivery);
+                continue;
+            }
+            if is_kept
                 && state == CancelState::None
-                && let Some(StillWaiting { has_expired }) = waiting
+                && let Some(StillWaiting { has_expired, .. }) = waiting
             {
                 let delivery = Delivery { claimed_at: Some(now), ..delivery };
                 self.take_claimed(delivery, *has_expired, now);
@@ -238,7 +247,7 @@ impl Dispatcher {
             self.endpoints.cancel_reservation(delivery.endpoint, delivery.priority());
             match state {
                 CancelState::UnderWay if is_kept => {
-                    self.postponed.push((now + CANCEL_PAUSE, delivery));
+                    self.postpone(now + CANCEL_PAUSE, delivery);
                 }
                 CancelState::Cancelled if is_kept => self.gathered.cancelled(&delivery, now),
                 // It was cancelled or has expired after it was fetched; that is on record.
@@ -251,6 +260,12 @@ impl Dispatcher {
                 _ => self.put_back(delivery),
             }
         }
+    }
+
+    /// A waiting delivery stays in hand, and is claimed again later.
+    fn postpone(&mut self, at: Instant, delivery: Delivery) {
+        let place = self.postponed.partition_point(|(other, _)| *other <= at);
+        self.postponed.insert(place, (at, delivery));
     }
 
     /// A delivery is claimed: nobody cancels it any more. `has_expired`: by the database's clock,

@@ -151,7 +151,7 @@ impl Bell {
         most: i32,
     ) -> Result<Vec<Dispatched>, StoreError> {
         let (quiet, found) = carrier.doze(&self.queues, most, self.is_armed).await;
-        let (quiet, found) = (unless_passing(quiet)?, unless_passing(found)?);
+        let (quiet, found) = (unless_passing(quiet)?.flatten(), unless_passing(found)?);
         self.is_armed = quiet.is_some();
         if !self.is_armed {
             // Perhaps some ring for us now, and some do not.

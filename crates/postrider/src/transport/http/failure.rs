@@ -7,7 +7,7 @@ use postrider_core::{
     render::HeaderError,
 };
 
-use super::NoAnswer;
+use super::{INFORMATIONAL_MAX, NoAnswer};
 use crate::transport::guard::ConnectError;
 
 /// The longest piece of another's words that is repeated, in characters.
@@ -36,6 +36,9 @@ pub fn unavailable(reason: NoAnswer, duration: Duration) -> Report {
     let error = match reason {
         NoAnswer::Failed(error) => describe(&error),
         NoAnswer::Timeout(limit) => format!("timeout: no answer within {} s", limit.as_secs_f32()),
+        NoAnswer::Babble => {
+            format!("protocol error: more than {INFORMATIONAL_MAX} informational answers")
+        }
         NoAnswer::LeaseEnded => "no answer before the dispatcher's lease ended".to_owned(),
     };
     let outcome = Outcome::Unavailable { retry_after: None };

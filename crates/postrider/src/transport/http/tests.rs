@@ -14,7 +14,7 @@ use tokio::{
 };
 
 use super::*;
-use crate::transport;
+use crate::transport::{self, SharedOptions, names::tests::NameServer};
 
 const OK: &str = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
 
@@ -315,6 +315,29 @@ async fn an_error_says_what_failed() {
 }
 
 #[tokio::test]
+async fn informational_answers_are_let_pass_but_not_for_ever() {
+    let hints = "HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n".repeat(32);
+    let polite = Receiver::answering(&format!("{hints}{OK}")).await;
+    let report = send_to(polite.address, settings()).await;
+    assert_eq!((report.outcome, report.status), (Outcome::Accepted, Some(200)), "{report:?}");
+
+    for status in ["100 Continue", "102 Processing", "103 Early Hints"] {
+        let head = format!("HTTP/1.1 {status}\r\n\r\n").repeat(1_000);
+        let mut floods = Receiver::scripted(move |mut stream| {
+            let head = head.clone();
+            async move {
+                receiver::read_request(&mut stream).await;
+                while stream.write_all(head.as_bytes()).await.is_ok() {}
+            }
+        })
+        .await;
+        let report = send_to(floods.address, settings()).await;
+        check_failure(&report, "protocol error: more than 32 informational answers");
+        floods.ended.recv().await.unwrap();
+    }
+}
+
+#[tokio::test]
 async fn an_attempt_ends_with_the_lease() {
     let mut silent = Receiver::scripted(|mut stream| async move {
         receiver::read_request(&mut stream).await;
@@ -368,31 +391,26 @@ fn allowing(setting: &str) -> Settings {
 async fn internal_destinations_are_refused_however_they_are_written() {
     let receiver = Receiver::answering(OK).await;
     let port = receiver.address.port();
-    let v4 = "destination address 127.0.0.1 is internal; see allow_internal_destinations";
+    let internal = Some("the destination's address is internal; see allow_internal_destinations");
     let hosts = [
-        ("127.0.0.1", v4),
-        ("2130706433", v4),
-        ("0x7f000001", v4),
-        ("0x7f.1", v4),
-        ("0177.0.0.1", v4),
-        ("[::1]", "destination address ::1 is internal; see allow_internal_destinations"),
-        ("0.0.0.0", "destination address 0.0.0.0 is internal; see allow_internal_destinations"),
-        (
-            "[::ffff:127.0.0.1]",
-            "destination address ::ffff:127.0.0.1 is internal; see allow_internal_destinations",
-        ),
-        (
-            "169.254.169.254",
-            "destination address 169.254.169.254 is internal; see allow_internal_destinations",
-        ),
+        "127.0.0.1",
+        "127.0.0.1.",
+        "2130706433",
+        "0x7f000001",
+        "0x7f.1",
+        "0177.0.0.1",
+        "[::1]",
+        "0.0.0.0",
+        "[::ffff:127.0.0.1]",
+        "[2a00:1450::5efe:127.0.0.1]",
+        "169.254.169.254",
+        "168.63.129.16",
+        "localhost",
+        "LOCALHOST",
     ];
     let shared = Shared::new(allowing("off"));
-    for (host, expected) in hosts {
-        assert_eq!(error_at(&shared, host, port).await.as_deref(), Some(expected), "{host}");
-    }
-    for host in ["localhost", "LOCALHOST"] {
-        let error = error_at(&shared, host, port).await.unwrap();
-        assert!(error.contains("is internal; see allow_internal_destinations"), "{host}: {error}");
+    for host in hosts {
+        assert_eq!(error_at(&shared, host, port).await.as_deref(), internal, "{host}");
     }
     // Not every system knows this name; where it is known it leads to the same address.
     assert!(error_at(&shared, "localhost.", port).await.is_some());
@@ -405,7 +423,13 @@ async fn internal_destinations_are_refused_however_they_are_written() {
         }
     }
     shared.apply(allowing("10.0.0.0/8, 127.0.0.2/32"));
-    assert_eq!(error_at(&shared, "127.0.0.1", port).await.as_deref(), Some(v4));
+    assert_eq!(error_at(&shared, "127.0.0.1", port).await.as_deref(), internal);
+    let bound = SharedOptions {
+        internal_destinations: "10.0.0.0/8".parse().unwrap(),
+        ..SharedOptions::default()
+    };
+    let shared = Shared::with_options(allowing("on"), bound);
+    assert_eq!(error_at(&shared, "127.0.0.1", port).await.as_deref(), internal);
 }
 
 #[tokio::test]
@@ -427,4 +451,99 @@ async fn a_connection_is_not_used_again_once_its_destination_is_forbidden() {
         assert_eq!(report.outcome == Outcome::Accepted, is_allowed, "{setting}: {report:?}");
         assert_eq!(receiver.connection_count(), connection_count, "{setting}");
     }
+}
+
+fn asking(server: &NameServer, setting: &str) -> Arc<Shared> {
+    let options = SharedOptions { name_servers: vec![server.address], ..SharedOptions::default() };
+    Shared::with_options(allowing(setting), options)
+}
+
+#[tokio::test]
+async fn of_mixed_answers_only_allowed_addresses_are_used_and_none_is_told() {
+    let receiver = Receiver::answering(OK).await;
+    let port = receiver.address.port();
+    let other = TcpListener::bind(("127.0.0.2", port)).await.unwrap();
+    let server = NameServer::start().await;
+    let error = error_at(&asking(&server, "127.0.0.1/32"), "two.example", port).await;
+    assert_eq!(error, None);
+    assert_eq!(receiver.connection_count(), 1);
+    let error = error_at(&asking(&server, "off"), "two.example", port).await.unwrap();
+    assert_eq!(error, "the destination's address is internal; see allow_internal_destinations");
+    assert!(futures_util::FutureExt::now_or_never(other.accept()).is_none());
+}
+
+#[tokio::test]
+async fn a_name_that_changes_its_mind_gains_nothing() {
+    let receiver = Receiver::answering(OK).await;
+    let port = receiver.address.port();
+    let mut answers = 0;
+    let server = NameServer::answering(move |_| {
+        answers += 1;
+        let is_first = answers <= 2;
+        let address = if is_first { [127, 0, 0, 1] } else { [127, 0, 0, 2] };
+        Some(vec![address.into()])
+    })
+    .await;
+    let shared = asking(&server, "127.0.0.1/32");
+    assert_eq!(error_at(&shared, "changing.example", port).await, None);
+    let error = error_at(&shared, "changing.example", port).await.unwrap();
+    assert!(error.contains("is internal"), "{error}");
+    let error = error_at(&asking(&NameServer::start().await, "on"), "none.example", port).await;
+    assert_eq!(error.as_deref(), Some("DNS failure: the host name could not be resolved"));
+}
+
+#[tokio::test]
+async fn connections_that_nobody_uses_are_bounded_over_all_endpoints() {
+    let mut receiver = Receiver::answering(OK).await;
+    let url = format!("http://{}/", receiver.address);
+    let options = SharedOptions { idle_max: 8, ..SharedOptions::default() };
+    let shared = Shared::with_options(settings(), options);
+    let endpoints: Vec<_> = (0..24)
+        .map(|_| transport::open("http", &json!({ "url": url }), &shared).unwrap())
+        .collect();
+    for endpoint in &endpoints {
+        assert_eq!(send(endpoint, envelope(1)).await.outcome, Outcome::Accepted);
+    }
+    for _ in 0..16 {
+        receiver.ended.recv().await.unwrap();
+    }
+    assert_eq!(receiver.connection_count(), 24);
+    // The last ones used have theirs still, the first ones make another.
+    for (endpoint, connection_count) in [(&endpoints[23], 24), (&endpoints[0], 25)] {
+        assert_eq!(send(endpoint, envelope(2)).await.outcome, Outcome::Accepted);
+        assert_eq!(receiver.connection_count(), connection_count);
+    }
+}
+
+#[tokio::test]
+async fn secrets_are_not_sent_in_the_clear_and_requests_only_to_web_servers() {
+    let receiver = Receiver::answering(OK).await;
+    let shared = Shared::new(settings());
+    let error = async |config: Value| {
+        let endpoint = transport::open("http", &config, &shared).unwrap();
+        send(&endpoint, envelope(1)).await.error
+    };
+    let secret = json!({ "authorization": "Bearer t" });
+    for host in ["1.1.1.1", "0x01010101", "[2606:4700:4700::1111]"] {
+        let url = format!("http://{host}/");
+        assert_eq!(
+            error(json!({ "url": url, "headers": secret })).await.as_deref(),
+            Some("secret headers are sent over plain http to internal addresses only: use https")
+        );
+    }
+    let url = format!("http://{}/", receiver.address);
+    assert_eq!(error(json!({ "url": url, "headers": secret })).await, None);
+
+    for port in [25, 5432, 6379, 27017] {
+        for scheme in ["http", "https"] {
+            let url = format!("{scheme}://127.0.0.1:{port}/");
+            let expected = format!("port {port} is not for web traffic; see allow_any_port");
+            assert_eq!(error(json!({ "url": url })).await, Some(expected));
+        }
+    }
+    shared.apply(Settings { allows_any_port: true, ..settings() });
+    assert_eq!(
+        error(json!({ "url": "http://127.0.0.1:1/" })).await.as_deref(),
+        Some("connection refused")
+    );
 }

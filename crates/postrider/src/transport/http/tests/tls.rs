@@ -23,6 +23,10 @@ struct Http2 {
     connections: Arc<AtomicUsize>,
 }
 
+fn trusting(settings: Settings, roots: RootCertStore) -> Arc<Shared> {
+    Shared::with_options(settings, SharedOptions { roots, ..SharedOptions::default() })
+}
+
 impl Http2 {
     async fn start(service_time: Duration) -> Self {
         let certified = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
@@ -81,8 +85,7 @@ async fn serve(
 async fn http_2_is_spoken_where_it_is_offered_and_waiting_for_a_stream_is_no_timeout() {
     let mut server = Http2::start(Duration::from_millis(250)).await;
     let settings = Settings { http_timeout: Duration::from_millis(1_500), ..settings() };
-    let shared =
-        Shared::with_roots(settings, std::mem::replace(&mut server.roots, RootCertStore::empty()));
+    let shared = trusting(settings, std::mem::replace(&mut server.roots, RootCertStore::empty()));
     let url = format!("https://localhost:{}/", server.address.port());
     let endpoint = transport::open("http", &json!({ "url": url }), &shared).unwrap();
     assert_eq!(send(&endpoint, envelope(0)).await.outcome, Outcome::Accepted);

@@ -1,0 +1,163 @@
+//! A dispatcher's connections: one for each purpose, so that nothing on a message's road ever waits behind
+//! a chore. The lease has one more, see [`super::keeper`].
+
+use std::{sync::Arc, time::Duration};
+
+use tokio::sync::{broadcast, mpsc, watch};
+use tracing::warn;
+use uuid::Uuid;
+
+use super::{
+    ServeError, chain,
+    dispatcher::Signal,
+    wake::{self, Doorbell},
+};
+use crate::store::{
+    StoreError,
+    bounded::{Bounded, Bounds, Then},
+    circuits::Circuits,
+    connect::{Connector, Session},
+    lease::Lease,
+    ledger::Ledger,
+    log::Log,
+};
+
+/// What runs on each connection.
+pub struct Connections {
+    /// Reading: the log, what waits, payloads, endpoints and settings.
+    pub log: Arc<Log>,
+    /// Recording: results.
+    pub ledger: Arc<Ledger>,
+    /// Claiming: checkpoints, claims, and what was cancelled of what is claimed.
+    pub lease: Arc<Lease>,
+    /// Sharing: circuits and rate limits, and the doorbell.
+    pub circuits: Arc<Circuits>,
+    pub doorbell: Arc<Doorbell>,
+    /// Taking over what others have left behind, and ticks for consumers.
+    pub takeover: Arc<Side>,
+    /// Everything that may come late.
+    pub chores: Arc<Side>,
+    all: Vec<Bounded>,
+}
+
+/// A connection beside the messages' road.
+pub struct Side {
+    pub lease: Lease,
+    pub log: Log,
+}
+
+/// What the connections tell by themselves.
+pub struct Calls {
+    pub signals: mpsc::UnboundedReceiver<Signal>,
+    /// Turns true when one of the connections is lost.
+    pub lost: watch::Receiver<bool>,
+}
+
+impl Connections {
+    pub async fn open(
+        connector: &Connector,
+        id: Uuid,
+        lease: Duration,
+        is_listening: bool,
+    ) -> Result<(Connections, Calls), ServeError> {
+        let bounds = Bounds::for_lease(lease);
+        let opened = |purpose, then| open(connector, purpose, then, bounds);
+        let (reading, recording, claiming, sharing, takeover, chores) = tokio::try_join!(
+            opened("reading", Then::Again),
+            opened("recording", Then::Fail),
+            opened("claiming", Then::Again),
+            opened("sharing", Then::Again),
+            opened("takeover", Then::Again),
+            opened("chores", Then::Later),
+        )?;
+        let (lost_sender, lost) = watch::channel(false);
+        let (signal_sender, signals) = mpsc::unbounded_channel();
+        tokio::spawn(relay(sharing.0.notifications.resubscribe(), signal_sender));
+        let mut all = Vec::new();
+        for (session, client) in [&reading, &recording, &claiming, &sharing, &takeover, &chores] {
+            all.push(client.clone());
+            let (mut session_lost, lost_sender) = (session.lost.clone(), lost_sender.clone());
+            tokio::spawn(async move {
+                session_lost.wait().await;
+                let _ = lost_sender.send(true);
+            });
+        }
+        let (log, ledger, claims, circuits, doorbell, takeover, chores) = tokio::try_join!(
+            Log::open(reading.1),
+            Ledger::open(recording.1, id),
+            Lease::open(claiming.1, id),
+            Circuits::open(sharing.1.clone(), id),
+            Doorbell::open(sharing.1, is_listening),
+            Side::open(takeover.1, id),
+            Side::open(chores.1, id),
+        )?;
+        let connections = Connections {
+            log: Arc::new(log),
+            ledger: Arc::new(ledger),
+            lease: Arc::new(claims),
+            circuits: Arc::new(circuits),
+            doorbell: Arc::new(doorbell),
+            takeover: Arc::new(takeover),
+            chores: Arc::new(chores),
+            all,
+        };
+        Ok((connections, Calls { signals, lost }))
+    }
+
+    /// The lease has another length, and so have the bounds.
+    pub fn bound(&self, lease: Duration) {
+        let bounds = Bounds::for_lease(lease);
+        for client in self.all.clone() {
+            tokio::spawn(async move {
+                // One that is lost ends the tenure.
+                if let Err(error) = client.bound(bounds).await {
+                    warn!(error = %chain(&error), "statements keep their former bounds");
+                }
+            });
+        }
+    }
+}
+
+impl Side {
+    async fn open(client: Bounded, id: Uuid) -> Result<Side, StoreError> {
+        let (lease, log) =
+            tokio::try_join!(Lease::open(client.clone(), id), Log::open(client.clone()))?;
+        Ok(Side { lease, log })
+    }
+}
+
+/// A connection with a dispatcher's session settings, and its statements in bounds.
+pub async fn open(
+    connector: &Connector,
+    purpose: &'static str,
+    then: Then,
+    bounds: Bounds,
+) -> Result<(Calling, Bounded), ServeError> {
+    let Session { client, lost, notifications, .. } = super::connect(connector).await?;
+    let client = Bounded::new(client, connector.clone(), purpose, then, bounds).await?;
+    Ok((Calling { lost, notifications }, client))
+}
+
+/// What a connection tells by itself.
+pub struct Calling {
+    lost: crate::store::connect::Lost,
+    notifications: broadcast::Receiver<tokio_postgres::Notification>,
+}
+
+/// Turns notifications into signals until the tenure or the connection ends.
+async fn relay(
+    mut notifications: broadcast::Receiver<tokio_postgres::Notification>,
+    signals: mpsc::UnboundedSender<Signal>,
+) {
+    loop {
+        let signal = match notifications.recv().await {
+            Ok(notification) => wake::signal(notification.payload()),
+            // Some were missed; what they would have said is found by looking.
+            Err(broadcast::error::RecvError::Lagged(_)) => Signal::Ring,
+            Err(broadcast::error::RecvError::Closed) => return,
+        };
+        if signals.send(signal).is_err() {
+            return;
+        }
+    }
+}

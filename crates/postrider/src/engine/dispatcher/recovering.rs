@@ -1,0 +1,65 @@
+//! What a former owner had claimed and somebody has locked: it is not ours to attempt before the retry that
+//! its dispatcher may have used up is on record.
+
+use super::*;
+
+impl Dispatcher {
+    pub(super) fn note_unrecovered(&mut self, held: Vec<Claim>) {
+        for claim in &held {
+            if self.in_hand.insert((claim.id, claim.target))
+                && let Some(endpoint) = self.endpoints.by_target(claim.target)
+                && let Some(endpoint) = self.endpoints.get_mut(endpoint)
+            {
+                endpoint.deferred_in_hand += 1;
+            }
+        }
+        self.unrecovered.extend(held);
+    }
+
+    pub(super) fn recover(&mut self, now: Instant) {
+        if self.is_recovering || self.unrecovered.is_empty() || now < self.recover_at {
+            return;
+        }
+        self.is_recovering = true;
+        self.recover_at = now + HELD_PAUSE;
+        let (owned, held) = (self.lanes.owned(), self.unrecovered.clone());
+        let lease = Arc::clone(&self.lease);
+        self.send(async move {
+            let answer = lease.recover_waiting(&owned, &held).await;
+            Event::Recovered(held, answer)
+        });
+    }
+
+    pub(super) fn take_recovered(
+        &mut self,
+        asked: Vec<Claim>,
+        answer: Result<Recovered, StoreError>,
+    ) -> Result<(), StoreError> {
+        self.is_recovering = false;
+        let held = match answer {
+            Ok(Recovered { held, .. }) => held,
+            Err(error) if error.is_lock_timeout() => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        let held: HashSet<(MessageId, Target)> =
+            held.iter().map(|claim| (claim.id, claim.target)).collect();
+        let is_over = |claim: &Claim| {
+            let place = (claim.id, claim.target);
+            !held.contains(&place) && asked.iter().any(|other| (other.id, other.target) == place)
+        };
+        self.drop_unrecovered(is_over);
+        Ok(())
+    }
+
+    /// These are not in hand any more, and fetched when they are due.
+    pub(super) fn drop_unrecovered(&mut self, is_dropped: impl Fn(&Claim) -> bool) {
+        let now = self.clock.timestamp(Instant::now());
+        for claim in self.unrecovered.extract_if(.., |claim| is_dropped(claim)).collect::<Vec<_>>()
+        {
+            self.forget_in_hand(claim.id, claim.target);
+            if let Some(endpoint) = self.endpoints.by_target(claim.target) {
+                self.note_deferred(endpoint, now);
+            }
+        }
+    }
+}

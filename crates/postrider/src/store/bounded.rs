@@ -1,0 +1,333 @@
+//! A connection of a dispatcher that has one purpose, and whose statements have a bound.
+//!
+//! Each of our statements is a transaction of its own, so one that ran into its bound has certainly done
+//! nothing and can be repeated as it is. Who waits for long gets said who holds what it waits for.
+
+use std::{
+    ops::DerefMut,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use tokio::time::Instant;
+use tokio_postgres::{Client, Error, Row, ToStatement, error::SqlState, types::ToSql};
+use tracing::{debug, warn};
+
+use super::{
+    StoreError,
+    connect::{ConnectError, Connector, error_text},
+};
+
+/// No statement takes longer, however long the lease is.
+const LONGEST_STATEMENT: Duration = Duration::from_secs(10);
+/// What was too much for its bound gets twice the time with every try, up to this: it cannot be divided.
+const LONGEST_REPEATED: Duration = Duration::from_secs(60);
+/// So many statements that run into their bound fit into a lease.
+const STATEMENTS_IN_A_LEASE: u32 = 3;
+/// So many waits for a lock fit into the bound of a statement.
+const WAITS_IN_A_STATEMENT: u32 = 3;
+/// How long after a statement that ran into its bound the next try begins.
+const PAUSE: Duration = Duration::from_millis(100);
+/// How often we say that a connection's statements run into their bounds, and look for who is to blame.
+const LOOK_INTERVAL: Duration = Duration::from_secs(30);
+/// For so long after such a statement, the next ones are watched.
+const WATCHED_FOR: Duration = Duration::from_secs(150);
+
+/// How long statements may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bounds {
+    pub statement: Duration,
+    /// How long a statement waits for one lock.
+    pub lock: Duration,
+}
+
+impl Bounds {
+    /// Far below the lease, so that nothing of ours holds anybody up for as long as that.
+    pub fn for_lease(lease: Duration) -> Bounds {
+        let statement = (lease / STATEMENTS_IN_A_LEASE).min(LONGEST_STATEMENT);
+        Bounds { statement, lock: statement / WAITS_IN_A_STATEMENT }
+    }
+}
+
+/// What becomes of a statement that ran into its bound.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Then {
+    /// It is repeated until it succeeds.
+    Again,
+    /// Its caller hears of it and tries again some time, with more time if it was too much.
+    Later,
+    /// Its caller hears of it.
+    Fail,
+}
+
+/// The connection. Clones are the same one.
+#[derive(Clone)]
+pub struct Bounded(Arc<Inner>);
+
+struct Inner {
+    client: Arc<Client>,
+    then: Then,
+    /// How a look is taken at who holds us up; not for a connection that somebody else has made.
+    look: Option<Look>,
+    state: Mutex<State>,
+}
+
+struct Look {
+    connector: Connector,
+    /// What runs here, for people.
+    purpose: &'static str,
+    pid: i32,
+}
+
+#[derive(Default)]
+struct State {
+    bounds: Option<Bounds>,
+    /// How often the time of a statement was doubled.
+    doublings: u32,
+    late_at: Option<Instant>,
+    looked_at: Option<Instant>,
+}
+
+impl From<Arc<Client>> for Bounded {
+    /// Without a bound of its own.
+    fn from(client: Arc<Client>) -> Bounded {
+        Bounded(Arc::new(Inner { client, then: Then::Fail, look: None, state: Mutex::default() }))
+    }
+}
+
+impl Bounded {
+    /// Takes over a connection that was made by `connector`.
+    pub async fn new(
+        client: Client,
+        connector: Connector,
+        purpose: &'static str,
+        then: Then,
+        bounds: Bounds,
+    ) -> Result<Bounded, StoreError> {
+        let row =
+            client.query_one(include_str!("../../../../sql/queries/session_pid.sql"), &[]).await;
+        let pid = row.map_err(StoreError::to("prepare the session"))?.get(0);
+        let look = Some(Look { connector, purpose, pid });
+        let state = Mutex::default();
+        let bounded = Bounded(Arc::new(Inner { client: Arc::new(client), then, look, state }));
+        bounded.bound(bounds).await?;
+        Ok(bounded)
+    }
+
+    /// Sets how long statements may take from now on.
+    pub async fn bound(&self, bounds: Bounds) -> Result<(), StoreError> {
+        let lock = bounds.lock.as_millis().to_string();
+        self.limit(bounds.statement).await.map_err(StoreError::to("prepare the session"))?;
+        self.once()
+            .execute(include_str!("../../../../sql/queries/limit_waits.sql"), &[&lock])
+            .await
+            .map_err(StoreError::to("prepare the session"))?;
+        let mut state = self.state();
+        state.bounds = Some(bounds);
+        state.doublings = 0;
+        Ok(())
+    }
+
+    /// The connection itself, for a statement that is not repeated whatever the connection is for.
+    pub fn once(&self) -> &Client {
+        &self.0.client
+    }
+
+    pub async fn query<T: ?Sized + ToStatement>(
+        &self,
+        statement: &T,
+        parameters: &[&(dyn ToSql + Sync)],
+    ) -> Result<Vec<Row>, Error> {
+        self.run(|| self.once().query(statement, parameters)).await
+    }
+
+    pub async fn query_one<T: ?Sized + ToStatement>(
+        &self,
+        statement: &T,
+        parameters: &[&(dyn ToSql + Sync)],
+    ) -> Result<Row, Error> {
+        self.run(|| self.once().query_one(statement, parameters)).await
+    }
+
+    pub async fn query_opt<T: ?Sized + ToStatement>(
+        &self,
+        statement: &T,
+        parameters: &[&(dyn ToSql + Sync)],
+    ) -> Result<Option<Row>, Error> {
+        self.run(|| self.once().query_opt(statement, parameters)).await
+    }
+
+    pub async fn execute<T: ?Sized + ToStatement>(
+        &self,
+        statement: &T,
+        parameters: &[&(dyn ToSql + Sync)],
+    ) -> Result<u64, Error> {
+        self.run(|| self.once().execute(statement, parameters)).await
+    }
+
+    pub async fn batch_execute(&self, sql: &str) -> Result<(), Error> {
+        self.run(|| self.once().batch_execute(sql)).await
+    }
+
+    /// The same for one whose failure its caller wants to hear of.
+    pub async fn try_query<T: ?Sized + ToStatement>(
+        &self,
+        statement: &T,
+        parameters: &[&(dyn ToSql + Sync)],
+    ) -> Result<Vec<Row>, Error> {
+        self.watch(|| self.once().query(statement, parameters)).await
+    }
+
+    /// The same of one row.
+    pub async fn try_query_one<T: ?Sized + ToStatement>(
+        &self,
+        statement: &T,
+        parameters: &[&(dyn ToSql + Sync)],
+    ) -> Result<Row, Error> {
+        self.watch(|| self.once().query_one(statement, parameters)).await
+    }
+
+    async fn run<T, F>(&self, ask: impl Fn() -> F) -> Result<T, Error>
+    where
+        F: Future<Output = Result<T, Error>>,
+    {
+        let mut was_too_much = false;
+        loop {
+            let answer = self.watch(&ask).await;
+            let is_too_much = matches!(&answer, Err(error)
+                if error.code() == Some(&SqlState::QUERY_CANCELED));
+            if is_too_much && self.0.then != Then::Fail {
+                was_too_much = true;
+                self.stretch(true).await?;
+            }
+            match answer {
+                Err(error) if self.0.then == Then::Again && is_passing(&error) => {
+                    tokio::time::sleep(PAUSE).await;
+                }
+                answer => {
+                    if was_too_much && self.0.then == Then::Again {
+                        self.stretch(false).await?;
+                    }
+                    return answer;
+                }
+            }
+        }
+    }
+
+    /// Gives a statement twice the time, or no more than at first.
+    async fn stretch(&self, is_longer: bool) -> Result<(), Error> {
+        let statement = {
+            let mut state = self.state();
+            let Some(bounds) = state.bounds else { return Ok(()) };
+            state.doublings = if is_longer { (state.doublings + 1).min(6) } else { 0 };
+            let longest = LONGEST_REPEATED.max(bounds.statement);
+            (bounds.statement * (1 << state.doublings)).min(longest)
+        };
+        self.limit(statement).await
+    }
+
+    async fn limit(&self, statement: Duration) -> Result<(), Error> {
+        let sql = include_str!("../../../../sql/queries/limit_statements.sql");
+        self.once().execute(sql, &[&statement.as_millis().to_string()]).await?;
+        Ok(())
+    }
+
+    /// Asks once. Where there was trouble lately, somebody looks who holds us up meanwhile.
+    async fn watch<T, F>(&self, ask: impl Fn() -> F) -> Result<T, Error>
+    where
+        F: Future<Output = Result<T, Error>>,
+    {
+        let (is_late, bounds) = {
+            let state = self.state();
+            let is_late = state.late_at.is_some_and(|at| at.elapsed() < WATCHED_FOR);
+            (is_late, state.bounds)
+        };
+        let look = match bounds {
+            Some(Bounds { lock, .. }) if is_late => {
+                let inner = Arc::clone(&self.0);
+                Some(tokio::spawn(async move {
+                    tokio::time::sleep(lock / 2).await;
+                    inner.look().await;
+                }))
+            }
+            _ => None,
+        };
+        let answer = ask().await;
+        if let Some(look) = look {
+            look.abort();
+        }
+        if let Err(error) = &answer
+            && is_passing(error)
+        {
+            debug!(error = error_text(error), "a statement ran into its bound");
+            self.state().late_at = Some(Instant::now());
+        }
+        answer
+    }
+
+    fn state(&self) -> impl DerefMut<Target = State> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Inner {
+    /// Says who holds what this connection waits for; seldom.
+    async fn look(&self) {
+        let Some(look) = &self.look else { return };
+        {
+            let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+            if state.looked_at.is_some_and(|at| at.elapsed() < LOOK_INTERVAL) {
+                return;
+            }
+            state.looked_at = Some(Instant::now());
+        }
+        let purpose = look.purpose;
+        match look.blockers().await {
+            Ok(blockers) if blockers.is_empty() => {
+                warn!(purpose, "statements run into their bounds and are tried again");
+            }
+            Ok(blockers) => {
+                for blocker in blockers {
+                    warn!(purpose, blocker, "statements wait for another session");
+                }
+            }
+            Err(error) => warn!(purpose, error, "statements run into their bounds"),
+        }
+    }
+}
+
+impl Look {
+    /// On a connection made for the purpose: whatever ours wait for, it does not.
+    async fn blockers(&self) -> Result<Vec<String>, String> {
+        let session =
+            self.connector.connect().await.map_err(|error: ConnectError| error.to_string())?;
+        let sql = include_str!("../../../../sql/queries/blockers.sql");
+        let rows = session.client.query(sql, &[&self.pid]).await;
+        let rows = rows.map_err(|error| error_text(&error))?;
+        Ok(rows.iter().map(|row| row.get("blocker")).collect())
+    }
+}
+
+/// Whether a statement that failed so has certainly done nothing, and may well succeed the next time: it
+/// ran into a bound, was chosen to end a deadlock, or the server was short of something.
+pub fn is_passing(error: &Error) -> bool {
+    let Some(code) = error.code() else { return false };
+    *code == SqlState::LOCK_NOT_AVAILABLE
+        || *code == SqlState::QUERY_CANCELED
+        || code.code().starts_with("40")
+        || code.code().starts_with("53")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_are_far_below_every_lease() {
+        for lease in [5, 15, 60, 3600].map(Duration::from_secs) {
+            let bounds = Bounds::for_lease(lease);
+            assert!(bounds.statement <= lease / 3 && bounds.lock <= lease / 9, "{bounds:?}");
+            assert!(bounds.statement <= LONGEST_STATEMENT);
+        }
+    }
+}

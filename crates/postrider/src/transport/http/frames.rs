@@ -1,0 +1,224 @@
+//! Counts the frames of an HTTP/2 connection against the requests on it.
+//!
+//! Frames of a few bytes each (informational answers, pings, settings, empty data) cost much more than their
+//! length says, and nothing else bounds their number. Only heads of frames are looked at.
+
+use std::{
+    io,
+    pin::Pin,
+    task::{Context, Poll, ready},
+};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use crate::transport::{guard::ConnectError, idle::Open};
+
+/// How much more than its requests account for a connection may have brought.
+const EXCESS_MAX: u32 = 1_024;
+/// What a request accounts for.
+const REQUEST: u32 = 256;
+/// What the head of an answer costs that does not end it, as informational ones do not.
+const UNFINISHED_HEAD: u32 = 32;
+/// What any other frame costs.
+const FRAME: u32 = 1;
+
+/// What a client says first.
+const PREFACE_LENGTH: usize = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".len();
+const HEAD_LENGTH: usize = 9;
+const HEADERS: u8 = 1;
+const END_STREAM: u8 = 1;
+
+/// Stands between HTTP/2 and the network; `None` where HTTP/1 is spoken, which is let through as it is.
+#[derive(Debug)]
+pub struct Frames<S> {
+    stream: S,
+    counts: Option<Counts>,
+    _open: Open,
+}
+
+#[derive(Debug)]
+struct Counts {
+    incoming: Heads,
+    outgoing: Heads,
+    excess: u32,
+}
+
+impl<S> Frames<S> {
+    /// Is counted as open for as long as it lives.
+    pub fn new(stream: S, is_http2: bool, open: Open) -> Self {
+        let counts = is_http2.then(|| Counts {
+            incoming: Heads::after(0),
+            outgoing: Heads::after(PREFACE_LENGTH),
+            excess: 0,
+        });
+        Self { stream, counts, _open: open }
+    }
+
+    pub fn stream(&self) -> &S {
+        &self.stream
+    }
+}
+
+impl Counts {
+    fn take_incoming(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let Self { incoming, excess, .. } = self;
+        incoming.take(bytes, |kind, flags| {
+            let is_unfinished = kind == HEADERS && flags & END_STREAM == 0;
+            *excess = excess.saturating_add(if is_unfinished { UNFINISHED_HEAD } else { FRAME });
+        });
+        if self.excess > EXCESS_MAX { Err(io::Error::other(ConnectError::Flood)) } else { Ok(()) }
+    }
+
+    fn take_outgoing(&mut self, bytes: &[u8]) {
+        let Self { outgoing, excess, .. } = self;
+        outgoing.take(bytes, |kind, _| {
+            if kind == HEADERS {
+                *excess = excess.saturating_sub(REQUEST);
+            }
+        });
+    }
+}
+
+/// The heads of frames in one direction, however the bytes are cut.
+#[derive(Debug)]
+struct Heads {
+    /// What comes before the next head.
+    skipped: usize,
+    head: [u8; HEAD_LENGTH],
+    length: usize,
+}
+
+impl Heads {
+    fn after(skipped: usize) -> Self {
+        Self { skipped, head: [0; HEAD_LENGTH], length: 0 }
+    }
+
+    /// Hands over kind and flags of every frame whose head ends in `bytes`.
+    fn take(&mut self, mut bytes: &[u8], mut note: impl FnMut(u8, u8)) {
+        while !bytes.is_empty() {
+            let skipped = self.skipped.min(bytes.len());
+            self.skipped -= skipped;
+            bytes = &bytes[skipped..];
+            let taken = bytes.len().min(HEAD_LENGTH - self.length);
+            self.head[self.length..][..taken].copy_from_slice(&bytes[..taken]);
+            self.length += taken;
+            bytes = &bytes[taken..];
+            if self.length == HEAD_LENGTH {
+                let [high, middle, low, kind, flags, ..] = self.head;
+                self.skipped = u32::from_be_bytes([0, high, middle, low]) as usize;
+                self.length = 0;
+                note(kind, flags);
+            }
+        }
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Frames<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        ready!(Pin::new(&mut self.stream).poll_read(context, buffer))?;
+        let bytes = &buffer.filled()[before..];
+        Poll::Ready(self.counts.as_mut().map_or(Ok(()), |counts| counts.take_incoming(bytes)))
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Frames<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let length = ready!(Pin::new(&mut self.stream).poll_write(context, bytes))?;
+        if let Some(counts) = &mut self.counts {
+            counts.take_outgoing(&bytes[..length]);
+        }
+        Poll::Ready(Ok(length))
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let length = ready!(Pin::new(&mut self.stream).poll_write_vectored(context, slices))?;
+        if let Some(counts) = &mut self.counts {
+            let mut left = length;
+            for slice in slices {
+                let taken = left.min(slice.len());
+                counts.take_outgoing(&slice[..taken]);
+                left -= taken;
+            }
+        }
+        Poll::Ready(Ok(length))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame(kind: u8, flags: u8, length: usize) -> Vec<u8> {
+        let [.., high, middle, low] = length.to_be_bytes();
+        let mut bytes = vec![high, middle, low, kind, flags, 0, 0, 0, 1];
+        bytes.resize(HEAD_LENGTH + length, 0xff);
+        bytes
+    }
+
+    fn counts() -> Counts {
+        let outgoing = Heads::after(PREFACE_LENGTH);
+        Counts { incoming: Heads::after(0), outgoing, excess: 0 }
+    }
+
+    #[test]
+    fn frames_are_found_however_they_are_cut() {
+        let bytes = [frame(HEADERS, 0, 5), frame(0, END_STREAM, 300), frame(6, 0, 8)].concat();
+        for size in [1, 2, 3, 8, 9, 10, 13, 14, 400] {
+            let (mut heads, mut found) = (Heads::after(0), Vec::new());
+            for piece in bytes.chunks(size) {
+                heads.take(piece, |kind, flags| found.push((kind, flags)));
+            }
+            assert_eq!(found, [(HEADERS, 0), (0, END_STREAM), (6, 0)], "pieces of {size}");
+        }
+    }
+
+    #[test]
+    fn frames_that_nobody_asked_for_end_the_connection() {
+        let request = [vec![b'P'; PREFACE_LENGTH], frame(HEADERS, 4, 40)].concat();
+        let floods = [(HEADERS, 0, 33), (6, 0, 1_025), (0, 0, 1_025), (9, 0, 1_025)];
+        for (kind, flags, expected) in floods {
+            let mut counts = counts();
+            counts.take_outgoing(&request);
+            let flood = frame(kind, flags, 8);
+            let taken = (1..).find(|_| counts.take_incoming(&flood).is_err());
+            assert_eq!(taken, Some(expected), "frames of kind {kind}");
+        }
+    }
+
+    #[test]
+    fn an_answer_in_many_frames_to_each_of_many_requests_is_welcome() {
+        let mut counts = counts();
+        counts.take_outgoing(&[b'P'; PREFACE_LENGTH]);
+        let head = frame(HEADERS, 4, 40);
+        let answer = [frame(HEADERS, 4, 60), frame(0, 0, 500).repeat(200), frame(0, 1, 0)].concat();
+        for _ in 0..100 {
+            counts.take_outgoing(&head);
+            counts.take_incoming(&answer).unwrap();
+        }
+    }
+}

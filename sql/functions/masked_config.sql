@@ -1,0 +1,18 @@
+-- postrider.masked_config(config) → the config of an endpoint without what a URL may keep secret
+--
+-- Operator, admin, monitor: the view endpoint_configs calls it. User, password and query string of its URL are `…`.
+create or replace function postrider.masked_config(p_config jsonb)
+returns jsonb
+language sql
+immutable
+set search_path = pg_catalog, postrider, pg_temp
+as $$
+    select case
+        when jsonb_typeof(p_config -> 'url') = 'string'
+        then jsonb_set(
+            p_config, '{url}',
+            to_jsonb(regexp_replace(
+                regexp_replace(p_config ->> 'url', '[?#].*$', '?…'), '//[^/?#]*@', '//…@')))
+        else p_config
+    end;
+$$;

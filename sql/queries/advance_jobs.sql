@@ -1,0 +1,2 @@
+-- See postrider.advance_jobs.
+select postrider.advance_jobs() as answer;

@@ -1,0 +1,2 @@
+-- The process of this session.
+select pg_backend_pid() as pid;

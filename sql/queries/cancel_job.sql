@@ -1,0 +1,1 @@
+select postrider.cancel_job($1::bigint);

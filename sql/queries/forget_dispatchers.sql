@@ -1,0 +1,2 @@
+-- See postrider.forget_dispatchers.
+select postrider.forget_dispatchers() as answer;

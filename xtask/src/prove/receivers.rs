@@ -1,0 +1,358 @@
+//! Every hostile receiver beside a good one on the same dispatcher: the good one does as well as without them, no tenure ends,
+//! and what becomes of each attempt is what the table of kinds says.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    fmt,
+    path::Path,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Result, ensure};
+use tokio_postgres::Client;
+
+use super::{faults::install, writers::connect};
+use crate::{
+    hostile::{Expected, Hostiles, KINDS, Kind},
+    postgres::{Options, PrivatePostgres},
+    process::{Dispatcher, DispatcherOptions},
+    receiver::{Behaviour, Receiver},
+};
+
+/// How long all attempts of one round may take.
+const PATIENCE: Duration = Duration::from_secs(300);
+/// What attempts of hostile receivers are given.
+const TIMEOUT_SECONDS: u32 = 2;
+/// The time between two messages to the good receiver.
+const PACE: Duration = Duration::from_millis(20);
+/// How many of them are measured in each control.
+const CONTROL_COUNT: usize = 100;
+/// How much later than in the control the good ones may arrive, in full runs on an idle machine.
+const DELAY_MAX: Duration = Duration::from_millis(200);
+/// What the dispatcher may take at its peak.
+const MEMORY_MAX: u64 = 400_000_000;
+
+/// How much of everything there is.
+#[derive(Debug, Clone, Copy)]
+pub struct ReceiverScale {
+    /// Endpoints for each kind, and messages to each.
+    pub endpoints: usize,
+    pub messages: usize,
+    pub concurrency: usize,
+    /// All kinds at once, or one after the other.
+    pub is_together: bool,
+    /// Whether delays are judged.
+    pub is_timed: bool,
+}
+
+impl ReceiverScale {
+    /// 512 connections of each kind.
+    pub const FULL: ReceiverScale = ReceiverScale {
+        endpoints: 8,
+        messages: 64,
+        concurrency: 64,
+        is_together: false,
+        is_timed: true,
+    };
+
+    pub const SHORT: ReceiverScale = ReceiverScale {
+        endpoints: 1,
+        messages: 2,
+        concurrency: 1,
+        is_together: true,
+        is_timed: false,
+    };
+}
+
+/// What came of one kind.
+#[derive(Debug, Default)]
+struct KindFigures {
+    name: &'static str,
+    attempts: usize,
+    connections: usize,
+    /// What was said of how many attempts.
+    reports: BTreeMap<String, usize>,
+    /// Reports that the table does not expect.
+    wrong: Vec<String>,
+    good_p99: Duration,
+    took: Duration,
+}
+
+/// What came of all.
+#[derive(Debug)]
+pub struct ReceiverFigures {
+    scale: ReceiverScale,
+    kinds: Vec<KindFigures>,
+    findings: Vec<String>,
+    control_p99: Duration,
+    worst_p99: Duration,
+    good_count: usize,
+    peak_bytes: u64,
+}
+
+impl ReceiverFigures {
+    /// Whether nothing has happened that should not.
+    pub fn is_proven(&self) -> bool {
+        self.findings.is_empty() && self.kinds.iter().all(|kind| kind.wrong.is_empty())
+    }
+}
+
+impl fmt::Display for ReceiverFigures {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(formatter, "| kind | attempts | connections | outcome | good p99 | took |")?;
+        writeln!(formatter, "|---|---|---|---|---|---|")?;
+        for kind in &self.kinds {
+            let reports: Vec<_> = kind.reports.keys().map(|text| text.replace('|', "/")).collect();
+            writeln!(
+                formatter,
+                "| {} | {} | {} | {} | {:.0} ms | {:.1} s |",
+                kind.name,
+                kind.attempts,
+                kind.connections,
+                reports.join("; "),
+                kind.good_p99.as_secs_f64() * 1e3,
+                kind.took.as_secs_f64()
+            )?;
+            for wrong in &kind.wrong {
+                writeln!(formatter, "WRONG, {}: {wrong}", kind.name)?;
+            }
+        }
+        for finding in &self.findings {
+            writeln!(formatter, "WRONG: {finding}")?;
+        }
+        write!(
+            formatter,
+            "\n{} kinds{}, {} messages to the good receiver, each once; p99 {:.0} ms alone, {:.0} ms at \
+             worst beside them; peak memory {:.0} MB",
+            self.kinds.len(),
+            if self.scale.is_together { " at once" } else { "" },
+            self.good_count,
+            self.control_p99.as_secs_f64() * 1e3,
+            self.worst_p99.as_secs_f64() * 1e3,
+            self.peak_bytes as f64 / 1e6
+        )
+    }
+}
+
+/// Runs all kinds.
+///
+/// # Errors
+///
+/// When the stage cannot be set, or attempts do not end.
+pub async fn prove_receivers(binary: &Path, scale: ReceiverScale) -> Result<ReceiverFigures> {
+    let postgres = PrivatePostgres::start(Options::default())?;
+    postgres.create_database("proof").await?;
+    let url = postgres.url_for("proof");
+    install(binary, &url)?;
+    let folder = tempfile::tempdir()?;
+    let hostiles = Hostiles::start(KINDS)?;
+    let good = Receiver::start(Behaviour::Status(200))?;
+    let stage = Stage { client: connect(&url).await?, hostiles, good, scale };
+    stage.prepare().await?;
+    let certificate = stage.hostiles.write_certificate(folder.path())?;
+    let options = DispatcherOptions::serve(binary, &url)
+        .variable("POSTRIDER_HTTP_CA_FILE", certificate.display());
+    let dispatcher = Dispatcher::start(&options)?;
+    dispatcher.wait_for_log("shards acquired", PATIENCE).await?;
+    let owner = stage.owners().await?;
+
+    let mut figures = ReceiverFigures {
+        scale,
+        kinds: Vec::new(),
+        findings: Vec::new(),
+        control_p99: stage.measure(Until::Count(CONTROL_COUNT)).await?,
+        worst_p99: Duration::ZERO,
+        good_count: 0,
+        peak_bytes: 0,
+    };
+    let all: Vec<usize> = (0..KINDS.len()).collect();
+    let rounds = if scale.is_together { all.chunks(all.len()) } else { all.chunks(1) };
+    for kinds in rounds {
+        let (good_p99, took) = stage.play(kinds).await?;
+        figures.worst_p99 = figures.worst_p99.max(good_p99);
+        for index in kinds {
+            figures.kinds.push(stage.judge(*index, good_p99, took).await?);
+        }
+    }
+    figures.peak_bytes = dispatcher.peak_memory_bytes()?;
+    stage.find(&mut figures, owner).await?;
+    Ok(figures)
+}
+
+struct Stage {
+    client: Client,
+    hostiles: Hostiles,
+    good: Receiver,
+    scale: ReceiverScale,
+}
+
+/// How long messages are sent to the good receiver.
+enum Until<'a> {
+    Count(usize),
+    /// So many attempts at these endpoints are on record.
+    Attempts(i64, &'a [String]),
+}
+
+impl Stage {
+    async fn prepare(&self) -> Result<()> {
+        let create = "select postrider.create_endpoint($1, 'http', $2::text::jsonb)";
+        self.client
+            .batch_execute(
+                "select postrider.set_setting('allow_internal_destinations', 'on');
+                select postrider.set_setting('capture_response', 'on');
+                select postrider.set_setting('circuit_breaker_threshold', '1000');
+                select postrider.set_setting('max_payload_size', '8388608');
+                select postrider.set_setting('default_max_retries', '0')",
+            )
+            .await?;
+        let config = serde_json::json!({ "url": self.good.url() });
+        self.client.execute(create, &[&"good", &config.to_string()]).await?;
+        for (index, kind) in KINDS.iter().enumerate() {
+            for name in self.names(index) {
+                let config = serde_json::json!({
+                    "url": self.hostiles.url(index, kind),
+                    "concurrency": self.scale.concurrency,
+                    "timeout_seconds": TIMEOUT_SECONDS,
+                    "connect_timeout_seconds": TIMEOUT_SECONDS,
+                });
+                self.client.execute(create, &[&name, &config.to_string()]).await?;
+            }
+        }
+        Ok(())
+    }
+
+    fn names(&self, index: usize) -> impl Iterator<Item = String> {
+        (0..self.scale.endpoints).map(move |number| format!("kind-{index}-{number}"))
+    }
+
+    /// One that asks to be left alone is left alone after its first answer.
+    fn count(&self, kind: &Kind) -> usize {
+        if kind.is_once { 1 } else { self.scale.messages }
+    }
+
+    /// Sends to these kinds, and to the good receiver until all attempts are on record.
+    async fn play(&self, kinds: &[usize]) -> Result<(Duration, Duration)> {
+        let began = Instant::now();
+        let mut names = Vec::new();
+        let mut expected = 0;
+        for index in kinds {
+            let kind = &KINDS[*index];
+            let count = self.count(kind);
+            for name in self.names(*index) {
+                let send = format!(
+                    "select postrider.send_batch('{name}', array_agg(jsonb_build_object('text', repeat('x', {}))))
+                    from generate_series(1, {count})",
+                    kind.payload_length
+                );
+                self.client.batch_execute(&send).await?;
+                names.push(name);
+                expected += count as i64;
+            }
+        }
+        let good_p99 = self.measure(Until::Attempts(expected, &names)).await?;
+        Ok((good_p99, began.elapsed()))
+    }
+
+    /// Sends to the good receiver at a steady pace; when the 99th of 100 has arrived after its commit.
+    async fn measure(&self, end: Until<'_>) -> Result<Duration> {
+        let send = self.client.prepare("select postrider.send('good', '{}')").await?;
+        let count = self
+            .client
+            .prepare(
+                "select count(*) from postrider.attempts a where a.endpoint_name = any ($1::text[])",
+            )
+            .await?;
+        let (began, before) = (Instant::now(), self.good.accepted_count());
+        let mut committed_at = HashMap::new();
+        let mut pace = tokio::time::interval(PACE);
+        loop {
+            pace.tick().await;
+            let is_over = match end {
+                Until::Count(count) => committed_at.len() >= count,
+                Until::Attempts(expected, names) if committed_at.len() % 10 == 9 => {
+                    self.client.query_one(&count, &[&names]).await?.get::<_, i64>(0) >= expected
+                }
+                Until::Attempts(..) => false,
+            };
+            if is_over {
+                break;
+            }
+            let lacking = match end {
+                Until::Attempts(expected, names) if began.elapsed() > PATIENCE => {
+                    Some((expected, names))
+                }
+                _ => None,
+            };
+            ensure!(lacking.is_none(), "attempts do not end: {lacking:?}");
+            let id: i64 = self.client.query_one(&send, &[]).await?.get(0);
+            committed_at.insert(id, Instant::now());
+        }
+        self.good.wait_for_accepted(before + committed_at.len(), PATIENCE).await?;
+        let mut waits: Vec<Duration> = self.good.with_requests(|requests| {
+            let of = |request: &crate::receiver::Request| {
+                let committed_at = committed_at.get(&request.id?.0)?;
+                Some(request.at.saturating_duration_since(*committed_at))
+            };
+            requests.iter().filter_map(of).collect()
+        });
+        waits.sort();
+        Ok(waits[waits.len() * 99 / 100])
+    }
+
+    async fn judge(&self, index: usize, good_p99: Duration, took: Duration) -> Result<KindFigures> {
+        let kind = &KINDS[index];
+        let connections = self.hostiles.connection_count(index);
+        let mut figures =
+            KindFigures { name: kind.name, good_p99, took, connections, ..KindFigures::default() };
+        let names: Vec<_> = self.names(index).collect();
+        let sql = "select a.outcome, coalesce(a.error, ''), count(*)
+            from postrider.attempts a
+            where a.endpoint_name = any ($1)
+            group by 1, 2";
+        for row in self.client.query(sql, &[&names]).await? {
+            let (outcome, error, count): (String, String, i64) =
+                (row.get(0), row.get(1), row.get(2));
+            let text =
+                if error.is_empty() { outcome.clone() } else { format!("{outcome}: {error}") };
+            let is_expected = match kind.expected {
+                Expected::Accepted => outcome == "accepted" && error.is_empty(),
+                Expected::AcceptedOr(part) => outcome == "accepted" || error.contains(part),
+                Expected::Unavailable(part) => outcome == "unavailable" && error.contains(part),
+                Expected::Rejected(part) => outcome == "rejected" && error.contains(part),
+            };
+            let is_clear = outcome == "accepted" || !error.is_empty();
+            if !(is_expected && is_clear) || error.chars().any(char::is_control) {
+                figures.wrong.push(format!("{text}, expected {:?}", kind.expected));
+            }
+            figures.attempts += count as usize;
+            *figures.reports.entry(text).or_default() += count as usize;
+        }
+        let expected = self.count(kind) * self.scale.endpoints;
+        if figures.attempts != expected {
+            figures.wrong.push(format!("{} attempts instead of {expected}", figures.attempts));
+        }
+        Ok(figures)
+    }
+
+    async fn owners(&self) -> Result<Vec<String>> {
+        let sql = "select distinct s.owner::text from postrider.shard s";
+        Ok(self.client.query(sql, &[]).await?.iter().map(|row| row.get(0)).collect())
+    }
+
+    async fn find(&self, figures: &mut ReceiverFigures, owner: Vec<String>) -> Result<()> {
+        let mut found = |is_wrong: bool, finding: String| {
+            if is_wrong {
+                figures.findings.push(finding);
+            }
+        };
+        let now = self.owners().await?;
+        found(now != owner, format!("a tenure has ended: {owner:?}, now {now:?}"));
+        let (requests, accepted) = (self.good.request_count(), self.good.accepted_count());
+        found(requests != accepted, format!("{requests} requests for {accepted} messages"));
+        figures.good_count = accepted;
+        found(figures.peak_bytes > MEMORY_MAX, format!("{} bytes at the peak", figures.peak_bytes));
+        let is_late = figures.worst_p99 > figures.control_p99 + DELAY_MAX;
+        found(self.scale.is_timed && is_late, format!("{:?} at worst", figures.worst_p99));
+        Ok(())
+    }
+}

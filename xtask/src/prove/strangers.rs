@@ -1,0 +1,283 @@
+//! The matrix of strangers: for each role everything that it may call, lock or change, in a transaction that
+//! stays open, while an unrelated endpoint, consumer and action, two dispatchers, a dump and a migration go on.
+//!
+//! What there is to hold is read from the catalog, so a new function or grant is in it or the run fails. In the
+//! short form each statement is one role's, as many as go together are open at once, and a group that disturbs somebody
+//! is halved until it is known which; in the full form each is held alone, idle and busy.
+
+mod catalog;
+mod holding;
+mod scene;
+mod values;
+mod watch;
+
+use std::{collections::HashMap, fmt, path::Path, time::Duration};
+
+use anyhow::Result;
+
+use self::{
+    catalog::Hold,
+    holding::{Held, Opened},
+    scene::{DATABASE, Scene},
+    watch::Wait,
+};
+
+/// How long a statement of ours may wait for a stranger: lock timeouts are far below the shortest lease.
+const LONGEST_WAIT: Duration = Duration::from_millis(2_500);
+/// How often one that is alone is tried while a dispatcher has what it wants.
+const TRIES: usize = 5;
+
+/// What still disturbs others, by a part of its statement, and why. The full form tries it all the same.
+const KNOWN: &[(&str, &str)] = &[
+    ("pg_try_advisory_lock(1886352249", "locks of workers are to become rows"),
+    ("pg_try_advisory_lock_shared(1886352249", "locks of workers are to become rows"),
+    ("pg_try_advisory_lock(1886352250", "locks of generations are to become relations"),
+];
+
+/// How much of the matrix is tried.
+#[derive(Debug, Clone, Copy)]
+pub struct StrangersScale {
+    /// Transactions that are open at the same time.
+    pub group: usize,
+    /// Each idle and busy, and not only one of both.
+    pub is_full: bool,
+}
+
+impl StrangersScale {
+    pub const FULL: StrangersScale = StrangersScale { group: 1, is_full: true };
+    pub const SHORT: StrangersScale = StrangersScale { group: 200, is_full: false };
+}
+
+/// What came of it.
+#[derive(Debug, Default)]
+pub struct StrangersFigures {
+    /// Transactions held, by login.
+    pub held: HashMap<String, usize>,
+    pub groups: usize,
+    /// What strangers disturbed.
+    pub faults: Vec<String>,
+    /// What was known to disturb others: left out by the short form, found by the full one.
+    pub known: Vec<String>,
+    /// Statements that could not be held, and why.
+    pub refused: Vec<String>,
+    /// The longest of each step while something was held, and in controls of the same run.
+    pub longest: HashMap<&'static str, (Duration, Duration)>,
+}
+
+impl StrangersFigures {
+    pub fn is_proven(&self) -> bool {
+        self.faults.is_empty() && self.refused.is_empty()
+    }
+
+    fn note(&mut self, times: &[(&'static str, Duration)], is_control: bool) {
+        for (step, time) in times {
+            let (held, control) = self.longest.entry(step).or_default();
+            let longest = if is_control { control } else { held };
+            *longest = (*longest).max(*time);
+        }
+    }
+}
+
+impl fmt::Display for StrangersFigures {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut logins: Vec<_> = self.held.iter().collect();
+        logins.sort();
+        for (login, count) in logins {
+            writeln!(formatter, "  {login}: {count} transactions held open")?;
+        }
+        let mut steps: Vec<_> = self.longest.iter().collect();
+        steps.sort();
+        for (step, (held, control)) in steps {
+            let (held, control) = (held.as_millis(), control.as_millis());
+            writeln!(formatter, "  {step}: {held} ms at the longest, {control} ms in controls")?;
+        }
+        for known in &self.known {
+            writeln!(formatter, "  KNOWN {known}")?;
+        }
+        for refused in &self.refused {
+            writeln!(formatter, "  NOT HELD {refused}")?;
+        }
+        for fault in &self.faults {
+            writeln!(formatter, "  DISTURBED {fault}")?;
+        }
+        write!(formatter, "  {} groups, {} faults", self.groups, self.faults.len())
+    }
+}
+
+/// Runs the matrix.
+///
+/// # Errors
+///
+/// When the run itself cannot go on, or what waited all the time does not arrive once in the end.
+pub async fn prove_strangers(
+    binary: &Path,
+    scale: StrangersScale,
+    seed: u64,
+) -> Result<StrangersFigures> {
+    let mut scene = Scene::open(binary).await?;
+    let mut figures = StrangersFigures::default();
+    let mut left = holds(&scene, scale, seed).await?;
+    if !scale.is_full {
+        for hold in left.extract_if(.., |hold| reason_of(hold).is_some()) {
+            let reason = reason_of(&hold).unwrap_or_default();
+            figures.known.push(format!("{}: {reason}; left out", hold.name()));
+        }
+    }
+    while !left.is_empty() {
+        let rest = left.split_off(left.len().min(scale.group));
+        let later = check(&mut scene, left, &mut figures).await?;
+        left = later.into_iter().chain(rest).collect();
+    }
+    scene.drain().await?;
+    Ok(figures)
+}
+
+/// What every login is able to hold, in random order; in the short form each statement by one login that may.
+async fn holds(scene: &Scene, scale: StrangersScale, seed: u64) -> Result<Vec<Hold>> {
+    let mut dice = fastrand::Rng::with_seed(seed);
+    let mut holds = Vec::new();
+    let mut add = |login: &str, statements: Vec<String>| {
+        for statement in statements {
+            let paces = if scale.is_full { vec![false, true] } else { vec![dice.bool()] };
+            holds.extend(paces.into_iter().map(|is_busy| Hold {
+                login: login.to_owned(),
+                statement: statement.clone(),
+                is_busy,
+            }));
+        }
+    };
+    for (login, _) in catalog::make_logins(&scene.owner).await? {
+        let as_login = scene.postgres.connect_as(&login, DATABASE).await?;
+        add(&login, catalog::holds_of(&scene.owner, &as_login, &login).await?);
+    }
+    add("stranger", catalog::holds_of_nobody());
+    dice.shuffle(&mut holds);
+    let mut statements = std::collections::HashSet::new();
+    holds.retain(|hold| scale.is_full || statements.insert(hold.statement.clone()));
+    Ok(holds)
+}
+
+/// Holds as many of these as go together; those that do not are returned. When somebody is disturbed, halves
+/// are tried until it is known by whom.
+async fn check(
+    scene: &mut Scene,
+    holds: Vec<Hold>,
+    figures: &mut StrangersFigures,
+) -> Result<Vec<Hold>> {
+    let (held, later) = open(scene, holds, figures).await?;
+    eprintln!("{} held, {} later", held.len(), later.len());
+    if held.is_empty() {
+        return Ok(later);
+    }
+    let holds: Vec<Hold> = held.iter().map(|held| held.hold.clone()).collect();
+    let faults = disturb(scene, held, figures).await?;
+    if !faults.is_empty() {
+        eprintln!("{} held together disturb others: {faults:#?}", holds.len());
+    }
+    if faults.is_empty() {
+        for hold in &holds {
+            *figures.held.entry(hold.login.clone()).or_default() += 1;
+        }
+        return Ok(later);
+    }
+    if let [hold] = &holds[..] {
+        if let Some(reason) = reason_of(hold) {
+            figures.known.push(format!("{}: {reason}; {faults:?}", hold.name()));
+            return Ok(later);
+        }
+        figures.faults.extend(faults.iter().map(|fault| format!("by {}: {fault}", hold.name())));
+        return Ok(later);
+    }
+    let before = figures.faults.len();
+    let (left, right) = holds.split_at(holds.len() / 2);
+    for half in [left, right] {
+        let mut rest = half.to_vec();
+        while !rest.is_empty() {
+            rest = Box::pin(check(scene, rest, figures)).await?;
+        }
+    }
+    if figures.faults.len() == before {
+        let names: Vec<String> = holds.iter().map(Hold::name).collect();
+        figures.faults.push(format!("by all of these together: {faults:?}: {names:#?}"));
+    }
+    Ok(later)
+}
+
+async fn open(
+    scene: &Scene,
+    holds: Vec<Hold>,
+    figures: &mut StrangersFigures,
+) -> Result<(Vec<Held>, Vec<Hold>)> {
+    let (mut held, mut later) = (Vec::new(), Vec::new());
+    for hold in holds {
+        for attempt in 1.. {
+            match holding::open(&scene.postgres, DATABASE, &hold).await? {
+                Opened::Held(opened) => held.push(*opened),
+                // What another one holds may be why it is refused.
+                Opened::Later | Opened::Refused(_) if !held.is_empty() => later.push(hold.clone()),
+                Opened::Later if attempt < TRIES => continue,
+                Opened::Later => {
+                    figures.refused.push(format!("{}: it waits for a dispatcher", hold.name()));
+                }
+                Opened::Refused(reason) => {
+                    figures.refused.push(format!("{}: {reason}", hold.name()));
+                }
+            }
+            break;
+        }
+    }
+    Ok((held, later))
+}
+
+/// Everything else goes on while these are open, and afterwards: what did not.
+async fn disturb(
+    scene: &mut Scene,
+    held: Vec<Held>,
+    figures: &mut StrangersFigures,
+) -> Result<Vec<String>> {
+    figures.groups += 1;
+    let tenures = scene.tenures().await?;
+    let client = scene.bystander().await?;
+    let holders = held.iter().map(|held| held.pid).collect();
+    let watch = watch::start(scene.url(), holders);
+    let mut faults = Vec::new();
+    match scene.go_on(&client).await {
+        Ok(times) => figures.note(&times, false),
+        Err(error) => faults.push(format!("{error:#}")),
+    }
+    if let Err(error) = scene.look_after().await {
+        faults.push(format!("{error:#}"));
+    }
+    let names: HashMap<i32, String> =
+        held.iter().map(|held| (held.pid, held.hold.name())).collect();
+    for wait in watch.stop().await? {
+        faults.extend(fault_of(&wait, &names));
+    }
+    holding::release(&scene.owner, held).await?;
+    let client = scene.bystander().await?;
+    match scene.go_on(&client).await {
+        Ok(times) => figures.note(&times, true),
+        Err(error) => faults.push(format!("after its end: {error:#}")),
+    }
+    let now = scene.tenures().await?;
+    if now != tenures {
+        faults.push(format!("tenures ended: {tenures:?} became {now:?}"));
+    }
+    Ok(faults)
+}
+
+/// Why something is known to disturb others.
+fn reason_of(hold: &Hold) -> Option<&'static str> {
+    let known = KNOWN.iter().find(|(part, _)| hold.statement.contains(part));
+    known.map(|(_, reason)| *reason)
+}
+
+fn fault_of(wait: &Wait, names: &HashMap<i32, String>) -> Option<String> {
+    let is_ours = wait.who.starts_with("postrider ");
+    let longest = if is_ours { LONGEST_WAIT } else { Duration::ZERO };
+    let query: String = wait.query.split_whitespace().collect::<Vec<_>>().join(" ");
+    (wait.time > longest).then(|| {
+        let query: String = query.chars().take(200).collect();
+        format!("`{}` waited {:?} for {:?}: {query}", wait.who, wait.time, names.get(&wait.holder))
+    })
+}

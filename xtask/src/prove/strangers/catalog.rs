@@ -1,0 +1,157 @@
+//! What each role is able to hold, read from the catalog: every function that it may call, every relation
+//! that it may lock, every row that it may change.
+
+use anyhow::{Context, Result};
+use tokio_postgres::{Client, error::SqlState};
+
+use super::values;
+
+/// Lock modes, the strongest first.
+const MODES: &[&str] = &[
+    "access exclusive",
+    "exclusive",
+    "share row exclusive",
+    "share",
+    "share update exclusive",
+    "row exclusive",
+    "row share",
+    "access share",
+];
+
+/// Keys of advisory locks of a class that Postrider uses or has used, and their neighbours.
+const ADVISORY: &str = "select count(*) filter (where LOCK)
+    from (select generate_series(0, 70) union all select generate_series(1000, 1006)) s (k)";
+const CLASSES: std::ops::RangeInclusive<i32> = 1_886_352_244..=1_886_352_252;
+
+const FUNCTIONS: &str = "select
+        p.proname::text, coalesce(p.proargnames[1:p.pronargs - p.pronargdefaults], '{}')
+    from pg_proc p
+    where p.pronamespace = 'postrider'::regnamespace
+    and has_function_privilege($1, p.oid, 'execute')
+    order by p.proname, p.oid";
+
+const RELATIONS: &str = "select
+        c.relname::text, has_any_column_privilege($1, c.oid, 'update') or has_table_privilege($1, c.oid, 'update'),
+        array(
+            select quote_ident(a.attname)
+            from pg_attribute a
+            where a.attrelid = c.oid
+            and a.attnum > 0
+            and not a.attisdropped
+            and has_column_privilege($1, c.oid, a.attnum, 'update')
+            order by a.attnum
+        )
+    from pg_class c
+    where c.relnamespace = 'postrider'::regnamespace
+    and c.relkind in ('r', 'p', 'v')
+    and (has_table_privilege($1, c.oid, 'select, insert, update, delete, truncate')
+        or has_any_column_privilege($1, c.oid, 'select, insert, update'))
+    order by c.relname";
+
+/// Something that a role does in a transaction that it leaves open.
+#[derive(Debug, Clone)]
+pub struct Hold {
+    /// The login: `stranger` and a role of ours, or a login that may only connect.
+    pub login: String,
+    pub statement: String,
+    /// Runs another statement afterwards instead of idling.
+    pub is_busy: bool,
+}
+
+impl Hold {
+    /// What it is called in a table.
+    pub fn name(&self) -> String {
+        let words = self.statement.split_whitespace().collect::<Vec<_>>().join(" ");
+        let words: String = words.chars().take(110).collect();
+        let pace = if self.is_busy { "busy" } else { "idle" };
+        format!("{} ({pace}): {words}", self.login)
+    }
+}
+
+/// A login for each role of ours, and one without any.
+pub async fn make_logins(client: &Client) -> Result<Vec<(String, String)>> {
+    let roles = "select r.rolname::text from pg_roles r
+        where r.rolname like 'postrider\\_%' and not r.rolcanlogin order by 1";
+    let mut logins = Vec::new();
+    for row in client.query(roles, &[]).await? {
+        let role: String = row.get(0);
+        let login = format!("stranger_{}", role.trim_start_matches("postrider_"));
+        client.batch_execute(&format!("create role {login} login in role {role}")).await?;
+        logins.push((login, role));
+    }
+    client.batch_execute("create role stranger login").await?;
+    Ok(logins)
+}
+
+/// Everything that the role is able to hold. `as_login` is a connection of the login.
+pub async fn holds_of(owner: &Client, as_login: &Client, login: &str) -> Result<Vec<String>> {
+    let mut statements = functions_of(owner, login).await?;
+    for row in owner.query(RELATIONS, &[&login]).await? {
+        let (relation, is_updatable): (String, bool) = (row.get(0), row.get(1));
+        if let Some(mode) = strongest_mode(as_login, &relation).await? {
+            statements.push(format!("lock table postrider.{relation} in {mode} mode"));
+        }
+        if is_updatable {
+            let columns: Vec<String> = row.get(2);
+            let sets: Vec<String> = columns.iter().map(|name| format!("{name} = {name}")).collect();
+            statements.push(format!("select 1 from postrider.{relation} for update"));
+            statements.push(format!("update postrider.{relation} set {}", sets.join(", ")));
+        }
+    }
+    Ok(statements)
+}
+
+/// What a login without any right of ours is able to hold.
+pub fn holds_of_nobody() -> Vec<String> {
+    let locks = ["pg_try_advisory_lock", "pg_try_advisory_lock_shared"];
+    let hold = |class: i32, lock: &str| ADVISORY.replace("LOCK", &format!("{lock}({class}, k)"));
+    CLASSES.flat_map(|class| locks.map(|lock| hold(class, lock))).collect()
+}
+
+async fn functions_of(owner: &Client, login: &str) -> Result<Vec<String>> {
+    let mut statements = Vec::new();
+    for row in owner.query(FUNCTIONS, &[&login]).await? {
+        let (function, parameters): (String, Vec<String>) = (row.get(0), row.get(1));
+        let own = values::STATEMENTS.iter().filter(|(name, _)| *name == function);
+        statements.extend(own.clone().map(|(_, statement)| (*statement).to_owned()));
+        if own.count() > 0 {
+            continue;
+        }
+        let mut arguments = Vec::new();
+        for parameter in parameters {
+            let value = values::value_of(&function, &parameter).with_context(|| {
+                format!("the matrix has no value for {parameter} of postrider.{function}")
+            })?;
+            let ask = format!("select quote_literal(({value})::text)");
+            let value: Option<String> =
+                owner.query_one(&ask, &[]).await.with_context(|| ask.clone())?.get(0);
+            let value = value.with_context(|| {
+                format!("the scene has nothing for {parameter} of postrider.{function}")
+            })?;
+            arguments.push(format!("{parameter} => {value}"));
+        }
+        statements.push(format!("select * from postrider.{function}({})", arguments.join(", ")));
+    }
+    Ok(statements)
+}
+
+/// The strongest mode in which this login may lock the relation; none if it may not at all.
+async fn strongest_mode(as_login: &Client, relation: &str) -> Result<Option<&'static str>> {
+    for mode in MODES {
+        let lock = format!(
+            "begin; set local lock_timeout = '20ms'; lock table postrider.{relation} in {mode} mode"
+        );
+        let locked = as_login.batch_execute(&lock).await;
+        as_login.batch_execute("rollback").await?;
+        match locked {
+            Ok(()) => return Ok(Some(mode)),
+            Err(error) if error.code() == Some(&SqlState::INSUFFICIENT_PRIVILEGE) => {}
+            // It is allowed, and somebody has it at the moment.
+            Err(error) if error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE) => {
+                return Ok(Some(mode));
+            }
+            Err(error) => return Err(error).with_context(|| lock),
+        }
+    }
+    Ok(None)
+}

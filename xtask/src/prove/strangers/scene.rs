@@ -1,0 +1,289 @@
+//! What strangers hold, and what goes on beside them.
+
+use std::{
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, Result, ensure};
+use tokio_postgres::Client;
+
+use crate::{
+    postgres::{Options, PrivatePostgres},
+    process::{Dispatcher, DispatcherOptions},
+    prove::{faults::install, until, writers::connect},
+    receiver::{Behaviour, Receiver},
+};
+
+pub const DATABASE: &str = "proof";
+/// How long anything that goes on may take, on the slowest machine.
+const PATIENCE: Duration = Duration::from_secs(30);
+const DISPATCHERS: usize = 2;
+/// Messages of one round, and events among them.
+const SENDS: usize = 20;
+const EVENTS: usize = 5;
+const REJECTED: usize = 20;
+
+const SETUP: &str = include_str!("setup.sql");
+const WAIT: &str = include_str!("wait.sql");
+
+pub struct Scene {
+    pub postgres: PrivatePostgres,
+    binary: PathBuf,
+    url: String,
+    pub owner: Client,
+    good: Receiver,
+    held: Receiver,
+    dispatchers: Vec<Dispatcher>,
+    /// Everything that `good` is to get, and what of it a consumer is to read.
+    sent: usize,
+    events: usize,
+    read: usize,
+}
+
+impl Scene {
+    pub async fn open(binary: &Path) -> Result<Scene> {
+        let options = Options { max_connections: 900, ..Options::default() };
+        let postgres = PrivatePostgres::start(options.set("max_locks_per_transaction", 256))?;
+        postgres.create_database(DATABASE).await?;
+        let url = postgres.url_for(DATABASE);
+        install(binary, &url)?;
+        let owner = connect(&url).await?;
+        let good = Receiver::start(Behaviour::Status(200))?;
+        let held = Receiver::start(Behaviour::Status(400))?;
+        let setup = SETUP.replace("{good}", &good.url()).replace("{held}", &held.url());
+        owner.batch_execute(&setup).await?;
+        let mut scene = Scene {
+            postgres,
+            binary: binary.to_owned(),
+            url,
+            owner,
+            good,
+            held,
+            dispatchers: Vec::new(),
+            sent: 0,
+            events: 0,
+            read: 0,
+        };
+        for _ in 0..DISPATCHERS {
+            let dispatcher =
+                Dispatcher::start(&DispatcherOptions::serve(&scene.binary, &scene.url))?;
+            dispatcher.wait_for_log("shards acquired", PATIENCE).await?;
+            scene.dispatchers.push(dispatcher);
+        }
+        scene.prepare().await?;
+        Ok(scene)
+    }
+
+    /// Dead letters, waiting messages, a parked one, executions in every state, a job.
+    async fn prepare(&mut self) -> Result<()> {
+        let fail = format!(
+            "select postrider.send('held', to_jsonb(n)) from generate_series(1, {REJECTED}) n;
+            select postrider.publish('held', '{{}}') from generate_series(1, 5)"
+        );
+        self.owner.batch_execute(&fail).await?;
+        let letters = "select count(*) >= 25 from postrider.dead_letter";
+        self.wait_for("dead letters", letters).await?;
+        self.owner.batch_execute(WAIT).await?;
+        // The job has a rate at which it does not end before we do.
+        self.owner
+            .batch_execute(
+                "select postrider.create_replay(
+                    'held', now() - interval '1 hour', now() + interval '1 hour', p_rate => 1)",
+            )
+            .await?;
+        self.owner.execute("select postrider.tick()", &[]).await?;
+        self.wait_for(
+            "something to park",
+            "select exists (select from postrider.peek_messages('held'))",
+        )
+        .await?;
+        self.owner
+            .batch_execute(
+                "begin;
+                select postrider.park_message('held', (
+                    select min(m.position) from postrider.fetch_messages('held', 3) m), 1, 'no reason');
+                commit",
+            )
+            .await?;
+        let start = "with taken as materialized (
+                select t.execution_id, t.fence
+                from postrider.worker w
+                cross join postrider.take_executions(w.id, 3) t
+                where w.name = 'held'
+            ), first as (
+                select t.execution_id, t.fence from taken t order by t.execution_id limit 2
+            )
+            select s.execution_id, s.fence
+            from first f
+            cross join postrider.start_execution(f.execution_id, f.fence) s";
+        let started = self.owner.query(start, &[]).await?;
+        let failed = started.first().context("no execution was started")?;
+        let (execution, fence): (i64, i64) = (failed.get(0), failed.get(1));
+        self.owner
+            .execute(
+                "select postrider.fail_execution($1, $2, 'permanent_error')",
+                &[&execution, &fence],
+            )
+            .await?;
+        Ok(())
+    }
+
+    /// Everything that has nothing to do with strangers, once: what took how long.
+    pub async fn go_on(&mut self, client: &Client) -> Result<Vec<(&'static str, Duration)>> {
+        let mut times = Vec::new();
+        let mut began = Instant::now();
+        let mut took = |what: &'static str| {
+            times.push((what, began.elapsed()));
+            began = Instant::now();
+        };
+        self.send(client).await?;
+        took("send");
+        self.good.wait_for_accepted(self.sent, PATIENCE).await.context("deliveries to `good`")?;
+        took("deliver");
+        tokio::time::timeout(PATIENCE, self.read(client))
+            .await
+            .context("the consumer `good`")??;
+        took("consume");
+        tokio::time::timeout(PATIENCE, execute(client)).await.context("executions of `good`")??;
+        took("execute");
+        let cancel = "select postrider.cancel_message(postrider.send_with_options(
+            'good', '{}', p_scheduled_at => now() + interval '1 day'))";
+        tokio::time::timeout(PATIENCE, client.execute(cancel, &[]))
+            .await
+            .context("cancelling")??;
+        took("cancel");
+        let health = "select count(*) from postrider.health_check()";
+        tokio::time::timeout(PATIENCE, self.owner.execute(health, &[]))
+            .await
+            .context("health")??;
+        took("health");
+        Ok(times)
+    }
+
+    async fn send(&mut self, client: &Client) -> Result<()> {
+        for n in 0..SENDS {
+            let key = (n % 4 == 0).then_some("good");
+            let send = "select postrider.send_with_options(
+                'good', to_jsonb($1::bigint), p_ordering_key => $2)";
+            client.execute(send, &[&(n as i64), &key]).await?;
+        }
+        for _ in 0..EVENTS {
+            client.execute("select postrider.publish('good', '{}')", &[]).await?;
+        }
+        self.sent += SENDS + EVENTS;
+        self.events += EVENTS;
+        Ok(())
+    }
+
+    async fn read(&mut self, client: &Client) -> Result<()> {
+        while self.read < self.events {
+            client.execute("select postrider.tick()", &[]).await?;
+            client.batch_execute("begin").await?;
+            let fetch = "select position from postrider.fetch_messages('good', 100)";
+            let rows = client.query(fetch, &[]).await?;
+            if let Some(last) = rows.last() {
+                let position: i64 = last.get(0);
+                client.execute("select postrider.acknowledge('good', $1)", &[&position]).await?;
+            }
+            client.batch_execute("commit").await?;
+            self.read += rows.len();
+        }
+        Ok(())
+    }
+
+    /// A dump and a migration that has nothing to change, at the same time.
+    pub async fn look_after(&self) -> Result<()> {
+        let mut dump = tokio::process::Command::new(self.postgres.bin_dir().join("pg_dump"));
+        dump.args(["--schema=postrider", "--file=/dev/null", "-d", &self.url]);
+        let mut migrate = tokio::process::Command::new(&self.binary);
+        migrate.arg("migrate").env("DATABASE_URL", &self.url);
+        let (dump, migrate) = tokio::try_join!(
+            async { tokio::time::timeout(PATIENCE, dump.output()).await.context("pg_dump") },
+            async { tokio::time::timeout(PATIENCE, migrate.output()).await.context("migrate") }
+        )?;
+        for output in [dump?, migrate?] {
+            ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        }
+        Ok(())
+    }
+
+    /// The dispatchers that there are: others after a tenure has ended.
+    pub async fn tenures(&self) -> Result<Vec<String>> {
+        let sql = "select d.id::text from postrider.dispatcher d order by d.id";
+        Ok(self.owner.query(sql, &[]).await?.iter().map(|row| row.get(0)).collect())
+    }
+
+    /// Lets go what waited all the time: all of it arrives, and nothing that arrived came twice.
+    pub async fn drain(&mut self) -> Result<()> {
+        self.held.set_behaviour(Behaviour::Status(200));
+        let waiting: i64 = self
+            .owner
+            .query_one(
+                "select count(*) from postrider.queue q
+                where q.endpoint_name = 'held'
+                and (q.scheduled_at is null or q.scheduled_at <= now())",
+                &[],
+            )
+            .await?
+            .get(0);
+        ensure!(waiting >= 40, "{waiting} messages wait for `held`");
+        self.owner.execute("select postrider.resume_endpoint('held')", &[]).await?;
+        self.held
+            .wait_for_accepted(waiting as usize, PATIENCE)
+            .await
+            .context("the backlog of `held`")?;
+        for (name, receiver) in [("good", &self.good), ("held", &self.held)] {
+            let (accepted, ids) = (
+                receiver.accepted_count(),
+                receiver.with_requests(|requests| {
+                    let accepted = requests.iter().filter(|request| request.is_accepted());
+                    accepted
+                        .filter_map(|request| request.id)
+                        .collect::<std::collections::HashSet<_>>()
+                        .len()
+                }),
+            );
+            ensure!(accepted == ids, "{name}: {accepted} deliveries of {ids} messages");
+        }
+        for dispatcher in &self.dispatchers {
+            dispatcher.sigterm();
+            let status = dispatcher.wait(PATIENCE).await?;
+            ensure!(status.success(), "a dispatcher did not stop well: {status}");
+        }
+        Ok(())
+    }
+
+    async fn wait_for(&self, what: &str, sql: &str) -> Result<()> {
+        until(what, PATIENCE, || async { Ok(self.owner.query_one(sql, &[]).await?.get(0)) }).await
+    }
+
+    /// A connection of an application that has nothing to do with strangers.
+    pub async fn bystander(&self) -> Result<Client> {
+        let client = connect(&self.url).await?;
+        client.batch_execute("set application_name = 'bystander'").await?;
+        Ok(client)
+    }
+
+    pub fn url(&self) -> String {
+        self.url.clone()
+    }
+}
+
+async fn execute(client: &Client) -> Result<()> {
+    let submit = "select postrider.submit_execution('good', p_pool => 'good')";
+    client.execute(submit, &[]).await?;
+    loop {
+        let take = "select t.execution_id, t.fence
+            from postrider.worker w
+            cross join postrider.take_executions(w.id, 1) t
+            where w.name = 'good'";
+        let Some(row) = client.query_opt(take, &[]).await? else { continue };
+        let (execution, fence): (i64, i64) = (row.get(0), row.get(1));
+        let start = "select s.fence from postrider.start_execution($1, $2) s";
+        let fence: i64 = client.query_one(start, &[&execution, &fence]).await?.get(0);
+        let complete = "select postrider.complete_execution($1, $2)";
+        client.execute(complete, &[&execution, &fence]).await?;
+        return Ok(());
+    }
+}

@@ -1,0 +1,16 @@
+-- What strangers hold is called `held`; what goes on meanwhile is called `good`. {good} and {held} are receivers.
+select postrider.set_setting('allow_internal_destinations', 'on');
+select postrider.set_setting('stale_recovery_timeout', '5');
+select postrider.set_setting('tick_interval_ms', '0');
+select postrider.set_setting('worker_stale_after', '3600');
+select postrider.create_endpoint(e.name, 'http', jsonb_build_object('url', e.url))
+from (values ('good', '{good}'), ('held', '{held}')) e (name, url);
+select postrider.create_event_type(n.name), postrider.subscribe(n.name, n.name)
+from unnest(array['good', 'held']) n (name);
+select postrider.create_consumer(n.name, array[n.name])
+from unnest(array['good', 'held']) n (name);
+select postrider.set_action(n.name, p_concurrency => 3), postrider.register_worker(n.name, n.name, 10)
+from unnest(array['good', 'held']) n (name);
+select postrider.create_endpoint('reborn', 'discard', '{}');
+select postrider.create_event_type('spare');
+select postrider.deregister_worker(w.worker_id) from postrider.register_worker('spare') w;

@@ -1,0 +1,130 @@
+//! What the matrix calls each function with.
+
+/// A value for every parameter without a default, by its name; an expression that the owner evaluates.
+const VALUES: &[(&str, &str)] = &[
+    ("config", r#"'{"url": "http://127.0.0.1:4/"}'"#),
+    ("endpoint_name", "'held'"),
+    ("name", "'made'"),
+    ("new_config", r#"'{"url": "http://127.0.0.1:4/other"}'"#),
+    ("p_archive_message_id", "(select min(l.message_id) from postrider.dead_letter l)"),
+    ("p_attempt_count", "1"),
+    ("p_batch_size", "10"),
+    ("p_body", r"'\x00'"),
+    ("p_config", r#"'{"url": "http://127.0.0.1:4/"}'"#),
+    ("p_consumer", "'held'"),
+    ("p_consumer_id", "(select c.id from postrider.consumer c where c.name = 'held')"),
+    ("p_content_type", "'text/plain'"),
+    ("p_dlq_id", "(select min(l.id) from postrider.dead_letter l)"),
+    ("p_endpoint_id", "(select e.id from postrider.endpoints e where e.name = 'held')"),
+    ("p_endpoint_name", "'held'"),
+    ("p_epoch", "(select w.epoch from postrider.worker w where w.name = 'held')"),
+    ("p_error", r#"'"a text that is JSON, too"'"#),
+    ("p_event_type", "'held'"),
+    ("p_events", r#"'[{"event_type": "held", "payload": {}}]'"#),
+    ("p_from_ts", "now() - interval '1 day'"),
+    ("p_job_id", "(select min(j.id) from postrider.job j)"),
+    ("p_member", "'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'"),
+    ("p_message_id", "(select min(d.message_id) from postrider.deferred d)"),
+    ("p_name", "'held'"),
+    ("p_parked_id", "(select min(p.id) from postrider.parked_message p)"),
+    ("p_partition", "0"),
+    ("p_payload", "'{}'"),
+    ("p_payloads", "array['{}']::jsonb[]::text"),
+    ("p_reason", "'failed'"),
+    ("p_replay_id", "(select min(r.id) from postrider.replay r)"),
+    ("p_retry_count", "0"),
+    (
+        "p_subscription_id",
+        "(select max(s.id) from postrider.subscriptions s where s.event_type is not null)",
+    ),
+    ("p_target", "1"),
+    ("p_targets", "'{1}'"),
+    ("p_timeout", "'1 minute'"),
+    ("p_to_ts", "now()"),
+    ("p_worker", "(select w.id from postrider.worker w where w.name = 'held')"),
+    ("p_xid", "'3'"),
+    ("payload", "'{}'"),
+    ("policy", "'{}'"),
+    ("protocol", "'http'"),
+];
+
+/// Where one function wants something else.
+const SPECIAL: &[(&str, &str, &str)] = &[
+    ("get_setting", "name", "'dlq_retention_days'"),
+    ("reset_setting", "name", "'dlq_retention_days'"),
+    ("set_setting", "name", "'dlq_retention_days'"),
+    ("set_setting", "value", "'31'"),
+    ("create_consumer", "p_name", "'made'"),
+    ("create_event_type", "p_name", "'made'"),
+    ("subscribe", "p_endpoint_name", "'reborn'"),
+    ("drop_event_type", "p_name", "'spare'"),
+    ("drop_worker", "p_name", "'spare'"),
+    (
+        "start_execution",
+        "p_execution",
+        "(select min(l.id) from postrider.live_execution l where l.status = 'scheduled')",
+    ),
+    (
+        "start_execution",
+        "p_fence",
+        "(select l.fence from postrider.live_execution l where l.status = 'scheduled' order by l.id limit 1)",
+    ),
+    (
+        "cancel_execution",
+        "p_execution",
+        "(select max(l.id) from postrider.live_execution l where l.status = 'requested')",
+    ),
+    (
+        "retry_execution",
+        "p_execution",
+        "(select min(e.execution_id) from postrider.execution_end e where e.status = 'failed')",
+    ),
+    (
+        "*",
+        "p_execution",
+        "(select min(l.id) from postrider.live_execution l where l.status = 'running')",
+    ),
+    (
+        "*",
+        "p_fence",
+        "(select l.fence from postrider.live_execution l where l.status = 'running' order by l.id limit 1)",
+    ),
+];
+
+/// Functions that only make sense behind something else in the same transaction, or of which more than the
+/// short form holds something: what is run in addition, or instead where the first part is the function's name.
+pub const STATEMENTS: &[(&str, &str)] = &[
+    (
+        "acknowledge",
+        "select postrider.acknowledge('held', (
+            select max(m.position) from postrider.fetch_messages('held', 3) m))",
+    ),
+    (
+        "park_message",
+        "select postrider.park_message('held', (
+            select min(m.position) from postrider.fetch_messages('held', 3) m), 1, 'reason')",
+    ),
+    ("fetch_messages", "select * from postrider.fetch_messages('held', 3)"),
+    ("drop_endpoint", "select postrider.drop_endpoint('held', true)"),
+    (
+        "send_with_options",
+        "select postrider.send_with_options(
+            'held', '{}', p_idempotency_key => 'held', p_ordering_key => 'key',
+            p_scheduled_at => now() + interval '1 hour')",
+    ),
+    (
+        "submit_execution",
+        "select postrider.submit_execution('held', p_pool => 'held', p_idempotency_key => 'held')",
+    ),
+    ("set_action", "select postrider.set_action('held', p_concurrency => 2)"),
+    ("register_worker", "select postrider.register_worker('held', 'held', 10)"),
+];
+
+/// The expression for a parameter.
+pub fn value_of(function: &str, parameter: &str) -> Option<&'static str> {
+    let special = SPECIAL
+        .iter()
+        .find(|(name, of, _)| *of == parameter && (*name == function || *name == "*"));
+    let value = VALUES.iter().find(|(of, _)| *of == parameter);
+    special.map(|(_, _, value)| *value).or(value.map(|(_, value)| *value))
+}
