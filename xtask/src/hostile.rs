@@ -67,8 +67,8 @@ pub enum Wire {
 pub enum Expected {
     /// Accepted.
     Accepted,
-    /// Accepted, or unavailable with an error that contains this.
-    AcceptedOr(&'static str),
+    /// Accepted, or unavailable with an error that contains one of these.
+    AcceptedOr(&'static [&'static str]),
     /// Unavailable, with an error that contains this.
     Unavailable(&'static str),
     /// Rejected, with an error that contains this.

@@ -316,7 +316,9 @@ impl Stage {
                 if error.is_empty() { outcome.clone() } else { format!("{outcome}: {error}") };
             let is_expected = match kind.expected {
                 Expected::Accepted => outcome == "accepted" && error.is_empty(),
-                Expected::AcceptedOr(part) => outcome == "accepted" || error.contains(part),
+                Expected::AcceptedOr(parts) => {
+                    outcome == "accepted" || parts.iter().any(|part| error.contains(part))
+                }
                 Expected::Unavailable(part) => outcome == "unavailable" && error.contains(part),
                 Expected::Rejected(part) => outcome == "rejected" && error.contains(part),
             };
