@@ -175,6 +175,18 @@ impl Dispatcher {
         Ok(status)
     }
 
+    /// Asks the process to end, and waits until it has done so in order.
+    ///
+    /// # Errors
+    ///
+    /// When it still runs after `timeout`, or failed; the message ends with its log.
+    pub async fn stop(&self, timeout: Duration) -> Result<()> {
+        self.sigterm();
+        let status = self.wait(timeout).await?;
+        ensure!(status.success(), "a dispatcher ended with {status}; {}", self.log_tail());
+        Ok(())
+    }
+
     /// How many lines were logged so far: a position for [`Self::wait_for_log_from`].
     pub fn log_position(&self) -> u64 {
         self.log.lock().end()

@@ -351,6 +351,26 @@ async fn serve_refuses_a_database_that_it_does_not_fit() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_ends_while_a_dispatcher_starts_is_waited_for() {
+    let shop = open_patiently().await;
+    let dispatcher = Dispatcher::start(&shop.serve_options()).unwrap();
+    let outage = tokio::spawn({
+        let client = shop.client().await;
+        async move {
+            let cut = "select pg_terminate_backend(pid) from pg_stat_activity
+                where application_name like 'postrider %'";
+            loop {
+                client.batch_execute(cut).await.unwrap();
+            }
+        }
+    });
+    dispatcher.wait_for_log("the database cannot be used yet", LONG).await.unwrap();
+    outage.abort();
+    until_it_owns_all(&shop, &dispatcher).await;
+    dispatcher.stop(LONG).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn who_owns_the_database_can_do_everything() {
     let shop = Shop::open().await;
     shop.execute("create role plain login; alter database shop owner to plain").await;

@@ -282,11 +282,7 @@ impl Scene {
     }
 
     async fn stop_dispatcher(&mut self, dispatcher: usize) -> Result<()> {
-        let process = &self.dispatchers[dispatcher].process;
-        process.sigterm();
-        let status = process.wait(STOP_TIMEOUT).await?;
-        ensure!(status.success(), "dispatcher {dispatcher} did not stop well: {status}");
-        Ok(())
+        self.dispatchers[dispatcher].process.stop(STOP_TIMEOUT).await
     }
 
     /// None of them ever ends by itself.

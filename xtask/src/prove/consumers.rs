@@ -374,9 +374,7 @@ impl Scene {
         })
         .await?;
         if let Some(dispatcher) = dispatcher {
-            dispatcher.sigterm();
-            let status = dispatcher.wait(Duration::from_secs(40)).await?;
-            ensure!(status.success(), "the dispatcher did not stop well: {status}");
+            dispatcher.stop(Duration::from_secs(40)).await?;
         }
         Ok(())
     }

@@ -98,9 +98,7 @@ pub async fn prove_faults(binary: &Path, scale: Scale, seed: u64) -> Result<Repo
 
     let Scene { mut ledger, dispatchers, .. } = scene;
     for dispatcher in &dispatchers {
-        dispatcher.sigterm();
-        let status = dispatcher.wait(Duration::from_secs(90)).await?;
-        ensure!(status.success(), "a dispatcher did not stop well: {status}");
+        dispatcher.stop(Duration::from_secs(90)).await?;
     }
     for (name, receiver) in DESTINATIONS.iter().zip(&receivers) {
         receiver.record_into(&mut ledger, &Destination::from(*name), marker_of);

@@ -166,9 +166,7 @@ pub async fn prove_ordering(
     }
     drain(&url).await?;
     for dispatcher in &dispatchers {
-        dispatcher.sigterm();
-        let status = dispatcher.wait(Duration::from_secs(40)).await?;
-        ensure!(status.success(), "a dispatcher did not stop well: {status}");
+        dispatcher.stop(Duration::from_secs(40)).await?;
     }
     Ok(judge(ledger, &receivers, started_at, kills))
 }

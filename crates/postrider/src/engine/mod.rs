@@ -40,7 +40,7 @@ use crate::{
         rabbitmq::{Address, AddressError},
     },
     store::{
-        StoreError,
+        self, StoreError,
         connect::{self, ConnectError, Connector, Session},
         lease,
         migrate::{self, SchemaError},
@@ -163,7 +163,8 @@ async fn asked_to_stop() {
 }
 
 /// Dispatches until `is_asked_to_stop` turns true. Connections that are lost are made again; a schema
-/// that does not fit, or a standby, ends it at once.
+/// that does not fit, or a standby, ends it at once. So does a database that cannot be used from the
+/// start, unless it is just ending or starting.
 pub async fn run(
     options: Options,
     is_asked_to_stop: watch::Receiver<bool>,
@@ -191,7 +192,7 @@ pub async fn run(
                 warn!(%error, "the database is lost; starting over from its checkpoints");
                 former = Some(tenure);
             }
-            Err(error) if is_first || is_final(&error) => return Err(error),
+            Err(error) if is_final(&error) || is_first && !is_outage(&error) => return Err(error),
             Err(error) => warn!(error = %chain(&error), "the database cannot be used yet"),
         }
         is_first = false;
@@ -205,6 +206,16 @@ pub async fn run(
         let _ = tokio::time::timeout(backoff, is_asked.wait_for(|is_asked| *is_asked)).await;
     }
     Ok(())
+}
+
+/// Whether the server is ending or starting, or ended while we began.
+fn is_outage(error: &ServeError) -> bool {
+    match error {
+        ServeError::Connect(error) => error.is_outage(),
+        ServeError::Store(error) => error.is_outage(),
+        ServeError::Schema(SchemaError::Unreadable(error)) => store::is_outage(error),
+        _ => false,
+    }
 }
 
 /// Whether trying again cannot help.

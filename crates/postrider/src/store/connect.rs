@@ -114,6 +114,11 @@ impl ConnectError {
     pub fn is_configuration(&self) -> bool {
         matches!(self, Self::Url { .. } | Self::CaFile { .. })
     }
+
+    /// Whether a server that was there ends or is starting. One that nobody listens for is none.
+    pub fn is_outage(&self) -> bool {
+        matches!(self, Self::Refused { source, .. } if super::is_outage(source))
+    }
 }
 
 /// Makes connections to one database.

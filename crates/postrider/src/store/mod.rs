@@ -12,6 +12,8 @@ pub mod log;
 pub mod migrate;
 pub mod wire;
 
+use std::{error::Error, io};
+
 use tokio_postgres::error::SqlState;
 
 /// What went wrong between a dispatcher and its database.
@@ -71,10 +73,37 @@ impl StoreError {
         }
     }
 
+    /// Whether the server went away, and may come back by itself.
+    pub fn is_outage(&self) -> bool {
+        match self {
+            StoreError::Closed => true,
+            StoreError::Database { source, .. } => is_outage(source),
+            _ => false,
+        }
+    }
+
     fn has_code(&self, code: &SqlState) -> bool {
         match self {
             StoreError::Database { source, .. } => source.code() == Some(code),
             _ => false,
         }
     }
+}
+
+/// Whether a server that was there ends, is starting, or has dropped the connection.
+pub fn is_outage(error: &tokio_postgres::Error) -> bool {
+    const STATES: [SqlState; 3] =
+        [SqlState::ADMIN_SHUTDOWN, SqlState::CRASH_SHUTDOWN, SqlState::CANNOT_CONNECT_NOW];
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        if let Some(error) = error.downcast_ref::<io::Error>() {
+            use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
+            return matches!(
+                error.kind(),
+                BrokenPipe | ConnectionAborted | ConnectionReset | UnexpectedEof
+            );
+        }
+        cause = error.source();
+    }
+    error.is_closed() || error.code().is_some_and(|code| STATES.contains(code))
 }

@@ -247,9 +247,7 @@ impl Scene {
             ensure!(accepted == ids, "{name}: {accepted} deliveries of {ids} messages");
         }
         for dispatcher in &self.dispatchers {
-            dispatcher.sigterm();
-            let status = dispatcher.wait(PATIENCE).await?;
-            ensure!(status.success(), "a dispatcher did not stop well: {status}");
+            dispatcher.stop(PATIENCE).await?;
         }
         Ok(())
     }
