@@ -24,6 +24,8 @@ use self::{
 
 /// How long a statement of ours may wait for a stranger: lock timeouts are far below the shortest lease.
 const LONGEST_WAIT: Duration = Duration::from_millis(2_500);
+/// How much longer than without strangers 99 of 100 steps may take.
+const LONGEST_DELAY: Duration = Duration::from_millis(200);
 /// How often one that is alone is tried while a dispatcher has what it wants.
 const TRIES: usize = 5;
 
@@ -60,8 +62,8 @@ pub struct StrangersFigures {
     pub known: Vec<String>,
     /// Statements that could not be held, and why.
     pub refused: Vec<String>,
-    /// The longest of each step while something was held, and in controls of the same run.
-    pub longest: HashMap<&'static str, (Duration, Duration)>,
+    /// How long each step took while something was held, and in controls of the same run.
+    pub times: HashMap<&'static str, (Vec<Duration>, Vec<Duration>)>,
 }
 
 impl StrangersFigures {
@@ -71,9 +73,19 @@ impl StrangersFigures {
 
     fn note(&mut self, times: &[(&'static str, Duration)], is_control: bool) {
         for (step, time) in times {
-            let (held, control) = self.longest.entry(step).or_default();
-            let longest = if is_control { control } else { held };
-            *longest = (*longest).max(*time);
+            let (held, control) = self.times.entry(step).or_default();
+            if is_control { control } else { held }.push(*time);
+        }
+    }
+
+    /// Whether others were as quick as without strangers.
+    fn judge_times(&mut self) {
+        for (step, (held, control)) in &mut self.times {
+            let (held, control) = (percentile_99(held), percentile_99(control));
+            if held > control + LONGEST_DELAY {
+                self.faults
+                    .push(format!("{step}: {held:?} at the 99th of 100, {control:?} without"));
+            }
         }
     }
 }
@@ -85,11 +97,18 @@ impl fmt::Display for StrangersFigures {
         for (login, count) in logins {
             writeln!(formatter, "  {login}: {count} transactions held open")?;
         }
-        let mut steps: Vec<_> = self.longest.iter().collect();
+        let mut steps: Vec<_> = self.times.iter().collect();
         steps.sort();
         for (step, (held, control)) in steps {
-            let (held, control) = (held.as_millis(), control.as_millis());
-            writeln!(formatter, "  {step}: {held} ms at the longest, {control} ms in controls")?;
+            let [(held, longest), (control, longest_control)] = [held, control].map(|times| {
+                let longest = times.iter().max().copied().unwrap_or_default();
+                (percentile_99(&mut times.clone()).as_millis(), longest.as_millis())
+            });
+            writeln!(
+                formatter,
+                "  {step}: {held} ms at the 99th of 100, {longest} ms at the longest; in controls \
+                 {control} ms and {longest_control} ms"
+            )?;
         }
         for known in &self.known {
             writeln!(formatter, "  KNOWN {known}")?;
@@ -129,7 +148,16 @@ pub async fn prove_strangers(
         left = later.into_iter().chain(rest).collect();
     }
     scene.drain().await?;
+    if scale.is_full {
+        figures.judge_times();
+    }
     Ok(figures)
+}
+
+fn percentile_99(times: &mut [Duration]) -> Duration {
+    times.sort_unstable();
+    let last = times.len().saturating_sub(1);
+    times.get(last.min(times.len() * 99 / 100)).copied().unwrap_or_default()
 }
 
 /// What every login is able to hold, in random order; in the short form each statement by one login that may.
@@ -238,15 +266,15 @@ async fn disturb(
     figures.groups += 1;
     let tenures = scene.tenures().await?;
     let client = scene.bystander().await?;
-    let holders = held.iter().map(|held| held.pid).collect();
-    let watch = watch::start(scene.url(), holders);
+    let holders: Vec<i32> = held.iter().map(|held| held.pid).collect();
+    let watch = watch::start(scene.url(), holders.clone());
     let mut faults = Vec::new();
     match scene.go_on(&client).await {
         Ok(times) => figures.note(&times, false),
         Err(error) => faults.push(format!("{error:#}")),
     }
-    if let Err(error) = scene.look_after().await {
-        faults.push(format!("{error:#}"));
+    for looked in [scene.look_after().await, scene.are_named(&holders).await] {
+        faults.extend(looked.err().map(|error| format!("{error:#}")));
     }
     let names: HashMap<i32, String> =
         held.iter().map(|held| (held.pid, held.hold.name())).collect();

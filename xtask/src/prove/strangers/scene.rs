@@ -41,6 +41,32 @@ pub struct Scene {
     read: usize,
 }
 
+/// Of these sessions: how many hold a relation of ours in a mode that stands in somebody's way, and of how many
+/// `health_check` says so.
+const NAMED: &str = "
+    select
+        count(s.pid),
+        count(s.pid) filter (where exists (
+            select
+            from pg_locks l
+            where l.pid = s.pid
+            and h.details like format(
+                '%%pid %s (role %s, application stranger, %% holds %s on postrider.%%',
+                s.pid, s.usename, l.mode))),
+        h.details
+    from postrider.health_check() h
+    left join pg_stat_activity s
+        on s.pid = any ($1)
+        and exists (
+            select
+            from pg_locks l
+            join pg_class c on c.oid = l.relation and c.relnamespace = 'postrider'::regnamespace
+            where l.pid = s.pid
+            and l.granted
+            and l.mode <> 'AccessShareLock')
+    where h.component = 'locks'
+    group by h.details";
+
 impl Scene {
     pub async fn open(binary: &Path) -> Result<Scene> {
         let options = Options { max_connections: 900, ..Options::default() };
@@ -205,6 +231,15 @@ impl Scene {
         for output in [dump?, migrate?] {
             ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         }
+        Ok(())
+    }
+
+    /// `health_check` says who holds what of ours: session, role and lock, of three at once.
+    pub async fn are_named(&self, holders: &[i32]) -> Result<()> {
+        let row = self.owner.query_one(NAMED, &[&holders]).await?;
+        let (held, named): (i64, i64) = (row.get(0), row.get(1));
+        let details: String = row.get(2);
+        ensure!(named >= held.min(3), "health names {named} of {held} strangers: {details}");
         Ok(())
     }
 
