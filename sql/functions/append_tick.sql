@@ -47,8 +47,10 @@ begin
         return null;
     end if;
     select t.* into former from postrider.tick t order by t.id desc limit 1;
-    -- Left again where no tick is made: with it goes the lock.
+    -- Left again where no tick is made: with it go the locks.
     begin
+        -- Before anything is looked at: the re-base of a restored log lets nobody build on what it takes away.
+        lock table postrider.tick in row exclusive mode;
         has_turn := postrider.has_tick_turn('tick_turn', former.passes_after is null);
         if not has_turn then
             -- Those who pass do it one after the other, too, as far as they get on.

@@ -61,7 +61,8 @@ begin
             select min(t.id)
             into tick
             from postrider.tick t
-            where pg_visible_in_snapshot(first.xid, t.snapshot);
+            where pg_visible_in_snapshot(first.xid, t.snapshot)
+            and not postrider.passed_ticks(0) @> t.id;
             if tick is null then
                 -- In the next one.
                 tick := newest_tick;

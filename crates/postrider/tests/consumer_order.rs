@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use shop::{
     Shop,
     consuming::{acknowledge, drain, fetch, ids, tick},
-    producing::{check_refusal, id_of, ids_of},
+    producing::{check_refusal, id_of, ids_of, pid_of, until_blocked},
     serving::LONG,
 };
 use tokio_postgres::{AsyncMessage, Client, NoTls};
@@ -438,6 +438,52 @@ async fn whoever_holds_up_ticks_is_passed() {
     let mut later = drain(&client, "later", 3).await;
     later.sort_unstable();
     assert_eq!(later, all);
+}
+
+#[tokio::test]
+async fn who_begins_at_a_message_begins_in_a_tick_that_counts() {
+    let shop = Shop::open_to_consumers().await;
+    let (client, hung) = (shop.client().await, shop.client().await);
+    run(&client, "select postrider.create_consumer('c')").await;
+    let send = async || id_of(&client, SEND).await;
+    send().await;
+    tick(&client).await.unwrap();
+    send().await;
+    let start = send().await;
+    run(&hung, "begin").await;
+    tick(&hung).await.unwrap();
+    let last = send().await;
+    tick(&client).await.unwrap();
+    run(&hung, "commit").await;
+    let create = format!("select postrider.create_consumer('from', p_start => '{start}')");
+    run(&client, &create).await;
+    assert_eq!(drain(&client, "from", 3).await, [start, last]);
+}
+
+/// Whatever a re-base writes, it is there before a tick looks at what there is.
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_builds_a_tick_on_what_a_rebase_takes_away() {
+    let shop = Shop::open_to_consumers().await;
+    let (client, rebase) = (shop.client().await, shop.client().await);
+    run(&client, "select postrider.create_consumer('c')").await;
+    id_of(&client, SEND).await;
+    tick(&client).await.unwrap();
+    id_of(&client, SEND).await;
+    run(&rebase, "begin; lock table postrider.tick in share row exclusive mode").await;
+    let pid = pid_of(&client).await;
+    let ticking = tokio::spawn(async move { tick(&client).await });
+    until_blocked(&shop, pid).await;
+    run(
+        &rebase,
+        "update postrider.tick set id = id + 1000, snapshot = pg_current_snapshot(); commit",
+    )
+    .await;
+    ticking.await.unwrap();
+    let is_chain = "select bool_and(t.base_xmax = pg_snapshot_xmax(f.snapshot))
+        from postrider.tick t
+        join postrider.tick f on f.id = (select max(o.id) from postrider.tick o where o.id < t.id)";
+    assert!(shop.ask::<Option<bool>>(is_chain).await.unwrap_or(true));
+    assert!(shop.ask::<bool>("select min(t.id) > 1000 from postrider.tick t").await);
 }
 
 /// Until it shows which ticks count nobody reads on, and whoever comes next sees to that.

@@ -274,8 +274,14 @@ async fn a_tick_of_a_transaction_that_has_an_id_is_refused() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_standby_is_refused() {
     let shop = Shop::open_migrated().await;
+    shop.execute("select postrider.create_consumer('c')").await;
     let standby = shop.postgres.standby().unwrap();
     let client = Arc::new(standby.connect_to("shop").await.unwrap());
+    // What consumers are told there does not end when somebody has made a tick past another one.
+    shop.execute("select nextval('postrider.tick_epoch')").await;
+    shop.execute("select postrider.tick()").await;
+    until(&client, "select exists (select from postrider.tick)").await;
+    until(&client, "select postrider.are_ticks_settled()").await;
     let log = Log::open(client).await.unwrap();
     let refused = log.tick(&Snapshot::before_everything(), &[Lane(0)], 10).await;
     assert!(matches!(refused, Err(StoreError::Standby)), "{refused:?}");
