@@ -5,6 +5,10 @@ mod shop;
 
 use std::time::Duration;
 
+use postrider::store::{
+    bounded::{Bounded, Bounds, Then},
+    connect::{Connector, DatabaseUrl},
+};
 use serde_json::json;
 use shop::{Shop, serving::LONG};
 use xtask::{
@@ -117,6 +121,51 @@ async fn who_holds_a_result_up_is_named_and_ends_no_tenure() {
     shop.until(&format!("select ({done}) = 50")).await;
     assert_eq!(owners(&shop).await, owned);
     assert_eq!(receiver.request_count(), 50);
+}
+
+/// It cannot be divided, so it gets more time than others.
+#[tokio::test(flavor = "multi_thread")]
+async fn one_message_that_is_too_much_for_a_statement_is_recorded() {
+    let shop = open().await;
+    shop.execute("select postrider.create_endpoint('sink', 'discard', '{}')").await;
+    // Twice what a statement gets by this lease.
+    shop.execute(
+        "create function be_slow() returns trigger language plpgsql as $$
+        begin
+            perform pg_sleep(3.5);
+            return null;
+        end $$;
+        create trigger be_slow after insert on postrider.done
+        for each statement execute function be_slow()",
+    )
+    .await;
+    let _dispatcher = shop.serve().await;
+    let owned = owners(&shop).await;
+    shop.send("sink", json!({})).await;
+    let done = "select coalesce(sum(octet_length(d.offsets) / 2), 0) from postrider.done d";
+    shop.until(&format!("select ({done}) = 1")).await;
+    shop.execute("drop trigger be_slow on postrider.done").await;
+    shop.send_many("sink", 20).await;
+    shop.until(&format!("select ({done}) = 21")).await;
+    assert_eq!(owners(&shop).await, owned);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_statement_has_more_time_until_it_succeeds() {
+    let shop = Shop::open().await;
+    let connector = Connector::new(&DatabaseUrl::new(shop.url()), None, "test").unwrap();
+    let client = connector.connect().await.unwrap().client;
+    let bounds = Bounds { statement: Duration::from_millis(300), lock: Duration::from_millis(100) };
+    let bounded = Bounded::new(client, connector, "test", Then::Later, bounds).await.unwrap();
+    let bound = async || {
+        let sql = "select current_setting('statement_timeout')";
+        bounded.query_one(sql, &[]).await.unwrap().get::<_, String>(0)
+    };
+    let sleep = "select pg_sleep(0.4)";
+    assert!(bounded.query_one(sleep, &[]).await.is_err(), "it takes too long");
+    assert_eq!(bound().await, "600ms", "another one succeeds meanwhile");
+    while bounded.query_one(sleep, &[]).await.is_err() {}
+    assert_eq!(bound().await, "300ms");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -5,6 +5,7 @@
 
 use std::{
     ops::DerefMut,
+    ptr,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -84,6 +85,8 @@ struct State {
     bounds: Option<Bounds>,
     /// How often the time of a statement was doubled.
     doublings: u32,
+    /// The address of the last statement that was too much. The others have more time as well until it succeeds.
+    stretched: Option<usize>,
     late_at: Option<Instant>,
     looked_at: Option<Instant>,
 }
@@ -125,6 +128,7 @@ impl Bounded {
         let mut state = self.state();
         state.bounds = Some(bounds);
         state.doublings = 0;
+        state.stretched = None;
         Ok(())
     }
 
@@ -138,7 +142,7 @@ impl Bounded {
         statement: &T,
         parameters: &[&(dyn ToSql + Sync)],
     ) -> Result<Vec<Row>, Error> {
-        self.run(|| self.once().query(statement, parameters)).await
+        self.run(statement, || self.once().query(statement, parameters)).await
     }
 
     pub async fn query_one<T: ?Sized + ToStatement>(
@@ -146,7 +150,7 @@ impl Bounded {
         statement: &T,
         parameters: &[&(dyn ToSql + Sync)],
     ) -> Result<Row, Error> {
-        self.run(|| self.once().query_one(statement, parameters)).await
+        self.run(statement, || self.once().query_one(statement, parameters)).await
     }
 
     pub async fn query_opt<T: ?Sized + ToStatement>(
@@ -154,7 +158,7 @@ impl Bounded {
         statement: &T,
         parameters: &[&(dyn ToSql + Sync)],
     ) -> Result<Option<Row>, Error> {
-        self.run(|| self.once().query_opt(statement, parameters)).await
+        self.run(statement, || self.once().query_opt(statement, parameters)).await
     }
 
     pub async fn execute<T: ?Sized + ToStatement>(
@@ -162,11 +166,11 @@ impl Bounded {
         statement: &T,
         parameters: &[&(dyn ToSql + Sync)],
     ) -> Result<u64, Error> {
-        self.run(|| self.once().execute(statement, parameters)).await
+        self.run(statement, || self.once().execute(statement, parameters)).await
     }
 
     pub async fn batch_execute(&self, sql: &str) -> Result<(), Error> {
-        self.run(|| self.once().batch_execute(sql)).await
+        self.run(sql, || self.once().batch_execute(sql)).await
     }
 
     /// The same for one whose failure its caller wants to hear of.
@@ -178,48 +182,57 @@ impl Bounded {
         self.watch(|| self.once().query(statement, parameters)).await
     }
 
-    /// The same of one row.
-    pub async fn try_query_one<T: ?Sized + ToStatement>(
+    /// The same for one row, of a statement that its caller divides when it is too much.
+    pub async fn query_divisible<T: ?Sized + ToStatement>(
         &self,
         statement: &T,
         parameters: &[&(dyn ToSql + Sync)],
     ) -> Result<Row, Error> {
-        self.watch(|| self.once().query_one(statement, parameters)).await
-    }
-
-    async fn run<T, F>(&self, ask: impl Fn() -> F) -> Result<T, Error>
-    where
-        F: Future<Output = Result<T, Error>>,
-    {
-        let mut was_too_much = false;
         loop {
-            let answer = self.watch(&ask).await;
-            let is_too_much = matches!(&answer, Err(error)
-                if error.code() == Some(&SqlState::QUERY_CANCELED));
-            if is_too_much && self.0.then != Then::Fail {
-                was_too_much = true;
-                self.stretch(true).await?;
-            }
+            let answer = self.watch(|| self.once().query_one(statement, parameters)).await;
             match answer {
-                Err(error) if self.0.then == Then::Again && is_passing(&error) => {
+                Err(error) if !is_too_much(&error) && self.is_repeated(&error) => {
                     tokio::time::sleep(PAUSE).await;
                 }
-                answer => {
-                    if was_too_much && self.0.then == Then::Again {
-                        self.stretch(false).await?;
-                    }
-                    return answer;
-                }
+                answer => return answer,
             }
         }
     }
 
+    async fn run<T, F, S>(&self, statement: &S, ask: impl Fn() -> F) -> Result<T, Error>
+    where
+        F: Future<Output = Result<T, Error>>,
+        S: ?Sized,
+    {
+        // Statements are constants, or prepared once.
+        let address = ptr::from_ref(statement).cast::<()>().addr();
+        loop {
+            let answer = self.watch(&ask).await;
+            match &answer {
+                Err(error) if is_too_much(error) && self.0.then != Then::Fail => {
+                    self.stretch(Some(address)).await?;
+                }
+                Ok(_) if self.state().stretched == Some(address) => self.stretch(None).await?,
+                _ => {}
+            }
+            match answer {
+                Err(error) if self.is_repeated(&error) => tokio::time::sleep(PAUSE).await,
+                answer => return answer,
+            }
+        }
+    }
+
+    fn is_repeated(&self, error: &Error) -> bool {
+        self.0.then == Then::Again && is_passing(error)
+    }
+
     /// Gives a statement twice the time, or no more than at first.
-    async fn stretch(&self, is_longer: bool) -> Result<(), Error> {
+    async fn stretch(&self, stretched: Option<usize>) -> Result<(), Error> {
         let statement = {
             let mut state = self.state();
             let Some(bounds) = state.bounds else { return Ok(()) };
-            state.doublings = if is_longer { (state.doublings + 1).min(6) } else { 0 };
+            state.doublings = if stretched.is_some() { (state.doublings + 1).min(6) } else { 0 };
+            state.stretched = stretched;
             let longest = LONGEST_REPEATED.max(bounds.statement);
             (bounds.statement * (1 << state.doublings)).min(longest)
         };
@@ -306,6 +319,11 @@ impl Look {
         let rows = rows.map_err(|error| error_text(&error))?;
         Ok(rows.iter().map(|row| row.get("blocker")).collect())
     }
+}
+
+/// Whether a statement was ended for it took too long.
+fn is_too_much(error: &Error) -> bool {
+    error.code() == Some(&SqlState::QUERY_CANCELED)
 }
 
 /// Whether a statement that failed so has certainly done nothing, and may well succeed the next time: it

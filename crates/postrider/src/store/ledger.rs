@@ -118,15 +118,21 @@ impl Results {
         self.retain(|id| !lost.contains(&id.lane().shard()));
     }
 
+    /// Whether it is about several messages.
+    fn is_divisible(&self) -> bool {
+        let mut ids = self.ids();
+        ids.next().is_some_and(|first| ids.any(|id| id != first))
+    }
+
     /// The same in two parts, what belongs to one message in one of them; or in one, when it is about one
     /// message only.
     pub fn halves(mut self) -> Vec<Results> {
+        if !self.is_divisible() {
+            return vec![self];
+        }
         let mut ids: Vec<MessageId> = self.ids().collect();
         ids.sort_unstable();
         ids.dedup();
-        if ids.len() < 2 {
-            return vec![self];
-        }
         let middle = ids[ids.len() / 2];
         let mut later = self.clone();
         self.retain(|id| id < middle);
@@ -181,7 +187,8 @@ impl Ledger {
         super::log::discard_plans(&self.client).await
     }
 
-    /// Records everything in one transaction, or, when a shard is lost or a row is locked, nothing.
+    /// Records everything in one transaction, or, when a shard is lost or a row is locked, nothing. What is
+    /// about several messages fails when it is too much for the bound of a statement.
     pub async fn flush(&self, owned: &[Owned], results: &Results) -> Result<Recorded, StoreError> {
         let (shards, epochs) = split(owned);
         let (buckets, offsets): (Vec<i64>, Vec<Vec<u8>>) =
@@ -248,11 +255,11 @@ impl Ledger {
         ];
         let parameters: Vec<&(dyn ToSql + Sync)> =
             parameters.iter().map(|value| value.as_ref() as &(dyn ToSql + Sync)).collect();
-        let row = self
-            .client
-            .try_query_one(&self.flush, &parameters)
-            .await
-            .map_err(StoreError::to("record results"))?;
+        let row = match results.is_divisible() {
+            true => self.client.query_divisible(&self.flush, &parameters).await,
+            false => self.client.query_one(&self.flush, &parameters).await,
+        };
+        let row = row.map_err(StoreError::to("record results"))?;
         let ids: Option<Vec<i64>> = row.get("held_ids");
         let targets: Option<Vec<i32>> = row.get("held_targets");
         let held = std::iter::zip(ids.unwrap_or_default(), targets.unwrap_or_default());

@@ -5,9 +5,6 @@ use std::collections::VecDeque;
 use super::*;
 use crate::store::ledger::{Recorded, Results};
 
-/// How long after a flush that ran into its bound the next one begins.
-const FLUSH_PAUSE: Duration = Duration::from_millis(100);
-
 impl Dispatcher {
     pub(super) fn flush(&mut self, now: Instant) {
         if !self.is_flushing && self.held_until.is_some_and(|at| at <= now) {
@@ -91,9 +88,11 @@ impl Dispatcher {
         }
     }
 
-    /// Whether results of a shard wait for somebody's transaction.
+    /// Whether something of a shard is to be recorded or recovered and waits for somebody's transaction.
     pub(super) fn is_held(&self, shard: Shard) -> bool {
-        self.held.put_down.iter().any(|(id, _)| id.lane().shard() == shard)
+        let recovered = self.unrecovered.iter().map(|claim| claim.id);
+        let mut ids = self.held.put_down.iter().map(|(id, _)| *id).chain(recovered);
+        ids.any(|id| id.lane().shard() == shard)
     }
 
     /// What waits from now on is looked for when its time comes, and not before: it may be the only
@@ -134,8 +133,7 @@ impl Dispatcher {
 }
 
 /// Records everything that belongs to shards that are not lost and that nobody else holds; returns the shards
-/// that are, and what somebody holds. What runs into its bound is tried again until the tenure ends, and what
-/// was too much for it in halves.
+/// that are, and what somebody holds. What was too much for the bound of a statement is recorded in halves.
 async fn record(
     ledger: &Ledger,
     mut owned: Vec<Owned>,
@@ -164,14 +162,9 @@ async fn record(
                 all_lost.extend(lost);
                 all_held.take_back(recorded.set_aside(&held), now);
             }
-            Err(error) if error.is_passing() => {
-                if error.is_statement_timeout() {
-                    match parts.pop_front() {
-                        Some(part) => parts.extend(part.halves()),
-                        None => parts.extend(recorded.results.clone().halves()),
-                    }
-                }
-                tokio::time::sleep(FLUSH_PAUSE).await;
+            Err(error) if error.is_statement_timeout() => {
+                let part = parts.pop_front().unwrap_or_else(|| recorded.results.clone());
+                parts.extend(part.halves());
             }
             Err(error) => return Err(error),
         }
