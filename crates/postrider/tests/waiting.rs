@@ -439,9 +439,15 @@ async fn a_dispatcher_that_dies_beside_a_stranger_leaves_all_to_the_next() {
     send_others(&shop).await;
     until(&shop, OTHERS_ARE_DONE).await;
     assert!(dispatcher.sigkill());
-    let _next = serve(&shop).await;
+    let next = serve(&shop).await;
     shop.send_many("good", 20).await;
     until(&shop, &OTHERS_ARE_DONE.replace("21", "41")).await;
+    // Nor is it forgotten by one that stops in order, and does not wait for it.
+    assert!(next.sigterm());
+    assert!(next.wait(TIMEOUT).await.unwrap().success());
+    let _last = serve(&shop).await;
+    shop.send_many("good", 20).await;
+    until(&shop, &OTHERS_ARE_DONE.replace("21", "61")).await;
     assert!(gate.arrivals.try_recv().is_err(), "not before it is known what became of it");
     stranger.batch_execute("rollback").await.unwrap();
     gate.wait_for(3).await;

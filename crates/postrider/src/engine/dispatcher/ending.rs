@@ -8,7 +8,10 @@ impl Dispatcher {
         info!(in_flight = self.endpoints.in_flight, "stopping");
         self.is_stopping = true;
         self.drop_suspects(|_| true);
-        self.drop_unrecovered(|_| true);
+        // They stay claimed, and are left to a successor.
+        for claim in self.unrecovered.clone() {
+            self.forget_in_hand(claim.id, claim.target);
+        }
         self.grace_ends_at = Some(Instant::now() + self.options.shutdown_grace);
         self.return_queued(|_| true);
         let held: Vec<Delivery> = self
@@ -51,13 +54,16 @@ impl Dispatcher {
         let checkpoint = self.checkpoint(&owned);
         let is_clean =
             self.endpoints.in_flight == 0 && self.gathered.is_empty() && self.held.is_empty();
+        // What is not released is taken over, and what was claimed of it recovered.
+        let is_released = |owned: &&Owned| !self.is_held(owned.shard);
+        let released: Vec<Owned> = owned.iter().filter(is_released).copied().collect();
         let lease_length = self.lease_length;
         let result = async {
             if !owned.is_empty() && is_clean {
                 self.lease.save_checkpoint(&owned, &checkpoint, true).await?;
                 // What people see until somebody else takes over.
                 self.beat_once_more().await;
-                self.lease.release(&owned).await?;
+                self.lease.release(&released).await?;
             }
             self.lease.unregister(self.lease.id()).await
         };

@@ -89,7 +89,7 @@ impl Dispatcher {
             self.acquire((share - held).min(heartbeat.takeable_count));
         }
         let active = self.lanes.active_shards();
-        // A shard with results that cannot be recorded for now could not be given up.
+        // A shard of which something cannot be recorded or recovered for now could not be given up.
         let excess = active.len().saturating_sub(share);
         let drained: Vec<Shard> = active
             .iter()
@@ -143,7 +143,6 @@ impl Dispatcher {
     pub(super) fn drain(&mut self, shard: Shard) {
         self.lanes.drain(shard);
         self.drop_suspects(|delivery| delivery.message.id.lane().shard() == shard);
-        self.drop_unrecovered(|claim| claim.id.lane().shard() == shard);
         self.return_queued(|delivery| delivery.message.id.lane().shard() == shard);
         let held: Vec<Delivery> = self
             .lanes

@@ -36,13 +36,8 @@ impl Dispatcher {
         answer: Result<Recovered, StoreError>,
     ) -> Result<(), StoreError> {
         self.is_recovering = false;
-        let held = match answer {
-            Ok(Recovered { held, .. }) => held,
-            Err(error) if error.is_lock_timeout() => return Ok(()),
-            Err(error) => return Err(error),
-        };
         let held: HashSet<(MessageId, Target)> =
-            held.iter().map(|claim| (claim.id, claim.target)).collect();
+            answer?.held.iter().map(|claim| (claim.id, claim.target)).collect();
         let is_over = |claim: &Claim| {
             let place = (claim.id, claim.target);
             !held.contains(&place) && asked.iter().any(|other| (other.id, other.target) == place)
