@@ -1082,8 +1082,10 @@ begin
         return null;
     end if;
     select t.* into former from postrider.tick t order by t.id desc limit 1;
-    -- Left again where no tick is made: with it goes the lock.
+    -- Left again where no tick is made: with it go the locks.
     begin
+        -- Before anything is looked at: the re-base of a restored log lets nobody build on what it takes away.
+        lock table postrider.tick in row exclusive mode;
         has_turn := postrider.has_tick_turn('tick_turn', former.passes_after is null);
         if not has_turn then
             -- Those who pass do it one after the other, too, as far as they get on.
@@ -1205,6 +1207,7 @@ declare
     present constant bigint := coalesce(pg_sequence_last_value('postrider.tick_epoch'), 0);
 begin
     return present = 0
+        or pg_is_in_recovery()
         or present = (select t.epoch from postrider.tick t order by t.id desc limit 1);
 end;
 $$;
@@ -3680,7 +3683,8 @@ begin
             select min(t.id)
             into tick
             from postrider.tick t
-            where pg_visible_in_snapshot(first.xid, t.snapshot);
+            where pg_visible_in_snapshot(first.xid, t.snapshot)
+            and not postrider.passed_ticks(0) @> t.id;
             if tick is null then
                 -- In the next one.
                 tick := newest_tick;
@@ -5275,7 +5279,6 @@ declare
     also_held_targets integer[];
     read_places tid[];
 begin
-    lock table postrider.fence in row share mode;
     lost := postrider.lost_shards(p_dispatcher, p_shards, p_epochs);
     if lost <> '{}' then
         return next;
@@ -7092,18 +7095,24 @@ $$;
 -- Name: lost_shards(uuid, smallint[], bigint[]); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.lost_shards(p_dispatcher uuid, p_shards smallint[], p_epochs bigint[]) RETURNS smallint[]
-    LANGUAGE sql
+    LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
     AS $$
-    select coalesce(array_agg(r.shard), '{}')
-    from unnest(p_shards, p_epochs) r (shard, epoch)
-    where not exists (
-        select
-        from postrider.shard s
-        where s.shard = r.shard
-        and s.epoch = r.epoch
-        and s.owner = p_dispatcher
+begin
+    lock table postrider.fence in row share mode;
+    -- By a snapshot that is younger than the lock.
+    return (
+        select coalesce(array_agg(r.shard), '{}')
+        from unnest(p_shards, p_epochs) r (shard, epoch)
+        where not exists (
+            select
+            from postrider.shard s
+            where s.shard = r.shard
+            and s.epoch = r.epoch
+            and s.owner = p_dispatcher
+        )
     );
+end;
 $$;
 
 -- Name: maintain_archive_partitions(integer); Type: FUNCTION; Schema: postrider; Owner: -
@@ -9511,7 +9520,6 @@ declare
     recovered integer;
     places tid[];
 begin
-    lock table postrider.fence in row share mode;
     if postrider.lost_shards(p_dispatcher, p_shards, p_epochs) <> '{}' then
         return 0;
     end if;
@@ -9663,7 +9671,6 @@ CREATE FUNCTION postrider.recover_waiting(p_dispatcher uuid, p_shards smallint[]
 declare
     places tid[];
 begin
-    lock table postrider.fence in row share mode;
     recovered := 0;
     held_ids := '{}';
     held_targets := '{}';
@@ -11166,7 +11173,6 @@ CREATE FUNCTION postrider.save_checkpoint(p_dispatcher uuid, p_shards smallint[]
 declare
     lost smallint[];
 begin
-    lock table postrider.fence in row share mode;
     lost := postrider.lost_shards(p_dispatcher, p_shards, p_epochs);
     if lost = '{}' then
         insert into postrider.checkpoint (slot, owner, shards, done_xmin, backlogs, state)
@@ -11273,7 +11279,6 @@ CREATE FUNCTION postrider.save_claim(p_dispatcher uuid, p_shards smallint[], p_e
 declare
     lost smallint[];
 begin
-    lock table postrider.fence in row share mode;
     lost := postrider.lost_shards(p_dispatcher, p_shards, p_epochs);
     if lost = '{}' then
         insert into postrider.claim (slot, owner, message_ids, targets, retry_counts)

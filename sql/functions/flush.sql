@@ -81,7 +81,6 @@ declare
     also_held_targets integer[];
     read_places tid[];
 begin
-    lock table postrider.fence in row share mode;
     lost := postrider.lost_shards(p_dispatcher, p_shards, p_epochs);
     if lost <> '{}' then
         return next;

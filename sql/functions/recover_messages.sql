@@ -20,7 +20,6 @@ declare
     recovered integer;
     places tid[];
 begin
-    lock table postrider.fence in row share mode;
     if postrider.lost_shards(p_dispatcher, p_shards, p_epochs) <> '{}' then
         return 0;
     end if;

@@ -23,7 +23,6 @@ as $$
 declare
     places tid[];
 begin
-    lock table postrider.fence in row share mode;
     recovered := 0;
     held_ids := '{}';
     held_targets := '{}';

@@ -18,7 +18,6 @@ as $$
 declare
     lost smallint[];
 begin
-    lock table postrider.fence in row share mode;
     lost := postrider.lost_shards(p_dispatcher, p_shards, p_epochs);
     if lost = '{}' then
         insert into postrider.checkpoint (slot, owner, shards, done_xmin, backlogs, state)

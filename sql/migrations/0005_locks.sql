@@ -3,6 +3,9 @@
 
 -- Locked as a whole: see "The fence" in ARCHITECTURE.md. Always empty.
 create table postrider.fence ();
+-- What dispatchers are writing under the former fence has ended by now. What begins later waits for the end of this
+-- migration, and then takes the new fence, too: they call lost_shards, which does.
+select pg_advisory_xact_lock(1886352244, 1000);
 
 -- What one dispatcher does at a time: who has locked the row. Never changed.
 create table postrider.chore (

@@ -306,3 +306,32 @@ async fn a_migration_that_is_held_up_names_the_holder_and_holds_up_nobody() {
     shop.run(&["migrate"]).succeed();
     check(&shop.url()).await.unwrap();
 }
+
+/// What a dispatcher of the version before is writing has ended before the new fence counts.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_of_an_older_dispatcher_is_waited_for() {
+    let shop = Shop::open().await;
+    // As of the commit before the fence was a table.
+    let script = migrate::script(&migrate::Choices::default());
+    let end = script.find("-- sql/migrations/0003").unwrap();
+    shop.psql("shop", &["-1", "-f", "-"], &script[..end]).succeed();
+    let older = shop.client().await;
+    older.batch_execute("set application_name = 'older'; begin").await.unwrap();
+    older.batch_execute("select pg_advisory_xact_lock_shared(1886352244, 1000)").await.unwrap();
+    let url = shop.url();
+    let run = tokio::task::spawn_blocking(move || run(&url, &["migrate"], "")).await.unwrap();
+    let run = run.fail(1, "(role \"postgres\", application \"older\", its transaction open since ");
+    run.fail(1, "holds the fence of an older dispatcher: nothing was changed");
+    let latest = "select max(m.version) from postrider.migration m";
+    assert_eq!(shop.ask::<i32>(latest).await, 2);
+    // What has begun to write by the end of it is behind the new fence as well.
+    older.batch_execute("commit").await.unwrap();
+    shop.run(&["migrate"]).succeed();
+    check(&shop.url()).await.unwrap();
+    older.batch_execute("begin").await.unwrap();
+    let call = "select postrider.lost_shards(gen_random_uuid(), '{}', '{}')";
+    older.batch_execute(call).await.unwrap();
+    let holds = "select exists (select from pg_locks l
+        where l.relation = 'postrider.fence'::regclass and l.mode = 'RowShareLock')";
+    assert!(shop.ask::<bool>(holds).await);
+}
