@@ -1,6 +1,6 @@
 -- Waiting deliveries that are due, of some endpoints, oldest first.
 --   $1 integer[]: endpoints   $2 bigint[]: at most so many of each   $3 smallint[]: shards
---   $4 integer: payloads up to so many stored bytes come along, larger ones are fetched later
+--   $4 integer: payloads and headers come along up to so many bytes as they are sent, others are fetched later
 --   $5 boolean: ordering keys hold across endpoints
 -- Of an ordering key only the first that waits, and whatever has expired. Indexes: deferred_due,
 -- deferred_key, message_id.
@@ -9,15 +9,12 @@ select
     coalesce(cardinality(m.targets) > 1, false) as has_many_targets, d.message_created_at,
     m.scheduled_at, d.expires_at, coalesce(m.priority, 0::smallint) as priority,
     d.ordering_key, m.idempotency_key is not null as has_idempotency_key, m.correlation_id,
-    m.event_type, m.headers,
-    case when pg_column_size(m.payload) <= $4 then m.payload end as payload,
-    case when pg_column_size(m.body) <= $4 then m.body end as body,
+    m.event_type,
+    case when t.bytes <= $4 then m.headers end as headers,
+    case when t.bytes <= $4 then t.payload end as payload,
+    case when t.bytes <= $4 then m.body end as body,
     m.content_type,
-    case
-        when m.id is null then 0
-        when pg_column_size(m.payload) > $4 then octet_length(m.payload::text)
-        when pg_column_size(m.body) > $4 then octet_length(m.body)
-    end as payload_bytes,
+    case when t.bytes > $4 then t.bytes end as payload_bytes,
     m.replay_of
 from unnest($1::integer[], $2::bigint[]) e (endpoint_id, most)
 cross join lateral (
@@ -71,4 +68,12 @@ left join lateral (
     and k.id <= d.message_id
     order by k.id
     limit 1
-) m on true;
+) m on true
+cross join lateral (
+    select
+        j.payload,
+        coalesce(octet_length(j.payload), octet_length(m.body), 0)
+            + coalesce(octet_length(m.headers::text), 0) as bytes
+    from (select m.payload::text as payload offset 0) j
+    offset 0
+) t;

@@ -1,7 +1,7 @@
 -- The next waiting deliveries of some ordering keys, in order.
 --   $1 text[]: keys   $2 integer[]: at this endpoint, or at any where ordering keys hold across them
 --   $3 bigint: at most so many of each
---   $4 integer: payloads up to so many stored bytes come along, larger ones are fetched later
+--   $4 integer: payloads and headers come along up to so many bytes as they are sent, others are fetched later
 --   $5 boolean: ordering keys hold across endpoints
 -- The columns are those of deferred_due.sql. Indexes: deferred_key, message_id.
 select
@@ -9,15 +9,12 @@ select
     coalesce(cardinality(m.targets) > 1, false) as has_many_targets, d.message_created_at,
     m.scheduled_at, d.expires_at, coalesce(m.priority, 0::smallint) as priority,
     d.ordering_key, m.idempotency_key is not null as has_idempotency_key, m.correlation_id,
-    m.event_type, m.headers,
-    case when pg_column_size(m.payload) <= $4 then m.payload end as payload,
-    case when pg_column_size(m.body) <= $4 then m.body end as body,
+    m.event_type,
+    case when t.bytes <= $4 then m.headers end as headers,
+    case when t.bytes <= $4 then t.payload end as payload,
+    case when t.bytes <= $4 then m.body end as body,
     m.content_type,
-    case
-        when m.id is null then 0
-        when pg_column_size(m.payload) > $4 then octet_length(m.payload::text)
-        when pg_column_size(m.body) > $4 then octet_length(m.body)
-    end as payload_bytes,
+    case when t.bytes > $4 then t.bytes end as payload_bytes,
     m.replay_of
 from unnest($1::text[], $2::integer[]) c (ordering_key, endpoint_id)
 cross join lateral (
@@ -55,4 +52,12 @@ left join lateral (
     order by k.id
     limit 1
 ) m on true
+cross join lateral (
+    select
+        j.payload,
+        coalesce(octet_length(j.payload), octet_length(m.body), 0)
+            + coalesce(octet_length(m.headers::text), 0) as bytes
+    from (select m.payload::text as payload offset 0) j
+    offset 0
+) t
 order by c.ordering_key, d.message_id;

@@ -2,7 +2,7 @@
 --   $1 smallint: lane        $2 bigint: after this id     $3 bigint: up to this id
 --   $4 pg_snapshot: top      $5 pg_snapshot: base         $6 bigint: at most so many rows
 --   $7 integer[]: targets whose messages are left to the lag   $8 boolean: only those, or all others
---   $9 integer: payloads up to so many stored bytes come along, larger ones are fetched later
+--   $9 integer: payloads and headers come along up to so many bytes as they are sent, others are fetched later
 --   $10 integer: shards
 -- Two ways to the rows, of which the
 -- lane allows one: priority 0 without a key lies in runs of 64 sequence numbers (65,536 ids) that
@@ -11,14 +11,12 @@
 -- Indexes: message_id, message_lane_id.
 select
     p.id, p.xid, p.created_at, p.scheduled_at, p.expires_at, p.priority, p.targets, p.ordering_key,
-    p.has_idempotency_key, p.correlation_id, p.event_type, p.headers,
-    case when pg_column_size(p.payload) <= $9 then p.payload end as payload,
-    case when pg_column_size(p.body) <= $9 then p.body end as body,
+    p.has_idempotency_key, p.correlation_id, p.event_type,
+    case when t.bytes <= $9 then p.headers end as headers,
+    case when t.bytes <= $9 then t.payload end as payload,
+    case when t.bytes <= $9 then p.body end as body,
     p.content_type,
-    case
-        when pg_column_size(p.payload) > $9 then octet_length(p.payload::text)
-        when pg_column_size(p.body) > $9 then octet_length(p.body)
-    end as payload_bytes,
+    case when t.bytes > $9 then t.bytes end as payload_bytes,
     p.replay_of
 from (
     select r.*
@@ -59,4 +57,12 @@ from (
         order by m.id + 0
     )
 ) p
+cross join lateral (
+    select
+        j.payload,
+        coalesce(octet_length(j.payload), octet_length(p.body), 0)
+            + coalesce(octet_length(p.headers::text), 0) as bytes
+    from (select p.payload::text as payload offset 0) j
+    offset 0
+) t
 limit $6;

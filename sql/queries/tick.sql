@@ -1,7 +1,7 @@
 -- What is visible now and was not at the reader's last tick.
 --   $1 xid8: the end (xmax) of the last tick's snapshot   $2 smallint[]: lanes
 --   $3 xid8[]: in progress at the last tick               $4 bigint: at most so many rows
---   $5 integer: payloads up to so many stored bytes come along, larger ones are fetched later
+--   $5 integer: payloads and headers come along up to so many bytes as they are sent, others are fetched later
 -- The first row is the tick itself: the snapshot of this very statement, the reasons to refuse it,
 -- and the newest sequence number. All branches see the same snapshot. Of the transactions that were in
 -- progress only those are looked at that have ended: one that goes on, with a million messages behind
@@ -24,7 +24,7 @@ select
     null::uuid as correlation_id,
     null::text as event_type,
     null::jsonb as headers,
-    null::jsonb as payload,
+    null::text as payload,
     null::bytea as body,
     null::text as content_type,
     null::integer as payload_bytes,
@@ -34,14 +34,11 @@ union all
     select
         null, null, null, null, r.id, r.xid, r.created_at, r.scheduled_at, r.expires_at, r.priority,
         r.targets, r.ordering_key, r.idempotency_key is not null, r.correlation_id, r.event_type,
-        r.headers,
-        case when pg_column_size(r.payload) <= $5 then r.payload end,
-        case when pg_column_size(r.body) <= $5 then r.body end,
+        case when t.bytes <= $5 then r.headers end,
+        case when t.bytes <= $5 then t.payload end,
+        case when t.bytes <= $5 then r.body end,
         r.content_type,
-        case
-            when pg_column_size(r.payload) > $5 then octet_length(r.payload::text)
-            when pg_column_size(r.body) > $5 then octet_length(r.body)
-        end,
+        case when t.bytes > $5 then t.bytes end,
         r.replay_of
     from (
         select
@@ -64,5 +61,13 @@ union all
         ))
         and m.lane::integer = any ($2::smallint[])
     ) r
+    cross join lateral (
+        select
+            j.payload,
+            coalesce(octet_length(j.payload), octet_length(r.body), 0)
+                + coalesce(octet_length(r.headers::text), 0) as bytes
+        from (select r.payload::text as payload offset 0) j
+        offset 0
+    ) t
     limit $4
 );

@@ -82,3 +82,24 @@ async fn json_arrives_as_the_database_writes_it() {
         receiver.clear();
     }
 }
+
+/// Stored, each of them has less than 2,000 bytes, and together they are 140 MB.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_compresses_well_takes_no_more_memory_than_what_does_not() {
+    const COUNT: usize = 1_000;
+    const PEAK_MAX: u64 = 224 << 20;
+    let shop = Shop::open_to_receivers().await;
+    let receiver = Receiver::start(Behaviour::Status(200)).unwrap();
+    shop.quick_endpoint("sink", &receiver.url()).await;
+    let dispatcher = shop.serve().await;
+    shop.execute(&format!(
+        "select postrider.send_batch('sink', array_agg(
+            jsonb_build_object('n', n, 'text', repeat('0123456789abcde ', 8750))))
+        from generate_series(1, {COUNT}) n"
+    ))
+    .await;
+    receiver.wait_for_accepted(COUNT, LONG).await.unwrap();
+    let peak = dispatcher.peak_memory_bytes().unwrap();
+    println!("at most {} MiB in memory", peak >> 20);
+    assert!(peak <= PEAK_MAX, "{} MiB in memory", peak >> 20);
+}

@@ -22,7 +22,8 @@ use super::{
     wire::{JsonText, PgSnapshot, Targets, Timestamp, Xid8},
 };
 
-/// Payloads whose stored form is larger are fetched when they are sent.
+/// Payloads that are larger, with their headers, are fetched when they are sent. As they are sent, not as they are
+/// stored: a hundredth of it may do for that.
 pub const INLINE_BYTES: i32 = 2000;
 /// How many ids one query of a recovery looks at.
 const RECOVERY_PAGE: i64 = 20_000;

@@ -26,7 +26,7 @@ pub const EPOCH_US: i64 = 946_684_800_000_000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Timestamp(pub i64);
 
-/// `jsonb`, as the text that PostgreSQL makes of it.
+/// `jsonb`, as the text that PostgreSQL makes of it, or that text itself.
 #[derive(Debug, Clone)]
 pub struct JsonText(pub Bytes);
 
@@ -136,7 +136,10 @@ impl ToSql for Timestamp {
 }
 
 impl<'a> FromSql<'a> for JsonText {
-    fn from_sql(_: &Type, raw: &'a [u8]) -> Result<Self, Failure> {
+    fn from_sql(ty: &Type, raw: &'a [u8]) -> Result<Self, Failure> {
+        if *ty == Type::TEXT {
+            return Ok(JsonText(Bytes::copy_from_slice(raw)));
+        }
         match raw.split_first() {
             Some((1, text)) => Ok(JsonText(Bytes::copy_from_slice(text))),
             _ => Err("jsonb of an unknown version".into()),
@@ -144,7 +147,7 @@ impl<'a> FromSql<'a> for JsonText {
     }
 
     fn accepts(ty: &Type) -> bool {
-        *ty == Type::JSONB
+        *ty == Type::JSONB || *ty == Type::TEXT
     }
 }
 
