@@ -406,6 +406,7 @@ declare
     used_to timestamptz := greatest(p_job.paced_to, clock_timestamp() - interval '5 seconds');
     allowed bigint := most_sent;
     room bigint;
+    is_full boolean;
     obstacle text;
     boundary bigint;
     message_ids bigint[] := '{}';
@@ -413,8 +414,10 @@ declare
     sent bigint;
     new_state text := 'running';
 begin
-    select e.enabled, array(select s.id from postrider.subscriptions s where s.endpoint_id = e.id)
-    into is_enabled, own_targets
+    select
+        e.enabled, e.is_full,
+        array(select s.id from postrider.subscriptions s where s.endpoint_id = e.id)
+    into is_enabled, is_full, own_targets
     from postrider.endpoints e
     where e.id = p_job.endpoint_id;
     if is_enabled is null then
@@ -422,6 +425,8 @@ begin
         obstacle := format('Endpoint ''%s'' does not exist', p_job.endpoint_name);
     elsif not is_enabled then
         obstacle := format('Endpoint ''%s'' is disabled', p_job.endpoint_name);
+    elsif is_full then
+        obstacle := format('Endpoint ''%s'' is full: see its max_queue_size', p_job.endpoint_name);
     else
         allowed := least(
             allowed,
@@ -870,7 +875,7 @@ begin
     if p_direct_target is null then
         targets := postrider.matching_targets((p_event_type).patterns, p_payload);
     end if;
-    perform postrider.check_room(greatest(cardinality(targets), 1));
+    perform postrider.check_room(greatest(cardinality(targets), 1), targets);
 
     writer := pg_current_xact_id();
     -- As many numbers as deliveries, so that the newest number tells how much waits (update_gate).
@@ -979,7 +984,7 @@ begin
     if p_message_ids = '{}' then
         return '{}';
     end if;
-    perform postrider.check_room(cardinality(p_message_ids));
+    perform postrider.check_room(cardinality(p_message_ids), p_targets);
 
     writer := pg_current_xact_id();
     with wanted as materialized (
@@ -2751,9 +2756,9 @@ begin
 end;
 $_$;
 
--- Name: check_room(bigint); Type: FUNCTION; Schema: postrider; Owner: -
+-- Name: check_room(bigint, integer[]); Type: FUNCTION; Schema: postrider; Owner: -
 
-CREATE FUNCTION postrider.check_room(p_count bigint) RETURNS void
+CREATE FUNCTION postrider.check_room(p_count bigint, p_targets integer[] DEFAULT '{}'::integer[]) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
     AS $$
@@ -2761,7 +2766,25 @@ declare
     used bigint := coalesce(pg_sequence_last_value('postrider.message_sequence'), 0);
     backlog bigint;
     size_limit bigint;
+    full_name text;
 begin
+    if p_targets <> '{}' then
+        select e.name
+        into full_name
+        from postrider.endpoints e
+        where e.is_full
+        and exists (
+            select
+            from postrider.subscriptions s
+            where s.id = any (p_targets)
+            and s.endpoint_id = e.id
+        )
+        order by e.id
+        limit 1;
+        if full_name is not null then
+            perform postrider.refuse_full_endpoint(full_name, p_count);
+        end if;
+    end if;
     if used + p_count <= pg_sequence_last_value('postrider.message_gate') then
         return;
     end if;
@@ -8689,6 +8712,9 @@ begin
         end if;
         select s.config into secrets from postrider.endpoint_secret s where s.endpoint_id = old.id;
         new.version := old.version + 1;
+        -- By another limit it is judged anew.
+        new.is_full := new.is_full
+            and new.config -> 'max_queue_size' is not distinct from old.config -> 'max_queue_size';
         new.updated_at := clock_timestamp();
     end if;
 
@@ -10107,10 +10133,38 @@ CREATE FUNCTION postrider.refuse_endpoint(p_endpoint_name text) RETURNS void
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
     AS $$
 begin
+    if exists (
+        select
+        from postrider.endpoints e
+        where e.name = p_endpoint_name
+        and e.enabled
+        and e.is_full
+    ) then
+        perform postrider.refuse_full_endpoint(p_endpoint_name, 1);
+    end if;
     if exists (select from postrider.endpoints e where e.name = p_endpoint_name) then
         raise exception 'Endpoint ''%'' is disabled', p_endpoint_name using errcode = '55000';
     end if;
     raise exception 'Endpoint ''%'' does not exist', p_endpoint_name using errcode = '42704';
+end;
+$$;
+
+-- Name: refuse_full_endpoint(text, bigint); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.refuse_full_endpoint(p_endpoint_name text, p_count bigint) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+begin
+    raise exception
+        '[postrider] Queue backpressure: % more on top of what waits for endpoint ''%'' would exceed limit %',
+        p_count, p_endpoint_name, (
+            select e.config ->> 'max_queue_size'
+            from postrider.endpoints e
+            where e.name = p_endpoint_name
+        )
+        using errcode = '53400',
+            hint = 'Send again when messages have been delivered, or raise max_queue_size of the endpoint.';
 end;
 $$;
 
@@ -11541,7 +11595,7 @@ begin
     into largest
     from unnest(p_payloads) p (payload);
     perform postrider.check_options(largest, p_priority);
-    perform postrider.check_room(cardinality(p_payloads));
+    perform postrider.check_room(cardinality(p_payloads), array[target]);
 
     writer := pg_current_xact_id();
     with numbered as materialized (
@@ -11665,6 +11719,7 @@ begin
     from postrider.endpoints e
     where e.name = p_endpoint_name
     and e.enabled
+    and not e.is_full
     returning id into message_id;
 
     if message_id is null then
@@ -12581,6 +12636,51 @@ begin
 end;
 $$;
 
+-- Name: update_full_endpoints(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.update_full_endpoints() RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+declare
+    judged integer[];
+    full_ones integer[];
+    places tid[];
+begin
+    if not exists (select from postrider.endpoints e where e.config ? 'max_queue_size') then
+        return 5000;
+    end if;
+    select
+        array_agg(e.id),
+        coalesce(
+            array_agg(e.id) filter (
+                where l.size_limit > 0
+                and (p.delivery_count >= l.size_limit
+                    or e.is_full and p.delivery_count > l.size_limit * 0.9)),
+            '{}')
+    into judged, full_ones
+    from postrider.endpoints e
+    cross join lateral (select (e.config ->> 'max_queue_size')::bigint) l (size_limit)
+    left join postrider.pending_deliveries() p on p.endpoint_id = e.id
+    where e.config ? 'max_queue_size';
+    select array_agg(h.ctid)
+    into places
+    from (
+        select e.ctid
+        from postrider.endpoints e
+        where e.config ? 'max_queue_size'
+        and e.id = any (judged)
+        and e.is_full <> (e.id = any (full_ones))
+        for no key update skip locked
+    ) h;
+    update postrider.endpoints e
+    set is_full = not e.is_full
+    where e.ctid = any (places);
+    return 1000;
+end;
+$$;
+
 -- Name: update_gate(); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.update_gate() RETURNS bigint
@@ -12969,6 +13069,7 @@ CREATE TABLE postrider.endpoints (
     version bigint DEFAULT 1 NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    is_full boolean DEFAULT false NOT NULL,
     CONSTRAINT endpoints_name_check CHECK ((name ~ '^[A-Za-z0-9][A-Za-z0-9_.:-]{0,199}$'::text))
 );
 
@@ -15134,6 +15235,14 @@ CREATE INDEX ended_message_id ON ONLY postrider.ended USING btree (message_id, t
 
 CREATE INDEX ended_default_message_id_target_idx ON postrider.ended_default USING btree (message_id, target);
 
+-- Name: endpoints_full; Type: INDEX; Schema: postrider; Owner: -
+
+CREATE INDEX endpoints_full ON postrider.endpoints USING btree (id) WHERE is_full;
+
+-- Name: endpoints_limited; Type: INDEX; Schema: postrider; Owner: -
+
+CREATE INDEX endpoints_limited ON postrider.endpoints USING btree (id) WHERE (config ? 'max_queue_size'::text);
+
 -- Name: event_log_at; Type: INDEX; Schema: postrider; Owner: -
 
 CREATE INDEX event_log_at ON postrider.event_log USING btree (at);
@@ -15822,9 +15931,9 @@ REVOKE ALL ON FUNCTION postrider.check_replay(p_from_ts timestamp with time zone
 
 REVOKE ALL ON FUNCTION postrider.check_retry_policy_keys(policy jsonb, form text, path text) FROM PUBLIC;
 
--- Name: FUNCTION check_room(p_count bigint); Type: ACL; Schema: postrider; Owner: -
+-- Name: FUNCTION check_room(p_count bigint, p_targets integer[]); Type: ACL; Schema: postrider; Owner: -
 
-REVOKE ALL ON FUNCTION postrider.check_room(p_count bigint) FROM PUBLIC;
+REVOKE ALL ON FUNCTION postrider.check_room(p_count bigint, p_targets integer[]) FROM PUBLIC;
 
 -- Name: TABLE setting; Type: ACL; Schema: postrider; Owner: -
 
@@ -16699,6 +16808,10 @@ GRANT ALL ON FUNCTION postrider.redrive_message(p_dlq_id bigint) TO postrider_ad
 
 REVOKE ALL ON FUNCTION postrider.refuse_endpoint(p_endpoint_name text) FROM PUBLIC;
 
+-- Name: FUNCTION refuse_full_endpoint(p_endpoint_name text, p_count bigint); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.refuse_full_endpoint(p_endpoint_name text, p_count bigint) FROM PUBLIC;
+
 -- Name: FUNCTION register_dispatcher(p_dispatcher uuid, p_host text, p_pid integer, p_version text); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.register_dispatcher(p_dispatcher uuid, p_host text, p_pid integer, p_version text) FROM PUBLIC;
@@ -16988,6 +17101,10 @@ REVOKE ALL ON FUNCTION postrider.unregister_dispatcher(p_dispatcher uuid) FROM P
 REVOKE ALL ON FUNCTION postrider.unsubscribe(p_subscription_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.unsubscribe(p_subscription_id bigint) TO postrider_admin;
 
+-- Name: FUNCTION update_full_endpoints(); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.update_full_endpoints() FROM PUBLIC;
+
 -- Name: FUNCTION update_gate(); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.update_gate() FROM PUBLIC;
@@ -17082,6 +17199,10 @@ GRANT SELECT(created_at) ON TABLE postrider.endpoints TO postrider_monitor;
 -- Name: COLUMN endpoints.updated_at; Type: ACL; Schema: postrider; Owner: -
 
 GRANT SELECT(updated_at) ON TABLE postrider.endpoints TO postrider_monitor;
+
+-- Name: COLUMN endpoints.is_full; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(is_full) ON TABLE postrider.endpoints TO postrider_monitor;
 
 -- Name: TABLE message; Type: ACL; Schema: postrider; Owner: -
 

@@ -17,6 +17,7 @@ declare
     used_to timestamptz := greatest(p_job.paced_to, clock_timestamp() - interval '5 seconds');
     allowed bigint := most_sent;
     room bigint;
+    is_full boolean;
     obstacle text;
     boundary bigint;
     message_ids bigint[] := '{}';
@@ -24,8 +25,10 @@ declare
     sent bigint;
     new_state text := 'running';
 begin
-    select e.enabled, array(select s.id from postrider.subscriptions s where s.endpoint_id = e.id)
-    into is_enabled, own_targets
+    select
+        e.enabled, e.is_full,
+        array(select s.id from postrider.subscriptions s where s.endpoint_id = e.id)
+    into is_enabled, is_full, own_targets
     from postrider.endpoints e
     where e.id = p_job.endpoint_id;
     if is_enabled is null then
@@ -33,6 +36,8 @@ begin
         obstacle := format('Endpoint ''%s'' does not exist', p_job.endpoint_name);
     elsif not is_enabled then
         obstacle := format('Endpoint ''%s'' is disabled', p_job.endpoint_name);
+    elsif is_full then
+        obstacle := format('Endpoint ''%s'' is full: see its max_queue_size', p_job.endpoint_name);
     else
         allowed := least(
             allowed,

@@ -47,7 +47,7 @@ begin
     if p_direct_target is null then
         targets := postrider.matching_targets((p_event_type).patterns, p_payload);
     end if;
-    perform postrider.check_room(greatest(cardinality(targets), 1));
+    perform postrider.check_room(greatest(cardinality(targets), 1), targets);
 
     writer := pg_current_xact_id();
     -- As many numbers as deliveries, so that the newest number tells how much waits (update_gate).

@@ -16,7 +16,7 @@ begin
     if p_message_ids = '{}' then
         return '{}';
     end if;
-    perform postrider.check_room(cardinality(p_message_ids));
+    perform postrider.check_room(cardinality(p_message_ids), p_targets);
 
     writer := pg_current_xact_id();
     with wanted as materialized (

@@ -1,8 +1,9 @@
--- postrider.check_room(count)
+-- postrider.check_room(count, targets)
 --
--- Internal. Raises 53400 when so many more deliveries would exceed max_queue_size. Compares two
--- sequences, so its cost does not depend on how much waits; see "Backpressure" in ARCHITECTURE.md.
-create or replace function postrider.check_room(p_count bigint)
+-- Internal. Raises 53400 when so many more deliveries would exceed max_queue_size, or when one of the targets
+-- belongs to an endpoint whose own limit is met. Compares two sequences and looks at the endpoints that are
+-- full, so its cost does not depend on how much waits; see "Backpressure" in ARCHITECTURE.md. Uses endpoints_full.
+create or replace function postrider.check_room(p_count bigint, p_targets integer[] default '{}')
 returns void
 language plpgsql
 set search_path = pg_catalog, postrider, pg_temp
@@ -11,7 +12,25 @@ declare
     used bigint := coalesce(pg_sequence_last_value('postrider.message_sequence'), 0);
     backlog bigint;
     size_limit bigint;
+    full_name text;
 begin
+    if p_targets <> '{}' then
+        select e.name
+        into full_name
+        from postrider.endpoints e
+        where e.is_full
+        and exists (
+            select
+            from postrider.subscriptions s
+            where s.id = any (p_targets)
+            and s.endpoint_id = e.id
+        )
+        order by e.id
+        limit 1;
+        if full_name is not null then
+            perform postrider.refuse_full_endpoint(full_name, p_count);
+        end if;
+    end if;
     if used + p_count <= pg_sequence_last_value('postrider.message_gate') then
         return;
     end if;

@@ -32,6 +32,9 @@ begin
         end if;
         select s.config into secrets from postrider.endpoint_secret s where s.endpoint_id = old.id;
         new.version := old.version + 1;
+        -- By another limit it is judged anew.
+        new.is_full := new.is_full
+            and new.config -> 'max_queue_size' is not distinct from old.config -> 'max_queue_size';
         new.updated_at := clock_timestamp();
     end if;
 

@@ -24,7 +24,7 @@ begin
     into largest
     from unnest(p_payloads) p (payload);
     perform postrider.check_options(largest, p_priority);
-    perform postrider.check_room(cardinality(p_payloads));
+    perform postrider.check_room(cardinality(p_payloads), array[target]);
 
     writer := pg_current_xact_id();
     with numbered as materialized (

@@ -4,7 +4,7 @@
 -- and only if that transaction commits. Returns the id of the first message, and writes nothing, when
 -- the idempotency key is held by a message with the same payload. Raises 42704 (no such endpoint),
 -- 55000 (disabled), 22004 (null name or payload), 22023 (a value out of its range), 23505 (the
--- idempotency key belongs to another payload), 53400 (the log is full).
+-- idempotency key belongs to another payload), 53400 (the log or the endpoint is full).
 --
 -- `p_priority` is an integer, although a smallint would do: a literal 5 is an integer, for which
 -- PostgreSQL finds no function that takes a smallint; a second function that takes the other type
@@ -79,6 +79,7 @@ begin
     from postrider.endpoints e
     where e.name = p_endpoint_name
     and e.enabled
+    and not e.is_full
     returning id into message_id;
 
     if message_id is null then

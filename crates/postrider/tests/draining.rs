@@ -182,3 +182,97 @@ async fn the_gate_agrees_with_the_backlog_after_any_traffic() {
     shop.until(&format!("select ({BACKLOG}) = 0")).await;
     check_gate(&shop, LIMIT).await;
 }
+
+/// Waits until sending to the endpoint is refused, or until it is not; what was taken meanwhile is rolled back.
+async fn until_it_is_full(shop: &Shop, endpoint: &str, is_full: bool) {
+    let client = shop.client().await;
+    let send = format!("begin; select postrider.send('{endpoint}', '{{}}'); rollback");
+    let began = tokio::time::Instant::now();
+    let mut look = tokio::time::interval(Duration::from_millis(50));
+    loop {
+        let refused = client.batch_execute(&send).await.err();
+        if let Some(error) = &refused {
+            let text = format!(
+                "[postrider] Queue backpressure: 1 more on top of what waits for endpoint '{endpoint}' \
+                 would exceed limit 100"
+            );
+            let error = error.as_db_error().unwrap();
+            assert_eq!((error.code().code(), error.message()), ("53400", text.as_str()));
+            client.batch_execute("rollback").await.unwrap();
+        }
+        if refused.is_some() == is_full {
+            return;
+        }
+        assert!(began.elapsed() < LONG, "{endpoint} should be full: {is_full}");
+        look.tick().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_endpoint_refuses_its_own_senders_only() {
+    let receiver = Receiver::start(Behaviour::Status(200)).unwrap();
+    let shop = Shop::open_to_receivers().await;
+    let config = json!({ "url": receiver.url(), "max_queue_size": 100 });
+    for endpoint in ["paused", "broken", "dropped"] {
+        shop.endpoint(endpoint, config.clone(), json!({})).await;
+    }
+    shop.execute(
+        "select postrider.create_endpoint('other', 'discard', '{}');
+        select postrider.create_event_type('e'), postrider.create_event_type('other');
+        select postrider.subscribe('e', 'paused'), postrider.subscribe('e', 'other'),
+            postrider.subscribe('other', 'other');
+        select postrider.pause_endpoint(name) from unnest(array['paused', 'dropped']) name",
+    )
+    .await;
+    let [_one, _two] = [shop.serve().await, shop.serve().await];
+    shop.send_many("paused", 99).await;
+    let event = "select postrider.publish('e', '{}')";
+    shop.execute(event).await;
+    until_it_is_full(&shop, "paused", true).await;
+    let batch = "select postrider.send_batch('paused', array['{}'::jsonb])";
+    let bytes = "select postrider.send_bytes('paused', 'x', 'text/plain')";
+    for sql in [batch, event, bytes] {
+        assert_eq!(shop.refusal(sql).await, "53400", "{sql}");
+    }
+    shop.send_many("other", 500).await;
+    shop.execute("select postrider.publish('other', '{}')").await;
+
+    // It is free when a tenth of it is; or by another limit.
+    shop.execute(
+        "select postrider.alter_endpoint('paused', config || '{\"max_queue_size\": 200}')
+        from postrider.endpoints where name = 'paused'",
+    )
+    .await;
+    shop.send_many("paused", 1).await;
+    shop.execute(
+        "select postrider.alter_endpoint('paused', config || '{\"max_queue_size\": 100}')
+        from postrider.endpoints where name = 'paused'",
+    )
+    .await;
+    until_it_is_full(&shop, "paused", true).await;
+    shop.execute("select postrider.resume_endpoint('paused')").await;
+    until_it_is_full(&shop, "paused", false).await;
+
+    // What waits for a circuit counts, until it expires.
+    shop.execute(
+        "select postrider.set_setting('circuit_breaker_threshold', '1');
+        select postrider.set_setting('circuit_breaker_cooldown', '3600')",
+    )
+    .await;
+    receiver.set_behaviour(Behaviour::Status(503));
+    shop.execute(
+        "select postrider.send_with_options('broken', '{}', p_expires_at => now() + interval '30 s')
+        from generate_series(1, 100)",
+    )
+    .await;
+    until_it_is_full(&shop, "broken", true).await;
+    until_it_is_full(&shop, "broken", false).await;
+
+    shop.send_many("dropped", 100).await;
+    until_it_is_full(&shop, "dropped", true).await;
+    shop.execute("select postrider.drop_endpoint('dropped', true)").await;
+    shop.endpoint("dropped", config, json!({})).await;
+    shop.send_many("dropped", 99).await;
+    shop.send_many("other", 500).await;
+    shop.until("select count(*) = 1 from postrider.job where state = 'completed'").await;
+}

@@ -175,6 +175,8 @@ async fn flow_options_have_bounds() {
         ("rate_limit_burst", json!(0)),
         ("max_in_memory", json!(0)),
         ("max_in_memory", json!("10")),
+        ("max_queue_size", json!(-1)),
+        ("max_queue_size", json!(2_147_483_648_i64)),
     ] {
         let config = json!({ option: value });
         let sql = format!("select postrider.create_endpoint('x', 'discard', '{config}')");

@@ -179,6 +179,7 @@ enum Event {
     Counted(Counting, Result<Vec<WaitingCount>, StoreError>),
     ReplaysAdvanced(Result<Duration, StoreError>),
     JobsAdvanced(Result<Duration, StoreError>),
+    LimitsJudged(Result<Duration, StoreError>),
     ExecutionsRolledUp(Result<i32, StoreError>),
     Upkept(Result<Upkeep, String>),
     ConsumersTicked(Result<Option<MadeTick>, StoreError>),
@@ -386,6 +387,8 @@ pub struct Dispatcher {
     is_advancing_replays: bool,
     jobs_at: Instant,
     is_advancing_jobs: bool,
+    limits_at: Instant,
+    is_judging_limits: bool,
     roll_up_at: Instant,
     is_rolling_up: bool,
     upkeep_at: Instant,
@@ -520,6 +523,8 @@ impl Dispatcher {
             is_advancing_replays: false,
             jobs_at: now,
             is_advancing_jobs: false,
+            limits_at: now,
+            is_judging_limits: false,
             roll_up_at: now,
             is_rolling_up: false,
             upkeep_at: now,
@@ -701,6 +706,7 @@ impl Dispatcher {
             at = at.min(if self.is_counting { at } else { self.count_at });
             at = at.min(if self.is_advancing_replays { at } else { self.replays_at });
             at = at.min(if self.is_advancing_jobs { at } else { self.jobs_at });
+            at = at.min(if self.is_judging_limits { at } else { self.limits_at });
             at = at.min(if self.is_in_upkeep { at } else { self.upkeep_at });
             at = at.min(if self.is_rolling_up { at } else { self.roll_up_at });
             at = at.min(self.consumer_ticks.due_at().unwrap_or(at));
@@ -828,6 +834,7 @@ impl Dispatcher {
             Event::Doorbell(is_locked) => self.take_doorbell(is_locked?),
             Event::ReplaysAdvanced(answer) => self.take_replays(answer),
             Event::JobsAdvanced(answer) => self.take_jobs(answer),
+            Event::LimitsJudged(answer) => self.take_limits(answer),
             Event::Upkept(answer) => self.take_upkeep(answer),
             Event::ExecutionsRolledUp(answer) => self.take_roll_up(answer),
             Event::ConsumersTicked(answer) => self.take_consumer_tick(answer),

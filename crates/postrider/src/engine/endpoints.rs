@@ -214,6 +214,11 @@ impl Endpoints {
         self.by_target.get(&target).copied()
     }
 
+    /// Whether it has a limit of its own for what waits.
+    pub fn is_limited(&self, id: EndpointId) -> bool {
+        self.by_id.get(&id).and_then(Endpoint::flow).is_some_and(|flow| flow.is_limited)
+    }
+
     /// The endpoints of these versions that are not known or known in another version. Endpoints
     /// that are not among them are gone; what waited for those is returned.
     pub fn compare(&mut self, versions: &[(EndpointId, i64)]) -> Comparison {

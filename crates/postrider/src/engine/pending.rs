@@ -175,7 +175,8 @@ impl Pending {
         self.waiting.retain(|(shard, _), _| !shards.contains(shard));
     }
 
-    /// What is pending at each endpoint, of those with the most, and at how many there is anything.
+    /// What is pending at each endpoint, of those with a limit and those with the most, and at how many there is
+    /// anything.
     /// `left`: what the lags have before them.
     pub fn figures(
         &self,
@@ -204,7 +205,8 @@ impl Pending {
         }
         let endpoint_count = figures.len();
         let mut figures: Vec<PendingAt> = figures.into_values().collect();
-        figures.sort_unstable_by_key(|at| (-at.count, at.endpoint));
+        // Senders are refused by what is said of endpoints with a limit of their own.
+        figures.sort_unstable_by_key(|at| (!known.is_limited(at.endpoint), -at.count, at.endpoint));
         figures.truncate(ENDPOINTS_MOST);
         (figures, endpoint_count)
     }

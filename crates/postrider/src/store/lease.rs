@@ -618,6 +618,13 @@ impl Lease {
         Ok(Duration::from_millis(u64::from(pause_ms.unsigned_abs())))
     }
 
+    /// Says which endpoints have met their own limit; after how long to do it again.
+    pub async fn update_full_endpoints(&self) -> Result<Duration, StoreError> {
+        let sql = include_str!("../../../../sql/queries/update_full_endpoints.sql");
+        let pause_ms = self.answer(sql, "look which endpoints are full").await?;
+        Ok(Duration::from_millis(u64::from(pause_ms.unsigned_abs())))
+    }
+
     /// Makes what is committed readable for consumers; `None` while there are none.
     pub async fn advance_ticks(&self) -> Result<Option<MadeTick>, StoreError> {
         let sql = include_str!("../../../../sql/queries/advance_ticks.sql");

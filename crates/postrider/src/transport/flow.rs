@@ -12,6 +12,8 @@ pub struct Flow {
     pub rate: Option<Rate>,
     /// Messages in memory that wait for a place in flight; `None`: a few times the concurrency.
     pub max_in_memory: Option<usize>,
+    /// It has a `max_queue_size`, which the database looks after.
+    pub is_limited: bool,
 }
 
 /// The options besides `concurrency`, whose range and default are the protocol's.
@@ -43,6 +45,15 @@ pub const OPTIONS: &[ConfigOption] = &[
                       wait in the database. Default: four times its concurrency, 1,024 at least.",
         secret: false,
     },
+    ConfigOption {
+        name: "max_queue_size",
+        kind: OptionKind::Integer { min: 0, max: 2_147_483_647 },
+        required: false,
+        default: DefaultValue::None,
+        description: "How many deliveries may wait for the endpoint: when there are so many, sending to it \
+                      is refused. Default, and 0: no limit but the one for all.",
+        secret: false,
+    },
 ];
 
 /// The options of a protocol, and these.
@@ -67,6 +78,7 @@ impl Flow {
             rate: number("rate_limit_per_second")
                 .map(|per_second| Rate::new(per_second, number("rate_limit_burst"))),
             max_in_memory: count("max_in_memory"),
+            is_limited: config.integer("max_queue_size").is_some_and(|limit| limit > 0),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The archive: partitions made and dropped, and jobs and replays taken further.
+//! The archive: partitions made and dropped, jobs and replays taken further, and endpoints that are full.
 //!
 //! Neither may end a tenure: what fails is said, and tried again.
 
@@ -19,6 +19,13 @@ impl Dispatcher {
             self.is_advancing_jobs = true;
             let chores = Arc::clone(&self.chores);
             self.send(async move { Event::JobsAdvanced(chores.lease.advance_jobs().await) });
+        }
+        if !self.is_judging_limits && now >= self.limits_at {
+            self.is_judging_limits = true;
+            let chores = Arc::clone(&self.chores);
+            self.send(
+                async move { Event::LimitsJudged(chores.lease.update_full_endpoints().await) },
+            );
         }
         if !self.is_in_upkeep && now >= self.upkeep_at {
             self.is_in_upkeep = true;
@@ -44,6 +51,15 @@ impl Dispatcher {
             REPLAY_PAUSE
         });
         self.jobs_at = Instant::now() + pause;
+    }
+
+    pub(super) fn take_limits(&mut self, answer: Result<Duration, StoreError>) {
+        self.is_judging_limits = false;
+        let pause = answer.unwrap_or_else(|error| {
+            warn!(error = %chain(&error), "nobody looks whether endpoints are full");
+            REPLAY_PAUSE
+        });
+        self.limits_at = Instant::now() + pause;
     }
 
     pub(super) fn take_upkeep(&mut self, answer: Result<Upkeep, String>) {

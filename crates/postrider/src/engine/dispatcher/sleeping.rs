@@ -67,7 +67,10 @@ impl Dispatcher {
                 self.ring_off();
             }
             Signal::Shards => self.beat_at = now,
-            Signal::Endpoints => self.endpoints_at = now,
+            Signal::Endpoints => {
+                self.endpoints_at = now;
+                self.limits_at = now;
+            }
             Signal::Settings => self.settings_at = now,
             Signal::Circuits => self.circuits_at = now,
             Signal::Consumers => self.consumer_ticks.look(now),
