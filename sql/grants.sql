@@ -103,7 +103,7 @@ declare
         'execution_dead_letter', 'worker', 'action'];
     -- Secrets, and what only dispatchers lock.
     withheld constant text[] := array['endpoint_secret', 'fence', 'chore', 'rate_turn',
-        'cancel_bucket'];
+        'cancel_bucket', 'worker_lock', 'action_slot'];
     -- Neither payloads nor what else an application wrote.
     visible constant text[] := array[
         'checkpoint', 'circuit', 'deferred', 'dispatcher', 'done', 'ended', 'endpoint_configs', 'event_log',
@@ -145,7 +145,8 @@ begin
                     select c.relname::text
                     from pg_class c
                     where c.relnamespace = 'postrider'::regnamespace
-                    and c.relname <> all (withheld))
+                    and c.relname <> all (withheld)
+                    and c.relname not like 'generation\_lock\_%')
             )
         ) k (kind, functions, relations)
         join pg_roles r on r.rolname = prefix || '_' || k.kind

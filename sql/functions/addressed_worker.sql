@@ -23,11 +23,16 @@ begin
         if found then
             return found_worker;
         end if;
-        insert into postrider.worker (name, pool, carrier, status, capacity)
-        values (
-            p_name, coalesce(p_pool, 'default'), postrider.get_setting('execution_carrier'),
-            'inactive', 1)
-        on conflict (name) do nothing;
+        with made as (
+            insert into postrider.worker (name, pool, carrier, status, capacity)
+            values (
+                p_name, coalesce(p_pool, 'default'), postrider.get_setting('execution_carrier'),
+                'inactive', 1)
+            on conflict (name) do nothing
+            returning id
+        )
+        insert into postrider.worker_lock (worker_id)
+        select m.id from made m;
     end loop;
 end;
 $$;

@@ -1,11 +1,14 @@
 -- postrider.check_generations()
 --
--- Internal, by every dispatcher, and by take_executions where none lives; one at a time. Begins a generation
+-- Internal, by every dispatcher, and by take_executions where none lives. Begins a generation
 -- of executions when the present one is full: a second later at the earliest, and the larger the more there
 -- are, so that they stay few at any backlog. It is the present one from the next look on, when others see
--- its row, and as little is one that was given up forgotten before. Looks at one of the old ones: when no more than a tenth of it is left, that moves to the present
--- one, and once it is empty, and no transaction is open that has written into it, it is given up. A snapshot
--- of before that lock could miss some: only where each statement has its own. Uses live_execution_due.
+-- its row, and as little is one that was given up forgotten before. Looks at one of the old ones: when no more
+-- than a tenth of it is left, that moves to the present one, and once it is empty, and no transaction is open
+-- that has written into it, it is given up. A snapshot of before that could miss some: only where each
+-- statement has its own. Whoever keeps the transaction open keeps nobody else from doing all that: others begin
+-- one with another id, and its lock is not that of any that is there. While there are as many as locks, none
+-- begins. Uses live_execution_due.
 create or replace function postrider.check_generations()
 returns void
 language plpgsql
@@ -22,6 +25,7 @@ declare
     shortest constant interval := '1 second';
     least_moved constant integer := 20;
     most_moved constant integer := 1000;
+    lock_count constant integer := 32;
     present integer := pg_sequence_last_value('postrider.present_generation');
     former constant integer := present;
     oldest integer;
@@ -34,12 +38,11 @@ declare
     newest postrider.execution_generation;
     old postrider.execution_generation;
     generation_count integer;
+    old_end bigint;
     few bigint;
     left_over bigint[];
 begin
-    if current_setting('transaction_isolation') <> 'read committed'
-        or not pg_try_advisory_xact_lock(1886352250, 0)
-    then
+    if current_setting('transaction_isolation') <> 'read committed' then
         return;
     end if;
     if pg_current_xact_id_if_assigned() is null then
@@ -64,19 +67,29 @@ begin
     limit 1;
     select count(*) into generation_count from postrider.live_generation g;
     if newest.id > present then
-        if newest.xid is distinct from pg_current_xact_id_if_assigned() then
-            present := setval('postrider.present_generation', newest.id);
-        end if;
+        perform postrider.pass_generation();
     elsif newest.id is distinct from present then
         -- After a restore the sequence may be ahead of the table.
         insert into postrider.execution_generation (id, begins_after, ends_with)
-        values (present, last_id, last_id + smallest);
+        select present, last_id, last_id + smallest
+        where postrider.reserve_generation(present)
+        on conflict do nothing;
     elsif newest.ends_with <= last_id and newest.created_at <= clock_timestamp() - shortest then
-        update postrider.execution_generation g
-        set ends_with = last_id
-        where g.id = present;
-        insert into postrider.execution_generation (id, begins_after, ends_with)
-        values (present + 1, last_id, last_id + smallest * (generation_count + 1));
+        for next_id in present + 1..present + lock_count loop
+            -- Looked at again once it is ours: somebody may have begun it until then.
+            if not exists (
+                select from postrider.live_generation g where g.id % lock_count = next_id % lock_count
+            )
+                and postrider.reserve_generation(next_id)
+            then
+                insert into postrider.execution_generation (id, begins_after, ends_with)
+                select next_id, last_id, last_id + smallest * (generation_count + 1)
+                where not exists (
+                    select from postrider.live_generation g where g.id % lock_count = next_id % lock_count
+                );
+                exit;
+            end if;
+        end loop;
     end if;
 
     select g.*
@@ -90,7 +103,13 @@ begin
     if not found then
         return;
     end if;
-    few := least(greatest((old.ends_with - old.begins_after) / 10, least_moved), most_moved);
+    select g.begins_after
+    into old_end
+    from postrider.execution_generation g
+    where g.id > old.id
+    order by g.id
+    limit 1;
+    few := least(greatest((old_end - old.begins_after) / 10, least_moved), most_moved);
     left_over := array(
         select l.id
         from postrider.live_execution l
@@ -111,10 +130,10 @@ begin
             for update skip locked
         ));
     end if;
-    if not pg_try_advisory_xact_lock(1886352250, old.id) then
+    if not postrider.is_generation_left(old.id) then
         return;
     end if;
-    -- A statement of its own, which sees whatever was written by those who had the lock before.
+    -- A statement of its own, which sees whatever was written by those who were in it.
     perform
     from postrider.live_execution l
     where l.generation = old.id
@@ -122,7 +141,12 @@ begin
     limit 1;
     if not found then
         delete from postrider.execution_generation g
-        where g.id = old.id;
+        where g.id = any (array(
+            select o.id
+            from postrider.execution_generation o
+            where o.id = old.id
+            for update skip locked
+        ));
     end if;
 end;
 $$;

@@ -2,7 +2,8 @@
 --
 -- Worker, application, admin. The worker leaves: what it had not finished goes back without using up an attempt,
 -- to the pool, or to wait until it returns if it was addressed to this worker alone. In a transaction of
--- its own. Raises 22004 (a null worker), 42704 (no such worker).
+-- its own. Raises 22004 (a null worker), 42704 (no such worker), 55006 (another transaction has not ended that
+-- gives it executions, or changes it).
 create or replace function postrider.deregister_worker(p_worker integer, p_epoch integer default null)
 returns boolean
 language plpgsql
@@ -12,8 +13,8 @@ as $$
 declare
     left_worker postrider.worker;
 begin
-    perform postrider.lock_worker(p_worker);
     begin
+        perform postrider.lock_worker(postrider.live_worker(p_worker, p_epoch), true);
         left_worker := postrider.live_worker(p_worker, p_epoch);
     exception
         when object_not_in_prerequisite_state then return false;

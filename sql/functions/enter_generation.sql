@@ -1,7 +1,7 @@
 -- postrider.enter_generation() → the present generation of executions
 --
 -- Internal, by whoever writes a row into it. Holds a lock of it to the end of the transaction, so that nobody
--- gives it up before (check_generations). It may have passed before we had the lock, so we look again: the
+-- gives it up before (is_generation_left). It may have passed before we had the lock, so we look again: the
 -- last value of a sequence is the newest one whatever the snapshot.
 create or replace function postrider.enter_generation()
 returns integer
@@ -13,7 +13,7 @@ declare
 begin
     loop
         present := pg_sequence_last_value('postrider.present_generation');
-        perform pg_advisory_xact_lock_shared(1886352250, present);
+        execute format('lock table postrider.generation_lock_%s in row share mode', present % 32);
         exit when present = pg_sequence_last_value('postrider.present_generation');
     end loop;
     return present;

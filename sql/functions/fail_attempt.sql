@@ -40,6 +40,7 @@ begin
         worker_id = null,
         worker_epoch = null,
         carrier = null,
+        slot = null,
         is_published = false,
         requested_at = run_at,
         scheduled_at = null,

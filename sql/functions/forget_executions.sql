@@ -3,7 +3,7 @@
 -- Internal, by every dispatcher once a minute. What ended execution_retention_days ago: executions with
 -- all that is known of their attempts, and dead letters, as far as both are in the figures; figures by the
 -- hour after 400 days; and workers that left, or were never there, so long ago, are not cordoned, and have
--- nothing waiting for them. At most so many of each. Who locks a row keeps it. Uses
+-- nothing waiting for them; and locks of what is gone. At most so many of each. Who locks a row keeps it. Uses
 -- execution_end_ended_at, execution_end_earlier, execution_end_final, execution_dead_letter_at,
 -- live_execution_worker, live_execution_waiting.
 create or replace function postrider.forget_executions(p_most integer)
@@ -101,6 +101,27 @@ begin
     ) old
     where w.id = old.id;
     get diagnostics part = row_count;
-    return removed + part;
+    removed := removed + part;
+
+    -- Ids do not come back, so nobody needs these any more.
+    delete from postrider.worker_lock k
+    where k.worker_id = any (array(
+        select o.worker_id
+        from postrider.worker_lock o
+        where not exists (select from postrider.worker w where w.id = o.worker_id)
+        limit p_most
+        for update of o skip locked
+    ));
+    delete from postrider.action_slot s
+    using (
+        select o.action_id, o.slot
+        from postrider.action_slot o
+        where not exists (select from postrider.action a where a.id = o.action_id)
+        limit p_most
+        for update of o skip locked
+    ) old
+    where s.action_id = old.action_id
+    and s.slot = old.slot;
+    return removed;
 end;
 $$;

@@ -4,7 +4,9 @@
 -- before it are refused (55000), and what that one had running has failed with the reason
 -- worker_unavailable, or is retried. A heartbeat every
 -- `heartbeat_interval` keeps it alive: that of the settings, or a third of `stale_after` if that is less. In a
--- transaction of its own. Raises 22004 (a null name, pool or capacity), 22023 (a value that is not valid).
+-- transaction of its own. Waits some seconds for a transaction that gives this worker executions, submits the
+-- first one to it, or changes it. Raises 22004 (a null name, pool or capacity), 22023 (a value that is not
+-- valid), 55006 (that one has not ended).
 create or replace function postrider.register_worker(
     p_name text,
     p_pool text default 'default',
@@ -21,6 +23,7 @@ returns table (
 language plpgsql
 security definer
 set search_path = pg_catalog, postrider, pg_temp
+set lock_timeout = '5s'
 as $$
 #variable_conflict use_column
 declare
@@ -45,8 +48,13 @@ begin
     end if;
 
     loop
-        registered := postrider.addressed_worker(p_name, p_pool);
-        perform postrider.lock_worker(registered.id);
+        begin
+            registered := postrider.addressed_worker(p_name, p_pool);
+        exception
+            when lock_not_available then
+                perform postrider.refuse_held_worker(p_name);
+        end;
+        perform postrider.lock_worker(registered, true);
         update postrider.worker w
         set pool = p_pool,
             labels = coalesce(p_labels, '{}'),

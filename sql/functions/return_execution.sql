@@ -33,6 +33,7 @@ begin
         worker_id = null,
         worker_epoch = null,
         carrier = null,
+        slot = null,
         is_published = false,
         requested_at = case when was_running then at else l.requested_at end,
         scheduled_at = null,

@@ -3,9 +3,9 @@
 -- Internal: the one way from requested to scheduled, for both carriers. First what is addressed to the
 -- worker, then, up to a limit of its own, what its pool has, the highest priority and then the oldest first, as far as
 -- the limits of actions allow. A cordoned worker gets nothing. Of what has come to the pool within the
--- last second so much is left alone as the better workers (pool_workers) have room for. Holds the worker's
--- lock (lock_worker), and those of the actions with a limit, to the end of the transaction; nothing while
--- somebody else has the worker's. Uses live_execution_waiting,
+-- last second so much is left alone as the better workers (pool_workers) have room for. Where there is something for it, holds the
+-- worker's lock (worker_room), and slots of actions with a limit (hold_slots), to the end of the transaction;
+-- nothing while somebody else has the worker's. Uses live_execution_waiting,
 -- live_execution_admitted, live_execution_worker.
 create or replace function postrider.schedule_executions(
     p_worker postrider.worker, p_limit integer, p_pool_limit integer)
@@ -29,9 +29,6 @@ declare
     own record;
     taken integer;
 begin
-    if not pg_try_advisory_xact_lock(1886352249, p_worker.id) then
-        return;
-    end if;
     select w.* into present from postrider.worker w where w.id = p_worker.id;
     if present.epoch is distinct from p_worker.epoch or present.cordoned_at is not null then
         return;

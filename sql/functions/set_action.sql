@@ -32,7 +32,7 @@ begin
         raise exception 'p_description must have at most 1000 characters, got %',
             length(p_description) using errcode = '22023';
     end if;
-    select to_jsonb(a) into former from postrider.action a where a.name = p_name;
+    select to_jsonb(a) - 'id' into former from postrider.action a where a.name = p_name;
     insert into postrider.action (
         name, ttl_ms, timeout_ms, max_retries, priority, concurrency, description)
     values (
@@ -45,7 +45,13 @@ begin
         priority = excluded.priority,
         concurrency = excluded.concurrency,
         description = excluded.description;
-    select to_jsonb(a) into present from postrider.action a where a.name = p_name;
+    insert into postrider.action_slot (action_id, slot)
+    select a.id, g.slot
+    from postrider.action a
+    cross join generate_series(1, p_concurrency) g (slot)
+    where a.name = p_name
+    on conflict do nothing;
+    select to_jsonb(a) - 'id' into present from postrider.action a where a.name = p_name;
     insert into postrider.event_log (event, details)
     values (
         'action.set',

@@ -1,7 +1,8 @@
 -- postrider.take_at_once(worker, limit, epoch) → executions that are scheduled for the worker now
 --
 -- Internal: take_executions without waiting. Does the monitor's work first where no dispatcher lives. Holds
--- the worker's lock to the end of the transaction. Raises 42704, 55000. Uses live_execution_waiting.
+-- the worker's lock to the end of the transaction if it gets something, and gets nothing while somebody else
+-- has it. Raises 42704, 55000. Uses live_execution_waiting.
 create or replace function postrider.take_at_once(
     p_worker integer, p_limit integer, p_epoch integer)
 returns table (
@@ -28,8 +29,6 @@ declare
     known postrider.worker;
     scheduled postrider.live_execution[];
 begin
-    -- Before the rows of workers, as whoever registers does.
-    perform postrider.lock_worker(p_worker);
     known := postrider.live_worker(p_worker, p_epoch);
     if known.carrier <> 'postgres' then
         raise exception 'Worker ''%'' gets its executions by %', known.name, known.carrier
@@ -54,7 +53,7 @@ begin
             limit 1
         ) l
     ) then
-        -- Two statements: one alone would not see parameters that were committed while it waited for a lock,
+        -- Two statements: one alone would not see parameters that were committed while it looked,
         -- and so keep from the worker what is scheduled for it.
         scheduled := array(
             select s

@@ -1,9 +1,9 @@
 -- postrider.worker_executions(worker, epoch) → what it has, scheduled or running
 --
 -- Worker, application, admin. For a worker that has lost an answer: what it does not know of it gives back
--- (release_execution). Waits until a take_executions of this worker that is under way has ended. Raises
--- 22004 (a null worker), 42704 (no such worker), 55000 (it has to register again). Uses
--- live_execution_worker.
+-- (release_execution). Waits some seconds for a take_executions of this worker that is under way. Raises
+-- 22004 (a null worker), 42704 (no such worker), 55000 (it has to register again), 55006 (that has not ended).
+-- Uses live_execution_worker.
 create or replace function postrider.worker_executions(p_worker integer, p_epoch integer default null)
 returns table (
     execution_id bigint,
@@ -16,8 +16,7 @@ set enable_seqscan = off
 as $$
 #variable_conflict use_column
 begin
-    perform postrider.live_worker(p_worker, p_epoch);
-    perform postrider.lock_worker(p_worker);
+    perform postrider.lock_worker(postrider.live_worker(p_worker, p_epoch), false);
     return query
     select l.id, l.fence, l.status
     from postrider.execution_generation g

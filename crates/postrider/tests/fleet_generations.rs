@@ -167,11 +167,16 @@ async fn a_generation_begins_once_others_see_it() {
     assert_eq!(generations(&other).await, [1, 2]);
     assert_eq!(present(&client).await, 1);
     let id = submit(&client, "'a'").await;
-    // One at a time, and nobody waits.
-    client.batch_execute(CHECK).await.unwrap();
-    other.batch_execute("rollback").await.unwrap();
-    assert_eq!(generations(&client).await, [1]);
-    assert_eq!(taken(&client, w, 10).await, [id]);
+    // Nobody waits for who keeps that to himself: others begin another one, and go on.
+    turn(&client).await;
+    assert!(present(&client).await > 2);
+    let ids = [id, submit(&client, "'a'").await];
+    other.batch_execute(CHECK).await.unwrap();
+    other.batch_execute("commit").await.unwrap();
+    // The one that comes too late is never the present one.
+    assert!(present(&client).await > 2);
+    settle(&client, &[present(&client).await]).await;
+    assert_eq!(taken(&client, w, 10).await, ids);
 
     // Where a transaction has one snapshot nothing is decided.
     let before = (generations(&client).await, present(&client).await);
@@ -197,7 +202,10 @@ async fn a_generation_begins_once_others_see_it() {
 async fn whoever_comes_too_late_writes_into_the_next_generation() {
     let (shop, client, w) = fleet().await;
     let holding = shop.client().await;
-    holding.batch_execute("select pg_advisory_lock(1886352250, 1)").await.unwrap();
+    holding
+        .batch_execute("begin; lock table postrider.generation_lock_1 in exclusive mode")
+        .await
+        .unwrap();
     let late = shop.client().await;
     let pid = pid_of(&late).await;
     let submitting = tokio::spawn(async move { submit(&late, "'late'").await });
@@ -205,13 +213,58 @@ async fn whoever_comes_too_late_writes_into_the_next_generation() {
     shop.until(&is_waiting).await;
     turn(&client).await;
     // Nobody gives it up while he waits; and if somebody did, he would look again.
-    holding.batch_execute("select pg_advisory_unlock(1886352250, 1)").await.unwrap();
+    holding.batch_execute("rollback").await.unwrap();
     let id = submitting.await.unwrap();
     let sql = "select l.generation::bigint from postrider.live_execution l where l.id = $1";
     let row = client.query_one(sql, &[&id]).await.unwrap();
     assert_eq!(row.get::<_, i64>(0), present(&client).await);
     settle(&client, &[present(&client).await]).await;
     assert_eq!(taken(&client, w, 10).await, [id]);
+}
+
+/// No two share a lock, however many pass beside an open transaction, and however many stay.
+#[tokio::test(flavor = "multi_thread")]
+async fn each_generation_that_is_there_has_a_lock_of_its_own() {
+    let (shop, client, w) = fleet().await;
+    let open = shop.client().await;
+    open.batch_execute("begin").await.unwrap();
+    let first = submit(&open, "'open'").await;
+    for _ in 0..40 {
+        turn(&client).await;
+        settle(&client, &[1, present(&client).await]).await;
+    }
+    assert!(present(&client).await > 33);
+    let distinct = "select count(distinct id % 32) = count(*) from postrider.execution_generation";
+    assert!(shop.ask::<bool>(distinct).await);
+    // With as many as locks none begins, and executions go on in the present one.
+    let fill = "select postrider.submit_execution('a') from generate_series(1, 25)";
+    loop {
+        let before = generations(&client).await;
+        client.batch_execute(fill).await.unwrap();
+        client.batch_execute(FULL).await.unwrap();
+        for _ in 0..4 {
+            client.batch_execute(CHECK).await.unwrap();
+        }
+        if generations(&client).await == before {
+            break;
+        }
+    }
+    assert_eq!(generations(&client).await.len(), 32);
+    assert!(shop.ask::<bool>(distinct).await);
+    open.batch_execute("commit").await.unwrap();
+    let waiting = shop.ask::<i64>("select count(*) from postrider.live_execution").await;
+    let mut all = taken(&client, w, 1000).await;
+    assert!(all.contains(&first));
+    let end = "select postrider.complete_execution(s.execution_id, s.fence)
+        from postrider.live_execution l
+        cross join lateral postrider.start_execution(l.id, l.fence) s
+        where l.status = 'scheduled'";
+    client.batch_execute(end).await.unwrap();
+    all.extend(taken(&client, w, 1000).await);
+    assert_eq!(all.len() as i64, waiting);
+    client.batch_execute(end).await.unwrap();
+    turn(&client).await;
+    settle(&client, &[present(&client).await]).await;
 }
 
 /// What was given up is not even looked at, however long vacuum is kept from removing it; and what a restore

@@ -94,12 +94,12 @@ async fn of_two_who_decide_one_does() {
         case("expired", LETTER, LETTER, ("failed", "terminal", true, "failed")),
         case("scheduled", LETTER, START, ("returned", "none", true, "requested")),
         case("scheduled", START, LETTER, ("started", "running", true, "running")),
-        case("waiting", TAKE, TAKE, ("1", "0", true, "scheduled")),
+        case("waiting", TAKE, TAKE, ("1", "0", false, "scheduled")),
         case("waiting", TAKE, REGISTER, ("1", "2", true, "requested")),
-        case("waiting", REGISTER, TAKE, ("2", "55000", true, "requested")),
+        case("waiting", REGISTER, TAKE, ("2", "0", false, "requested")),
         case("scheduled", DEREGISTER, START, ("t", "none", true, "requested")),
         case("scheduled", START, DEREGISTER, ("started", "t", false, "failed at the next look")),
-        case("waiting", DEREGISTER, TAKE, ("t", "55000", true, "requested")),
+        case("waiting", DEREGISTER, TAKE, ("t", "0", false, "requested")),
         case("waiting", TAKE, DEREGISTER, ("1", "t", true, "requested")),
     ];
     let shop = Shop::open_migrated().await;
@@ -205,7 +205,7 @@ async fn an_open_transaction_keeps_nobody_else_waiting() {
         [next],
         "what comes after the locked ones"
     );
-    assert_eq!(take(&client, w, 5).await, [], "the action is being set");
+    assert_eq!(take(&client, w, 5).await.len(), 1, "the action is being set");
     client.batch_execute(STALE).await.unwrap();
     assert_eq!(answer(&client, "select postrider.check_workers()").await, "1");
     assert_eq!(status(&client, next).await, "requested");
@@ -248,7 +248,7 @@ async fn who_waits_for_something_holds_nothing() {
     until_asleep(pid).await;
     // Between two naps it has one for some microseconds.
     shop.until(&format!(
-        "select not exists (select from pg_locks where pid = {pid} and locktype = 'advisory')"
+        "select not exists (select from pg_locks where pid = {pid} and locktype in ('advisory', 'transactionid'))"
     ))
     .await;
     // What it has to do for the monitor is seen by others, long before its wait is over.
@@ -329,6 +329,185 @@ async fn who_takes_at_the_same_time_gets_something_else() {
     assert!(first.len() + second.len() <= 2);
     let rest = take(&client, one, 5).await.len() + take(&other_client, two, 5).await.len();
     assert_eq!(first.len() + second.len() + rest, 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_can_stop_an_action_with_a_limit() {
+    let shop = Shop::open_migrated().await;
+    let client = shop.client().await;
+    let w = register(&client, "'w', p_capacity => 50").await.id;
+    let other = register(&client, "'other', p_capacity => 50").await.id;
+    let set = "select postrider.set_action('a', p_concurrency => 3)";
+    client.batch_execute(set).await.unwrap();
+    for _ in 0..20 {
+        submit(&client, "'a'").await;
+    }
+    let age = "update postrider.live_execution set requested_at = requested_at - interval '1 minute'";
+    client.batch_execute(age).await.unwrap();
+    let end_all = async || {
+        let sql = "select postrider.release_execution(l.id, l.fence)
+            from postrider.live_execution l where l.status <> 'requested'";
+        client.batch_execute(sql).await.unwrap();
+    };
+    // What is not committed counts as taken, and others go on with the rest.
+    let open = shop.client().await;
+    open.batch_execute("begin; savepoint s").await.unwrap();
+    assert_eq!(take(&open, other, 3).await.len(), 3);
+    assert_eq!(take(&client, w, 9).await.len(), 0);
+    open.batch_execute("rollback to s").await.unwrap();
+    assert_eq!(take(&open, other, 1).await.len(), 1);
+    assert_eq!(take(&client, w, 9).await.len(), 2);
+    assert_eq!(take(&client, w, 9).await.len(), 0);
+    end_all().await;
+    assert_eq!(take(&client, w, 9).await.len(), 2, "again");
+    open.batch_execute("commit").await.unwrap();
+    assert_eq!(take(&client, w, 9).await.len(), 0);
+    end_all().await;
+    // What it ends is its own until it has ended, whatever becomes of it.
+    let held = take(&client, w, 3).await;
+    let release = format!("select postrider.release_execution({}, {})", held[0].id, held[0].fence);
+    open.batch_execute(&format!("begin; {release}")).await.unwrap();
+    assert_eq!(take(&client, w, 9).await.len(), 0);
+    assert_eq!(take(&open, other, 9).await.len(), 1);
+    open.batch_execute("rollback").await.unwrap();
+    assert_eq!(take(&client, w, 9).await.len(), 0);
+    // Whoever sets or drops it changes nothing until then.
+    for change in [
+        "select postrider.set_action('a', p_concurrency => 1)",
+        "select postrider.set_action('a', p_concurrency => 9)",
+        "select postrider.set_action('a')",
+        "select postrider.drop_action('a')",
+    ] {
+        end_all().await;
+        open.batch_execute(&format!("begin; {change}")).await.unwrap();
+        assert_eq!(take(&client, w, 9).await.len(), 3, "{change}");
+        open.batch_execute("rollback").await.unwrap();
+    }
+    // A lower limit, a higher one, none, and one again count from then on.
+    let set = async |change: &str| {
+        client.batch_execute(&format!("select postrider.{change}")).await.unwrap();
+    };
+    set("set_action('a', p_concurrency => 5)").await;
+    assert_eq!(take(&client, w, 9).await.len(), 2);
+    set("set_action('a', p_concurrency => 2)").await;
+    let end = async |count: usize| {
+        let sql = format!(
+            "select postrider.release_execution(l.id, l.fence) from (
+                select * from postrider.live_execution where status <> 'requested'
+                order by slot limit {count}) l"
+        );
+        client.batch_execute(&sql).await.unwrap();
+    };
+    // The lowest slots are free now, and three are still taken.
+    end(2).await;
+    assert_eq!(take(&client, w, 9).await.len(), 0);
+    end(2).await;
+    assert_eq!(take(&client, w, 9).await.len(), 1);
+    set("drop_action('a')").await;
+    assert_eq!(take(&client, w, 4).await.len(), 4);
+    set("set_action('a', p_concurrency => 7)").await;
+    assert_eq!(take(&client, w, 9).await.len(), 1);
+    assert_eq!(take(&client, w, 9).await.len(), 0);
+    // However many an open transaction has, and however few others want.
+    end_all().await;
+    set("set_action('a', p_concurrency => 16)").await;
+    open.batch_execute("begin").await.unwrap();
+    assert_eq!(take(&open, other, 15).await.len(), 15);
+    assert_eq!(take(&client, w, 1).await.len(), 1);
+    assert_eq!(take(&client, w, 1).await.len(), 0);
+    open.batch_execute("rollback").await.unwrap();
+    set("set_action('a', p_concurrency => 7)").await;
+    // Slots of actions that are gone are forgotten.
+    end_all().await;
+    let slots = "select count(*) from postrider.action_slot";
+    assert!(shop.ask::<i64>(slots).await > 16);
+    client.batch_execute("select postrider.forget_executions(1000)").await.unwrap();
+    assert_eq!(shop.ask::<i64>(slots).await, 16);
+    assert_eq!(take(&client, w, 9).await.len(), 7);
+}
+
+/// Ways in which a transaction may hold a worker whose process comes.
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_registers_waits_some_seconds_and_says_for_whom() {
+    let shop = Shop::open_migrated().await;
+    let client = shop.client().await;
+    let w = register(&client, "'w', p_capacity => 2").await;
+    submit(&client, "'a'").await;
+    let holds = [
+        ("w", format!("select postrider.take_executions({}, 1)", w.id)),
+        ("w", "select postrider.cordon_worker('w')".to_owned()),
+        ("new", "select postrider.submit_execution('a', p_worker => 'new')".to_owned()),
+    ];
+    let checks = holds.map(|(name, hold)| {
+        let shop = &shop;
+        async move {
+            let open = shop.client().await;
+            open.batch_execute(&format!("begin; {hold}")).await.unwrap();
+            let sql = format!("select postrider.register_worker('{name}', p_capacity => 2)");
+            let error = shop.client().await.batch_execute(&sql).await.expect_err(&hold);
+            let error = error.as_db_error().unwrap().clone();
+            let expected = format!("Worker '{name}' is held by another transaction");
+            assert_eq!((error.code().code(), error.message()), ("55006", &*expected), "{hold}");
+            let pid = format!("pid {}", pid_of(&open).await);
+            open.batch_execute("rollback").await.unwrap();
+            assert_eq!(error.detail(), Some(&*pid), "{hold}");
+        }
+    });
+    for check in checks {
+        check.await;
+    }
+    let again = register(&client, "'w', p_capacity => 2").await;
+    assert_eq!(again.epoch, w.epoch + 1);
+    // Who takes at the same time for the same worker gets nothing, and does not wait; never more than its capacity.
+    let open = shop.client().await;
+    open.batch_execute("begin").await.unwrap();
+    assert_eq!(take(&open, w.id, 1).await.len(), 1);
+    submit(&client, "'a'").await;
+    submit(&client, "'a'").await;
+    assert_eq!(take(&client, w.id, 2).await.len(), 0);
+    open.batch_execute("commit").await.unwrap();
+    assert_eq!(take(&client, w.id, 2).await.len(), 1);
+}
+
+/// Everybody who may connect may take every advisory lock.
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_holds_every_advisory_lock_stops_no_execution() {
+    let shop = Shop::open_migrated().await;
+    shop.execute("create role stranger login").await;
+    let stranger = shop.postgres.connect_as("stranger", "shop").await.unwrap();
+    stranger
+        .batch_execute(
+            "select pg_advisory_lock(c, k)
+            from generate_series(1886352249, 1886352250) c, generate_series(0, 300) k",
+        )
+        .await
+        .unwrap();
+    let client = shop.client().await;
+    client
+        .batch_execute(
+            "set statement_timeout = '20s';
+            select postrider.set_action('a', p_concurrency => 3)",
+        )
+        .await
+        .unwrap();
+    let w = register(&client, "'w', p_capacity => 9").await.id;
+    submit(&client, "'a'").await;
+    let present = "select last_value from postrider.present_generation";
+    let before: i64 = shop.ask(present).await;
+    for sql in [
+        "update postrider.execution_generation
+        set ends_with = begins_after, created_at = created_at - interval '1 s'",
+        "select postrider.check_generations()",
+        "select postrider.check_generations()",
+    ] {
+        client.batch_execute(sql).await.unwrap();
+    }
+    assert!(shop.ask::<i64>(present).await > before);
+    submit(&client, "'a'").await;
+    assert_eq!(take(&client, w, 9).await.len(), 2);
+    let sql = format!("select count(*) from postrider.worker_executions({w})");
+    assert_eq!(answer(&client, &sql).await, "2");
+    assert_eq!(answer(&client, &format!("select postrider.deregister_worker({w})")).await, "t");
 }
 
 /// What each connection of the soak does, with its worker, until told to stop.

@@ -71,7 +71,10 @@ async fn whoever_holds_every_advisory_lock_stops_nothing() {
 async fn nobody_else_may_lock_what_dispatchers_lock() {
     let shop = Shop::open_migrated().await;
     for role in ["postrider_admin", "postrider_application", "postrider_monitor"] {
-        for table in ["fence", "chore", "rate_turn", "cancel_bucket"] {
+        for table in [
+            "fence", "chore", "rate_turn", "cancel_bucket", "worker_lock", "action_slot",
+            "generation_lock_0", "generation_lock_31",
+        ] {
             for mode in ["access share", "row share", "exclusive"] {
                 let sql = format!("set role {role}; lock table postrider.{table} in {mode} mode");
                 assert_eq!(shop.refusal(&format!("begin; {sql}")).await, "42501", "{sql}");

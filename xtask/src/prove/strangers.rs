@@ -29,13 +29,6 @@ const LONGEST_DELAY: Duration = Duration::from_millis(200);
 /// How often one that is alone is tried while a dispatcher has what it wants.
 const TRIES: usize = 5;
 
-/// What still disturbs others, by a part of its statement, and why. The full form tries it all the same.
-const KNOWN: &[(&str, &str)] = &[
-    ("pg_try_advisory_lock(1886352249", "locks of workers are to become rows"),
-    ("pg_try_advisory_lock_shared(1886352249", "locks of workers are to become rows"),
-    ("pg_try_advisory_lock(1886352250", "locks of generations are to become relations"),
-];
-
 /// How much of the matrix is tried.
 #[derive(Debug, Clone, Copy)]
 pub struct StrangersScale {
@@ -58,8 +51,6 @@ pub struct StrangersFigures {
     pub groups: usize,
     /// What strangers disturbed.
     pub faults: Vec<String>,
-    /// What was known to disturb others: left out by the short form, found by the full one.
-    pub known: Vec<String>,
     /// Statements that could not be held, and why.
     pub refused: Vec<String>,
     /// How long each step took while something was held, and in controls of the same run.
@@ -110,9 +101,6 @@ impl fmt::Display for StrangersFigures {
                  {control} ms and {longest_control} ms"
             )?;
         }
-        for known in &self.known {
-            writeln!(formatter, "  KNOWN {known}")?;
-        }
         for refused in &self.refused {
             writeln!(formatter, "  NOT HELD {refused}")?;
         }
@@ -136,12 +124,6 @@ pub async fn prove_strangers(
     let mut scene = Scene::open(binary).await?;
     let mut figures = StrangersFigures::default();
     let mut left = holds(&scene, scale, seed).await?;
-    if !scale.is_full {
-        for hold in left.extract_if(.., |hold| reason_of(hold).is_some()) {
-            let reason = reason_of(&hold).unwrap_or_default();
-            figures.known.push(format!("{}: {reason}; left out", hold.name()));
-        }
-    }
     while !left.is_empty() {
         let rest = left.split_off(left.len().min(scale.group));
         let later = check(&mut scene, left, &mut figures).await?;
@@ -209,10 +191,6 @@ async fn check(
         return Ok(later);
     }
     if let [hold] = &holds[..] {
-        if let Some(reason) = reason_of(hold) {
-            figures.known.push(format!("{}: {reason}; {faults:?}", hold.name()));
-            return Ok(later);
-        }
         figures.faults.extend(faults.iter().map(|fault| format!("by {}: {fault}", hold.name())));
         return Ok(later);
     }
@@ -292,12 +270,6 @@ async fn disturb(
         faults.push(format!("tenures ended: {tenures:?} became {now:?}"));
     }
     Ok(faults)
-}
-
-/// Why something is known to disturb others.
-fn reason_of(hold: &Hold) -> Option<&'static str> {
-    let known = KNOWN.iter().find(|(part, _)| hold.statement.contains(part));
-    known.map(|(_, reason)| *reason)
 }
 
 fn fault_of(wait: &Wait, names: &HashMap<i32, String>) -> Option<String> {

@@ -59,6 +59,7 @@ const SPECIAL: &[(&str, &str, &str)] = &[
     ("subscribe", "p_endpoint_name", "'reborn'"),
     ("drop_event_type", "p_name", "'spare'"),
     ("drop_worker", "p_name", "'spare'"),
+    ("drop_action", "p_name", "'good'"),
     (
         "start_execution",
         "p_execution",
@@ -116,7 +117,13 @@ pub const STATEMENTS: &[(&str, &str)] = &[
         "submit_execution",
         "select postrider.submit_execution('held', p_pool => 'held', p_idempotency_key => 'held')",
     ),
-    ("set_action", "select postrider.set_action('held', p_concurrency => 2)"),
+    // Of the action that others use, too: it takes two of three.
+    (
+        "take_executions",
+        "select t.* from postrider.worker w, postrider.take_executions(w.id, 10) t
+            where w.name = 'held'",
+    ),
+    ("set_action", "select postrider.set_action('good', p_concurrency => 2)"),
     ("register_worker", "select postrider.register_worker('held', 'held', 10)"),
 ];
 

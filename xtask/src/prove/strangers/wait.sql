@@ -9,4 +9,5 @@ select postrider.send_with_options(
 from generate_series(1, 60) n;
 select postrider.publish('held', '{"n": 1}') from generate_series(1, 10);
 select postrider.submit_execution('held', p_pool => 'held') from generate_series(1, 12);
+select postrider.submit_execution('good', p_pool => 'held') from generate_series(1, 2);
 select postrider.redrive_matching('held', p_error_pattern => 'no letter says this');
