@@ -102,7 +102,7 @@ declare
         'execution_end',
         'execution_dead_letter', 'worker', 'action'];
     -- Secrets, and what only dispatchers lock.
-    withheld constant text[] := array['endpoint_secret', 'fence', 'chore', 'rate_turn',
+    withheld constant text[] := array['endpoint_secret', 'fence', 'chore', 'rate_turn', 'loan',
         'cancel_bucket', 'worker_lock', 'action_slot'];
     -- Neither payloads nor what else an application wrote.
     visible constant text[] := array[

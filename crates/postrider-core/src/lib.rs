@@ -12,6 +12,7 @@ pub mod done;
 pub mod id;
 pub mod networks;
 pub mod outcome;
+pub mod places;
 pub mod policy;
 pub mod position;
 pub mod ranks;

@@ -435,3 +435,79 @@ async fn a_message_that_kills_its_dispatcher_ends_alone() {
     assert!(error.contains("Recovered from stale processing state"), "{error}");
     assert!(last.is_running());
 }
+
+/// Sends bursts until one has had all of an endpoint's concurrency; never may it have had more than that, and
+/// one place for each dispatcher but one.
+async fn check_bursts(
+    shop: &Shop,
+    dispatchers: usize,
+    (concurrency, burst): (usize, usize),
+    keys: usize,
+) {
+    let wait = Duration::from_millis(250);
+    let receiver =
+        Receiver::start(Behaviour::Delay { wait, then: Box::new(Behaviour::Status(200)) }).unwrap();
+    let name = format!("of_{dispatchers}_{concurrency}_{burst}_{keys}");
+    let config = json!({ "url": receiver.url(), "concurrency": concurrency });
+    shop.endpoint(&name, config, json!({})).await;
+    let key = if keys == 0 { "null".into() } else { format!("'key ' || n % {keys}") };
+    let send = format!(
+        "select max(postrider.send_with_options('{name}', '{{}}', p_ordering_key => {key}))
+        from generate_series(1, {burst}) n"
+    );
+    let mut bursts = 0;
+    while bursts == 0 || receiver.in_flight_peak() < concurrency {
+        assert!(bursts < 10, "{name}: {} at most at a time", receiver.in_flight_peak());
+        bursts += 1;
+        shop.execute(&send).await;
+        until_accepted(shop, &receiver, bursts * burst).await;
+    }
+    let peak = receiver.in_flight_peak();
+    println!("{name}: {peak} at a time, after {bursts} bursts");
+    assert!(peak < concurrency + dispatchers, "{name}: {peak}");
+    assert_eq!(attempts(&receiver), BTreeMap::from([(1, bursts * burst)]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_burst_uses_all_the_concurrency_whoever_has_it() {
+    let shop = open_patiently().await;
+    let mut dispatchers = Vec::new();
+    for count in [1, 2, 4] {
+        while dispatchers.len() < count {
+            dispatchers.push(shop.serve().await);
+        }
+        until_even(&shop, count).await;
+        for (concurrency, burst) in [(4, 8), (16, 48), (64, 500)] {
+            check_bursts(&shop, count, (concurrency, burst), 0).await;
+        }
+        check_bursts(&shop, count, (4, 64), 5).await;
+        check_bursts(&shop, count, (16, 100), 50).await;
+        // What was borrowed is given back, and nothing is written any more.
+        shop.until("select not exists (select from postrider.loan)").await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_borrower_that_dies_gives_back_when_its_lease_is_over() {
+    let shop = open().await;
+    let receiver = Receiver::start(Behaviour::Hang).unwrap();
+    let config = json!({ "url": receiver.url(), "concurrency": 16 });
+    shop.endpoint("hooks", config, json!({})).await;
+    let mut dispatchers = vec![shop.serve().await, shop.serve().await];
+    until_even(&shop, 2).await;
+    // One run of numbers: all of them are one dispatcher's.
+    shop.execute("select setval('postrider.message_sequence', 1023)").await;
+    shop.send_many("hooks", 40).await;
+    shop.until("select count(*) > 4 from postrider.loan").await;
+    let sql = "select d.pid from postrider.dispatcher d
+        where d.id = (select min(l.borrower::text)::uuid from postrider.loan l)";
+    let pid = shop.ask::<i32>(sql).await;
+    let borrower = dispatchers.iter().position(|known| known.pid() as i32 == pid).unwrap();
+    let borrower = dispatchers.remove(borrower);
+    borrower.sigkill();
+    borrower.wait(LONG).await.unwrap();
+    until_it_owns_all(&shop, &dispatchers[0]).await;
+    receiver.set_behaviour(Behaviour::Status(200));
+    until_accepted(&shop, &receiver, 40).await;
+    shop.until("select not exists (select from postrider.loan)").await;
+}

@@ -342,6 +342,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "take_tokens",
             "tick_content",
             "tick_messages",
+            "trade_places",
             "transaction_messages",
             "unread_messages",
             "unregister_dispatcher",
@@ -429,7 +430,7 @@ const RELATIONS: &[(&str, &[&str])] = &[
             "tick_turn",
         ],
     ),
-    ("", &["cancel_bucket", "chore", "endpoint_secret", "fence", "rate_turn"]),
+    ("", &["cancel_bucket", "chore", "endpoint_secret", "fence", "loan", "rate_turn"]),
 ];
 
 /// What an application wrote or an endpoint answered: hidden from the monitor.

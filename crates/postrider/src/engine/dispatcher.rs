@@ -68,7 +68,7 @@ use crate::{
     store::{
         StoreError,
         archive::Upkeep,
-        circuits::{Answer, Circuits, Granted, Proposal},
+        circuits::{Answer, Circuits, Granted, Loan, Proposal},
         lease::{
             Acquired, Cancels, Checkpoint, Claim, Heartbeat, Lease, MadeTick, Owned, Recovered,
             Statistics, StillWaiting,
@@ -191,6 +191,8 @@ enum Event {
     /// The same, of one that was to let a probe through.
     Probing(Box<Probe>, Result<Vec<Answer>, StoreError>),
     Tokens(Result<Vec<Granted>, StoreError>),
+    /// The loans, as the owner of these shards has to heed them.
+    Traded(Vec<Owned>, Result<Vec<Loan>, StoreError>),
 }
 
 /// What came of a try to record.
@@ -267,6 +269,10 @@ pub enum Signal {
     Jobs,
     /// Something waits no more of this ordering key.
     Key(u32),
+    /// Another dispatcher could use so many parts of these endpoints' concurrency.
+    Asked(Uuid, Vec<(EndpointId, usize)>),
+    /// Loans of this dispatcher have changed.
+    Loans(Uuid),
 }
 
 pub struct Dispatcher {
@@ -657,7 +663,7 @@ impl Dispatcher {
     /// Starts everything that can be started now.
     fn step(&mut self) {
         let now = Instant::now();
-        self.endpoints.set_share(self.lanes.shards().len(), self.log.shard_count() as usize);
+        self.endpoints.set_share(self.lanes.owned(), self.log.shard_count() as usize);
         self.endpoints.end_pauses(now);
         if !self.is_stopping {
             self.make_room(now);
@@ -665,6 +671,7 @@ impl Dispatcher {
         }
         self.attempt(now);
         self.take_tokens(now);
+        self.trade(now);
         self.tell(now);
         self.flush(now);
         self.claim(now);
@@ -702,6 +709,7 @@ impl Dispatcher {
             at = at.min(self.due_at).min(self.endpoints_at).min(self.settings_at);
             let tokens_at = self.endpoints.tokens_at().filter(|_| !self.is_asking_for_tokens);
             at = at.min(self.circuits_at).min(tokens_at.unwrap_or(at));
+            at = at.min(self.endpoints.trade_at().unwrap_or(at));
             at = at.min(self.refresh_deferred_at).min(self.maintenance_at).min(self.expired_at);
             at = at.min(if self.is_counting { at } else { self.count_at });
             at = at.min(if self.is_advancing_replays { at } else { self.replays_at });
@@ -831,6 +839,7 @@ impl Dispatcher {
                 self.is_asking_for_tokens = false;
                 self.endpoints.take_tokens(granted?, Instant::now());
             }
+            Event::Traded(owned, loans) => self.endpoints.take_loans(&owned, &loans?),
             Event::Doorbell(is_locked) => self.take_doorbell(is_locked?),
             Event::ReplaysAdvanced(answer) => self.take_replays(answer),
             Event::JobsAdvanced(answer) => self.take_jobs(answer),

@@ -12,15 +12,24 @@ use postrider_core::{
     breaker::{Breaker, Circuit, Moment, Permit, Prober, Rules, State},
     id::{EndpointId, MessageId, PRIORITY_COUNT, Priority, Target},
     outcome::{Outcome, Report},
+    places::places_of,
     rate::Bucket,
 };
 use tokio::time::Instant;
 use tracing::{info, warn};
+use uuid::Uuid;
 
-use super::{clock::Clock, delivery::Delivery, policies::EndpointPolicies, queue::RankedQueue};
+use super::{
+    clock::Clock,
+    delivery::Delivery,
+    loans::{Demand, Loans},
+    policies::EndpointPolicies,
+    queue::RankedQueue,
+};
 use crate::{
     store::{
-        circuits::{Answer, Granted, Proposal, Wanted},
+        circuits::{Answer, Granted, Loan, Proposal, Trade, Wanted},
+        lease::Owned,
         log::EndpointRow,
         wire::Timestamp,
     },
@@ -61,6 +70,7 @@ const PROPOSALS: usize = 1_000;
 
 /// One endpoint.
 pub struct Endpoint {
+    id: EndpointId,
     pub name: Arc<str>,
     version: i64,
     targets: Vec<Target>,
@@ -119,6 +129,7 @@ pub struct Endpoints {
     /// How many shards are ours, and how many there are.
     owned_shards: usize,
     shard_count: usize,
+    loans: Loans,
     max_in_flight: usize,
     max_buffered: usize,
     pub in_flight: usize,
@@ -176,6 +187,7 @@ impl Endpoints {
             rules: Rules { threshold: 10, cooldown: Duration::from_secs(30) },
             owned_shards: 1,
             shard_count: 1,
+            loans: Loans::default(),
             max_in_flight,
             max_buffered,
             in_flight: 0,
@@ -189,9 +201,10 @@ impl Endpoints {
     }
 
     /// How much of the log is ours, which is our part of what an endpoint takes at a time.
-    pub fn set_share(&mut self, owned: usize, total: usize) {
-        self.owned_shards = owned;
+    pub fn set_share(&mut self, owned: Vec<Owned>, total: usize) {
+        self.owned_shards = owned.len();
         self.shard_count = total;
+        self.loans.set_owned(owned);
     }
 
     fn moment(&self, at: Instant) -> Moment {
@@ -259,6 +272,7 @@ impl Endpoints {
         let policies = EndpointPolicies::read(&row);
         let rate = transport.as_ref().ok().and_then(|transport| transport.flow().rate);
         let fresh = Endpoint {
+            id: row.id,
             name: row.name.into(),
             version: row.version,
             targets: row.targets,
@@ -385,7 +399,7 @@ impl Endpoints {
     /// Our part of what may be in flight to an endpoint.
     fn concurrency(&self, endpoint: &Endpoint) -> usize {
         let whole = endpoint.flow().map_or(1, |flow| flow.concurrency);
-        (whole * self.owned_shards).div_ceil(self.shard_count.max(1)).max(1)
+        places_of(whole, self.loans.parts(endpoint.id), self.shard_count)
     }
 
     /// The endpoint may have something to do.
@@ -435,6 +449,10 @@ impl Endpoints {
                 }
             }
             if count == 0 {
+                let is_full = permit == Permit::All && endpoint.in_flight >= concurrency;
+                if is_full && self.owned_shards < self.shard_count && !endpoint.queue.is_empty() {
+                    self.loans.want(id, now);
+                }
                 continue;
             }
             let deliveries: Vec<Delivery> =
@@ -899,6 +917,47 @@ impl Endpoints {
             bucket.grant(count, wait, moment);
         }
         self.tokens_at = None;
+    }
+}
+
+/// Concurrency that goes from dispatcher to dispatcher.
+impl Endpoints {
+    /// Another dispatcher could use so many parts of these endpoints.
+    pub fn note_asked(&mut self, borrower: Uuid, asked: &[(EndpointId, usize)]) {
+        for (id, parts) in asked {
+            if self.by_id.contains_key(id) {
+                self.loans.note_asked(*id, borrower, *parts);
+            }
+        }
+    }
+
+    /// The loans are not as we think.
+    pub fn doubt_loans(&mut self) {
+        self.loans.doubt();
+    }
+
+    pub fn trade_at(&self) -> Option<Instant> {
+        self.loans.trade_at()
+    }
+
+    /// What is to be lent, given back and asked for now.
+    pub fn next_trade(&mut self, now: Instant) -> Option<Trade> {
+        let (by_id, all) = (&self.by_id, self.shard_count);
+        self.loans.next_trade(now, all, |id| {
+            let endpoint = by_id.get(&id);
+            endpoint.map_or_else(Demand::default, |endpoint| Demand {
+                concurrency: endpoint.flow().map_or(1, |flow| flow.concurrency),
+                in_flight: endpoint.in_flight,
+                waiting: endpoint.buffered(),
+            })
+        })
+    }
+
+    /// All loans that the owner of these shards has to heed.
+    pub fn take_loans(&mut self, owned: &[Owned], loans: &[Loan]) {
+        for id in self.loans.learn(owned, loans) {
+            self.wake(id);
+        }
     }
 }
 

@@ -12,6 +12,7 @@ mod endpoints;
 mod flush;
 mod keeper;
 mod lanes;
+mod loans;
 mod pending;
 mod policies;
 mod queue;

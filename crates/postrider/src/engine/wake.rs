@@ -6,7 +6,7 @@
 
 use super::dispatcher::Signal;
 use crate::store::{StoreError, bounded::Bounded};
-use postrider_core::id::Shard;
+use postrider_core::id::{EndpointId, Shard};
 
 /// The locks, on a connection whose session they belong to.
 pub struct Doorbell {
@@ -56,6 +56,12 @@ pub fn signal(payload: &str) -> Signal {
     if let Some(Ok(mark)) = payload.strip_prefix("key ").map(str::parse) {
         return Signal::Key(mark);
     }
+    if let Some(Ok(id)) = payload.strip_prefix("loans ").map(str::parse) {
+        return Signal::Loans(id);
+    }
+    if let Some(asked) = payload.strip_prefix("places ").and_then(asked) {
+        return asked;
+    }
     match payload {
         "shards" => Signal::Shards,
         "endpoints" => Signal::Endpoints,
@@ -69,6 +75,16 @@ pub fn signal(payload: &str) -> Signal {
     }
 }
 
+/// Who asks for places, and how many parts of which endpoints.
+fn asked(payload: &str) -> Option<Signal> {
+    let (borrower, asked) = payload.split_once(' ')?;
+    let asked = asked.split(' ').map(|asked| {
+        let (endpoint, parts) = asked.split_once(':')?;
+        Some((EndpointId(endpoint.parse().ok()?), parts.parse().ok()?))
+    });
+    Some(Signal::Asked(borrower.parse().ok()?, asked.collect::<Option<_>>()?))
+}
+
 /// What stands for an ordering key in a notification, which everybody may hear: as `postrider.key_mark`.
 pub fn key_mark(key: &str) -> u32 {
     key.bytes().fold(2_166_136_261, |mark, byte| (mark ^ u32::from(byte)).wrapping_mul(16_777_619))
@@ -76,7 +92,20 @@ pub fn key_mark(key: &str) -> u32 {
 
 #[cfg(test)]
 mod tests {
+    use uuid::Uuid;
+
     use super::*;
+
+    #[test]
+    fn who_asks_for_places_is_understood() {
+        let id = Uuid::from_u128(7);
+        let asked = vec![(EndpointId(3), 12), (EndpointId(40), 1)];
+        assert_eq!(signal(&format!("places {id} 3:12 40:1")), Signal::Asked(id, asked));
+        assert_eq!(signal(&format!("loans {id}")), Signal::Loans(id));
+        for nonsense in ["places", "places x 3:1", &format!("places {id} 3"), "loans 7"] {
+            assert_eq!(signal(nonsense), Signal::Ring, "{nonsense}");
+        }
+    }
 
     #[test]
     fn a_mark_is_what_the_database_makes() {

@@ -1,16 +1,16 @@
-//! What dispatchers share about endpoints: circuit breakers, pauses, and rate limits.
+//! What dispatchers share about endpoints: circuit breakers, pauses, rate limits, and concurrency.
 
 use std::time::Duration;
 
 use postrider_core::{
     breaker::{Circuit, Moment, State},
-    id::EndpointId,
+    id::{EndpointId, Shard},
     rate::Rate,
 };
 use tokio_postgres::{Row, Statement};
 use uuid::Uuid;
 
-use super::{StoreError, bounded::Bounded, wire::Timestamp};
+use super::{StoreError, bounded::Bounded, lease::Owned, wire::Timestamp};
 
 /// A circuit that is to be saved, if it still has the version that is known.
 #[derive(Debug, Clone, Copy)]
@@ -44,13 +44,34 @@ pub struct Granted {
     pub wait: Duration,
 }
 
-/// One dispatcher's dealings with `postrider.circuit` and `postrider.rate_grant`.
+/// What changes of loans, and what is asked of others.
+#[derive(Debug, Clone, Default)]
+pub struct Trade {
+    /// Parts of our shards, and who may use them.
+    pub lent: Vec<(EndpointId, Shard, Uuid)>,
+    /// What we had borrowed.
+    pub returned: Vec<(EndpointId, Shard)>,
+    /// How many parts of an endpoint we could use.
+    pub asked: Vec<(EndpointId, usize)>,
+}
+
+/// A loan that we have to heed.
+#[derive(Debug, Clone, Copy)]
+pub struct Loan {
+    pub endpoint: EndpointId,
+    pub shard: Shard,
+    /// By us, or from us.
+    pub is_borrowed: bool,
+}
+
+/// One dispatcher's dealings with `postrider.circuit`, `postrider.rate_grant` and `postrider.loan`.
 pub struct Circuits {
     id: Uuid,
     client: Bounded,
     save: Statement,
     known: Statement,
     take_tokens: Statement,
+    trade_places: Statement,
 }
 
 impl Circuits {
@@ -64,6 +85,7 @@ impl Circuits {
             save: prepare(include_str!("../../../../sql/queries/save_circuits.sql")).await?,
             known: prepare(include_str!("../../../../sql/queries/known_circuits.sql")).await?,
             take_tokens: prepare(include_str!("../../../../sql/queries/take_tokens.sql")).await?,
+            trade_places: prepare(include_str!("../../../../sql/queries/trade_places.sql")).await?,
             client,
         })
     }
@@ -168,6 +190,48 @@ impl Circuits {
                 endpoint: EndpointId(row.get("endpoint_id")),
                 count: row.get::<_, i32>("granted").unsigned_abs(),
                 wait: Duration::from_millis(row.get::<_, i32>("wait_ms").max(0) as u64),
+            })
+            .collect())
+    }
+}
+
+impl Circuits {
+    /// Writes what is lent and given back, asks, and reads all loans that concern us.
+    pub async fn trade(&self, owned: &[Owned], trade: &Trade) -> Result<Vec<Loan>, StoreError> {
+        let shards: Vec<i16> = owned.iter().map(|owned| owned.shard.0).collect();
+        let epochs: Vec<i64> = owned.iter().map(|owned| owned.epoch).collect();
+        let lent_endpoints: Vec<i32> = trade.lent.iter().map(|(id, ..)| id.0).collect();
+        let lent_shards: Vec<i16> = trade.lent.iter().map(|(_, shard, _)| shard.0).collect();
+        let borrowers: Vec<Uuid> = trade.lent.iter().map(|(.., borrower)| *borrower).collect();
+        let returned_endpoints: Vec<i32> = trade.returned.iter().map(|(id, _)| id.0).collect();
+        let returned_shards: Vec<i16> = trade.returned.iter().map(|(_, s)| s.0).collect();
+        let asked: Vec<i32> = trade.asked.iter().map(|(id, _)| id.0).collect();
+        let parts: Vec<i32> = trade.asked.iter().map(|(_, parts)| *parts as i32).collect();
+        let rows = self
+            .client
+            .query(
+                &self.trade_places,
+                &[
+                    &self.id,
+                    &shards,
+                    &epochs,
+                    &lent_endpoints,
+                    &lent_shards,
+                    &borrowers,
+                    &returned_endpoints,
+                    &returned_shards,
+                    &asked,
+                    &parts,
+                ],
+            )
+            .await
+            .map_err(StoreError::to("lend and borrow places"))?;
+        Ok(rows
+            .iter()
+            .map(|row| Loan {
+                endpoint: EndpointId(row.get("endpoint_id")),
+                shard: Shard(row.get("shard")),
+                is_borrowed: row.get("is_borrowed"),
             })
             .collect())
     }

@@ -1,4 +1,4 @@
-//! What dispatchers share about endpoints: circuits, their probes, and rate limits.
+//! What dispatchers share about endpoints: circuits, their probes, rate limits, and concurrency.
 
 use super::*;
 
@@ -86,5 +86,24 @@ impl Dispatcher {
         self.is_asking_for_tokens = true;
         let circuits = Arc::clone(&self.circuits);
         self.send(async move { Event::Tokens(circuits.take_tokens(&wanted).await) });
+    }
+
+    /// The id under which others know us.
+    pub(super) fn me(&self) -> Uuid {
+        Uuid::from_u128(self.circuits.prober())
+    }
+
+    /// Lends what we do not use of endpoints' concurrency, gives back what we have borrowed, and asks for more.
+    pub(super) fn trade(&mut self, now: Instant) {
+        if self.is_stopping {
+            return;
+        }
+        let Some(trade) = self.endpoints.next_trade(now) else { return };
+        let owned = self.lanes.owned();
+        let circuits = Arc::clone(&self.circuits);
+        self.send(async move {
+            let loans = circuits.trade(&owned, &trade).await;
+            Event::Traded(owned, loans)
+        });
     }
 }

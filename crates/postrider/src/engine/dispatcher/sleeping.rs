@@ -76,6 +76,11 @@ impl Dispatcher {
             Signal::Consumers => self.consumer_ticks.look(now),
             Signal::Jobs => self.jobs_at = now,
             Signal::Key(mark) => self.want_all_stored(|stored| key_mark(stored) == mark),
+            Signal::Asked(borrower, asked) if borrower != self.me() => {
+                self.endpoints.note_asked(borrower, &asked);
+            }
+            Signal::Loans(id) if id == self.me() => self.endpoints.doubt_loans(),
+            Signal::Asked(..) | Signal::Loans(_) => {}
             Signal::Deferred => {
                 self.refresh_deferred_at = now;
                 self.count_soon();
