@@ -89,8 +89,11 @@ begin
             stragglers := array(
                 select x.xid
                 from pg_snapshot_xip(last_tick.snapshot) x (xid)
+                -- Each by its index, whatever the plan was made for.
+                cross join lateral (
+                    select from postrider.message m where m.xid = x.xid limit 1
+                ) m
                 where pg_visible_in_snapshot(x.xid, top)
-                and exists (select from postrider.message m where m.xid = x.xid)
                 order by x.xid
             );
             select c.* into found from postrider.tick_content(base_end, top, stragglers, look) c;

@@ -51,8 +51,10 @@ begin
                 select j.endpoint_name
                 from postrider.job j
                 where j.kind = 'drop'
-                and j.endpoint_id = orphaned
-                order by j.id desc
+                -- An order that one index has alone.
+                and j.endpoint_id >= orphaned
+                and j.endpoint_id <= orphaned
+                order by j.endpoint_id desc, j.id desc
                 limit 1
             ),
             '{}', null, null, 0, true) is not null)::integer;

@@ -1,7 +1,7 @@
 -- postrider.forget_consumer_rows() → how many rows were deleted
 --
 -- Internal, by any dispatcher once a minute. Of positions, begun batches and leases of consumers the newest
--- counts; what is older goes, and leases that ran out ten minutes ago. Readers begin at the newest, so what
+-- counts; what is older goes, and leases that ran out ten minutes ago: 10,000 of each at most. Readers begin at the newest, so what
 -- vacuum has not removed yet costs them nothing. Truncating, as other tables that are only appended to, would
 -- wait for every consumer that is in the middle of a batch. Uses consumer_position_newest,
 -- consumer_attempt_newest, consumer_lease_newest.
@@ -16,32 +16,58 @@ as $$
         cross join generate_series(0, c.partition_count - 1) g (partition)
         cross join lateral postrider.newest_position(c.id, g.partition) p
         left join lateral postrider.newest_attempt(c.id, g.partition) a on true
+    ), old_positions as materialized (
+        select o.ctid
+        from resting r
+        cross join lateral (
+            select p.ctid
+            from postrider.consumer_position p
+            where p.consumer_id = r.consumer_id
+            and p.partition = r.partition
+            and p.seq < r.position_seq
+            order by p.seq
+            limit 10000
+        ) o
+        limit 10000
+    ), old_attempts as materialized (
+        select o.ctid
+        from resting r
+        cross join lateral (
+            select a.ctid
+            from postrider.consumer_attempt a
+            where a.consumer_id = r.consumer_id
+            and a.partition = r.partition
+            and a.seq < r.attempt_seq
+            order by a.seq
+            limit 10000
+        ) o
+        limit 10000
+    ), old_leases as materialized (
+        select o.ctid
+        from postrider.consumer c
+        cross join lateral postrider.newest_leases(c.id) n
+        cross join lateral (
+            select l.ctid
+            from postrider.consumer_lease l
+            where l.consumer_id = c.id
+            and l.member = n.member
+            and l.seq <= n.seq
+            and (l.seq < n.seq or n.lease_until < clock_timestamp() - interval '10 minutes')
+            order by l.seq
+            limit 10000
+        ) o
+        limit 10000
     ), positions as (
         delete from postrider.consumer_position p
-        using resting r
-        where p.consumer_id = r.consumer_id
-        and p.partition = r.partition
-        and p.seq < r.position_seq
+        where p.ctid = any (array(select o.ctid from old_positions o))
         returning 1
     ), attempts as (
         delete from postrider.consumer_attempt a
-        using resting r
-        where a.consumer_id = r.consumer_id
-        and a.partition = r.partition
-        and a.seq < r.attempt_seq
+        where a.ctid = any (array(select o.ctid from old_attempts o))
         returning 1
     ), leases as (
         delete from postrider.consumer_lease l
-        using (
-            select n.consumer_id, n.member, n.seq, n.lease_until
-            from (select distinct k.consumer_id from postrider.consumer_lease k) c
-            cross join lateral postrider.newest_leases(c.consumer_id) n
-        ) newest
-        where l.consumer_id = newest.consumer_id
-        and l.member = newest.member
-        and (
-            l.seq < newest.seq
-            or newest.lease_until < clock_timestamp() - interval '10 minutes' and l.seq = newest.seq)
+        where l.ctid = any (array(select o.ctid from old_leases o))
         returning 1
     )
     select

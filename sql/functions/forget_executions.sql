@@ -19,7 +19,7 @@ as $$
 declare
     -- Each is looked for among all that has not ended.
     most_workers constant integer := 100;
-    figures_kept constant interval := '400 days';
+    figures_from constant timestamptz := clock_timestamp() - interval '400 days';
     kept_from constant timestamptz := clock_timestamp()
         - make_interval(days => postrider.get_setting('execution_retention_days')::integer);
     horizon xid8;
@@ -64,11 +64,11 @@ begin
     removed := removed + part;
 
     delete from postrider.execution_statistics s
-    where s.hour < clock_timestamp() - figures_kept;
+    where s.hour < figures_from;
     get diagnostics part = row_count;
     removed := removed + part;
     delete from postrider.dead_letter_statistics s
-    where s.hour < clock_timestamp() - figures_kept;
+    where s.hour < figures_from;
     get diagnostics part = row_count;
     removed := removed + part;
 

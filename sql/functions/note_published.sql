@@ -17,11 +17,25 @@ set enable_mergejoin = off
 set jit = off
 as $$
 declare
+    noted tid[];
     queue_ttl constant bigint := postrider.get_setting('worker_queue_ttl_ms')::bigint;
     scheduled_timeout constant interval :=
         make_interval(secs => postrider.get_setting('scheduled_timeout')::integer);
     published integer;
 begin
+    -- What somebody else has locked counts as not published, and only that.
+    select array_agg(o.ctid)
+    into noted
+    from unnest(p_executions, p_fences) n (id, fence)
+    cross join lateral (
+        select l.ctid
+        from postrider.live_execution l
+        where l.id = n.id
+        and l.fence = n.fence
+        and l.status = 'scheduled'
+        offset 0
+        for update skip locked
+    ) o;
     update postrider.live_execution l
     set is_published = true,
         due_at = case
@@ -29,16 +43,7 @@ begin
                 then greatest(l.scheduled_at + scheduled_timeout, l.expires_at + interval '10 seconds')
             else l.expires_at + interval '5 seconds'
         end
-    -- What somebody else has locked counts as not published, and only that.
-    from (
-        select o.id
-        from unnest(p_executions, p_fences) n (id, fence)
-        join postrider.live_execution o on o.id = n.id
-        where o.fence = n.fence
-        and o.status = 'scheduled'
-        for update of o skip locked
-    ) n
-    where l.id = n.id;
+    where l.ctid = any (noted);
     get diagnostics published = row_count;
     return published;
 end;

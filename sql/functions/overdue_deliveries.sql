@@ -56,7 +56,7 @@ as $$
                 from postrider.deferred f
                 where f.endpoint_id = w.endpoint_id
                 and f.shard = s.shard
-                and f.run_at <= clock_timestamp()
+                and f.run_at <= (select clock_timestamp())
                 order by f.run_at
                 limit 5
             ) d

@@ -49,7 +49,8 @@ begin
             where l.generation = g.id
             and l.worker_id = p_worker.id
             and l.worker_epoch < p_worker.epoch
-            order by l.id
+            -- Not an order that another index has: all that waits would be walked through.
+            order by l.id + 0
             for update skip locked
         ) l
     loop
@@ -83,7 +84,6 @@ begin
             and l.status = 'requested'
             and not l.is_delayed
             and (l.pool is not null or is_failing)
-            order by l.id
             limit case when not is_failing then most_returned end
             for update skip locked
         ) l

@@ -11,17 +11,22 @@ language sql
 set search_path = pg_catalog, postrider, pg_temp
 as $$
     with wanted as materialized (
-        select l.id
+        -- Each by its index, whatever the plan was made for.
+        select o.ctid
         from unnest(p_ids) i (id)
-        join postrider.dead_letter l on l.id = i.id
-        where l.status = 'failed'
-        and exists (select from postrider.endpoints e where e.id = l.endpoint_id)
-        for update of l skip locked
+        cross join lateral (
+            select l.ctid
+            from postrider.dead_letter l
+            where l.id = i.id
+            and l.status = 'failed'
+            and exists (select from postrider.endpoints e where e.id = l.endpoint_id)
+            offset 0
+            for update of l skip locked
+        ) o
     ), put_back as (
         update postrider.dead_letter l
         set status = 'redriven', redriven_at = clock_timestamp(), redriven_by = p_by
-        from wanted w
-        where l.id = w.id
+        where l.ctid = any (array(select w.ctid from wanted w))
         returning l.message_id, l.target, l.endpoint_id, l.message_created_at, l.ordering_key
     ), placed as (
         select

@@ -52,11 +52,12 @@ begin
         cross join lateral (
             select l.id, l.xid, l.lane, l.targets, l.created_at, l.scheduled_at
             from postrider.message l
-            where l.xid = x.xid
-            order by l.id
+            where l.xid >= x.xid
+            and l.xid <= x.xid
+            order by l.xid, l.id
             limit look
         ) m
-        where not exists (select from following f where f.id = m.id)
+        where m.id not in (select f.id from following f)
     ), walking as materialized (
         -- Lanes that are walked through: what lies behind the slowest of them.
         select m.id, m.xid, m.lane, m.targets, m.created_at, m.scheduled_at
@@ -72,13 +73,13 @@ begin
             ))
         order by m.id
         limit look
-    ), following_size as (
+    ), following_size as materialized (
         select
             count(*) = look as is_full,
             (last_number - min(f.id >> 10) + 1) / (max(f.id >> 10) - min(f.id >> 10) + 1.0)
                 as factor
         from following f
-    ), walking_size as (
+    ), walking_size as materialized (
         select count(*) = look as is_full, max(w.id >> 10) as up_to
         from walking w
     ), unread as (

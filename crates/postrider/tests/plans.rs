@@ -355,6 +355,7 @@ async fn a_tick_does_not_look_at_what_is_in_progress() {
 /// leave out. For a hundred deliveries each, and for nothing that depends on how many wait.
 struct Bound {
     name: &'static str,
+    session: &'static str,
     types: String,
     sql: String,
     values: String,
@@ -363,6 +364,11 @@ struct Bound {
 
 const DISPATCHER: &str = "00000000-0000-0000-0000-000000000001";
 const GONE: &str = "00000000-0000-0000-0000-000000000002";
+
+const DISPATCHERS: &str = include_str!("../../../sql/queries/dispatcher_session.sql");
+const FLEETS: &str = include_str!("../../../sql/queries/fleet_session.sql");
+/// As anybody connects.
+const APPLICATIONS: &str = "";
 
 /// The parameters of postrider.flush behind the shards.
 const FLUSH: &[(&str, &str)] = &[
@@ -445,6 +451,13 @@ fn flush(kinds: &[&str], ids: &str) -> String {
 }
 
 fn bounds() -> Vec<Bound> {
+    let mut all = of_applications();
+    all.extend(of_fleets());
+    all.extend(of_dispatchers());
+    all
+}
+
+fn of_dispatchers() -> Vec<Bound> {
     let list = |numbers: &mut dyn Iterator<Item = i64>| {
         let ids: Vec<String> = numbers.map(|number| message_id(number).to_string()).collect();
         format!("'{{{}}}'::bigint[]", ids.join(","))
@@ -454,6 +467,7 @@ fn bounds() -> Vec<Bound> {
     let ones = "array_fill(1, array[100])";
     let query = |name, sql: &str, types: &str, values: &str, most| Bound {
         name,
+        session: DISPATCHERS,
         types: format!("({types})"),
         sql: sql.trim_end().trim_end_matches(';').to_owned(),
         values: format!("({})", filled(values)),
@@ -461,6 +475,7 @@ fn bounds() -> Vec<Bound> {
     };
     let call = |name, sql: String, most| Bound {
         name,
+        session: DISPATCHERS,
         types: String::new(),
         sql,
         values: String::new(),
@@ -575,6 +590,20 @@ fn bounds() -> Vec<Bound> {
             ),
             12_000,
         ),
+        query(
+            "release_stored_keys",
+            include_str!("../../../sql/queries/release_stored_keys.sql"),
+            "smallint[], text, bigint",
+            "{shards}, 'key-3', 200",
+            15_000,
+        ),
+        query(
+            "stored_keys",
+            include_str!("../../../sql/queries/stored_keys.sql"),
+            "smallint[], text, integer, bigint",
+            "{shards}, 'key-3', 4, 200",
+            6_000,
+        ),
         call("release_keys", "select postrider.release_keys('{key-3,key-6}')".to_owned(), 1_500),
         call("expire_waiting", "select postrider.expire_waiting(100)".to_owned(), 24_000),
         call(
@@ -587,6 +616,272 @@ fn bounds() -> Vec<Bound> {
             format!("select * from postrider.delivery_end({}, 2)", message_id(300)),
             150,
         ),
+        query(
+            "tick",
+            include_str!("../../../sql/queries/tick.sql"),
+            "xid8, smallint[], xid8[], bigint, integer",
+            "{xmax}, {lanes}, '{}', 4001, 2000",
+            600,
+        ),
+        query(
+            "window",
+            include_str!("../../../sql/queries/window.sql"),
+            "xid8, xid8[], smallint[]",
+            "{xmax}, array[{xmax}], {lanes}",
+            1_000,
+        ),
+        query(
+            "cancellations",
+            include_str!("../../../sql/queries/cancellations.sql"),
+            "bigint",
+            "1001",
+            3_000,
+        ),
+        query(
+            "cancellations_of",
+            include_str!("../../../sql/queries/cancellations_of.sql"),
+            "bigint[]",
+            &ids,
+            1_500,
+        ),
+        query(
+            "free_cancel_buckets",
+            include_str!("../../../sql/queries/free_cancel_buckets.sql"),
+            "smallint[]",
+            "array_fill(7::smallint, array[100])",
+            1_500,
+        ),
+        query(
+            "free_of_cancels",
+            include_str!("../../../sql/queries/free_of_cancels.sql"),
+            "bigint[]",
+            &ids,
+            3_000,
+        ),
+        query(
+            "endpoint_versions",
+            include_str!("../../../sql/queries/endpoint_versions.sql"),
+            "integer",
+            "1",
+            100,
+        ),
+        query(
+            "dispatcher_endpoints",
+            include_str!("../../../sql/queries/dispatcher_endpoints.sql"),
+            "integer[]",
+            "'{1,2,3}'",
+            100,
+        ),
+        query(
+            "dispatcher_event_types",
+            include_str!("../../../sql/queries/dispatcher_event_types.sql"),
+            "integer",
+            "1",
+            50,
+        ),
+        call(
+            "save_claim",
+            format!(
+                "select postrider.save_claim('{DISPATCHER}', {all}, {epochs}, {ids}, {ones}, {ones})"
+            ),
+            500,
+        ),
+        call(
+            "save_checkpoint",
+            format!(
+                "select postrider.save_checkpoint('{DISPATCHER}', {all}, {epochs}, '3',
+                    array_fill(0::bigint, array[16]), '[]', true)"
+            ),
+            1_000,
+        ),
+        call(
+            "take_tokens",
+            "select * from postrider.take_tokens('{1,2,3}', '{1,1,1}', '{1,1,1}', '{1,1,1}')".to_owned(),
+            500,
+        ),
+        call("known_circuits", "select * from postrider.known_circuits('{1}', true)".to_owned(), 300),
+        call(
+            "save_circuits",
+            format!(
+                "select * from postrider.save_circuits('{DISPATCHER}', '{{1}}', '{{1}}', '{{2}}', '{{closed}}',
+                    '{{1}}', '{{null}}', '{{null}}', '{{null}}', '{{null}}', array[now()], array[now()])"
+            ),
+            500,
+        ),
+        call(
+            "heartbeat",
+            format!("select * from postrider.heartbeat('{DISPATCHER}', '{{}}')"),
+            600,
+        ),
+        call(
+            "register_dispatcher",
+            "select postrider.register_dispatcher(gen_random_uuid(), 'h', 1, '1')".to_owned(),
+            50,
+        ),
+        call(
+            "unregister_dispatcher",
+            format!("select postrider.unregister_dispatcher('{DISPATCHER}')"),
+            50,
+        ),
+        call(
+            "acquire_shards",
+            format!(
+                "select * from (select count(*) from postrider.release_shards('{DISPATCHER}', {all}, {epochs})) r,
+                lateral postrider.acquire_shards('{DISPATCHER}', 16)"
+            ),
+            2_500,
+        ),
+        call(
+            "release_shards",
+            format!("select postrider.release_shards('{DISPATCHER}', {all}, {epochs})"),
+            500,
+        ),
+        call("end_stale_flushes", "select postrider.end_stale_flushes()".to_owned(), 300),
+        call("is_foreign", "select postrider.is_foreign()".to_owned(), 400),
+        call(
+            "recover_waiting",
+            format!(
+                "select * from postrider.recover_waiting('{DISPATCHER}', {all}, {epochs}, {ids}, {ones},
+                    array_fill(0, array[100]))"
+            ),
+            15_000,
+        ),
+        call("rotate_slots", "select postrider.rotate_slots()".to_owned(), 3_000),
+        call("forget_consumer_rows", "select postrider.forget_consumer_rows()".to_owned(), 500_000),
+        call("forget_executions", "select postrider.forget_executions(100)".to_owned(), 3_000),
+        call("forget_dead_letters", "select postrider.forget_dead_letters(100)".to_owned(), 3_000),
+        call("forget_events", "select postrider.forget_events(100)".to_owned(), 3_000),
+        call("forget_jobs", "select postrider.forget_jobs(100)".to_owned(), 3_000),
+        call("forget_dispatchers", "select postrider.forget_dispatchers()".to_owned(), 300),
+        call("roll_up_executions", "select postrider.roll_up_executions(100)".to_owned(), 3_000),
+        call("retire_endpoint", "select postrider.retire_endpoint(1, 'gone')".to_owned(), 300),
+        call(
+            "retire_failing_endpoints",
+            "select postrider.retire_failing_endpoints()".to_owned(),
+            300,
+        ),
+        call("bury_orphans", "select postrider.bury_orphans()".to_owned(), 3_000),
+        call("needs_archive_upkeep", "select postrider.needs_archive_upkeep()".to_owned(), 30_000),
+        call("advance_jobs: redrive", "select postrider.advance_jobs()".to_owned(), 150_000),
+        call(
+            "advance_jobs: drop",
+            "select * from postrider.job j, lateral postrider.bury_batch(j)
+            where j.kind = 'drop' and j.state = 'running' order by j.id limit 1"
+                .to_owned(),
+            150_000,
+        ),
+        call("advance_replays", "select postrider.advance_replays()".to_owned(), 300_000),
+        call(
+            "append_replays",
+            format!("select postrider.append_replays({ids}, {ones})"),
+            6_000,
+        ),
+        call(
+            "publish_dead_letters",
+            "select postrider.publish_dead_letters(array(
+                select l.id from postrider.dead_letter l order by l.id limit 100))"
+                .to_owned(),
+            6_000,
+        ),
+        call("advance_ticks", "select * from postrider.advance_ticks()".to_owned(), 40_000),
+        call("shard_reports", "select * from postrider.shard_reports()".to_owned(), 500),
+    ]
+}
+
+/// What the clients run for applications, consumers and workers.
+fn of_applications() -> Vec<Bound> {
+    let call = |name, sql: &str, most| Bound {
+        name,
+        session: APPLICATIONS,
+        types: String::new(),
+        sql: sql.to_owned(),
+        values: String::new(),
+        most,
+    };
+    let cancel = format!("select postrider.cancel_message({})", message_id(250));
+    vec![
+        call("send", "select postrider.send_with_options('sink', '{}', p_idempotency_key => 'new')", 800),
+        call("send_bytes", "select postrider.send_bytes('sink', 'x', 'text/plain')", 800),
+        call(
+            "send_batch",
+            "select postrider.send_batch_with_priority('sink', array_fill('{}'::jsonb, array[100]), 1::smallint)",
+            3_000,
+        ),
+        call("publish", "select postrider.publish('placed', '{}')", 800),
+        call("publish_batch", "select postrider.publish_batch('[{\"event_type\": \"placed\", \"payload\": {}}]')", 1_000),
+        call("cancel_message", &cancel, 500),
+        call("fetch_messages", "select * from postrider.fetch_messages('c', 100)", 6_000),
+        call("acknowledge", "select postrider.acknowledge('c', f.position)
+            from (select max(m.position) as position from postrider.fetch_messages('c', 100) m) f
+            where f.position is not null", 9_000),
+        call("begin_batch", "select * from postrider.begin_batch('c', 0, 100)", 40_000),
+        call("park_message", "select postrider.park_message('c', f.position, 1, 'no')
+            from (select min(m.position) as position from postrider.fetch_messages('c', 1) m) f
+            where f.position is not null", 9_000),
+        call(
+            "lease_partitions",
+            "select postrider.lease_partitions('c', '00000000-0000-0000-0000-000000000001')",
+            800,
+        ),
+        call(
+            "release_partitions",
+            "select postrider.release_partitions('c', '00000000-0000-0000-0000-000000000001')",
+            800,
+        ),
+        call("register_worker", "select * from postrider.register_worker('w')", 1_500),
+        call("deregister_worker", "select postrider.deregister_worker(1)", 1_500),
+        call("worker_heartbeat", "select * from postrider.worker_heartbeat(1)", 1_500),
+        call("worker_executions", "select * from postrider.worker_executions(1)", 500),
+        call("worker_is_replaced", "select exists (
+            select from postrider.workers w where w.id = 1 and w.epoch <> 2 and w.status <> 'inactive')", 800),
+        call("take_executions", "select s.execution_id
+            from postrider.take_executions(1, 10) t
+            cross join lateral postrider.start_execution(t.execution_id, t.fence) s", 6_000),
+        call("record_executions", "select postrider.complete_execution(l.id, l.fence)
+            from (select k.id, k.fence from postrider.live_execution k where k.fence > 0 order by k.id limit 1) l", 1_000),
+        call("record_executions: fail", "select postrider.fail_execution(l.id, l.fence, 'no', '{}')
+            from (select k.id, k.fence from postrider.live_execution k where k.fence > 0 order by k.id limit 1) l", 1_000),
+        call("record_executions: release", "select postrider.release_execution(l.id, l.fence)
+            from (select k.id, k.fence from postrider.live_execution k where k.fence > 0 order by k.id limit 1) l", 1_000),
+        call("record_executions: extend", "select postrider.extend_execution(l.id, l.fence, interval '1 second')
+            from (select k.id, k.fence from postrider.live_execution k where k.fence > 0 order by k.id limit 1) l", 1_000),
+        call("overdue_deliveries", "select * from postrider.overdue_deliveries()", 6_000_000),
+        call("metrics", "select * from postrider.metrics()", 5_000_000),
+        call("health_check", "select * from postrider.health_check()", 5_000_000),
+        call("execution_status", "select e.status from postrider.executions e where e.id = 5", 500),
+    ]
+}
+
+fn of_fleets() -> Vec<Bound> {
+    let call = |name, sql: &str, most| Bound {
+        name,
+        session: FLEETS,
+        types: String::new(),
+        sql: sql.trim_end().trim_end_matches(';').to_owned(),
+        values: String::new(),
+        most,
+    };
+    vec![
+        call("check_executions", "select postrider.check_executions(1000)", 1_500),
+        call("check_workers", "select postrider.check_workers()", 1_500),
+        call("check_generations", "select postrider.check_generations()", 3_000),
+        call(
+            "next_execution_due",
+            include_str!("../../../sql/queries/next_execution_due.sql"),
+            100,
+        ),
+        call("dispatch_executions", "select * from postrider.dispatch_executions(10)", 6_000),
+        call("note_published", "select postrider.note_published('{1,2,3}', '{1,2,3}', true)", 300),
+        call("handle_dead_letters", "select postrider.handle_dead_letter(5, 5, '{}', '{}')", 800),
+        call("keep_dead_letter", "select postrider.keep_dead_letter('x', '{}', '{}')", 100),
+        call("note_broker", "select postrider.note_broker('p', true, 0, null)", 100),
+        call(
+            "gone_workers",
+            "select g.id from unnest('{1,2,3}'::integer[]) g (id)
+            where not exists (select from postrider.worker w where w.id = g.id)",
+            100,
+        ),
+        call("rabbitmq_workers", include_str!("../../../sql/queries/rabbitmq_workers.sql"), 100),
     ]
 }
 
@@ -620,7 +915,7 @@ const FILL_WAITING: &str = "
         message_id, target, endpoint_id, number, started_at, duration_ms, outcome)
     select m.id, 1, 1, 1, now(), 5, 'unavailable' from postrider.message m limit 20000;
     insert into postrider.idempotency_key (destination, key, message_id, payload_hash, ended_at)
-    select 1, m.idempotency_key, m.id, '', case when m.id >> 10 > 1000 and m.id >> 10 < 1200 then now() end
+    select 1, m.idempotency_key, m.id, '', case when m.id >> 10 > 1000 then now() end
     from postrider.message m;
     insert into postrider.dead_letter (
         message_id, target, endpoint_id, endpoint_name, cause, retry_count, message_created_at,
@@ -643,18 +938,96 @@ const FILL_WAITING: &str = "
         array_fill(0, array[100])
     from generate_series(1, 100) g
     cross join lateral (select 3 * i + 300 + g % 2 + 1 from generate_series(1, 100) i) m (number)
-    group by g;";
+    group by g;
+    insert into postrider.rate_grant (slot, endpoint_id, used_until)
+    select g % 3, 1, now() from generate_series(1, {count} / 10) g;
+    insert into postrider.dispatcher (id, host, pid, version)
+    values ('00000000-0000-0000-0000-000000000001', 'h', 1, '1') on conflict do nothing;
+    insert into postrider.heartbeat (
+        slot, dispatcher, at, lease_until, xid, sequence_floor, statistics)
+    select
+        g % 3, '00000000-0000-0000-0000-000000000001', now(), now() + interval '1 hour', pg_current_xact_id(),
+        g,
+        '{\"shards\": [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15], \"pending\": []}'
+    from generate_series(1, {count} / 10) g;
+    insert into postrider.checkpoint (slot, owner, shards, done_xmin, backlogs, state)
+    select
+        g % 3, '00000000-0000-0000-0000-000000000001',
+        array(select s.shard from postrider.shard s order by s.shard), '3', array_fill(0::bigint, array[16]),
+        '[]'
+    from generate_series(1, {count} / 10) g;
+    insert into postrider.event_log (at, event)
+    select now() - g * interval '1 minute' - interval '1 year', 'test' from generate_series(1, 500) g;
+    insert into postrider.event_log (event) select 'test' from generate_series(1, {count} / 10);
+    insert into postrider.job (kind, endpoint_id, endpoint_name, state, estimate, has_more, finished_at)
+    select 'drop', 5, 'gone', 'completed', 0, false, now() from generate_series(1, {count} / 10);
+    insert into postrider.job (kind, endpoint_id, endpoint_name, estimate, has_more) values ('drop', 2, 'gone', 0, false);
+    insert into postrider.job (kind, endpoint_id, endpoint_name, estimate, has_more, last_id, next_at)
+    values ('redrive', 1, 'sink', 0, false, 1000000000, '-infinity');
+    insert into postrider.replay (
+        endpoint_id, endpoint_name, from_ts, to_ts, position, last_id, position_at, state, finished_at)
+    select 1, 'sink', now() - interval '1 day', now(), 0, 1000, now(), 'completed', now()
+    from generate_series(1, {count} / 10);
+    insert into postrider.replay (
+        endpoint_id, endpoint_name, from_ts, to_ts, position, last_id, position_at)
+    values (1, 'sink', '-infinity', 'infinity', 0, 1000000000, now());
+    insert into postrider.consumer_position (
+        consumer_id, partition, tick, message_id, message_count, generation)
+    select c.id, g % 4, 0, 0, g, 1
+    from postrider.consumer c
+    cross join generate_series(1, {count} / 10) g;
+    insert into postrider.consumer_attempt (
+        consumer_id, partition, generation, message_count, batch_size, failure_count, suspect_count)
+    select c.id, g % 4, 1, g, 1, 0, 0
+    from postrider.consumer c
+    cross join generate_series(1, {count} / 10) g;
+    insert into postrider.consumer_lease (consumer_id, member, partitions, lease_until, joined_at)
+    select c.id, ('00000000-0000-0000-0000-00000000000' || g % 4)::uuid, '{0}', now(), now()
+    from postrider.consumer c
+    cross join generate_series(1, {count} / 10) g;
+    with written as (
+        insert into postrider.execution (action, parameters, pool, priority, ttl_ms, timeout_ms, max_retries)
+        overriding system value
+        select 'free', '{}', 'default', 0, 3600000, 3600000, 0
+        from generate_series(1, {count} / 10)
+        returning id
+    )
+    insert into postrider.live_execution (
+        id, generation, action, queue, pool, status, priority, max_retries, ttl_ms, timeout_ms, requested_at,
+        expires_at, due_at)
+    select
+        w.id, 1, 'free', 'pool:default', 'default', 'requested', 0, 0, 3600000, 3600000,
+        now() - interval '1 minute', now() + interval '1 hour', now() + interval '1 hour'
+    from written w;
+    update postrider.live_execution l
+    set status = 'running', worker_id = 1, worker_epoch = 1, scheduled_at = now(), started_at = now(),
+        queue = 'worker:1', fence = l.id
+    where l.id in (select k.id from postrider.live_execution k order by k.id limit 10);
+    insert into postrider.execution_end (
+        execution_id, xid, attempt, is_final, status, action, requested_at, ended_at)
+    select -g, g::text::xid8, 1, true, 'completed', 'free', now(), now()
+    from generate_series(1, {count} / 10) g;
+    insert into postrider.execution_dead_letter (xid, outcome, carrier)
+    select g::text::xid8, 'failed', 'postgres' from generate_series(1, {count} / 10) g;
+    insert into postrider.execution_statistics (
+        hour, pool, action, worker_id, status, reason, attempt_count, ended_count, started_count,
+        running_seconds, waiting_seconds)
+    select now(), '', '', g, '', '', 1, 1, 1, 1, 1 from generate_series(1, {count} / 10) g;
+    update postrider.worker w set heartbeat_at = now() + interval '1 hour';
+";
 
 const EMPTY_WAITING: &str = "
     truncate postrider.message, postrider.done, postrider.attempt, postrider.ended,
-        postrider.partly_done, postrider.claim;
+        postrider.partly_done, postrider.claim, postrider.tick, postrider.rate_grant, postrider.heartbeat,
+        postrider.checkpoint, postrider.event_log, postrider.job, postrider.replay,
+        postrider.consumer_position, postrider.consumer_attempt, postrider.consumer_lease,
+        postrider.execution, postrider.live_execution, postrider.execution_end,
+        postrider.execution_dead_letter, postrider.execution_statistics;
     delete from postrider.deferred;
     delete from postrider.idempotency_key;
     delete from postrider.cancellation;
     delete from postrider.dead_letter;
-    vacuum postrider.message, postrider.done, postrider.attempt, postrider.ended, postrider.partly_done,
-        postrider.claim, postrider.deferred, postrider.idempotency_key, postrider.cancellation,
-        postrider.dead_letter;";
+    vacuum;";
 
 const TELL_PLANS: &str = "
     load 'auto_explain';
@@ -686,28 +1059,36 @@ fn buffers_of(plan: &Value) -> u64 {
 /// after it, and says what is above its bound. `before` makes the tables what they are at first.
 fn check_stale_plans(shop: &Shop, before: &str, count: u32) -> Vec<String> {
     let bounds = bounds();
-    let mut script = format!(
-        "set client_min_messages = warning;\n\\o /dev/null\n{before}\n{}\n",
-        include_str!("../../../sql/queries/dispatcher_session.sql")
-    );
-    let run = |script: &mut String| {
-        for (n, bound) in bounds.iter().enumerate() {
-            script.push_str(&format!(
-                "begin;\n\\warn @@{n}\nexecute case_{n} {};\nrollback;\n",
-                bound.values
-            ));
-        }
-    };
-    for (n, Bound { types, sql, .. }) in bounds.iter().enumerate() {
+    let quiet = "set client_min_messages = warning;";
+    let mut script = format!("{quiet}\n\\o /dev/null\n{before}\n");
+    // Applications and clients do not prepare theirs: what is pinned is inside of functions.
+    let is_prepared = |bound: &Bound| bound.session != APPLICATIONS;
+    for (n, Bound { types, sql, .. }) in bounds.iter().enumerate().filter(|b| is_prepared(b.1)) {
         script.push_str(&format!("prepare case_{n} {types} as {sql};\n"));
     }
-    run(&mut script);
+    // What differs are the settings that a plan is made under.
+    let run = |script: &mut String, telling: &str| {
+        for (n, bound) in bounds.iter().enumerate() {
+            if n == 0 || bounds[n - 1].session != bound.session {
+                script.push_str(&format!("reset all;\n{telling}\n{}\n", bound.session));
+            }
+            let statement = match is_prepared(bound) {
+                true => format!("execute case_{n} {}", bound.values),
+                false => bound.sql.clone(),
+            };
+            script.push_str(&format!("begin;\n\\warn @@{n}\n{statement};\nrollback;\n"));
+        }
+    };
+    // As often as it takes to choose a plan for good.
+    for _ in 0..6 {
+        run(&mut script, quiet);
+    }
+    script.push_str(&format!("reset all;\n{quiet}\n"));
     script.push_str(&fill_waiting(count));
-    script.push_str(TELL_PLANS);
     script.push_str("\n\\warn @@@\n");
-    run(&mut script);
+    run(&mut script, TELL_PLANS);
     let said = shop.psql("shop", &["-v", "SHOW_CONTEXT=never"], &script).succeed().stderr;
-    let said = said.split_once("@@@").unwrap().1;
+    let said = said.split_once("@@@").unwrap_or_else(|| panic!("{said}")).1;
     let mut wrong = Vec::new();
     for part in said.split("@@").skip(1) {
         let (number, logged) = part.split_once('\n').unwrap();
@@ -748,7 +1129,16 @@ async fn stale(before: &str, counts: &[u32]) {
     let shop = Shop::open_migrated_with(Options { settings, ..Options::default() }).await;
     shop.execute(&format!(
         "update postrider.shard set owner = '{DISPATCHER}', epoch = 1;
-        select postrider.create_endpoint('sink', 'discard', '{{}}')"
+        select postrider.create_endpoint('sink', 'discard', '{{}}');
+        select postrider.create_event_type('placed');
+        select postrider.create_event_type('postrider.dead_letter');
+        select postrider.subscribe('placed', 'sink');
+        select postrider.set_setting('max_queue_size', '0');
+        select postrider.set_setting('idempotency_window', '86400');
+        select postrider.set_setting('worker_stale_after', '3600');
+        select postrider.create_consumer('c', p_partitions => 4);
+        select postrider.register_worker('w', p_capacity => 1000);
+        select postrider.register_worker('r', 'default', 10, p_carrier => 'rabbitmq')"
     ))
     .await;
     let mut wrong = Vec::new();
@@ -777,4 +1167,98 @@ async fn statistics_of_what_waited_once_do_no_harm() {
     // What was counted is not what is there: few, then many.
     let before = format!("{EMPTY_WAITING}\n{}\nanalyze;\n{EMPTY_WAITING}", fill_waiting(5_000));
     stale(&before, &[1_000, waiting_count()]).await;
+}
+
+/// What needs no bound, and why.
+const WITHOUT_BOUND: &[(&str, &str)] = &[
+    ("deferred_count", "counts what waits in one shard, once a minute, and nobody waits for it"),
+    (
+        "deferred_count_of",
+        "counts what waits at some endpoints in one shard, and nobody waits for it",
+    ),
+    (
+        "maintain_archive_partitions",
+        "moves what the default partitions hold, on a connection of its own",
+    ),
+    ("cleanup_old_archive_partitions", "drops tables, on a connection of its own"),
+    ("upkeep_session", "settings"),
+    ("dispatcher_session", "settings"),
+    ("fleet_session", "settings"),
+    ("limit_statements", "settings"),
+    ("limit_waits", "settings"),
+    ("limit_locks", "settings"),
+    ("limit_transaction", "settings"),
+    ("enable_fast_mode", "settings"),
+    ("discard_plans", "reads no table"),
+    ("session_pid", "reads no table"),
+    ("blockers", "reads the table of locks, after something has waited for long"),
+    ("commit", "reads no table"),
+    ("listen", "reads no table"),
+    ("listen_fleet", "reads no table"),
+    ("listen_worker", "reads no table"),
+    ("doorbell_lock", "reads no table"),
+    ("doorbell_unlock", "reads no table"),
+    ("doze_publisher", "reads no table"),
+    ("queues_are_quiet", "reads no table"),
+    ("doze_worker", "reads no table"),
+    ("wake_worker", "reads no table"),
+    ("is_quiet", "reads no table"),
+    ("is_standby", "reads no table"),
+    ("may_prepare", "reads no table"),
+    ("shard_count", "reads no table"),
+    ("cancel_number", "reads a sequence"),
+    ("lease_length", "reads one setting"),
+    ("dispatcher_settings", "reads the settings"),
+    ("begin_rebase", "after a restore, before anything else: as long as it takes"),
+    ("rebase_log", "after a restore, before anything else: as long as it takes"),
+    ("clean_up", "forget_dead_letters, forget_events and forget_jobs, which have theirs"),
+    ("start_executions", "take_executions starts what it has taken"),
+];
+
+/// All text of the Rust files below a folder.
+fn code_below(folder: &std::path::Path) -> String {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let text = entries.map(|path| match path.is_dir() {
+        true => code_below(&path),
+        false => std::fs::read_to_string(&path).unwrap_or_default(),
+    });
+    text.collect()
+}
+
+fn names_of(folder: &std::path::Path) -> BTreeSet<String> {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn every_statement_that_dispatchers_and_clients_run_has_a_bound() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let code = ["store/archive.rs", "store/bounded.rs", "store/circuits.rs", "store/fleet.rs"]
+        .into_iter()
+        .chain(["store/lease.rs", "store/ledger.rs", "store/log.rs"])
+        .map(|file| std::fs::read_to_string(root.join("crates/postrider/src").join(file)).unwrap())
+        .chain(
+            ["engine", "fleet"]
+                .map(|folder| code_below(&root.join("crates/postrider/src").join(folder))),
+        )
+        .collect::<String>();
+    let run = names_of(&root.join("sql/queries"))
+        .into_iter()
+        .filter(|name| code.contains(&format!("queries/{name}.sql")))
+        .chain(names_of(&root.join("crates/postrider-client/sql")))
+        .collect::<BTreeSet<_>>();
+    let all = bounds();
+    let bounded: BTreeSet<&str> =
+        all.iter().map(|bound| bound.name.split([':', ' ']).next().unwrap()).collect();
+    let excused: BTreeSet<&str> = WITHOUT_BOUND.iter().map(|(name, _)| *name).collect();
+
+    let missing: Vec<&String> = run
+        .iter()
+        .filter(|name| !bounded.contains(name.as_str()) && !excused.contains(name.as_str()))
+        .collect();
+    assert!(missing.is_empty(), "without a bound, or a reason why not: {missing:?}");
+    let idle: Vec<&&str> = excused.iter().filter(|name| !run.contains(**name)).collect();
+    assert!(idle.is_empty(), "excused and not run: {idle:?}");
+    let both: Vec<_> = excused.intersection(&bounded).collect();
+    assert!(both.is_empty(), "bounded and excused: {both:?}");
 }

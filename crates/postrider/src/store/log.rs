@@ -13,7 +13,7 @@ use postrider_core::{
     reader::{self, LaneState, Left, Page, Which},
     snapshot::{Snapshot, Xid},
 };
-use tokio_postgres::{Row, Statement};
+use tokio_postgres::{Row, Statement, types::ToSql};
 use uuid::Uuid;
 
 use super::{
@@ -27,6 +27,8 @@ use super::{
 pub const INLINE_BYTES: i32 = 2000;
 /// How many ids one query of a recovery looks at.
 const RECOVERY_PAGE: i64 = 20_000;
+/// So many waiting deliveries with ordering keys are looked at by one statement.
+const STORED_PAGE: i64 = 2_000;
 
 /// A message as read from the log.
 #[derive(Debug, Clone)]
@@ -440,13 +442,22 @@ impl Log {
         rows.iter().map(due_delivery).collect()
     }
 
-    /// Sees to it that of every ordering key in these shards the first waiting delivery may go.
-    pub async fn release_stored_keys(&self, shards: &[Shard]) -> Result<i32, StoreError> {
+    /// Sees to it that of every ordering key in these shards the first waiting delivery may go. Some keys
+    /// at a time.
+    pub async fn release_stored_keys(&self, shards: &[Shard]) -> Result<(), StoreError> {
         let sql = include_str!("../../../../sql/queries/release_stored_keys.sql");
         let shards: Vec<i16> = shards.iter().map(|shard| shard.0).collect();
         let failed = StoreError::to("release ordering keys");
-        let row = self.client.query_one(sql, &[&shards]).await.map_err(failed)?;
-        Ok(row.get("answer"))
+        let mut last = Some(String::new());
+        while let Some(key) = last {
+            let row = self
+                .client
+                .query_one(sql, &[&shards, &key, &STORED_PAGE])
+                .await
+                .map_err(&failed)?;
+            last = row.get("last");
+        }
+        Ok(())
     }
 
     /// What waits in shards that were taken over.
@@ -454,15 +465,19 @@ impl Log {
         let sql = include_str!("../../../../sql/queries/stored_keys.sql");
         let failed = StoreError::to("look for waiting deliveries");
         let numbers: Vec<i16> = shards.iter().map(|shard| shard.0).collect();
-        let rows = self.client.query(sql, &[&numbers]).await.map_err(&failed)?;
-        let links = rows
-            .iter()
-            .map(|row| Link {
+        let mut links = Vec::new();
+        let mut last = Some((String::new(), 0_i32));
+        while let Some((key, endpoint)) = last {
+            let parameters: [&(dyn ToSql + Sync); 4] = [&numbers, &key, &endpoint, &STORED_PAGE];
+            let rows = self.client.query(sql, &parameters).await.map_err(&failed)?;
+            links.extend(rows.iter().filter(|row| row.get("is_wanted")).map(|row| Link {
                 key: row.get::<_, &str>(0).into(),
                 endpoint: EndpointId(row.get(1)),
                 id: MessageId(row.get(2)),
-            })
-            .collect();
+            }));
+            last =
+                rows.last().filter(|row| row.get("has_more")).map(|row| (row.get(0), row.get(1)));
+        }
         Ok(Stored { links, counts: self.deferred_count(shards).await? })
     }
 

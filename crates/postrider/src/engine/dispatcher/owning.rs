@@ -278,13 +278,8 @@ async fn acquire(
             warn!(shard = taken.owned.shard.0, count, "recovered deliveries of a lost dispatcher");
         }
     }
-    let mut stored = Stored::default();
-    for taken in &acquired {
-        let shards = [taken.owned.shard];
-        log.release_stored_keys(&shards).await?;
-        let Stored { links, counts } = log.stored(&shards).await?;
-        stored.links.extend(links);
-        stored.counts.extend(counts);
-    }
+    let shards: Vec<Shard> = acquired.iter().map(|taken| taken.owned.shard).collect();
+    log.release_stored_keys(&shards).await?;
+    let stored = log.stored(&shards).await?;
     Ok((acquired, stored))
 }

@@ -50,10 +50,10 @@ impl Dispatcher {
                     late(lease.forget_dispatchers().await)?;
                     late(lease.bury_orphans().await)?;
                     late(lease.retire_failing().await)?;
-                    late(lease.forget_idempotency_keys().await)?;
-                    late(lease.clean_up().await)?;
-                    late(lease.forget_consumer_rows().await)?;
-                    late(lease.forget_executions().await)?;
+                    forget(|| lease.forget_idempotency_keys()).await?;
+                    forget(|| lease.clean_up()).await?;
+                    forget(|| lease.forget_consumer_rows()).await?;
+                    forget(|| lease.forget_executions()).await?;
                     late(lease.rotate_slots().await)?;
                     // For rows whose release nobody has told us of.
                     late(log.release_stored_keys(&shards).await)
@@ -153,6 +153,24 @@ impl Dispatcher {
             shared.apply(settings.transport);
         }
     }
+}
+
+/// Forgets batch by batch as long as each is full: what grows fast must not outrun a batch a minute.
+async fn forget<F>(mut batch: impl FnMut() -> F) -> Result<(), StoreError>
+where
+    F: Future<Output = Result<i32, StoreError>>,
+{
+    const FULL: i32 = 10_000;
+    const MOST_BATCHES: usize = 100;
+    for _ in 0..MOST_BATCHES {
+        let forgotten = batch().await;
+        let has_more = matches!(forgotten, Ok(count) if count >= FULL);
+        late(forgotten)?;
+        if !has_more {
+            break;
+        }
+    }
+    Ok(())
 }
 
 /// A chore that somebody holds up, that is too much for now, or that fails is tried with the next
