@@ -225,11 +225,16 @@ begin
         if found then
             return found_worker;
         end if;
-        insert into postrider.worker (name, pool, carrier, status, capacity)
-        values (
-            p_name, coalesce(p_pool, 'default'), postrider.get_setting('execution_carrier'),
-            'inactive', 1)
-        on conflict (name) do nothing;
+        with made as (
+            insert into postrider.worker (name, pool, carrier, status, capacity)
+            values (
+                p_name, coalesce(p_pool, 'default'), postrider.get_setting('execution_carrier'),
+                'inactive', 1)
+            on conflict (name) do nothing
+            returning id
+        )
+        insert into postrider.worker_lock (worker_id)
+        select m.id from made m;
     end loop;
 end;
 $$;
@@ -252,41 +257,21 @@ begin
     if concurrency is null then
         return p_most;
     end if;
-    -- Nobody needs the lock to learn that there is no room.
-    for look in 1..2 loop
-        select count(*)
-        into admitted
-        from (
+    select count(*)
+    into admitted
+    from (
+        select
+        from postrider.execution_generation g
+        cross join lateral (
             select
-            from postrider.execution_generation g
-            cross join lateral (
-                select
-                from postrider.live_execution l
-                where l.generation = g.id
-                and l.action = p_action
-                and l.scheduled_at is not null
-                limit concurrency
-            ) l
+            from postrider.live_execution l
+            where l.generation = g.id
+            and l.action = p_action
+            and l.scheduled_at is not null
             limit concurrency
-        ) l;
-        if admitted >= concurrency then
-            return 0;
-        end if;
-        exit when look = 2;
-        -- The second look is a statement of its own: it sees what was admitted before we had the lock.
-        select a.concurrency
-        into concurrency
-        from postrider.action a
-        where a.name = p_action
-        for no key update skip locked;
-        -- Not waited for: while it was, this worker would hold up all others, with what it has locked before.
-        if not found then
-            return 0;
-        end if;
-        if concurrency is null then
-            return p_most;
-        end if;
-    end loop;
+        ) l
+        limit concurrency
+    ) l;
     return least(p_most, concurrency - admitted);
 end;
 $$;
@@ -897,6 +882,13 @@ begin
         if holder_id <> message_id then
             return holder_id;
         end if;
+        -- Nobody would ever end what goes to nobody.
+        if targets = '{}' then
+            update postrider.idempotency_key k
+            set ended_at = clock_timestamp()
+            where k.destination = coalesce(p_direct_target, -(p_event_type).id)
+            and k.key = p_idempotency_key;
+        end if;
     end if;
 
     insert into postrider.message (
@@ -1129,8 +1121,11 @@ begin
             stragglers := array(
                 select x.xid
                 from pg_snapshot_xip(last_tick.snapshot) x (xid)
+                -- Each by its index, whatever the plan was made for.
+                cross join lateral (
+                    select from postrider.message m where m.xid = x.xid limit 1
+                ) m
                 where pg_visible_in_snapshot(x.xid, top)
-                and exists (select from postrider.message m where m.xid = x.xid)
                 order by x.xid
             );
             select c.* into found from postrider.tick_content(base_end, top, stragglers, look) c;
@@ -1546,8 +1541,10 @@ begin
                 select j.endpoint_name
                 from postrider.job j
                 where j.kind = 'drop'
-                and j.endpoint_id = orphaned
-                order by j.id desc
+                -- An order that one index has alone.
+                and j.endpoint_id >= orphaned
+                and j.endpoint_id <= orphaned
+                order by j.endpoint_id desc, j.id desc
                 limit 1
             ),
             '{}', null, null, 0, true) is not null)::integer;
@@ -2268,6 +2265,7 @@ declare
     shortest constant interval := '1 second';
     least_moved constant integer := 20;
     most_moved constant integer := 1000;
+    lock_count constant integer := 32;
     present integer := pg_sequence_last_value('postrider.present_generation');
     former constant integer := present;
     oldest integer;
@@ -2280,12 +2278,11 @@ declare
     newest postrider.execution_generation;
     old postrider.execution_generation;
     generation_count integer;
+    old_end bigint;
     few bigint;
     left_over bigint[];
 begin
-    if current_setting('transaction_isolation') <> 'read committed'
-        or not pg_try_advisory_xact_lock(1886352250, 0)
-    then
+    if current_setting('transaction_isolation') <> 'read committed' then
         return;
     end if;
     if pg_current_xact_id_if_assigned() is null then
@@ -2310,19 +2307,29 @@ begin
     limit 1;
     select count(*) into generation_count from postrider.live_generation g;
     if newest.id > present then
-        if newest.xid is distinct from pg_current_xact_id_if_assigned() then
-            present := setval('postrider.present_generation', newest.id);
-        end if;
+        perform postrider.pass_generation();
     elsif newest.id is distinct from present then
         -- After a restore the sequence may be ahead of the table.
         insert into postrider.execution_generation (id, begins_after, ends_with)
-        values (present, last_id, last_id + smallest);
+        select present, last_id, last_id + smallest
+        where postrider.reserve_generation(present)
+        on conflict do nothing;
     elsif newest.ends_with <= last_id and newest.created_at <= clock_timestamp() - shortest then
-        update postrider.execution_generation g
-        set ends_with = last_id
-        where g.id = present;
-        insert into postrider.execution_generation (id, begins_after, ends_with)
-        values (present + 1, last_id, last_id + smallest * (generation_count + 1));
+        for next_id in present + 1..present + lock_count loop
+            -- Looked at again once it is ours: somebody may have begun it until then.
+            if not exists (
+                select from postrider.live_generation g where g.id % lock_count = next_id % lock_count
+            )
+                and postrider.reserve_generation(next_id)
+            then
+                insert into postrider.execution_generation (id, begins_after, ends_with)
+                select next_id, last_id, last_id + smallest * (generation_count + 1)
+                where not exists (
+                    select from postrider.live_generation g where g.id % lock_count = next_id % lock_count
+                );
+                exit;
+            end if;
+        end loop;
     end if;
 
     select g.*
@@ -2336,7 +2343,13 @@ begin
     if not found then
         return;
     end if;
-    few := least(greatest((old.ends_with - old.begins_after) / 10, least_moved), most_moved);
+    select g.begins_after
+    into old_end
+    from postrider.execution_generation g
+    where g.id > old.id
+    order by g.id
+    limit 1;
+    few := least(greatest((old_end - old.begins_after) / 10, least_moved), most_moved);
     left_over := array(
         select l.id
         from postrider.live_execution l
@@ -2357,10 +2370,10 @@ begin
             for update skip locked
         ));
     end if;
-    if not pg_try_advisory_xact_lock(1886352250, old.id) then
+    if not postrider.is_generation_left(old.id) then
         return;
     end if;
-    -- A statement of its own, which sees whatever was written by those who had the lock before.
+    -- A statement of its own, which sees whatever was written by those who were in it.
     perform
     from postrider.live_execution l
     where l.generation = old.id
@@ -2368,7 +2381,12 @@ begin
     limit 1;
     if not found then
         delete from postrider.execution_generation g
-        where g.id = old.id;
+        where g.id = any (array(
+            select o.id
+            from postrider.execution_generation o
+            where o.id = old.id
+            for update skip locked
+        ));
     end if;
 end;
 $$;
@@ -4077,8 +4095,8 @@ CREATE FUNCTION postrider.deregister_worker(p_worker integer, p_epoch integer DE
 declare
     left_worker postrider.worker;
 begin
-    perform postrider.lock_worker(p_worker);
     begin
+        perform postrider.lock_worker(postrider.live_worker(p_worker, p_epoch), true);
         left_worker := postrider.live_worker(p_worker, p_epoch);
     exception
         when object_not_in_prerequisite_state then return false;
@@ -4611,6 +4629,7 @@ CREATE TABLE postrider.live_execution (
     deadline_at timestamp with time zone,
     cancel_requested_at timestamp with time zone,
     due_at timestamp with time zone,
+    slot smallint,
     CONSTRAINT live_execution_check CHECK (((worker_id IS NULL) = (status = 'requested'::text))),
     CONSTRAINT live_execution_check1 CHECK (((scheduled_at IS NULL) = (status = 'requested'::text))),
     CONSTRAINT live_execution_check2 CHECK (((started_at IS NULL) = (status <> 'running'::text))),
@@ -4735,7 +4754,7 @@ declare
 begin
     loop
         present := pg_sequence_last_value('postrider.present_generation');
-        perform pg_advisory_xact_lock_shared(1886352250, present);
+        execute format('lock table postrider.generation_lock_%s in row share mode', present % 32);
         exit when present = pg_sequence_last_value('postrider.present_generation');
     end loop;
     return present;
@@ -5097,6 +5116,7 @@ begin
         worker_id = null,
         worker_epoch = null,
         carrier = null,
+        slot = null,
         is_published = false,
         requested_at = run_at,
         scheduled_at = null,
@@ -5508,32 +5528,58 @@ CREATE FUNCTION postrider.forget_consumer_rows() RETURNS bigint
         cross join generate_series(0, c.partition_count - 1) g (partition)
         cross join lateral postrider.newest_position(c.id, g.partition) p
         left join lateral postrider.newest_attempt(c.id, g.partition) a on true
+    ), old_positions as materialized (
+        select o.ctid
+        from resting r
+        cross join lateral (
+            select p.ctid
+            from postrider.consumer_position p
+            where p.consumer_id = r.consumer_id
+            and p.partition = r.partition
+            and p.seq < r.position_seq
+            order by p.seq
+            limit 10000
+        ) o
+        limit 10000
+    ), old_attempts as materialized (
+        select o.ctid
+        from resting r
+        cross join lateral (
+            select a.ctid
+            from postrider.consumer_attempt a
+            where a.consumer_id = r.consumer_id
+            and a.partition = r.partition
+            and a.seq < r.attempt_seq
+            order by a.seq
+            limit 10000
+        ) o
+        limit 10000
+    ), old_leases as materialized (
+        select o.ctid
+        from postrider.consumer c
+        cross join lateral postrider.newest_leases(c.id) n
+        cross join lateral (
+            select l.ctid
+            from postrider.consumer_lease l
+            where l.consumer_id = c.id
+            and l.member = n.member
+            and l.seq <= n.seq
+            and (l.seq < n.seq or n.lease_until < clock_timestamp() - interval '10 minutes')
+            order by l.seq
+            limit 10000
+        ) o
+        limit 10000
     ), positions as (
         delete from postrider.consumer_position p
-        using resting r
-        where p.consumer_id = r.consumer_id
-        and p.partition = r.partition
-        and p.seq < r.position_seq
+        where p.ctid = any (array(select o.ctid from old_positions o))
         returning 1
     ), attempts as (
         delete from postrider.consumer_attempt a
-        using resting r
-        where a.consumer_id = r.consumer_id
-        and a.partition = r.partition
-        and a.seq < r.attempt_seq
+        where a.ctid = any (array(select o.ctid from old_attempts o))
         returning 1
     ), leases as (
         delete from postrider.consumer_lease l
-        using (
-            select n.consumer_id, n.member, n.seq, n.lease_until
-            from (select distinct k.consumer_id from postrider.consumer_lease k) c
-            cross join lateral postrider.newest_leases(c.consumer_id) n
-        ) newest
-        where l.consumer_id = newest.consumer_id
-        and l.member = newest.member
-        and (
-            l.seq < newest.seq
-            or newest.lease_until < clock_timestamp() - interval '10 minutes' and l.seq = newest.seq)
+        where l.ctid = any (array(select o.ctid from old_leases o))
         returning 1
     )
     select
@@ -5651,7 +5697,7 @@ CREATE FUNCTION postrider.forget_executions(p_most integer) RETURNS integer
 declare
     -- Each is looked for among all that has not ended.
     most_workers constant integer := 100;
-    figures_kept constant interval := '400 days';
+    figures_from constant timestamptz := clock_timestamp() - interval '400 days';
     kept_from constant timestamptz := clock_timestamp()
         - make_interval(days => postrider.get_setting('execution_retention_days')::integer);
     horizon xid8;
@@ -5696,11 +5742,11 @@ begin
     removed := removed + part;
 
     delete from postrider.execution_statistics s
-    where s.hour < clock_timestamp() - figures_kept;
+    where s.hour < figures_from;
     get diagnostics part = row_count;
     removed := removed + part;
     delete from postrider.dead_letter_statistics s
-    where s.hour < clock_timestamp() - figures_kept;
+    where s.hour < figures_from;
     get diagnostics part = row_count;
     removed := removed + part;
 
@@ -5733,7 +5779,28 @@ begin
     ) old
     where w.id = old.id;
     get diagnostics part = row_count;
-    return removed + part;
+    removed := removed + part;
+
+    -- Ids do not come back, so nobody needs these any more.
+    delete from postrider.worker_lock k
+    where k.worker_id = any (array(
+        select o.worker_id
+        from postrider.worker_lock o
+        where not exists (select from postrider.worker w where w.id = o.worker_id)
+        limit p_most
+        for update of o skip locked
+    ));
+    delete from postrider.action_slot s
+    using (
+        select o.action_id, o.slot
+        from postrider.action_slot o
+        where not exists (select from postrider.action a where a.id = o.action_id)
+        limit p_most
+        for update of o skip locked
+    ) old
+    where s.action_id = old.action_id
+    and s.slot = old.slot;
+    return removed;
 end;
 $$;
 
@@ -5744,7 +5811,7 @@ CREATE FUNCTION postrider.forget_idempotency_keys() RETURNS integer
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
     AS $$
 declare
-    kept_for constant interval := postrider.idempotency_window();
+    ended_before constant timestamptz := clock_timestamp() - postrider.idempotency_window();
     old tid[];
 begin
     select array_agg(o.ctid)
@@ -5752,8 +5819,9 @@ begin
     from (
         select k.ctid
         from postrider.idempotency_key k
-        where k.ended_at is not null
-        and k.created_at + kept_for <= clock_timestamp()
+        -- Those that took long to end stay for longer than they must: a look at all that has ended within
+        -- the window would cost more. Who sends with such a key does not wait for us (idempotency_key_holder).
+        where k.ended_at <= ended_before
         order by k.ended_at
         limit 10000
         for update skip locked
@@ -5844,6 +5912,63 @@ begin
         set ended_at = clock_timestamp()
         where k.ctid = any (held);
     end if;
+end;
+$$;
+
+-- Name: action; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.action (
+    name text NOT NULL,
+    ttl_ms bigint,
+    timeout_ms bigint,
+    max_retries integer,
+    priority smallint,
+    concurrency integer,
+    description text,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    id integer NOT NULL,
+    CONSTRAINT action_concurrency_check CHECK (((concurrency >= 1) AND (concurrency <= 10000))),
+    CONSTRAINT action_max_retries_check CHECK (((max_retries >= 0) AND (max_retries <= 1000))),
+    CONSTRAINT action_name_check CHECK ((name ~ '^[A-Za-z0-9][A-Za-z0-9_.:-]{0,199}$'::text)),
+    CONSTRAINT action_priority_check CHECK (((priority >= 0) AND (priority <= 10))),
+    CONSTRAINT action_timeout_ms_check CHECK ((timeout_ms >= 1)),
+    CONSTRAINT action_ttl_ms_check CHECK ((ttl_ms >= 1000))
+);
+
+-- Name: free_slots(postrider.action); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.free_slots(p_action postrider.action) RETURNS smallint[]
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_hashjoin TO 'on'
+    SET jit TO 'off'
+    AS $$
+begin
+    return array(
+        with admitted as materialized (
+            select l.slot
+            from postrider.execution_generation g
+            cross join lateral (
+                select l.slot
+                from postrider.live_execution l
+                where l.generation = g.id
+                and l.action = p_action.name
+                and l.scheduled_at is not null
+                limit p_action.concurrency
+            ) l
+            limit p_action.concurrency
+        )
+        select s.slot
+        from postrider.action_slot s
+        left join admitted a on a.slot = s.slot
+        where s.action_id = p_action.id
+        and a.slot is null
+        order by s.slot
+        limit greatest(p_action.concurrency - (select count(*) from admitted), 0)
+    );
 end;
 $$;
 
@@ -6364,6 +6489,53 @@ begin
 end;
 $$;
 
+-- Name: hold_slots(text, integer); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.hold_slots(p_action text, p_most integer) RETURNS smallint[]
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+declare
+    known postrider.action;
+    free smallint[];
+    held smallint[];
+begin
+    select a.* into known from postrider.action a where a.name = p_action;
+    if known.concurrency is null then
+        return null;
+    end if;
+    free := postrider.free_slots(known);
+    held := array(
+        select s.slot
+        from postrider.action_slot s
+        where s.action_id = known.id
+        and s.slot = any (free)
+        order by s.slot
+        limit p_most
+        for update skip locked
+    );
+    if held = '{}' then
+        return held;
+    end if;
+    -- Whoever had one of them before has committed by now: then it is not free any more.
+    select a.* into known from postrider.action a where a.name = p_action;
+    if known.concurrency is null then
+        return null;
+    end if;
+    free := postrider.free_slots(known);
+    return array(
+        select h.slot
+        from unnest(held) h (slot)
+        where h.slot = any (free)
+        order by h.slot
+    );
+end;
+$$;
+
 -- Name: idempotency_key_holder(integer, text, bytea); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.idempotency_key_holder(p_destination integer, p_key text, p_payload_hash bytea) RETURNS bigint
@@ -6534,6 +6706,23 @@ CREATE FUNCTION postrider.is_foreign() RETURNS boolean
             where p.xid > pg_snapshot_xmax(pg_current_snapshot())
             or pg_snapshot_xmax(c.start_snapshot) > pg_snapshot_xmax(pg_current_snapshot())
         );
+$$;
+
+-- Name: is_generation_left(integer); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.is_generation_left(p_generation integer) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+begin
+    execute format(
+        'lock table postrider.generation_lock_%s in exclusive mode nowait', p_generation % 32);
+    -- Lets go of the lock.
+    raise sqlstate 'PR001';
+exception
+    when sqlstate 'PR001' then return true;
+    when lock_not_available then return false;
+end;
 $$;
 
 -- Name: is_http_url(text, bigint); Type: FUNCTION; Schema: postrider; Owner: -
@@ -7106,13 +7295,34 @@ begin
 end;
 $$;
 
--- Name: lock_worker(integer); Type: FUNCTION; Schema: postrider; Owner: -
+-- Name: lock_worker(postrider.worker, boolean); Type: FUNCTION; Schema: postrider; Owner: -
 
-CREATE FUNCTION postrider.lock_worker(p_worker_id integer) RETURNS void
-    LANGUAGE sql
+CREATE FUNCTION postrider.lock_worker(p_worker postrider.worker, p_is_changed boolean) RETURNS void
+    LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET lock_timeout TO '5s'
     AS $$
-    select pg_advisory_xact_lock(1886352249, p_worker_id);
+begin
+    -- A former version of a function may have made the worker while 0010 was applied.
+    insert into postrider.worker_lock (worker_id)
+    select w.id
+    from postrider.worker w
+    where w.id = p_worker.id
+    and not exists (select from postrider.worker_lock k where k.worker_id = w.id)
+    on conflict do nothing;
+    perform
+    from postrider.worker_lock k
+    where k.worker_id = p_worker.id
+    for update;
+    perform
+    from postrider.worker w
+    where w.id = p_worker.id
+    and p_is_changed
+    for no key update;
+exception
+    when lock_not_available then
+        perform postrider.refuse_held_worker(p_worker.name);
+end;
 $$;
 
 -- Name: lost_shards(uuid, smallint[], bigint[]); Type: FUNCTION; Schema: postrider; Owner: -
@@ -7884,11 +8094,25 @@ CREATE FUNCTION postrider.note_published(p_executions bigint[], p_fences bigint[
     SET jit TO 'off'
     AS $$
 declare
+    noted tid[];
     queue_ttl constant bigint := postrider.get_setting('worker_queue_ttl_ms')::bigint;
     scheduled_timeout constant interval :=
         make_interval(secs => postrider.get_setting('scheduled_timeout')::integer);
     published integer;
 begin
+    -- What somebody else has locked counts as not published, and only that.
+    select array_agg(o.ctid)
+    into noted
+    from unnest(p_executions, p_fences) n (id, fence)
+    cross join lateral (
+        select l.ctid
+        from postrider.live_execution l
+        where l.id = n.id
+        and l.fence = n.fence
+        and l.status = 'scheduled'
+        offset 0
+        for update skip locked
+    ) o;
     update postrider.live_execution l
     set is_published = true,
         due_at = case
@@ -7896,16 +8120,7 @@ begin
                 then greatest(l.scheduled_at + scheduled_timeout, l.expires_at + interval '10 seconds')
             else l.expires_at + interval '5 seconds'
         end
-    -- What somebody else has locked counts as not published, and only that.
-    from (
-        select o.id
-        from unnest(p_executions, p_fences) n (id, fence)
-        join postrider.live_execution o on o.id = n.id
-        where o.fence = n.fence
-        and o.status = 'scheduled'
-        for update of o skip locked
-    ) n
-    where l.id = n.id;
+    where l.ctid = any (noted);
     get diagnostics published = row_count;
     return published;
 end;
@@ -8021,7 +8236,7 @@ CREATE FUNCTION postrider.overdue_deliveries() RETURNS TABLE(endpoint_name text,
                 from postrider.deferred f
                 where f.endpoint_id = w.endpoint_id
                 and f.shard = s.shard
-                and f.run_at <= clock_timestamp()
+                and f.run_at <= (select clock_timestamp())
                 order by f.run_at
                 limit 5
             ) d
@@ -8180,6 +8395,32 @@ CREATE FUNCTION postrider.partition_months_ahead() RETURNS integer
     select case s.value when 'day' then 0 else 3 end
     from postrider.setting s
     where s.name = 'partition_interval';
+$$;
+
+-- Name: pass_generation(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.pass_generation() RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    newest integer;
+begin
+    lock table postrider.execution_generation in share update exclusive mode nowait;
+    select g.id
+    into newest
+    from postrider.execution_generation g
+    where g.xid is distinct from pg_current_xact_id_if_assigned()
+    order by g.id desc
+    limit 1;
+    if newest > pg_sequence_last_value('postrider.present_generation') then
+        perform setval('postrider.present_generation', newest);
+    end if;
+    -- Lets go of the lock; the sequence stays.
+    raise sqlstate 'PR001';
+exception
+    when sqlstate 'PR001' or lock_not_available then null;
+end;
 $$;
 
 -- Name: pass_unwanted(postrider.consumer_position, bigint, postrider.tick_span, integer, xid8); Type: FUNCTION; Schema: postrider; Owner: -
@@ -9824,7 +10065,8 @@ begin
             where l.generation = g.id
             and l.worker_id = p_worker.id
             and l.worker_epoch < p_worker.epoch
-            order by l.id
+            -- Not an order that another index has: all that waits would be walked through.
+            order by l.id + 0
             for update skip locked
         ) l
     loop
@@ -9858,7 +10100,6 @@ begin
             and l.status = 'requested'
             and not l.is_delayed
             and (l.pool is not null or is_failing)
-            order by l.id
             limit case when not is_failing then most_returned end
             for update skip locked
         ) l
@@ -10001,17 +10242,22 @@ CREATE FUNCTION postrider.redrive_letters(p_ids bigint[], p_by text, p_from time
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
     AS $$
     with wanted as materialized (
-        select l.id
+        -- Each by its index, whatever the plan was made for.
+        select o.ctid
         from unnest(p_ids) i (id)
-        join postrider.dead_letter l on l.id = i.id
-        where l.status = 'failed'
-        and exists (select from postrider.endpoints e where e.id = l.endpoint_id)
-        for update of l skip locked
+        cross join lateral (
+            select l.ctid
+            from postrider.dead_letter l
+            where l.id = i.id
+            and l.status = 'failed'
+            and exists (select from postrider.endpoints e where e.id = l.endpoint_id)
+            offset 0
+            for update of l skip locked
+        ) o
     ), put_back as (
         update postrider.dead_letter l
         set status = 'redriven', redriven_at = clock_timestamp(), redriven_by = p_by
-        from wanted w
-        where l.id = w.id
+        where l.ctid = any (array(select w.ctid from wanted w))
         returning l.message_id, l.target, l.endpoint_id, l.message_created_at, l.ordering_key
     ), placed as (
         select
@@ -10168,6 +10414,48 @@ begin
 end;
 $$;
 
+-- Name: refuse_held_worker(text); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.refuse_held_worker(p_name text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    holders text;
+begin
+    with held as (
+        select k.xmax
+        from postrider.worker w
+        join postrider.worker_lock k on k.worker_id = w.id
+        where w.name = p_name
+        union all
+        select w.xmax from postrider.worker w where w.name = p_name
+    )
+    select string_agg(distinct l.pid::text, ', ')
+    into holders
+    from pg_locks l
+    where l.pid <> pg_backend_pid()
+    and l.granted
+    and l.locktype = 'transactionid'
+    and l.transactionid in (select h.xmax from held h);
+    if holders is null then
+        select string_agg(distinct l.pid::text, ', ')
+        into holders
+        from pg_locks l
+        where l.pid <> pg_backend_pid()
+        and l.granted
+        and l.locktype = 'relation'
+        and l.database = (select d.oid from pg_database d where d.datname = current_database())
+        and l.relation = 'postrider.worker'::regclass
+        and l.mode = 'RowExclusiveLock';
+    end if;
+    raise exception 'Worker ''%'' is held by another transaction', left(p_name, 200)
+        using errcode = '55006',
+            detail = format('pid %s', coalesce(holders, 'unknown')),
+            hint = 'It takes executions for this worker, submits them to it or changes it: end that transaction.';
+end;
+$$;
+
 -- Name: register_dispatcher(uuid, text, integer, text); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.register_dispatcher(p_dispatcher uuid, p_host text, p_pid integer, p_version text) RETURNS void
@@ -10183,6 +10471,7 @@ $$;
 CREATE FUNCTION postrider.register_worker(p_name text, p_pool text DEFAULT 'default'::text, p_capacity integer DEFAULT 1, p_labels jsonb DEFAULT '{}'::jsonb, p_version text DEFAULT NULL::text, p_host text DEFAULT NULL::text, p_carrier text DEFAULT NULL::text) RETURNS TABLE(worker_id integer, epoch integer, heartbeat_interval interval, stale_after interval)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET lock_timeout TO '5s'
     AS $$
 #variable_conflict use_column
 declare
@@ -10207,8 +10496,13 @@ begin
     end if;
 
     loop
-        registered := postrider.addressed_worker(p_name, p_pool);
-        perform postrider.lock_worker(registered.id);
+        begin
+            registered := postrider.addressed_worker(p_name, p_pool);
+        exception
+            when lock_not_available then
+                perform postrider.refuse_held_worker(p_name);
+        end;
+        perform postrider.lock_worker(registered, true);
         update postrider.worker w
         set pool = p_pool,
             labels = coalesce(p_labels, '{}'),
@@ -10520,6 +10814,22 @@ begin
             'from_ts', p_from_ts, 'to_ts', p_to_ts, 'status', p_status, 'replayed', replayed,
             'by', session_user));
     return replayed;
+end;
+$$;
+
+-- Name: reserve_generation(integer); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.reserve_generation(p_generation integer) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+begin
+    execute format(
+        'lock table postrider.generation_lock_%s in share update exclusive mode nowait',
+        p_generation % 32);
+    return true;
+exception
+    when lock_not_available then return false;
 end;
 $$;
 
@@ -10967,6 +11277,7 @@ begin
         worker_id = null,
         worker_epoch = null,
         carrier = null,
+        slot = null,
         is_published = false,
         requested_at = case when was_running then at else l.requested_at end,
         scheduled_at = null,
@@ -11365,9 +11676,6 @@ declare
     own record;
     taken integer;
 begin
-    if not pg_try_advisory_xact_lock(1886352249, p_worker.id) then
-        return;
-    end if;
     select w.* into present from postrider.worker w where w.id = p_worker.id;
     if present.epoch is distinct from p_worker.epoch or present.cordoned_at is not null then
         return;
@@ -11440,20 +11748,34 @@ declare
     -- How long whoever schedules for RabbitMQ may take until the broker has confirmed.
     publishing constant interval := '10 seconds';
     most_rounds constant integer := 10;
+    most_looked_at constant integer := 100000;
     -- So many of the actions that wait are looked at from the first one on, and as many from any other one on.
     most_actions constant integer := 100;
     action_count integer;
     remaining integer := p_limit;
+    depth integer := p_limit + p_reserved;
     waiting_action text;
     candidates bigint[];
     priorities smallint[];
     requested timestamptz[];
-    -- Those that somebody else had.
-    passed bigint[] := '{}';
+    actions text[];
+    rooms integer[];
+    -- Nothing lies behind what was looked at.
+    is_complete boolean;
+    -- How many are wanted, what there is of them, and the slot of each, or null.
+    wanted integer;
+    picked bigint[];
+    slots smallint[];
+    chosen record;
+    free smallint[];
+    -- Actions of which no more fit in.
+    full_actions text[] := '{}';
     found_ids bigint[];
     found_priorities smallint[];
     found_times timestamptz[];
+    found_count integer;
     room integer;
+    look integer;
     allowed integer;
 begin
     for round in 1..most_rounds loop
@@ -11463,6 +11785,9 @@ begin
         candidates := '{}';
         priorities := '{}';
         requested := '{}';
+        actions := '{}';
+        rooms := '{}';
+        is_complete := true;
         loop
             select min(l.action)
             into waiting_action
@@ -11485,8 +11810,10 @@ begin
                 waiting_action := greatest(waiting_action, postrider.any_waiting_action(p_queue));
                 continue;
             end if;
-            room := postrider.admissible(waiting_action, remaining + p_reserved);
+            continue when waiting_action = any (full_actions);
+            room := postrider.admissible(waiting_action, depth);
             continue when room <= 0;
+            look := case round when 1 then room else depth end;
             select array_agg(n.id), array_agg(n.priority), array_agg(n.requested_at)
             into found_ids, found_priorities, found_times
             from (
@@ -11501,18 +11828,21 @@ begin
                     and l.status = 'requested'
                     and not l.is_delayed
                     and l.expires_at > clock_timestamp()
-                    and l.id <> all (passed)
                     -- What the pool may have as well does not follow a worker that is not there (check_workers).
                     and (l.pool is null or p_worker.status <> 'inactive')
                     order by l.priority desc, l.id
-                    limit room
+                    limit look
                 ) l
                 order by l.priority desc, l.id
-                limit room
+                limit look
             ) n;
             candidates := candidates || found_ids;
             priorities := priorities || found_priorities;
             requested := requested || found_times;
+            found_count := coalesce(cardinality(found_ids), 0);
+            actions := actions || array_fill(waiting_action, array[found_count]);
+            rooms := rooms || array_fill(room, array[found_count]);
+            is_complete := is_complete and found_count < look;
         end loop;
 
         select greatest(
@@ -11522,22 +11852,56 @@ begin
         from unnest(requested) n (requested_at);
         allowed := least(allowed, remaining);
         exit when allowed <= 0;
-        candidates := array(
-            select n.id
-            from unnest(candidates, priorities) n (id, priority)
-            order by n.priority desc, n.id
-            limit allowed
-        );
-        found_ids := array(
-            select l.id
-            from postrider.live_execution l
-            where l.id = any (candidates)
-            and l.queue = p_queue
-            -- Not by the index of what waits: a plan that was made when that was short would read all of it.
-            and l.status || '' = 'requested'
-            and not l.is_delayed
-            for update skip locked
-        );
+        allowed := postrider.worker_room(p_worker, p_queue, allowed);
+        exit when allowed <= 0;
+        picked := '{}';
+        slots := '{}';
+        wanted := 0;
+        for chosen in
+            select n.action, count(*)::integer as count
+            from (
+                select c.action
+                from (
+                    select
+                        o.*,
+                        row_number() over (partition by o.action order by o.priority desc, o.id) as place
+                    from unnest(candidates, priorities, actions, rooms) o (id, priority, action, room)
+                ) c
+                where c.place <= c.room
+                order by c.priority desc, c.id
+                limit allowed
+            ) n
+            group by n.action
+        loop
+            wanted := wanted + chosen.count;
+            free := coalesce(
+                postrider.hold_slots(chosen.action, chosen.count),
+                array_fill(null::smallint, array[chosen.count]));
+            if free = '{}' then
+                full_actions := full_actions || chosen.action;
+                is_complete := false;
+                continue;
+            end if;
+            -- As many as there are slots: no more is to be locked, and what others have locked does not count.
+            found_ids := array(
+                select l.id
+                from postrider.live_execution l
+                where l.id = any (array(
+                    select c.id
+                    from unnest(candidates, actions) c (id, action)
+                    where c.action = chosen.action
+                ))
+                and l.queue = p_queue
+                -- Not by the index of what waits: a plan that was made when that was short would read all of it.
+                and l.status || '' = 'requested'
+                and not l.is_delayed
+                order by l.priority desc, l.id
+                limit cardinality(free)
+                for update skip locked
+            );
+            picked := picked || found_ids;
+            slots := slots || free[1:cardinality(found_ids)];
+        end loop;
         return query
         update postrider.live_execution l
         set status = 'scheduled',
@@ -11545,16 +11909,18 @@ begin
             worker_id = p_worker.id,
             worker_epoch = p_worker.epoch,
             carrier = p_worker.carrier,
+            slot = slots[array_position(picked, l.id)],
             scheduled_at = clock_timestamp(),
             due_at = case p_worker.carrier
                 when 'rabbitmq' then least(l.expires_at, clock_timestamp() + publishing)
                 else l.expires_at
             end
-        where l.id = any (found_ids)
+        where l.id = any (picked)
         returning l.*;
-        exit when cardinality(found_ids) = cardinality(candidates);
-        remaining := remaining - cardinality(found_ids);
-        passed := passed || candidates;
+        -- Others had what is missing: looks further.
+        exit when cardinality(picked) = wanted or is_complete;
+        remaining := remaining - cardinality(picked);
+        depth := least(depth * 4, most_looked_at);
     end loop;
 end;
 $$;
@@ -11756,7 +12122,7 @@ begin
         raise exception 'p_description must have at most 1000 characters, got %',
             length(p_description) using errcode = '22023';
     end if;
-    select to_jsonb(a) into former from postrider.action a where a.name = p_name;
+    select to_jsonb(a) - 'id' into former from postrider.action a where a.name = p_name;
     insert into postrider.action (
         name, ttl_ms, timeout_ms, max_retries, priority, concurrency, description)
     values (
@@ -11769,7 +12135,13 @@ begin
         priority = excluded.priority,
         concurrency = excluded.concurrency,
         description = excluded.description;
-    select to_jsonb(a) into present from postrider.action a where a.name = p_name;
+    insert into postrider.action_slot (action_id, slot)
+    select a.id, g.slot
+    from postrider.action a
+    cross join generate_series(1, p_concurrency) g (slot)
+    where a.name = p_name
+    on conflict do nothing;
+    select to_jsonb(a) - 'id' into present from postrider.action a where a.name = p_name;
     insert into postrider.event_log (event, details)
     values (
         'action.set',
@@ -12121,8 +12493,6 @@ declare
     known postrider.worker;
     scheduled postrider.live_execution[];
 begin
-    -- Before the rows of workers, as whoever registers does.
-    perform postrider.lock_worker(p_worker);
     known := postrider.live_worker(p_worker, p_epoch);
     if known.carrier <> 'postgres' then
         raise exception 'Worker ''%'' gets its executions by %', known.name, known.carrier
@@ -12147,7 +12517,7 @@ begin
             limit 1
         ) l
     ) then
-        -- Two statements: one alone would not see parameters that were committed while it waited for a lock,
+        -- Two statements: one alone would not see parameters that were committed while it looked,
         -- and so keep from the worker what is scheduled for it.
         scheduled := array(
             select s
@@ -12434,6 +12804,71 @@ CREATE FUNCTION postrider.tick_messages(p_tick bigint, p_after_id bigint, p_to_t
     limit p_look;
 $$;
 
+-- Name: trade_places(uuid, smallint[], bigint[], integer[], smallint[], uuid[], integer[], smallint[], integer[], integer[]); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.trade_places(p_dispatcher uuid, p_shards smallint[], p_epochs bigint[], p_lent_endpoint_ids integer[], p_lent_shards smallint[], p_borrowers uuid[], p_returned_endpoint_ids integer[], p_returned_shards smallint[], p_asked_endpoint_ids integer[], p_asked_parts integer[]) RETURNS TABLE(endpoint_id integer, shard smallint, is_borrowed boolean)
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    live uuid[];
+    lost smallint[];
+    addressee uuid;
+begin
+    select coalesce(array_agg(l.id), '{}') into live from postrider.live_dispatchers() l (id);
+    delete from postrider.loan l
+    where l.shard = any (p_shards)
+    and l.borrower <> all (live);
+
+    delete from postrider.loan l
+    using unnest(p_returned_endpoint_ids, p_returned_shards) r (endpoint_id, shard)
+    where l.endpoint_id = r.endpoint_id
+    and l.shard = r.shard
+    and l.borrower = p_dispatcher;
+
+    if cardinality(p_lent_shards) > 0 then
+        lock table postrider.fence in row share mode;
+        lost := postrider.lost_shards(p_dispatcher, p_shards, p_epochs);
+        insert into postrider.loan (endpoint_id, shard, borrower)
+        select r.endpoint_id, r.shard, r.borrower
+        from unnest(p_lent_endpoint_ids, p_lent_shards, p_borrowers) r (endpoint_id, shard, borrower)
+        where r.shard = any (p_shards)
+        and r.shard <> all (lost)
+        and r.borrower = any (live)
+        order by r.endpoint_id, r.shard
+        on conflict do nothing;
+    end if;
+
+    for addressee in
+        select r.borrower
+        from unnest(p_borrowers) r (borrower)
+        union
+        select s.owner
+        from unnest(p_returned_shards) r (shard)
+        join postrider.shard s on s.shard = r.shard
+        where s.owner <> p_dispatcher
+    loop
+        perform pg_notify('postrider', 'loans ' || addressee);
+    end loop;
+    if cardinality(p_asked_parts) > 0 then
+        perform pg_notify(
+            'postrider',
+            format(
+                'places %s %s', p_dispatcher,
+                (
+                    select string_agg(format('%s:%s', r.endpoint_id, r.parts), ' ')
+                    from unnest(p_asked_endpoint_ids, p_asked_parts) r (endpoint_id, parts)
+                )));
+    end if;
+
+    return query
+    select l.endpoint_id, l.shard, l.borrower = p_dispatcher
+    from postrider.loan l
+    where l.shard = any (p_shards)
+    or l.borrower = p_dispatcher;
+end;
+$$;
+
 -- Name: transaction_messages(xid8, bigint, integer, xid8); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.transaction_messages(p_xid xid8, p_after_id bigint, p_look integer, p_to_xid xid8 DEFAULT NULL::xid8) RETURNS TABLE(tick bigint, id bigint, xid xid8, created_at timestamp with time zone, scheduled_at timestamp with time zone, correlation_id uuid, event_type text, ordering_key text, headers jsonb, metadata jsonb, payload jsonb, body bytea, content_type text)
@@ -12505,11 +12940,12 @@ begin
         cross join lateral (
             select l.id, l.xid, l.lane, l.targets, l.created_at, l.scheduled_at
             from postrider.message l
-            where l.xid = x.xid
-            order by l.id
+            where l.xid >= x.xid
+            and l.xid <= x.xid
+            order by l.xid, l.id
             limit look
         ) m
-        where not exists (select from following f where f.id = m.id)
+        where m.id not in (select f.id from following f)
     ), walking as materialized (
         -- Lanes that are walked through: what lies behind the slowest of them.
         select m.id, m.xid, m.lane, m.targets, m.created_at, m.scheduled_at
@@ -12525,13 +12961,13 @@ begin
             ))
         order by m.id
         limit look
-    ), following_size as (
+    ), following_size as materialized (
         select
             count(*) = look as is_full,
             (last_number - min(f.id >> 10) + 1) / (max(f.id >> 10) - min(f.id >> 10) + 1.0)
                 as factor
         from following f
-    ), walking_size as (
+    ), walking_size as materialized (
         select count(*) = look as is_full, max(w.id >> 10) as up_to
         from walking w
     ), unread as (
@@ -12957,8 +13393,7 @@ CREATE FUNCTION postrider.worker_executions(p_worker integer, p_epoch integer DE
     AS $$
 #variable_conflict use_column
 begin
-    perform postrider.live_worker(p_worker, p_epoch);
-    perform postrider.lock_worker(p_worker);
+    perform postrider.lock_worker(postrider.live_worker(p_worker, p_epoch), false);
     return query
     select l.id, l.fence, l.status
     from postrider.execution_generation g
@@ -12978,6 +13413,12 @@ $$;
 CREATE FUNCTION postrider.worker_heartbeat(p_worker integer, p_epoch integer DEFAULT NULL::integer, p_error text DEFAULT NULL::text) RETURNS TABLE(execution_id bigint, fence bigint)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET jit TO 'off'
     AS $$
 #variable_conflict use_column
 declare
@@ -13036,23 +13477,71 @@ begin
 end;
 $$;
 
--- Name: action; Type: TABLE; Schema: postrider; Owner: -
+-- Name: worker_room(postrider.worker, text, integer); Type: FUNCTION; Schema: postrider; Owner: -
 
-CREATE TABLE postrider.action (
-    name text NOT NULL,
-    ttl_ms bigint,
-    timeout_ms bigint,
-    max_retries integer,
-    priority smallint,
-    concurrency integer,
-    description text,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    CONSTRAINT action_concurrency_check CHECK (((concurrency >= 1) AND (concurrency <= 10000))),
-    CONSTRAINT action_max_retries_check CHECK (((max_retries >= 0) AND (max_retries <= 1000))),
-    CONSTRAINT action_name_check CHECK ((name ~ '^[A-Za-z0-9][A-Za-z0-9_.:-]{0,199}$'::text)),
-    CONSTRAINT action_priority_check CHECK (((priority >= 0) AND (priority <= 10))),
-    CONSTRAINT action_timeout_ms_check CHECK ((timeout_ms >= 1)),
-    CONSTRAINT action_ttl_ms_check CHECK ((ttl_ms >= 1000))
+CREATE FUNCTION postrider.worker_room(p_worker postrider.worker, p_queue text, p_most integer) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+declare
+    present postrider.worker;
+    load bigint;
+begin
+    perform
+    from postrider.worker_lock k
+    where k.worker_id = p_worker.id
+    for update skip locked;
+    if not found then
+        return 0;
+    end if;
+    -- Statements of their own, which see what those who had the lock before have given it.
+    select w.*
+    into present
+    from postrider.worker w
+    where w.id = p_worker.id
+    and w.epoch = p_worker.epoch
+    and w.cordoned_at is null;
+    if not found then
+        return 0;
+    end if;
+    if present.carrier = 'rabbitmq' and p_queue = postrider.execution_queue(present.id, null) then
+        return p_most;
+    end if;
+    select count(*)
+    into load
+    from postrider.execution_generation g
+    cross join lateral (
+        select
+        from postrider.live_execution l
+        where l.generation = g.id
+        and l.worker_id = present.id
+        limit present.capacity
+    ) l;
+    return greatest(least(p_most, present.capacity - load), 0);
+end;
+$$;
+
+-- Name: action_id_seq; Type: SEQUENCE; Schema: postrider; Owner: -
+
+ALTER TABLE postrider.action ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME postrider.action_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+-- Name: action_slot; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.action_slot (
+    action_id integer NOT NULL,
+    slot smallint NOT NULL,
+    CONSTRAINT action_slot_slot_check CHECK (((slot >= 1) AND (slot <= 10000)))
 );
 
 -- Name: endpoints; Type: TABLE; Schema: postrider; Owner: -
@@ -14094,6 +14583,166 @@ CREATE VIEW postrider.executions AS
 CREATE TABLE postrider.fence (
 );
 
+-- Name: generation_lock_0; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.generation_lock_0 (
+);
+
+-- Name: generation_lock_1; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.generation_lock_1 (
+);
+
+-- Name: generation_lock_10; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.generation_lock_10 (
+);
+
+-- Name: generation_lock_11; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.generation_lock_11 (
+);
+
+-- Name: generation_lock_12; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.generation_lock_12 (
+);
+
+-- Name: generation_lock_13; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.generation_lock_13 (
+);
+
+-- Name: generation_lock_14; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.generation_lock_14 (
+);
+
+-- Name: generation_lock_15; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.generation_lock_15 (
+);
+
+-- Name: generation_lock_16; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.generation_lock_16 (
+);
+
+-- Name: generation_lock_17; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.generation_lock_17 (
+);
+
+-- Name: generation_lock_18; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.generation_lock_18 (
+);
+
+-- Name: generation_lock_19; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.generation_lock_19 (
+);
+
+-- Name: generation_lock_2; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.generation_lock_2 (
+);
+
+-- Name: generation_lock_20; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.generation_lock_20 (
+);
+
+-- Name: generation_lock_21; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.generation_lock_21 (
+);
+
+-- Name: generation_lock_22; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.generation_lock_22 (
+);
+
+-- Name: generation_lock_23; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.generation_lock_23 (
+);
+
+-- Name: generation_lock_24; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.generation_lock_24 (
+);
+
+-- Name: generation_lock_25; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.generation_lock_25 (
+);
+
+-- Name: generation_lock_26; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.generation_lock_26 (
+);
+
+-- Name: generation_lock_27; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.generation_lock_27 (
+);
+
+-- Name: generation_lock_28; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.generation_lock_28 (
+);
+
+-- Name: generation_lock_29; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.generation_lock_29 (
+);
+
+-- Name: generation_lock_3; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.generation_lock_3 (
+);
+
+-- Name: generation_lock_30; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.generation_lock_30 (
+);
+
+-- Name: generation_lock_31; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.generation_lock_31 (
+);
+
+-- Name: generation_lock_4; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.generation_lock_4 (
+);
+
+-- Name: generation_lock_5; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.generation_lock_5 (
+);
+
+-- Name: generation_lock_6; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.generation_lock_6 (
+);
+
+-- Name: generation_lock_7; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.generation_lock_7 (
+);
+
+-- Name: generation_lock_8; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.generation_lock_8 (
+);
+
+-- Name: generation_lock_9; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.generation_lock_9 (
+);
+
 -- Name: heartbeat; Type: TABLE; Schema: postrider; Owner: -
 
 CREATE TABLE postrider.heartbeat (
@@ -14218,6 +14867,14 @@ CREATE VIEW postrider.live_generation AS
    FROM postrider.execution_generation g
   WHERE (g.id >= ( SELECT s.last_value
            FROM postrider.oldest_generation s));
+
+-- Name: loan; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.loan (
+    endpoint_id integer NOT NULL,
+    shard smallint NOT NULL,
+    borrower uuid NOT NULL
+);
 
 -- Name: message_default; Type: TABLE; Schema: postrider; Owner: -
 
@@ -14805,6 +15462,12 @@ ALTER TABLE postrider.worker ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     CACHE 1
 );
 
+-- Name: worker_lock; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.worker_lock (
+    worker_id integer NOT NULL
+);
+
 -- Name: workers; Type: VIEW; Schema: postrider; Owner: -
 
 CREATE VIEW postrider.workers AS
@@ -14920,6 +15583,11 @@ ALTER TABLE ONLY postrider.tick ATTACH PARTITION postrider.tick_default DEFAULT;
 
 ALTER TABLE ONLY postrider.action
     ADD CONSTRAINT action_pkey PRIMARY KEY (name);
+
+-- Name: action_slot action_slot_pkey; Type: CONSTRAINT; Schema: postrider; Owner: -
+
+ALTER TABLE ONLY postrider.action_slot
+    ADD CONSTRAINT action_slot_pkey PRIMARY KEY (action_id, slot);
 
 -- Name: broker_report broker_report_pkey; Type: CONSTRAINT; Schema: postrider; Owner: -
 
@@ -15076,6 +15744,11 @@ ALTER TABLE ONLY postrider.job
 ALTER TABLE ONLY postrider.live_execution
     ADD CONSTRAINT live_execution_pkey PRIMARY KEY (id);
 
+-- Name: loan loan_pkey; Type: CONSTRAINT; Schema: postrider; Owner: -
+
+ALTER TABLE ONLY postrider.loan
+    ADD CONSTRAINT loan_pkey PRIMARY KEY (endpoint_id, shard);
+
 -- Name: migration migration_pkey; Type: CONSTRAINT; Schema: postrider; Owner: -
 
 ALTER TABLE ONLY postrider.migration
@@ -15120,6 +15793,11 @@ ALTER TABLE ONLY postrider.subscriptions
 
 ALTER TABLE ONLY postrider.transport_option
     ADD CONSTRAINT transport_option_pkey PRIMARY KEY (protocol, name);
+
+-- Name: worker_lock worker_lock_pkey; Type: CONSTRAINT; Schema: postrider; Owner: -
+
+ALTER TABLE ONLY postrider.worker_lock
+    ADD CONSTRAINT worker_lock_pkey PRIMARY KEY (worker_id);
 
 -- Name: worker worker_name_key; Type: CONSTRAINT; Schema: postrider; Owner: -
 
@@ -16309,6 +16987,17 @@ REVOKE ALL ON FUNCTION postrider.forget_jobs(p_most integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION postrider.free_idempotency_keys(p_message_ids bigint[]) FROM PUBLIC;
 
+-- Name: TABLE action; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT ON TABLE postrider.action TO postrider_application;
+GRANT SELECT ON TABLE postrider.action TO postrider_operator;
+GRANT SELECT ON TABLE postrider.action TO postrider_monitor;
+GRANT SELECT ON TABLE postrider.action TO postrider_admin;
+
+-- Name: FUNCTION free_slots(p_action postrider.action); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.free_slots(p_action postrider.action) FROM PUBLIC;
+
 -- Name: FUNCTION full_id(p_id bigint); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.full_id(p_id bigint) FROM PUBLIC;
@@ -16393,6 +17082,10 @@ REVOKE ALL ON FUNCTION postrider.held_worker(p_name text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION postrider.hold_consumer(p_consumer postrider.consumer) FROM PUBLIC;
 
+-- Name: FUNCTION hold_slots(p_action text, p_most integer); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.hold_slots(p_action text, p_most integer) FROM PUBLIC;
+
 -- Name: FUNCTION idempotency_key_holder(p_destination integer, p_key text, p_payload_hash bytea); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.idempotency_key_holder(p_destination integer, p_key text, p_payload_hash bytea) FROM PUBLIC;
@@ -16428,6 +17121,10 @@ REVOKE ALL ON FUNCTION postrider.is_done(p_message_id bigint) FROM PUBLIC;
 -- Name: FUNCTION is_foreign(); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.is_foreign() FROM PUBLIC;
+
+-- Name: FUNCTION is_generation_left(p_generation integer); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.is_generation_left(p_generation integer) FROM PUBLIC;
 
 -- Name: FUNCTION is_http_url(url text, maximum bigint); Type: ACL; Schema: postrider; Owner: -
 
@@ -16520,9 +17217,9 @@ REVOKE ALL ON FUNCTION postrider.live_worker(p_worker_id integer, p_epoch intege
 
 REVOKE ALL ON FUNCTION postrider.lock_leases(p_consumer postrider.consumer) FROM PUBLIC;
 
--- Name: FUNCTION lock_worker(p_worker_id integer); Type: ACL; Schema: postrider; Owner: -
+-- Name: FUNCTION lock_worker(p_worker postrider.worker, p_is_changed boolean); Type: ACL; Schema: postrider; Owner: -
 
-REVOKE ALL ON FUNCTION postrider.lock_worker(p_worker_id integer) FROM PUBLIC;
+REVOKE ALL ON FUNCTION postrider.lock_worker(p_worker postrider.worker, p_is_changed boolean) FROM PUBLIC;
 
 -- Name: FUNCTION lost_shards(p_dispatcher uuid, p_shards smallint[], p_epochs bigint[]); Type: ACL; Schema: postrider; Owner: -
 
@@ -16652,6 +17349,10 @@ REVOKE ALL ON FUNCTION postrider.partition_horizons() FROM PUBLIC;
 -- Name: FUNCTION partition_months_ahead(); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.partition_months_ahead() FROM PUBLIC;
+
+-- Name: FUNCTION pass_generation(); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.pass_generation() FROM PUBLIC;
 
 -- Name: FUNCTION pass_unwanted(p_position postrider.consumer_position, p_to_tick bigint, p_span postrider.tick_span, p_look integer, p_to_xid xid8); Type: ACL; Schema: postrider; Owner: -
 
@@ -16812,6 +17513,10 @@ REVOKE ALL ON FUNCTION postrider.refuse_endpoint(p_endpoint_name text) FROM PUBL
 
 REVOKE ALL ON FUNCTION postrider.refuse_full_endpoint(p_endpoint_name text, p_count bigint) FROM PUBLIC;
 
+-- Name: FUNCTION refuse_held_worker(p_name text); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.refuse_held_worker(p_name text) FROM PUBLIC;
+
 -- Name: FUNCTION register_dispatcher(p_dispatcher uuid, p_host text, p_pid integer, p_version text); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.register_dispatcher(p_dispatcher uuid, p_host text, p_pid integer, p_version text) FROM PUBLIC;
@@ -16860,6 +17565,10 @@ GRANT ALL ON FUNCTION postrider.replay_message(p_archive_message_id bigint) TO p
 REVOKE ALL ON FUNCTION postrider.replay_range(p_endpoint_id bigint, p_from_ts timestamp with time zone, p_to_ts timestamp with time zone, p_status text) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.replay_range(p_endpoint_id bigint, p_from_ts timestamp with time zone, p_to_ts timestamp with time zone, p_status text) TO postrider_operator;
 GRANT ALL ON FUNCTION postrider.replay_range(p_endpoint_id bigint, p_from_ts timestamp with time zone, p_to_ts timestamp with time zone, p_status text) TO postrider_admin;
+
+-- Name: FUNCTION reserve_generation(p_generation integer); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.reserve_generation(p_generation integer) FROM PUBLIC;
 
 -- Name: FUNCTION reset_circuit_breaker(p_endpoint_name text); Type: ACL; Schema: postrider; Owner: -
 
@@ -17078,6 +17787,10 @@ REVOKE ALL ON FUNCTION postrider.tick_content(p_base_end xid8, p_top pg_snapshot
 
 REVOKE ALL ON FUNCTION postrider.tick_messages(p_tick bigint, p_after_id bigint, p_to_tick bigint, p_look integer, p_span postrider.tick_span) FROM PUBLIC;
 
+-- Name: FUNCTION trade_places(p_dispatcher uuid, p_shards smallint[], p_epochs bigint[], p_lent_endpoint_ids integer[], p_lent_shards smallint[], p_borrowers uuid[], p_returned_endpoint_ids integer[], p_returned_shards smallint[], p_asked_endpoint_ids integer[], p_asked_parts integer[]); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.trade_places(p_dispatcher uuid, p_shards smallint[], p_epochs bigint[], p_lent_endpoint_ids integer[], p_lent_shards smallint[], p_borrowers uuid[], p_returned_endpoint_ids integer[], p_returned_shards smallint[], p_asked_endpoint_ids integer[], p_asked_parts integer[]) FROM PUBLIC;
+
 -- Name: FUNCTION transaction_messages(p_xid xid8, p_after_id bigint, p_look integer, p_to_xid xid8); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.transaction_messages(p_xid xid8, p_after_id bigint, p_look integer, p_to_xid xid8) FROM PUBLIC;
@@ -17141,12 +17854,9 @@ GRANT ALL ON FUNCTION postrider.worker_heartbeat(p_worker integer, p_epoch integ
 GRANT ALL ON FUNCTION postrider.worker_heartbeat(p_worker integer, p_epoch integer, p_error text) TO postrider_application;
 GRANT ALL ON FUNCTION postrider.worker_heartbeat(p_worker integer, p_epoch integer, p_error text) TO postrider_admin;
 
--- Name: TABLE action; Type: ACL; Schema: postrider; Owner: -
+-- Name: FUNCTION worker_room(p_worker postrider.worker, p_queue text, p_most integer); Type: ACL; Schema: postrider; Owner: -
 
-GRANT SELECT ON TABLE postrider.action TO postrider_application;
-GRANT SELECT ON TABLE postrider.action TO postrider_operator;
-GRANT SELECT ON TABLE postrider.action TO postrider_monitor;
-GRANT SELECT ON TABLE postrider.action TO postrider_admin;
+REVOKE ALL ON FUNCTION postrider.worker_room(p_worker postrider.worker, p_queue text, p_most integer) FROM PUBLIC;
 
 -- Name: TABLE endpoints; Type: ACL; Schema: postrider; Owner: -
 
