@@ -342,7 +342,8 @@ async fn nobody_can_stop_an_action_with_a_limit() {
     for _ in 0..20 {
         submit(&client, "'a'").await;
     }
-    let age = "update postrider.live_execution set requested_at = requested_at - interval '1 minute'";
+    let age =
+        "update postrider.live_execution set requested_at = requested_at - interval '1 minute'";
     client.batch_execute(age).await.unwrap();
     let end_all = async || {
         let sql = "select postrider.release_execution(l.id, l.fence)

@@ -72,8 +72,15 @@ async fn nobody_else_may_lock_what_dispatchers_lock() {
     let shop = Shop::open_migrated().await;
     for role in ["postrider_admin", "postrider_application", "postrider_monitor"] {
         for table in [
-            "fence", "chore", "rate_turn", "cancel_bucket", "loan", "worker_lock", "action_slot",
-            "generation_lock_0", "generation_lock_31",
+            "fence",
+            "chore",
+            "rate_turn",
+            "cancel_bucket",
+            "loan",
+            "worker_lock",
+            "action_slot",
+            "generation_lock_0",
+            "generation_lock_31",
         ] {
             for mode in ["access share", "row share", "exclusive"] {
                 let sql = format!("set role {role}; lock table postrider.{table} in {mode} mode");
