@@ -1211,6 +1211,11 @@ const WITHOUT_BOUND: &[(&str, &str)] = &[
     ("dispatcher_settings", "reads the settings"),
     ("begin_rebase", "after a restore, before anything else: as long as it takes"),
     ("rebase_log", "after a restore, before anything else: as long as it takes"),
+    ("trade_places", "reads loans, a row per endpoint and shard at most, whatever waits"),
+    (
+        "update_full_endpoints",
+        "reads endpoints, and what pending_deliveries looks at, whatever waits",
+    ),
     ("clean_up", "forget_dead_letters, forget_events and forget_jobs, which have theirs"),
     ("start_executions", "take_executions starts what it has taken"),
 ];
