@@ -49,6 +49,17 @@ begin
     end loop;
     perform set_config('role', schema_owner, true);
 
+    -- Those of the former prefix have lost their rights above.
+    if missing <> '{}' and prefix <> former then
+        raise exception 'role "%" may not create the roles of the prefix "%": %', installer, prefix,
+            array_to_string(missing, ', ')
+            using
+                errcode = '42501',
+                hint = format(
+                    'Run as a superuser or a role with CREATEROLE: %s; then migrate again.',
+                    (select string_agg(format('create role %I nologin', m.name), '; ')
+                    from unnest(missing) m (name)));
+    end if;
     if missing <> '{}' then
         raise notice 'role "%" may not create roles; skipped: %', installer,
             array_to_string(missing, ', ')

@@ -54,6 +54,8 @@ begin
         or (fetched.xid, fetched.id) <= (known.xid, known.message_id)
         or fetched.tick > pg_sequence_last_value('postrider.tick_sequence')
         or fetched.xid >= pg_snapshot_xmax(pg_current_snapshot())
+        or fetched.message_count not between 0 and 1000000
+        or fetched.at not between now() - interval '1 day' and clock_timestamp() + interval '1 day'
         or not postrider.has_consumer_lock(reader.id, fetched.partition)
     then
         raise exception

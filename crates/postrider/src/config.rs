@@ -213,12 +213,12 @@ pub enum ConfigError {
         value: String,
     },
     /// A file cannot be read.
-    #[error("{field}: {} cannot be read: {reason}", path.display())]
+    #[error("{field}: {path} cannot be read: {reason}")]
     Unreadable {
         /// The field that names the file.
         field: &'static str,
-        /// The file.
-        path: PathBuf,
+        /// The file, unless it is rather a URL, which may have a password.
+        path: String,
         /// Why.
         reason: String,
     },
@@ -404,7 +404,7 @@ fn open_file(field: &str, path: &Path) -> String {
 fn read_file(path: &Path) -> Result<Written, ConfigError> {
     let text = fs::read_to_string(path).map_err(|error| ConfigError::Unreadable {
         field: "config",
-        path: path.to_owned(),
+        path: shown(path),
         reason: error.to_string(),
     })?;
     let source = config::File::from_str(&text, config::FileFormat::Toml);
@@ -424,7 +424,7 @@ fn read_environment(environment: &HashMap<String, String>) -> Result<Written, Co
     let source = config::Environment::with_prefix("POSTRIDER").source(Some(known));
     let written = config::Config::builder().add_source(source).build()?;
     let mut written: Written = written.try_deserialize()?;
-    // "system" are those that are trusted anyway.
+    // "system" are those that are trusted anyway; that they are asked is libpq's business.
     if written.database_ca_file.is_none() {
         let file = environment.get("PGSSLROOTCERT").filter(|file| *file != "system");
         written.database_ca_file = file.map(PathBuf::from);
@@ -595,11 +595,17 @@ fn log_level(written: Option<String>) -> Result<String, ConfigError> {
     Err(invalid("log_level", rule, &text))
 }
 
+/// A URL in place of a file's name is not shown.
+fn shown(path: &Path) -> String {
+    let text = path.display().to_string();
+    if text.contains("://") || text.contains('@') { "what it names".to_owned() } else { text }
+}
+
 /// A secret that stands in a file of its own, usually with a line end behind it.
 fn read_secret(field: &'static str, path: &Path) -> Result<String, ConfigError> {
     fs::read_to_string(path).map_err(|error| ConfigError::Unreadable {
         field,
-        path: path.to_owned(),
+        path: shown(path),
         reason: error.to_string(),
     })
 }

@@ -104,6 +104,11 @@ async fn a_role_that_owns_the_database_is_enough() {
         where p.pronamespace = 'postrider'::regnamespace and p.proowner <> 'keeper'::regrole";
     let foreign: i64 = shop.client().await.query_one(sql, &[]).await.unwrap().get(0);
     assert_eq!(foreign, 0);
+    // Nobody loses anything for roles that cannot be made.
+    let change = run(&url, &["migrate", "--role-prefix", "books"], "");
+    change.fail(1, "role \"keeper\" may not create the roles of the prefix \"books\"");
+    let sql = "select has_schema_privilege('postrider_admin', 'postrider', 'usage')";
+    assert!(shop.ask::<bool>(sql).await);
 
     let sql = "create role stranger login; create role guest login;
         grant create on database shop to guest";

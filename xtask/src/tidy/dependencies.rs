@@ -23,6 +23,9 @@ const LICENCES: &[&str] = &[
     "CDLA-Permissive-2.0",
 ];
 
+/// Where everything comes from that is not ours.
+const CRATES_IO: &str = "registry+https://github.com/rust-lang/crates.io-index";
+
 /// Packages that stay out, and why.
 const BANNED: &[(&str, &str)] = &[
     ("openssl", "TLS is rustls with ring"),
@@ -61,9 +64,9 @@ fn judge_package(package: &Value) -> Vec<Violation> {
         problems.push(format!("{name} stays out: {reason}"));
     }
     // What has no source is ours.
-    let source = package["source"].as_str().unwrap_or("registry+crates-io");
-    if !source.starts_with("registry+") && !source.starts_with("sparse+") {
-        problems.push(format!("{name} comes from {source}, and not from a registry"));
+    let source = package["source"].as_str().unwrap_or(CRATES_IO);
+    if source != CRATES_IO {
+        problems.push(format!("{name} comes from {source}, and not from crates.io"));
     }
     let licence = package["license"].as_str().unwrap_or_default();
     if !is_allowed(licence) {
@@ -99,14 +102,15 @@ mod tests {
 
     #[test]
     fn licences_bans_and_sources_are_judged() {
-        let registry = Some("registry+https://github.com/rust-lang/crates.io-index");
+        let registry = Some(CRATES_IO);
         check("a", registry, Some("MIT OR Apache-2.0"), &[]);
         check("a", None, Some("Apache-2.0/MIT"), &[]);
         check("a", registry, Some("(MIT OR GPL-3.0) AND Unicode-3.0"), &[]);
         check("a", registry, Some("MIT AND GPL-3.0"), &["licence `MIT AND GPL-3.0`"]);
         check("a", registry, Some("AGPL-3.0"), &["licence"]);
         check("a", registry, None, &["licence ``"]);
-        check("a", Some("git+https://example.com/a"), Some("MIT"), &["not from a registry"]);
+        check("a", Some("git+https://example.com/a"), Some("MIT"), &["not from crates.io"]);
+        check("a", Some("sparse+https://example.com/index"), Some("MIT"), &["not from crates.io"]);
         check("openssl", registry, Some("Apache-2.0"), &["stays out"]);
     }
 }

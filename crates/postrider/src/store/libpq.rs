@@ -6,7 +6,7 @@
 
 use std::{collections::HashMap, fs, os::unix::fs::PermissionsExt, path::PathBuf};
 
-use tokio_postgres::config::Host;
+use tokio_postgres::config::{Host, SslMode};
 
 use super::connect;
 
@@ -90,6 +90,17 @@ pub fn complete(
             append(&mut text, keyword, value);
         }
     }
+    // As in libpq: those that the system trusts are of use only where they are asked.
+    if environment.get("PGSSLROOTCERT").is_some_and(|file| file == "system") {
+        if !text.contains("sslmode=") {
+            append(&mut text, "sslmode", "require");
+        }
+        let is_verified =
+            connect::read(&text).is_ok_and(|config| config.get_ssl_mode() == SslMode::Require);
+        if !is_verified {
+            return Err("PGSSLROOTCERT is system, which needs sslmode=require".to_owned());
+        }
+    }
     let warning = add_password(&mut text, environment)?;
     Ok((Some(text), warning))
 }
@@ -154,11 +165,12 @@ fn add_password(
         };
         find(&lines, [host, &port(index).to_string(), database, &user])
     });
-    let mut passwords: Vec<String> = passwords.flatten().collect();
+    // One that has no password there must not get that of another.
+    let mut passwords: Vec<Option<String>> = passwords.collect();
     passwords.dedup();
     match &passwords[..] {
-        [] => {}
-        [password] => append(text, "password", password),
+        [] | [None] => {}
+        [Some(password)] => append(text, "password", password),
         _ => {
             return Err(format!(
                 "the password file {} has different passwords for the hosts of one database",
@@ -236,6 +248,21 @@ mod tests {
     }
 
     #[test]
+    fn authorities_of_the_system_are_asked() {
+        let system = ("PGSSLROOTCERT", "system");
+        check(Some("host=h"), &[system], "host=h sslmode=require");
+        check(
+            Some("host=h"),
+            &[system, ("PGSSLMODE", "verify-full")],
+            "host=h sslmode=verify-full",
+        );
+        for weak in ["disable", "prefer"] {
+            let error = complete(Some("host=h"), &environment(&[system, ("PGSSLMODE", weak)]));
+            assert!(error.unwrap_err().contains("sslmode=require"));
+        }
+    }
+
+    #[test]
     fn what_is_not_honoured_is_refused() {
         for variable in REFUSED {
             for url in [None, Some("postgres://u:p@h/d")] {
@@ -261,6 +288,8 @@ mod tests {
         check(url, &variables, "host=d:b dbname=orders user=shop password='s3:cret:x'");
         check(Some("host=a user=b"), &variables, "host=a user=b");
         check(Some("host=a user=b port=1"), &variables, "host=a user=b port=1 password=s3cret");
+        let error = complete(Some("host=a,b port=1,2 user=b"), &environment(&variables));
+        assert!(error.unwrap_err().contains("different passwords"), "b has none");
         check(Some("host=d:b password=p"), &variables, "host=d:b password=p user=shop");
         let error = complete(Some("host=d:b,other"), &environment(&variables)).unwrap_err();
         assert!(error.contains("different passwords"), "{error}");

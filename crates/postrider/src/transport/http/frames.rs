@@ -21,11 +21,18 @@ const REQUEST: u32 = 256;
 const UNFINISHED_HEAD: u32 = 32;
 /// What any other frame costs.
 const FRAME: u32 = 1;
+/// A body is answered by two frames that widen the windows for so many of its bytes, or for more.
+const WINDOW_STEP: u32 = 4_096;
+/// As much as that is kept for answers that come when a body has been sent. More is sent ahead of its answers only
+/// where windows are larger than any in use.
+const WINDOW_ANSWERS_MAX: u32 = 65_536;
 
 /// What a client says first.
 const PREFACE_LENGTH: usize = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".len();
 const HEAD_LENGTH: usize = 9;
+const DATA: u8 = 0;
 const HEADERS: u8 = 1;
+const WINDOW_UPDATE: u8 = 8;
 const END_STREAM: u8 = 1;
 
 /// Stands between HTTP/2 and the network; `None` where HTTP/1 is spoken, which is let through as it is.
@@ -41,6 +48,8 @@ struct Counts {
     incoming: Heads,
     outgoing: Heads,
     excess: u32,
+    /// Frames that are still due for bodies that were sent.
+    due: u32,
 }
 
 impl<S> Frames<S> {
@@ -50,6 +59,7 @@ impl<S> Frames<S> {
             incoming: Heads::after(0),
             outgoing: Heads::after(PREFACE_LENGTH),
             excess: 0,
+            due: 0,
         });
         Self { stream, counts, _open: open }
     }
@@ -61,20 +71,27 @@ impl<S> Frames<S> {
 
 impl Counts {
     fn take_incoming(&mut self, bytes: &[u8]) -> io::Result<()> {
-        let Self { incoming, excess, .. } = self;
-        incoming.take(bytes, |kind, flags| {
+        let Self { incoming, excess, due, .. } = self;
+        incoming.take(bytes, |kind, flags, _| {
             let is_unfinished = kind == HEADERS && flags & END_STREAM == 0;
-            *excess = excess.saturating_add(if is_unfinished { UNFINISHED_HEAD } else { FRAME });
+            match due.checked_sub(1) {
+                Some(left) if kind == WINDOW_UPDATE => *due = left,
+                _ if is_unfinished => *excess = excess.saturating_add(UNFINISHED_HEAD),
+                _ => *excess = excess.saturating_add(FRAME),
+            }
         });
         if self.excess > EXCESS_MAX { Err(io::Error::other(ConnectError::Flood)) } else { Ok(()) }
     }
 
     fn take_outgoing(&mut self, bytes: &[u8]) {
-        let Self { outgoing, excess, .. } = self;
-        outgoing.take(bytes, |kind, _| {
-            if kind == HEADERS {
-                *excess = excess.saturating_sub(REQUEST);
+        let Self { outgoing, excess, due, .. } = self;
+        outgoing.take(bytes, |kind, _, length| match kind {
+            HEADERS => *excess = excess.saturating_sub(REQUEST),
+            DATA => {
+                let answers = 2 * (length / WINDOW_STEP + 1);
+                *due = due.saturating_add(answers).min(WINDOW_ANSWERS_MAX);
             }
+            _ => {}
         });
     }
 }
@@ -93,8 +110,8 @@ impl Heads {
         Self { skipped, head: [0; HEAD_LENGTH], length: 0 }
     }
 
-    /// Hands over kind and flags of every frame whose head ends in `bytes`.
-    fn take(&mut self, mut bytes: &[u8], mut note: impl FnMut(u8, u8)) {
+    /// Hands over kind, flags and length of every frame whose head ends in `bytes`.
+    fn take(&mut self, mut bytes: &[u8], mut note: impl FnMut(u8, u8, u32)) {
         while !bytes.is_empty() {
             let skipped = self.skipped.min(bytes.len());
             self.skipped -= skipped;
@@ -105,9 +122,10 @@ impl Heads {
             bytes = &bytes[taken..];
             if self.length == HEAD_LENGTH {
                 let [high, middle, low, kind, flags, ..] = self.head;
-                self.skipped = u32::from_be_bytes([0, high, middle, low]) as usize;
+                let length = u32::from_be_bytes([0, high, middle, low]);
+                self.skipped = length as usize;
                 self.length = 0;
-                note(kind, flags);
+                note(kind, flags, length);
             }
         }
     }
@@ -182,7 +200,7 @@ mod tests {
 
     fn counts() -> Counts {
         let outgoing = Heads::after(PREFACE_LENGTH);
-        Counts { incoming: Heads::after(0), outgoing, excess: 0 }
+        Counts { incoming: Heads::after(0), outgoing, excess: 0, due: 0 }
     }
 
     #[test]
@@ -191,9 +209,10 @@ mod tests {
         for size in [1, 2, 3, 8, 9, 10, 13, 14, 400] {
             let (mut heads, mut found) = (Heads::after(0), Vec::new());
             for piece in bytes.chunks(size) {
-                heads.take(piece, |kind, flags| found.push((kind, flags)));
+                heads.take(piece, |kind, flags, length| found.push((kind, flags, length)));
             }
-            assert_eq!(found, [(HEADERS, 0), (0, END_STREAM), (6, 0)], "pieces of {size}");
+            let expected = [(HEADERS, 0, 5), (DATA, END_STREAM, 300), (6, 0, 8)];
+            assert_eq!(found, expected, "pieces of {size}");
         }
     }
 
@@ -207,6 +226,26 @@ mod tests {
             let flood = frame(kind, flags, 8);
             let taken = (1..).find(|_| counts.take_incoming(&flood).is_err());
             assert_eq!(taken, Some(expected), "frames of kind {kind}");
+        }
+    }
+
+    #[test]
+    fn a_large_body_may_be_answered_by_many_wider_windows() {
+        const PIECES: usize = 4_096;
+        let head = [vec![b'P'; PREFACE_LENGTH], frame(HEADERS, 4, 40)].concat();
+        let (data, widened) = (frame(DATA, 0, 16_384), frame(WINDOW_UPDATE, 0, 4));
+        // Answered at once, and when all of it has been sent.
+        for ahead in [1, PIECES] {
+            let mut counts = counts();
+            counts.take_outgoing(&head);
+            for _ in 0..PIECES / ahead {
+                counts.take_outgoing(&data.repeat(ahead));
+                counts.take_incoming(&widened.repeat(8 * ahead)).unwrap();
+            }
+            let left = counts.due as usize;
+            counts.take_incoming(&widened.repeat(left)).unwrap();
+            let flood = (1..).find(|_| counts.take_incoming(&widened).is_err());
+            assert_eq!(flood, Some(EXCESS_MAX as usize + 1));
         }
     }
 
