@@ -65,6 +65,8 @@ begin
         or (fetched.xid, fetched.id) <= (known.xid, known.message_id)
         or fetched.tick > pg_sequence_last_value('postrider.tick_sequence')
         or fetched.xid >= pg_snapshot_xmax(pg_current_snapshot())
+        or fetched.message_count not between 0 and 1000000
+        or fetched.at not between now() - interval '1 day' and clock_timestamp() + interval '1 day'
         or not postrider.has_consumer_lock(reader.id, fetched.partition)
     then
         raise exception
@@ -3659,7 +3661,9 @@ begin
     if waits_since is not null then
         select
             l.pid, p.gid, clock_timestamp() - coalesce(a.xact_start, p.prepared),
-            left(nullif(nullif(a.query, '<insufficient privilege>'), ''), most_characters)
+            case when pg_has_role(session_user, 'pg_read_all_stats', 'usage')
+                then left(nullif(nullif(a.query, '<insufficient privilege>'), ''), most_characters)
+            end
         into waits_for_pid, waits_for_gid, waits_for_age, waits_for_query
         from (select pg_snapshot_xmin(pg_current_snapshot())::xid as xid) x
         left join pg_locks l
