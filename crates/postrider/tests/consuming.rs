@@ -276,7 +276,8 @@ async fn a_note_that_somebody_has_made_up_moves_a_consumer_nowhere() {
                 let set = format!("savepoint s; set local postrider.fetched_1_0 = '{note}'");
                 run(&client, &set).await;
                 let sql = format!("select postrider.acknowledge('{ordering}', {position})");
-                let moved = format!("Consumer '{ordering}' has been moved since its fetch_messages");
+                let moved =
+                    format!("Consumer '{ordering}' has been moved since its fetch_messages");
                 check_refusal(&client, (&sql, "55000", &moved)).await;
                 run(&client, "rollback to s").await;
             }
