@@ -276,8 +276,20 @@ async fn every_write_of_a_passed_epoch_is_refused() {
     let (heart, former, former_ledger, owned) = writer(&shop).await;
     assert_eq!(owned.len(), 16);
     former.unregister(former.id()).await.unwrap();
-    let (_, _, _, taken_over) = writer(&shop).await;
+    let (_heart, successor, _, taken_over) = writer(&shop).await;
     assert_eq!(taken_over.len(), 16);
+    // The one lends nothing any more, the other does.
+    for (lender, Owned { shard, epoch }, loan_count) in
+        [(former.id(), owned[3], 0), (successor.id(), taken_over[3], 1)]
+    {
+        let lend = format!(
+            "select count(*) from postrider.trade_places('{lender}', array[{}::smallint], '{{{epoch}}}', '{{1}}',
+                array[{}::smallint], array['{}'::uuid], '{{}}', '{{}}', '{{}}', '{{}}')",
+            shard.0, shard.0, successor.id()
+        );
+        assert_eq!(shop.ask::<i64>(&lend).await, loan_count);
+        assert_eq!(shop.ask::<i64>("select count(*) from postrider.loan").await, loan_count);
+    }
     let id = MessageId(1024);
     let claim = Claim { id, target: Target(1), retry_count: 0 };
     let results = Results {

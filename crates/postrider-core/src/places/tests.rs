@@ -53,7 +53,7 @@ enum Step {
     Land(usize, usize),
     /// Everything has landed, and nothing waits.
     Rest(usize),
-    Ask(usize, usize),
+    Ask(usize, usize, usize),
     StopBorrowing(usize),
     Trade(usize),
     Write(usize),
@@ -108,7 +108,7 @@ impl World {
         | Step::Start(place)
         | Step::Land(place, _)
         | Step::Rest(place)
-        | Step::Ask(place, _)
+        | Step::Ask(place, ..)
         | Step::StopBorrowing(place)
         | Step::Trade(place)
         | Step::Write(place)
@@ -141,12 +141,12 @@ impl World {
                     self.step(step);
                 }
             }
-            Step::Ask(_, by) if by != place && me.trade.is_none() => {
+            Step::Ask(_, by, wanted) if by != place && me.trade.is_none() => {
                 if me.places.has_borrowed() {
                     me.places.stop_borrowing();
                 } else {
                     let needed = parts_for(me.in_flight + me.queue, concurrency, ALL);
-                    let lent = me.places.lend(known, needed, ALL);
+                    let lent = me.places.lend(known, needed, wanted);
                     let borrower = self.here[by];
                     me.to_lend.extend(lent.shards().map(|shard| (shard, borrower)));
                 }
@@ -246,7 +246,7 @@ fn step() -> impl Strategy<Value = Step> {
         12 => who().prop_map(Step::Start),
         4 => (who(), 1..64_usize).prop_map(|(who, count)| Step::Land(who, count)),
         4 => who().prop_map(Step::Rest),
-        12 => (who(), who()).prop_map(|(who, by)| Step::Ask(who, by)),
+        12 => (who(), who(), 1..ALL).prop_map(|(who, by, wanted)| Step::Ask(who, by, wanted)),
         3 => who().prop_map(Step::StopBorrowing),
         3 => who().prop_map(Step::Trade),
         3 => who().prop_map(Step::Write),
@@ -292,7 +292,7 @@ fn a_burst_at_one_of_four_gets_everything_and_gives_it_back() {
         }
         world.step(Step::Send(0, 500));
         (1..4).for_each(|who| {
-            world.step(Step::Ask(who, 0));
+            world.step(Step::Ask(who, 0, ALL));
             trade(&mut world, who);
         });
         trade(&mut world, 0);
@@ -315,7 +315,7 @@ fn a_borrower_that_dies_gives_back_when_its_lease_is_over() {
         Step::Trade(0),
         Step::Write(0),
         Step::Hear(0),
-        Step::Ask(0, 1),
+        Step::Ask(0, 1, ALL),
         Step::Trade(0),
         Step::Write(0),
         Step::Die(1),
