@@ -470,6 +470,30 @@ async fn whoever_registers_waits_some_seconds_and_says_for_whom() {
     assert_eq!(take(&client, w.id, 2).await.len(), 1);
 }
 
+/// One who looked before another had the worker's lock looks again when it has it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_that_takes_by_many_connections_gets_no_more_than_its_capacity() {
+    const ROUNDS: usize = 40;
+    let shop = Shop::open_migrated().await;
+    let client = shop.client().await;
+    let w = register(&client, "'w', p_capacity => 3").await.id;
+    let waiting =
+        "select postrider.submit_execution('a', p_worker => 'w') from generate_series(1, 60)";
+    client.batch_execute(waiting).await.unwrap();
+    let takers = futures_util::future::join_all((0..4).map(|_| shop.client())).await;
+    let mut most = 0;
+    for _ in 0..ROUNDS {
+        let taken = futures_util::future::join_all(takers.iter().map(|t| take(t, w, 3))).await;
+        let count: usize = taken.iter().map(Vec::len).sum();
+        assert!(count <= 3, "{count} at a time");
+        most = most.max(count);
+        let back = "select postrider.release_execution(l.id, l.fence)
+            from postrider.live_execution l where l.status = 'scheduled'";
+        client.batch_execute(back).await.unwrap();
+    }
+    assert_eq!(most, 3);
+}
+
 /// Everybody who may connect may take every advisory lock.
 #[tokio::test(flavor = "multi_thread")]
 async fn whoever_holds_every_advisory_lock_stops_no_execution() {
