@@ -45,7 +45,8 @@ begin
             batch := postrider.redrive_batch(job);
         end if;
     exception
-        when others then
+        -- A batch that takes too long stands aside, too: others' jobs go on.
+        when query_canceled or others then
             update postrider.job j
             set last_error = sqlerrm, next_at = clock_timestamp() + interval '5 seconds'
             where j.id = job.id;
