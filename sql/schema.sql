@@ -318,7 +318,8 @@ begin
             batch := postrider.redrive_batch(job);
         end if;
     exception
-        when others then
+        -- A batch that takes too long stands aside, too: others' jobs go on.
+        when query_canceled or others then
             update postrider.job j
             set last_error = sqlerrm, next_at = clock_timestamp() + interval '5 seconds'
             where j.id = job.id;
@@ -8006,6 +8007,8 @@ CREATE FUNCTION postrider.next_ticks(p_tick bigint, p_after_id bigint, p_look in
         where t.id >= p_tick
         and (t.id > p_tick or t.last_id > p_after_id)
         and not k.passed @> t.id
+        -- One of our own may be passed before we commit.
+        and t.xid is distinct from pg_current_xact_id_if_assigned()
         and (t.id <= p_settled_tick or (select postrider.are_ticks_settled()))
         order by t.id
         limit p_look
