@@ -69,13 +69,6 @@ begin
         if holder_id <> message_id then
             return holder_id;
         end if;
-        -- Nobody would ever end what goes to nobody.
-        if targets = '{}' then
-            update postrider.idempotency_key k
-            set ended_at = clock_timestamp()
-            where k.destination = coalesce(p_direct_target, -(p_event_type).id)
-            and k.key = p_idempotency_key;
-        end if;
     end if;
 
     insert into postrider.message (
