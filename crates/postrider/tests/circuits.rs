@@ -188,7 +188,7 @@ const WRITES: &str = "
 #[tokio::test(flavor = "multi_thread")]
 async fn what_waits_behind_an_open_circuit_costs_no_writes() {
     let is_full = std::env::var("POSTRIDER_TEST_FULL").is_ok();
-    let backlog = if is_full { 1_000_000 } else { 100_000 };
+    let backlog = if is_full { 1_000_000 } else { 30_000 };
     let shop = open().await;
     shop.execute("select postrider.set_setting('max_queue_size', '0')").await;
     let receiver = Receiver::start(Behaviour::Status(503)).unwrap();
