@@ -10384,7 +10384,8 @@ begin
         from postrider.endpoints e
         where e.name = p_endpoint_name
         and e.enabled
-        and e.is_full
+        -- It was full when the caller looked, and may not be any more.
+        and e.config ? 'max_queue_size'
     ) then
         perform postrider.refuse_full_endpoint(p_endpoint_name, 1);
     end if;
