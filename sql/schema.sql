@@ -8000,8 +8000,6 @@ CREATE FUNCTION postrider.next_ticks(p_tick bigint, p_after_id bigint, p_look in
         where t.id >= p_tick
         and (t.id > p_tick or t.last_id > p_after_id)
         and not k.passed @> t.id
-        -- One of our own may be passed before we commit.
-        and t.xid is distinct from pg_current_xact_id_if_assigned()
         and (t.id <= p_settled_tick or (select postrider.are_ticks_settled()))
         order by t.id
         limit p_look

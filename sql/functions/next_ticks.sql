@@ -2,7 +2,7 @@
 --
 -- Internal: all readers of consumers. The next `look` ticks behind this message of this tick that count: the last
 -- of them, how many there are, and bounds that hold for all of them; while ticks are not
--- settled, none behind the last one that is known to count, and never one that this transaction has made. A plain SQL function, so that the planner
+-- settled, none behind the last one that is known to count. A plain SQL function, so that the planner
 -- puts it in its place. Uses tick_id.
 --
 -- The bounds are handed to tick_messages from outside, where PostgreSQL uses them before it starts:
@@ -40,8 +40,6 @@ as $$
         where t.id >= p_tick
         and (t.id > p_tick or t.last_id > p_after_id)
         and not k.passed @> t.id
-        -- One of our own may be passed before we commit.
-        and t.xid is distinct from pg_current_xact_id_if_assigned()
         and (t.id <= p_settled_tick or (select postrider.are_ticks_settled()))
         order by t.id
         limit p_look

@@ -178,8 +178,9 @@ async fn a_key_is_free_when_its_message_has_ended() {
     // What nobody asks for any more is forgotten.
     let id = id_of(&client, SEND).await;
     finish(&client, &delivered(id), id).await;
-    batch(&client, "update postrider.idempotency_key set created_at = now() - interval '1 hour'")
-        .await;
+    let sql = "update postrider.idempotency_key
+        set created_at = now() - interval '1 hour', ended_at = now() - interval '1 hour'";
+    batch(&client, sql).await;
     assert_eq!(shop.ask::<i32>("select postrider.forget_idempotency_keys()").await, 1);
 }
 

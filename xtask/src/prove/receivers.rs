@@ -21,8 +21,6 @@ use crate::{
 
 /// How long all attempts of one round may take.
 const PATIENCE: Duration = Duration::from_secs(300);
-/// What attempts of hostile receivers are given.
-const TIMEOUT_SECONDS: u32 = 2;
 /// The time between two messages to the good receiver.
 const PACE: Duration = Duration::from_millis(20);
 /// How many of them are measured in each control.
@@ -39,6 +37,8 @@ pub struct ReceiverScale {
     pub endpoints: usize,
     pub messages: usize,
     pub concurrency: usize,
+    /// What attempts of hostile receivers are given: all that a slow machine needs for an answer.
+    pub timeout_seconds: u32,
     /// All kinds at once, or one after the other.
     pub is_together: bool,
     /// Whether delays are judged.
@@ -51,6 +51,7 @@ impl ReceiverScale {
         endpoints: 8,
         messages: 64,
         concurrency: 64,
+        timeout_seconds: 2,
         is_together: false,
         is_timed: true,
     };
@@ -59,6 +60,7 @@ impl ReceiverScale {
         endpoints: 1,
         messages: 2,
         concurrency: 1,
+        timeout_seconds: 8,
         is_together: true,
         is_timed: false,
     };
@@ -212,8 +214,8 @@ impl Stage {
                 let config = serde_json::json!({
                     "url": self.hostiles.url(index, kind),
                     "concurrency": self.scale.concurrency,
-                    "timeout_seconds": TIMEOUT_SECONDS,
-                    "connect_timeout_seconds": TIMEOUT_SECONDS,
+                    "timeout_seconds": self.scale.timeout_seconds,
+                    "connect_timeout_seconds": self.scale.timeout_seconds,
                 });
                 self.client.execute(create, &[&name, &config.to_string()]).await?;
             }
