@@ -12826,7 +12826,6 @@ begin
     and l.borrower = p_dispatcher;
 
     if cardinality(p_lent_shards) > 0 then
-        lock table postrider.fence in row share mode;
         lost := postrider.lost_shards(p_dispatcher, p_shards, p_epochs);
         insert into postrider.loan (endpoint_id, shard, borrower)
         select r.endpoint_id, r.shard, r.borrower
