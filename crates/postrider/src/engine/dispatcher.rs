@@ -49,6 +49,7 @@ use tokio::{
 use tracing::{debug, error, info, warn};
 use uuid::Uuid;
 
+use self::archiving::Repeated;
 use super::{
     Options, Tenure,
     clock::Clock,
@@ -389,12 +390,9 @@ pub struct Dispatcher {
     is_asking_for_tokens: bool,
     maintenance_at: Instant,
     is_maintaining: bool,
-    replays_at: Instant,
-    is_advancing_replays: bool,
-    jobs_at: Instant,
-    is_advancing_jobs: bool,
-    limits_at: Instant,
-    is_judging_limits: bool,
+    replays: Repeated,
+    jobs: Repeated,
+    limits: Repeated,
     roll_up_at: Instant,
     is_rolling_up: bool,
     upkeep_at: Instant,
@@ -525,12 +523,9 @@ impl Dispatcher {
             is_asking_for_tokens: false,
             maintenance_at: now,
             is_maintaining: false,
-            replays_at: now,
-            is_advancing_replays: false,
-            jobs_at: now,
-            is_advancing_jobs: false,
-            limits_at: now,
-            is_judging_limits: false,
+            replays: Repeated::new(now),
+            jobs: Repeated::new(now),
+            limits: Repeated::new(now),
             roll_up_at: now,
             is_rolling_up: false,
             upkeep_at: now,
@@ -712,9 +707,9 @@ impl Dispatcher {
             at = at.min(self.endpoints.trade_at().unwrap_or(at));
             at = at.min(self.refresh_deferred_at).min(self.maintenance_at).min(self.expired_at);
             at = at.min(if self.is_counting { at } else { self.count_at });
-            at = at.min(if self.is_advancing_replays { at } else { self.replays_at });
-            at = at.min(if self.is_advancing_jobs { at } else { self.jobs_at });
-            at = at.min(if self.is_judging_limits { at } else { self.limits_at });
+            for chore in [&self.replays, &self.jobs, &self.limits] {
+                at = at.min(chore.due_at().unwrap_or(at));
+            }
             at = at.min(if self.is_in_upkeep { at } else { self.upkeep_at });
             at = at.min(if self.is_rolling_up { at } else { self.roll_up_at });
             at = at.min(self.consumer_ticks.due_at().unwrap_or(at));
@@ -841,9 +836,11 @@ impl Dispatcher {
             }
             Event::Traded(owned, loans) => self.endpoints.take_loans(&owned, &loans?),
             Event::Doorbell(is_locked) => self.take_doorbell(is_locked?),
-            Event::ReplaysAdvanced(answer) => self.take_replays(answer),
-            Event::JobsAdvanced(answer) => self.take_jobs(answer),
-            Event::LimitsJudged(answer) => self.take_limits(answer),
+            Event::ReplaysAdvanced(answer) => self.replays.end(answer, "replays do not advance"),
+            Event::JobsAdvanced(answer) => self.jobs.end(answer, "jobs do not advance"),
+            Event::LimitsJudged(answer) => {
+                self.limits.end(answer, "nobody looks whether endpoints are full");
+            }
             Event::Upkept(answer) => self.take_upkeep(answer),
             Event::ExecutionsRolledUp(answer) => self.take_roll_up(answer),
             Event::ConsumersTicked(answer) => self.take_consumer_tick(answer),

@@ -8,20 +8,55 @@ use super::{
 };
 use crate::store::archive::{self, Upkeep};
 
+/// A chore that is done again and again, one at a time, and says itself when next.
+#[derive(Debug)]
+pub(super) struct Repeated {
+    at: Instant,
+    is_under_way: bool,
+}
+
+impl Repeated {
+    pub fn new(at: Instant) -> Self {
+        Self { at, is_under_way: false }
+    }
+
+    /// It is wanted now. One that is under way says anew when it ends.
+    pub fn want(&mut self, now: Instant) {
+        self.at = now;
+    }
+
+    /// When it begins, unless it is under way.
+    pub fn due_at(&self) -> Option<Instant> {
+        (!self.is_under_way).then_some(self.at)
+    }
+
+    fn begin(&mut self, now: Instant) -> bool {
+        let is_due = self.due_at().is_some_and(|at| now >= at);
+        self.is_under_way |= is_due;
+        is_due
+    }
+
+    pub fn end(&mut self, answer: Result<Duration, StoreError>, failure: &'static str) {
+        self.is_under_way = false;
+        let pause = answer.unwrap_or_else(|error| {
+            warn!(error = %chain(&error), "{failure}");
+            REPLAY_PAUSE
+        });
+        self.at = Instant::now() + pause;
+    }
+}
+
 impl Dispatcher {
     pub(super) fn keep_archive(&mut self, now: Instant) {
-        if !self.is_advancing_replays && now >= self.replays_at {
-            self.is_advancing_replays = true;
+        if self.replays.begin(now) {
             let chores = Arc::clone(&self.chores);
             self.send(async move { Event::ReplaysAdvanced(chores.lease.advance_replays().await) });
         }
-        if !self.is_advancing_jobs && now >= self.jobs_at {
-            self.is_advancing_jobs = true;
+        if self.jobs.begin(now) {
             let chores = Arc::clone(&self.chores);
             self.send(async move { Event::JobsAdvanced(chores.lease.advance_jobs().await) });
         }
-        if !self.is_judging_limits && now >= self.limits_at {
-            self.is_judging_limits = true;
+        if self.limits.begin(now) {
             let chores = Arc::clone(&self.chores);
             self.send(
                 async move { Event::LimitsJudged(chores.lease.update_full_endpoints().await) },
@@ -33,33 +68,6 @@ impl Dispatcher {
             let (options, chores) = (Arc::clone(&self.options), Arc::clone(&self.chores));
             self.send(async move { Event::Upkept(upkeep(&options, &chores.lease).await) });
         }
-    }
-
-    pub(super) fn take_replays(&mut self, answer: Result<Duration, StoreError>) {
-        self.is_advancing_replays = false;
-        let pause = answer.unwrap_or_else(|error| {
-            warn!(error = %chain(&error), "replays do not advance");
-            REPLAY_PAUSE
-        });
-        self.replays_at = Instant::now() + pause;
-    }
-
-    pub(super) fn take_jobs(&mut self, answer: Result<Duration, StoreError>) {
-        self.is_advancing_jobs = false;
-        let pause = answer.unwrap_or_else(|error| {
-            warn!(error = %chain(&error), "jobs do not advance");
-            REPLAY_PAUSE
-        });
-        self.jobs_at = Instant::now() + pause;
-    }
-
-    pub(super) fn take_limits(&mut self, answer: Result<Duration, StoreError>) {
-        self.is_judging_limits = false;
-        let pause = answer.unwrap_or_else(|error| {
-            warn!(error = %chain(&error), "nobody looks whether endpoints are full");
-            REPLAY_PAUSE
-        });
-        self.limits_at = Instant::now() + pause;
     }
 
     pub(super) fn take_upkeep(&mut self, answer: Result<Upkeep, String>) {

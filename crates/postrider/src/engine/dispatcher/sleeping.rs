@@ -69,12 +69,12 @@ impl Dispatcher {
             Signal::Shards => self.beat_at = now,
             Signal::Endpoints => {
                 self.endpoints_at = now;
-                self.limits_at = now;
+                self.limits.want(now);
             }
             Signal::Settings => self.settings_at = now,
             Signal::Circuits => self.circuits_at = now,
             Signal::Consumers => self.consumer_ticks.look(now),
-            Signal::Jobs => self.jobs_at = now,
+            Signal::Jobs => self.jobs.want(now),
             Signal::Key(mark) => self.want_all_stored(|stored| key_mark(stored) == mark),
             Signal::Asked(borrower, asked) if borrower != self.me() => {
                 self.endpoints.note_asked(borrower, &asked);
