@@ -82,8 +82,13 @@ pub const KINDS: &[Kind] = &[
         "does not read, and answers",
         &[Say(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n"), Deaf(Duration::from_secs(5))],
         // If the sockets' buffers take the whole request, the connection is kept, and the next request
-        // on it is not read for five seconds.
-        AcceptedOr(&["received unexpected message", "timeout: no answer within"]),
+        // on it is not read for five seconds: it ends with the connection, or before that by its timeout.
+        AcceptedOr(&[
+            "received unexpected message",
+            "timeout: no answer within",
+            "the connection was closed before the answer was complete",
+            "connection reset",
+        ]),
     )),
     broken_tls("TLS: silence", &[Wait], NO_CONNECTION),
     broken_tls("TLS: closed", &[], Unavailable("")),

@@ -274,9 +274,8 @@ async fn disturb(
 
 fn fault_of(wait: &Wait, names: &HashMap<i32, String>) -> Option<String> {
     let is_ours = wait.who.starts_with("postrider ");
-    let longest = if is_ours { LONGEST_WAIT } else { Duration::ZERO };
     let query: String = wait.query.split_whitespace().collect::<Vec<_>>().join(" ");
-    (wait.time > longest).then(|| {
+    (!is_ours || wait.time > LONGEST_WAIT).then(|| {
         let query: String = query.chars().take(200).collect();
         format!("`{}` waited {:?} for {:?}: {query}", wait.who, wait.time, names.get(&wait.holder))
     })

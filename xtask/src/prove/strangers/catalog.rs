@@ -113,26 +113,48 @@ async fn functions_of(owner: &Client, login: &str) -> Result<Vec<String>> {
     for row in owner.query(FUNCTIONS, &[&login]).await? {
         let (function, parameters): (String, Vec<String>) = (row.get(0), row.get(1));
         let own = values::STATEMENTS.iter().filter(|(name, _)| *name == function);
-        statements.extend(own.clone().map(|(_, statement)| (*statement).to_owned()));
-        if own.count() > 0 {
+        if own.clone().count() > 0 {
+            for (_, statement) in own {
+                statements.push(fill(owner, &function, &parameters, statement).await?);
+            }
             continue;
         }
-        let mut arguments = Vec::new();
+        let mut values = Vec::new();
         for parameter in parameters {
-            let value = values::value_of(&function, &parameter).with_context(|| {
-                format!("the matrix has no value for {parameter} of postrider.{function}")
-            })?;
-            let ask = format!("select quote_literal(({value})::text)");
-            let value: Option<String> =
-                owner.query_one(&ask, &[]).await.with_context(|| ask.clone())?.get(0);
-            let value = value.with_context(|| {
-                format!("the scene has nothing for {parameter} of postrider.{function}")
-            })?;
-            arguments.push(format!("{parameter} => {value}"));
+            let value = value(owner, &function, &parameter).await?;
+            values.push(format!("{parameter} => {value}"));
         }
-        statements.push(format!("select * from postrider.{function}({})", arguments.join(", ")));
+        statements.push(format!("select * from postrider.{function}({})", values.join(", ")));
     }
     Ok(statements)
+}
+
+/// A statement with literals where it names parameters.
+async fn fill(
+    owner: &Client,
+    function: &str,
+    parameters: &[String],
+    statement: &str,
+) -> Result<String> {
+    let mut filled = statement.to_owned();
+    for parameter in parameters {
+        let name = format!("{{{parameter}}}");
+        if filled.contains(&name) {
+            filled = filled.replace(&name, &value(owner, function, parameter).await?);
+        }
+    }
+    Ok(filled)
+}
+
+/// The literal for a parameter.
+async fn value(owner: &Client, function: &str, parameter: &str) -> Result<String> {
+    let value = values::value_of(function, parameter).with_context(|| {
+        format!("the matrix has no value for {parameter} of postrider.{function}")
+    })?;
+    let ask = format!("select quote_literal(({value})::text)");
+    let value: Option<String> =
+        owner.query_one(&ask, &[]).await.with_context(|| ask.clone())?.get(0);
+    value.with_context(|| format!("the scene has nothing for {parameter} of postrider.{function}"))
 }
 
 /// The strongest mode in which this login may lock the relation; none if it may not at all.

@@ -93,7 +93,8 @@ const SPECIAL: &[(&str, &str, &str)] = &[
 ];
 
 /// Functions that only make sense behind something else in the same transaction, or of which more than the
-/// short form holds something: what is run in addition, or instead where the first part is the function's name.
+/// short form holds something: what is run instead. `{p_worker}` and the like stand for a parameter's value, which the
+/// owner looks up: a role that calls the function may not read the table.
 pub const STATEMENTS: &[(&str, &str)] = &[
     (
         "acknowledge",
@@ -118,11 +119,7 @@ pub const STATEMENTS: &[(&str, &str)] = &[
         "select postrider.submit_execution('held', p_pool => 'held', p_idempotency_key => 'held')",
     ),
     // Of the action that others use, too: it takes two of three.
-    (
-        "take_executions",
-        "select t.* from postrider.worker w, postrider.take_executions(w.id, 10) t
-            where w.name = 'held'",
-    ),
+    ("take_executions", "select t.* from postrider.take_executions({p_worker}, 10) t"),
     ("set_action", "select postrider.set_action('good', p_concurrency => 2)"),
     ("register_worker", "select postrider.register_worker('held', 'held', 10)"),
 ];

@@ -6,7 +6,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use anyhow::Result;
@@ -15,10 +15,13 @@ use tokio::task::JoinHandle;
 use crate::prove::writers::connect;
 
 const PAUSE: Duration = Duration::from_millis(25);
-/// Sessions that wait for a lock, and who has it.
+/// Sessions that wait for a lock, who has it, and for how many milliseconds this very wait has lasted.
 const LOOK: &str = "
-    select a.pid, a.application_name, a.query, b.pid as holder
+    select
+        a.pid, a.application_name, a.query, b.pid as holder,
+        coalesce(extract(epoch from clock_timestamp() - l.waitstart) * 1000, 0)::float8
     from pg_stat_activity a
+    join pg_locks l on l.pid = a.pid and not l.granted
     cross join lateral unnest(pg_blocking_pids(a.pid)) b (pid)
     where a.datname = current_database()
     and a.wait_event_type = 'Lock'";
@@ -30,7 +33,7 @@ pub struct Wait {
     pub who: String,
     pub query: String,
     pub holder: i32,
-    /// How long it was seen to wait in one piece.
+    /// How long its longest wait was when it was last seen.
     pub time: Duration,
 }
 
@@ -57,11 +60,8 @@ impl Watch {
 
 async fn watch(url: String, holders: Vec<i32>, is_over: Arc<AtomicBool>) -> Result<Vec<Wait>> {
     let client = connect(&url).await?;
-    let mut waits: HashMap<(i32, i32, String), (Instant, Wait)> = HashMap::new();
-    let mut under_way: Vec<(i32, i32, String)> = Vec::new();
+    let mut waits: HashMap<(i32, i32, String), Wait> = HashMap::new();
     while !is_over.load(Ordering::Relaxed) {
-        let now = Instant::now();
-        let mut seen = Vec::new();
         for row in client.query(LOOK, &[]).await? {
             let (pid, holder): (i32, i32) = (row.get(0), row.get(3));
             // A stranger that waits for another one is none of our business.
@@ -69,17 +69,12 @@ async fn watch(url: String, holders: Vec<i32>, is_over: Arc<AtomicBool>) -> Resu
                 continue;
             }
             let (who, query): (String, String) = (row.get(1), row.get(2));
-            let key = (pid, holder, query.clone());
-            let wait = Wait { who, query, holder, time: Duration::ZERO };
-            let (began, wait) = waits.entry(key.clone()).or_insert((now, wait));
-            if !under_way.contains(&key) {
-                *began = now;
-            }
-            wait.time = wait.time.max(now - *began);
-            seen.push(key);
+            let time = Duration::from_secs_f64(f64::max(row.get(4), 0.0) / 1_000.0);
+            let wait = waits.entry((pid, holder, query.clone()));
+            let wait = wait.or_insert(Wait { who, query, holder, time });
+            wait.time = wait.time.max(time);
         }
-        under_way = seen;
         tokio::time::sleep(PAUSE).await;
     }
-    Ok(waits.into_values().map(|(_, wait)| wait).collect())
+    Ok(waits.into_values().collect())
 }
