@@ -47,6 +47,7 @@ const RULES: &[Rule] = &[
     migrations_call_no_function_of_ours,
     one_function_per_file,
     modules_begin_with_their_purpose,
+    every_test_file_is_run,
     nothing_names_a_machine,
     queries_name_their_index,
     locks::every_lock_is_listed,
@@ -99,6 +100,22 @@ fn read_tree(root: &Path) -> Result<Tree> {
         }
     }
     Ok(tree)
+}
+
+/// The tests of a crate are one crate, `tests/main.rs`: a file that it does not name is never compiled.
+fn every_test_file_is_run(tree: &Tree) -> Vec<Violation> {
+    let mut found = Vec::new();
+    for path in tree.keys() {
+        let Some((folder, file)) = path.rsplit_once('/') else { continue };
+        let Some(name) = file.strip_suffix(".rs").filter(|_| folder.ends_with("/tests")) else {
+            continue;
+        };
+        let Some(main) = tree.get(&format!("{folder}/main.rs")) else { continue };
+        if name != "main" && !main.lines().any(|line| line == format!("mod {name};")) {
+            found.push(violation(path, 1, format!("`mod {name};` is missing in {folder}/main.rs")));
+        }
+    }
+    found
 }
 
 /// Decisions take the time and the dice as values: the core can be tested without either.

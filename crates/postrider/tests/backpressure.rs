@@ -1,8 +1,6 @@
 //! The limit of what may wait. What a dispatcher has read and finished is written by the test.
 
-mod shop;
-
-use shop::{
+use crate::shop::{
     Shop,
     producing::{check_refusal, checkpoint, ids_of, row_counts},
 };

@@ -1,10 +1,8 @@
 //! What is sent arrives as it was given, with a running dispatcher and a real receiver.
 
-mod shop;
-
 use std::collections::HashMap;
 
-use shop::{Shop, serving::LONG};
+use crate::shop::{Shop, serving::LONG};
 use xtask::receiver::{Behaviour, Keep, Receiver};
 
 fn start() -> Receiver {

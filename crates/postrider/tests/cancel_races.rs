@@ -1,15 +1,13 @@
 //! Messages that are taken back while a dispatcher runs: either it is cancelled, or it arrives.
 
-mod shop;
-
 use std::{
     collections::{HashMap, HashSet},
     sync::Arc,
     time::Duration,
 };
 
+use crate::shop::{Shop, serving::LONG};
 use serde_json::json;
-use shop::{Shop, serving::LONG};
 use tokio::sync::Mutex;
 use xtask::receiver::{Behaviour, Receiver};
 

@@ -1,8 +1,10 @@
 //! Taking messages back, and how SQL knows what dispatchers have taken. No dispatcher runs: its
 //! checkpoints, claims and waiting deliveries are written by the test.
 
-mod shop;
-
+use crate::shop::{
+    Shop,
+    producing::{check_refusal, checkpoint, id_of},
+};
 use postrider_core::{
     id::{MessageId, Target},
     position::Position,
@@ -10,10 +12,6 @@ use postrider_core::{
     snapshot::{Snapshot, Xid},
 };
 use serde_json::{Value, json};
-use shop::{
-    Shop,
-    producing::{check_refusal, checkpoint, id_of},
-};
 use tokio_postgres::Client;
 
 async fn batch(client: &Client, sql: &str) {
@@ -192,9 +190,9 @@ async fn a_cancellation_counts_when_it_is_committed() {
     // Two at once: the second waits, and comes too late.
     batch(&client, "begin").await;
     assert!(cancel(&client, id).await);
-    let pid = shop::producing::pid_of(&other).await;
+    let pid = crate::shop::producing::pid_of(&other).await;
     let waiting = tokio::spawn(async move { cancel(&other, id).await });
-    shop::producing::until_blocked(&shop, pid).await;
+    crate::shop::producing::until_blocked(&shop, pid).await;
     batch(&client, "commit").await;
     assert!(!waiting.await.unwrap());
     assert_eq!(cancelled(&shop, id).await, (1, 1));

@@ -1,11 +1,9 @@
 //! Circuit breakers with real dispatchers and receivers that die and come back.
 
-mod shop;
-
 use std::time::{Duration, SystemTime};
 
+use crate::shop::{Shop, serving::LONG};
 use serde_json::{Value, json};
-use shop::{Shop, serving::LONG};
 use xtask::receiver::{Answer, Behaviour, Receiver, Request};
 
 /// Retries that come quickly and do not run out.

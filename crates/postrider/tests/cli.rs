@@ -1,9 +1,7 @@
 //! The command line: results, texts and exit codes.
 
-mod shop;
-
+use crate::shop::{Shop, run};
 use serde_json::{Value, json};
-use shop::{Shop, run};
 
 const CREATE: [&str; 7] =
     ["endpoint", "create", "orders", "--protocol", "http", "--set", "url=http://a.test/"];

@@ -1,7 +1,5 @@
 //! The command line: consumers, and messages as they are committed.
 
-mod shop;
-
 use std::{
     io::{BufRead, BufReader},
     process::{Child, Command, Stdio},
@@ -9,8 +7,8 @@ use std::{
     thread,
 };
 
+use crate::shop::{Shop, producing::id_of, serving::LONG};
 use serde_json::{Value, json};
-use shop::{Shop, producing::id_of, serving::LONG};
 
 const DAY: &str = "2030-05-01T09:00:00Z";
 

@@ -1,9 +1,7 @@
 //! The command line: executions, workers and actions.
 
-mod shop;
-
+use crate::shop::Shop;
 use serde_json::{Value, json};
-use shop::Shop;
 use tokio_postgres::Client;
 
 /// A worker made of SQL.
@@ -70,12 +68,12 @@ fn listed(shop: &Shop, options: &[&str]) -> Vec<i64> {
 }
 
 /// A command in the background, as one waits for it in a shell.
-fn in_background(shop: &Shop, arguments: &[&str]) -> tokio::task::JoinHandle<shop::Run> {
+fn in_background(shop: &Shop, arguments: &[&str]) -> tokio::task::JoinHandle<crate::shop::Run> {
     let url = shop.url();
     let arguments: Vec<String> = arguments.iter().map(|&argument| argument.to_owned()).collect();
     tokio::task::spawn_blocking(move || {
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        shop::run(&url, &arguments, "")
+        crate::shop::run(&url, &arguments, "")
     })
 }
 

@@ -1,9 +1,7 @@
 //! The command line: messages with their options, events, and what was cancelled.
 
-mod shop;
-
+use crate::shop::Shop;
 use serde_json::{Value, json};
-use shop::Shop;
 
 const ORDER: [&str; 3] = ["send", "orders", "{\"n\": 1}"];
 

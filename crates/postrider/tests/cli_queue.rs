@@ -1,9 +1,7 @@
 //! The command line: what waits, and what became of a message.
 
-mod shop;
-
+use crate::shop::Shop;
 use serde_json::{Value, json};
-use shop::Shop;
 
 async fn open() -> Shop {
     let shop = Shop::open_migrated().await;

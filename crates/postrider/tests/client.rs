@@ -1,14 +1,12 @@
 //! The crate for applications with each of its drivers, on a real PostgreSQL, directly and through
 //! PgBouncer: what is in the log afterwards.
 
-mod shop;
-
 use std::collections::HashMap;
 use std::time::{Duration, SystemTime};
 
+use crate::shop::Shop;
 use postrider_client::{Connection, Error, Event, MessageId, Options, Postrider};
 use serde_json::{Value, json};
-use shop::Shop;
 use sqlx::postgres::{PgConnection, PgPool};
 use sqlx::{Acquire, Connection as _, Row};
 use tokio_postgres::{Client, NoTls, SimpleQueryMessage};

@@ -4,21 +4,19 @@
 #[allow(dead_code)]
 #[path = "../../../docs/examples/rust/consume.rs"]
 mod example;
-mod shop;
-
 use std::io::{BufRead, BufReader, Write};
 use std::process::{ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime};
 
+use crate::shop::Shop;
+use crate::shop::serving::LONG;
 use postrider_client::{
     Batch, Consumer, ConsumerBuilder, Error, Message, MessageId, Messages, Options, Poison,
     Postrider, Trouble,
 };
 use serde_json::{Value, json};
-use shop::Shop;
-use shop::serving::LONG;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, oneshot};
@@ -65,7 +63,7 @@ impl Shop {
         .await;
     }
 
-    fn builder(&self) -> ConsumerBuilder {
+    fn quick_consumer(&self) -> ConsumerBuilder {
         builder(&self.postgres.url_as("app", "shop"))
     }
 
@@ -178,7 +176,7 @@ async fn a_handler_gets_all_of_a_message() {
         sending.query_one("select pg_current_xact_id()::text", &[]).await.unwrap().get(0);
     sending.commit().await.unwrap();
 
-    let mut messages = shop.builder().build().unwrap().stream();
+    let mut messages = shop.quick_consumer().build().unwrap().stream();
     let first = messages.next().await.unwrap().unwrap();
     assert_eq!((first.id(), first.position()), (event, i64::from(event) >> 10));
     assert_eq!(first.transaction_id().to_string(), xid);
@@ -209,7 +207,7 @@ async fn effects_are_exactly_once_whatever_fails() {
     let mut shop = open().await;
     shop.consumer(1).await;
     let calls = Arc::new(AtomicUsize::new(0));
-    let consumer = shop.builder().build().unwrap();
+    let consumer = shop.quick_consumer().build().unwrap();
     let counted = Arc::clone(&calls);
     let reading = tokio::spawn(consumer.run(async move |transaction, batch| {
         let call = counted.fetch_add(1, Ordering::Relaxed);
@@ -299,8 +297,8 @@ async fn of_two_members_one_reads_and_the_other_takes_over() {
     let shop = open().await;
     shop.consumer(1).await;
     shop.place(1, 300).await;
-    let first = Member::start(shop.builder(), "first");
-    let second = Member::start(shop.builder(), "second");
+    let first = Member::start(shop.quick_consumer(), "first");
+    let second = Member::start(shop.quick_consumer(), "second");
     shop.check_effects(300).await;
     let (reader, other) = match shop.ask::<String>("select min(member) from effect").await.as_str()
     {
@@ -316,7 +314,7 @@ async fn of_two_members_one_reads_and_the_other_takes_over() {
     assert_eq!(readers, 2);
     // A member that is gone without a word: its lease runs out.
     drop(other);
-    let third = Member::start(shop.builder(), "third");
+    let third = Member::start(shop.quick_consumer(), "third");
     shop.place(401, 500).await;
     shop.check_effects(500).await;
     third.stop().await;
@@ -326,7 +324,7 @@ async fn of_two_members_one_reads_and_the_other_takes_over() {
 async fn who_reads_without_a_lease_never_gets_the_same() {
     let shop = open().await;
     shop.consumer(1).await;
-    let member = Member::start(shop.builder(), "member");
+    let member = Member::start(shop.quick_consumer(), "member");
     let mut client = shop.client().await;
     let mut from = 1;
     while shop.ask::<i64>("select count(*) from effect where member = 'sql'").await < 20 {
@@ -371,14 +369,14 @@ async fn partitions_move_to_members_that_come_and_from_those_that_go() {
         ))
         .await;
     };
-    let first = Member::start(shop.builder(), "first");
+    let first = Member::start(shop.quick_consumer(), "first");
     shop.place(1, 200).await;
     until_shares("{6}").await;
     // With fewer connections than partitions they are read in turn.
-    let second = Member::start(shop.builder().connections(1), "second");
+    let second = Member::start(shop.quick_consumer().connections(1), "second");
     shop.place(201, 400).await;
     until_shares("{3,3}").await;
-    let third = Member::start(shop.builder(), "third");
+    let third = Member::start(shop.quick_consumer(), "third");
     shop.place(401, 600).await;
     until_shares("{2,2,2}").await;
     shop.place(601, 800).await;
@@ -438,7 +436,7 @@ async fn a_poisonous_message_is_parked() {
     shop.consumer(1).await;
     shop.place(1, 30).await;
     let (report, texts) = reports();
-    let consumer = shop.builder().poison(Poison::Park { after: 3 }).on_trouble(report);
+    let consumer = shop.quick_consumer().poison(Poison::Park { after: 3 }).on_trouble(report);
     let tries = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&tries);
     let reading = tokio::spawn(consumer.build().unwrap().run(async move |transaction, batch| {
@@ -470,7 +468,7 @@ async fn a_poisonous_message_stops_its_consumer() {
     let calls = Arc::new(AtomicUsize::new(0));
     let run = async || {
         let counted = Arc::clone(&calls);
-        let consumer = shop.builder().poison(Poison::Stop { after: 2 }).build().unwrap();
+        let consumer = shop.quick_consumer().poison(Poison::Stop { after: 2 }).build().unwrap();
         let reading = consumer.run(async move |transaction, batch| {
             record(transaction, batch, "a").await?;
             if batch.iter().any(|message| number(message) == 14) {
@@ -499,7 +497,8 @@ async fn a_poisonous_message_stops_its_consumer() {
     check(run().await, 3).await;
     assert_eq!(calls.load(Ordering::Relaxed), 4, "a fresh start is a fresh try");
 
-    let corrected = Member::start(shop.builder().poison(Poison::Stop { after: 2 }), "corrected");
+    let corrected =
+        Member::start(shop.quick_consumer().poison(Poison::Stop { after: 2 }), "corrected");
     shop.check_effects(30).await;
     corrected.stop().await;
 }
@@ -514,7 +513,7 @@ async fn a_graceful_stop_finishes_the_batch_and_gives_the_partitions_back() {
     let gate = Arc::new(tokio::sync::Semaphore::new(0));
     let inner = Arc::clone(&gate);
     let patient = Duration::from_secs(3600);
-    let consumer = shop.builder().batch_size(1).lease(patient).wait(Duration::from_secs(60));
+    let consumer = shop.quick_consumer().batch_size(1).lease(patient).wait(Duration::from_secs(60));
     let shutdown = async move {
         let _ = stopped.await;
     };
@@ -535,11 +534,11 @@ async fn a_graceful_stop_finishes_the_batch_and_gives_the_partitions_back() {
     shop.check_effects_of(&in_hand).await;
 
     // Nobody waits for an hour.
-    let second = Member::start(shop.builder().lease(patient).wait(patient / 60), "second");
+    let second = Member::start(shop.quick_consumer().lease(patient).wait(patient / 60), "second");
     shop.check_effects(20).await;
     // Nothing is in hand: it does not wait for messages to come.
     second.stop().await;
-    let third = Member::start(shop.builder().lease(patient), "third");
+    let third = Member::start(shop.quick_consumer().lease(patient), "third");
     shop.place(21, 40).await;
     shop.check_effects(40).await;
     third.stop().await;
@@ -551,7 +550,7 @@ async fn a_dropped_future_rolls_back() {
     shop.consumer(1).await;
     shop.place(1, 20).await;
     let (begun, mut is_begun) = mpsc::unbounded_channel();
-    let consumer = shop.builder().build().unwrap();
+    let consumer = shop.quick_consumer().build().unwrap();
     let running = tokio::spawn(consumer.run(async move |transaction, batch| {
         record(transaction, batch, "first").await?;
         begun.send(()).unwrap();
@@ -560,7 +559,7 @@ async fn a_dropped_future_rolls_back() {
     is_begun.recv().await.unwrap();
     running.abort();
     assert!(running.await.unwrap_err().is_cancelled());
-    let second = Member::start(shop.builder(), "second");
+    let second = Member::start(shop.quick_consumer(), "second");
     shop.check_effects(20).await;
     let members: String = shop.ask("select string_agg(distinct member, ' ') from effect").await;
     assert_eq!(members, "second");
@@ -583,7 +582,7 @@ async fn a_stream_acknowledges_a_page_when_the_message_after_it_is_asked_for() {
     shop.consumer(1).await;
     shop.place(1, 40).await;
     let acknowledged = "select max(message_count) from postrider.consumer_position";
-    let open = || shop.builder().build().unwrap().stream();
+    let open = || shop.quick_consumer().build().unwrap().stream();
 
     let mut messages = open();
     assert_eq!(take(&mut messages, 10).await, (1..=10).collect::<Vec<_>>());
@@ -615,7 +614,7 @@ async fn a_stream_goes_on_with_a_page_that_took_too_long() {
     let shop = open().await;
     shop.consumer(1).await;
     shop.place(1, 3).await;
-    let consumer = shop.builder().batch_timeout(Duration::from_millis(300));
+    let consumer = shop.quick_consumer().batch_timeout(Duration::from_millis(300));
     let mut messages = consumer.build().unwrap().stream();
     assert_eq!(take(&mut messages, 3).await, [1, 2, 3]);
     shop.until(
@@ -633,7 +632,7 @@ async fn a_stream_reads_all_partitions_and_ends_with_an_error() {
     shop.consumer(4).await;
     shop.place(1, 50).await;
     let mut messages =
-        shop.builder().batch_timeout(Duration::from_secs(20)).build().unwrap().stream();
+        shop.quick_consumer().batch_timeout(Duration::from_secs(20)).build().unwrap().stream();
     let mut found = take(&mut messages, 50).await;
     found.sort_unstable();
     assert_eq!(found, (1..=50).collect::<Vec<_>>());
@@ -687,7 +686,7 @@ async fn what_waiting_does_not_change_is_an_error() {
         let running = builder.build().unwrap().run(nothing);
         tokio::time::timeout(LONG, running).await.unwrap().unwrap_err()
     };
-    let unknown = run(shop.builder()).await;
+    let unknown = run(shop.quick_consumer()).await;
     assert!(matches!(&unknown, Error::UnknownConsumer(_)), "{unknown:?}");
     assert_eq!(unknown.to_string(), "Consumer 'projection' does not exist");
     shop.consumer(1).await;
@@ -844,7 +843,7 @@ async fn a_zombie_does_nothing() {
     zombie.hear("holding");
     assert!(zombie.process.signal(libc::SIGSTOP));
     // The server ends its transaction, its lease runs out, and another one takes over.
-    let other = Member::start(shop.builder(), "other");
+    let other = Member::start(shop.quick_consumer(), "other");
     shop.check_effects(10).await;
     // It wakes up in its handler, which is content with itself.
     zombie.input.write_all(b"go on\n").unwrap();

@@ -1,10 +1,8 @@
 //! The order in which consumers read: ticks, the places where they start, and what keeps nobody waiting.
 
-mod shop;
-
 use std::collections::HashMap;
 
-use shop::{
+use crate::shop::{
     Shop,
     consuming::{acknowledge, drain, fetch, ids, tick},
     producing::{check_refusal, id_of, ids_of, pid_of, until_blocked},

@@ -1,8 +1,6 @@
 //! What a consumer does not want it passes, and nothing else.
 
-mod shop;
-
-use shop::{
+use crate::shop::{
     Shop,
     consuming::fetch,
     producing::{id_of, pid_of, until_blocked},

@@ -4,10 +4,8 @@
 //! is how many buffers a call touches, with all that it calls; and the statistics of a transaction say
 //! whether a table was read from its beginning.
 
-mod shop;
-
+use crate::shop::{Shop, consuming::tick};
 use serde_json::Value;
-use shop::{Shop, consuming::tick};
 use tokio_postgres::{Client, SimpleQueryMessage};
 
 /// Three months of the log, and helpers. `fill` writes transactions of so many messages that were

@@ -1,14 +1,12 @@
 //! Old partitions are dropped when consumers have read them, and not before, unless the settings say so.
 
-mod shop;
-
-use serde_json::json;
-use shop::{
+use crate::shop::{
     Shop,
     consuming::{acknowledge, drain, fetch, ids, tick},
     producing::id_of,
     serving::LONG,
 };
+use serde_json::json;
 use tokio_postgres::Client;
 
 const SEND: &str = "select postrider.send('a', '{\"n\": 1}')";

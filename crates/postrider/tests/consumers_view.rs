@@ -1,13 +1,11 @@
 //! Where consumers are, how far behind, and what keeps them: the view, the metrics, the health check.
 
-mod shop;
-
-use serde_json::{Value, json};
-use shop::{
+use crate::shop::{
     Shop,
     consuming::{acknowledge, drain, fetch, fetch_with, tick},
     producing::{id_of, pid_of},
 };
+use serde_json::{Value, json};
 use tokio_postgres::Client;
 use xtask::postgres::Options;
 

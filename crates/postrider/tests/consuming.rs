@@ -1,10 +1,8 @@
 //! Fetching and acknowledging: what a consumer gets, when it gets it again, and who gets nothing.
 
-mod shop;
-
 use std::time::Duration;
 
-use shop::{
+use crate::shop::{
     Shop,
     consuming::{Fetched, acknowledge, drain, fetch, fetch_with, ids, tick},
     producing::{Refusal, check_refusal, check_refusals, id_of, pid_of, until_blocked},

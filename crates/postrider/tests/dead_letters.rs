@@ -1,15 +1,13 @@
 //! Dead letters: their history, how they are put back, told of, and forgotten.
 
-mod shop;
-
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
-use shop::{
+use crate::shop::{
     Shop,
     producing::{check_refusals, id_of},
     serving::LONG,
 };
+use serde_json::{Value, json};
 use xtask::receiver::{Answer, Behaviour, Receiver, Request};
 
 /// Much longer than a look into the database, and much shorter than any wait for a lock.
@@ -749,7 +747,7 @@ async fn a_summary_counts_by_endpoint() {
     // Who waits is told of a dispatcher that is missing, and of the end.
     let url = shop.url();
     let waiting = tokio::task::spawn_blocking(move || {
-        shop::run(&url, &["dlq", "redrive", "--all", "--rate", "1000"], "")
+        crate::shop::run(&url, &["dlq", "redrive", "--all", "--rate", "1000"], "")
     });
     shop.until("select count(*) = 3 from postrider.jobs").await;
     let _dispatcher = shop.serve().await;

@@ -1,14 +1,12 @@
 //! The road of a message over HTTP, with a running dispatcher and real receivers.
 
-mod shop;
-
 use std::{
     collections::{HashMap, HashSet},
     time::Duration,
 };
 
+use crate::shop::{Shop, serving::LONG};
 use serde_json::{Value, json};
-use shop::{Shop, serving::LONG};
 use tokio::{
     io::{AsyncBufReadExt, AsyncWriteExt, BufReader},
     net::TcpListener,

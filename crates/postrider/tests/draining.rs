@@ -1,11 +1,9 @@
 //! How much may wait, with a running dispatcher and real receivers.
 
-mod shop;
-
 use std::time::Duration;
 
+use crate::shop::{Shop, serving::LONG};
 use serde_json::json;
-use shop::{Shop, serving::LONG};
 use xtask::receiver::{Behaviour, Receiver};
 
 const LIMIT: i64 = 20_000;

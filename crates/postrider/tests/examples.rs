@@ -1,11 +1,9 @@
 //! docs/examples: those that can be run here are run, and the page shows all of them as they are.
 
-mod shop;
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use shop::Shop;
+use crate::shop::Shop;
 use xtask::examples;
 use xtask::pgbouncer::{self, PrivatePgBouncer};
 

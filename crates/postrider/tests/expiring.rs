@@ -1,15 +1,13 @@
 //! What expires where it waits, for endpoints that take nothing, and who ends it.
 
-mod shop;
-
 use std::{
     collections::HashSet,
     sync::Arc,
     time::{Duration, Instant},
 };
 
+use crate::shop::{Shop, serving::LONG};
 use serde_json::{Value, json};
-use shop::{Shop, serving::LONG};
 use tokio::sync::watch;
 use xtask::receiver::{Answer, Behaviour, Receiver};
 

@@ -1,11 +1,9 @@
 //! Messages with several targets, with a running dispatcher and real receivers.
 
-mod shop;
-
 use std::{collections::HashMap, time::Duration};
 
+use crate::shop::{Shop, serving::LONG};
 use serde_json::{Value, json};
-use shop::{Shop, serving::LONG};
 use xtask::receiver::{Behaviour, Keep, Receiver};
 
 fn start(behaviour: Behaviour) -> Receiver {

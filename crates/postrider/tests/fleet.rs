@@ -1,13 +1,11 @@
 //! Worker fleets, the behaviour of the SQL functions on the carrier PostgreSQL.
 
-mod shop;
-
-use serde_json::{Value, json};
-use shop::{
+use crate::shop::{
     Shop,
     executing::{DUE, Held, STALE, answer, register, run_one, start, status, submit, take, taken},
     producing::{check_refusals, id_of, pid_of, until_blocked},
 };
+use serde_json::{Value, json};
 use tokio_postgres::Client;
 
 /// What waits for its time does so for longer than a test takes.

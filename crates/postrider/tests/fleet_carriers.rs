@@ -1,13 +1,11 @@
 //! What executions promise, with a real dispatcher and real workers, on both carriers alike.
 
-mod shop;
-
 use std::sync::Arc;
 
+use crate::shop::Shop;
+use crate::shop::serving::LONG;
 use postrider_client::{ExecutionError, Summary, Worker};
 use serde_json::{Value, json};
-use shop::Shop;
-use shop::serving::LONG;
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::task::JoinHandle;
 use xtask::process::{Dispatcher, DispatcherOptions};

@@ -1,12 +1,9 @@
 //! Figures of worker fleets: each end of an attempt is in them once, whoever crashes, and after a restore;
 //! what monitoring sees, what is forgotten, and the alert rules.
 
-mod book;
-mod shop;
-
 use std::collections::BTreeSet;
 
-use shop::Shop;
+use crate::shop::Shop;
 use tokio_postgres::Client;
 
 const ROLL_UP: &str = "select postrider.roll_up_executions(1000)";
@@ -306,11 +303,11 @@ async fn a_short_time_to_live_is_warned_of() {
 /// The rules are read as far as they are ours: one `key: value` a line, folded texts behind `>-`.
 #[test]
 fn the_alert_rules_ask_for_metrics_that_exist() {
-    let rules = book::text_of("docs/prometheus/postrider-fleets.rules.yml");
-    let page = book::Page::read("docs/reference/functions/metrics.md");
-    let known: Vec<(String, Vec<String>)> = book::table(page.section("Metrics"))
+    let rules = crate::book::text_of("docs/prometheus/postrider-fleets.rules.yml");
+    let page = crate::book::Page::read("docs/reference/functions/metrics.md");
+    let known: Vec<(String, Vec<String>)> = crate::book::table(page.section("Metrics"))
         .into_iter()
-        .map(|row| (row[0].trim_matches('`').to_owned(), book::code_spans(&row[1])))
+        .map(|row| (row[0].trim_matches('`').to_owned(), crate::book::code_spans(&row[1])))
         .collect();
     let alerts: Vec<&str> = rules.split("      - alert: ").skip(1).collect();
     assert_eq!(alerts.len(), 5);

@@ -1,8 +1,6 @@
 //! Worker fleets: executions move from generation to generation, and none is left in one that was given up,
 //! whoever had a transaction open meanwhile.
 
-mod shop;
-
 use std::{
     collections::BTreeSet,
     sync::{
@@ -12,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use shop::{
+use crate::shop::{
     Shop,
     executing::{register, start, submit, take, taken},
     producing::pid_of,

@@ -1,13 +1,10 @@
 //! The pages about worker fleets: their SQL runs, and so does their worker in Python.
 
-mod book;
-mod shop;
-
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 
-use book::{Page, Reader};
-use shop::Shop;
+use crate::book::{Page, Reader};
+use crate::shop::Shop;
 use xtask::examples;
 
 const TABLE: &str = "create table thumbnail (image bigint primary key, width int not null)";

@@ -3,13 +3,11 @@
 //! The statements are inside of functions; `explain` shows how many buffers a call touches with all that
 //! it calls.
 
-mod shop;
-
-use serde_json::Value;
-use shop::{
+use crate::shop::{
     Shop,
     executing::{Held, register, start, take},
 };
+use serde_json::Value;
 use tokio_postgres::{Client, SimpleQueryMessage};
 
 /// How many buffers a statement touches; what it does is undone, unless it is kept.

@@ -1,10 +1,8 @@
 //! The publisher of a dispatcher with a real RabbitMQ: when it wakes, and which queues it deletes.
 
-mod shop;
-
 use std::time::Duration;
 
-use shop::{Shop, serving::LONG};
+use crate::shop::{Shop, serving::LONG};
 use tokio::time::Instant;
 use xtask::{
     process::Dispatcher,

@@ -1,11 +1,9 @@
 //! Executions for workers behind a real RabbitMQ: how they get there, and what expires there.
 
-mod shop;
-
 use std::{collections::BTreeSet, net::SocketAddr, time::Duration};
 
+use crate::shop::{Shop, serving::LONG};
 use serde_json::{Value, json};
-use shop::{Shop, serving::LONG};
 use tokio::time::Instant;
 use xtask::{
     process::Dispatcher,

@@ -1,15 +1,13 @@
 //! Executions by way of a RabbitMQ that speaks TLS, and whom dispatchers and workers do not trust.
 
-mod shop;
-
 use std::{
     path::{Path, PathBuf},
     time::Duration,
 };
 
+use crate::shop::{Shop, serving::LONG};
 use postrider_client::{Worker, WorkerTrouble};
 use serde_json::{Value, json};
-use shop::{Shop, serving::LONG};
 use tokio::sync::{mpsc, oneshot};
 use xtask::{
     process::{Dispatcher, DispatcherOptions},

@@ -1,7 +1,5 @@
 //! Worker fleets: two who decide about the same execution at the same time. One of them decides.
 
-mod shop;
-
 use std::{
     sync::{
         Arc,
@@ -10,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use shop::{
+use crate::shop::{
     Shop,
     executing::{DUE, Held, STALE, answer, register, run_one, start, status, submit, take},
     producing::pid_of,

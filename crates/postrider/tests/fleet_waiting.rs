@@ -1,11 +1,9 @@
 //! Who waits for what: a worker that waits for work keeps nobody else from theirs, and an execution waits
 //! where somebody looks.
 
-mod shop;
-
 use std::time::{Duration, Instant};
 
-use shop::Shop;
+use crate::shop::Shop;
 
 /// The longest wait there is: what is held to its end is held too long.
 const WAIT: &str = "60 seconds";

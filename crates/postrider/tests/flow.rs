@@ -1,14 +1,12 @@
 //! How much an endpoint takes: rate limits, pauses, memory; and receivers that do not play by the rules.
 
-mod shop;
-
 use std::{
     collections::HashMap,
     time::{Duration, Instant},
 };
 
+use crate::shop::{Shop, serving::LONG};
 use serde_json::{Value, json};
-use shop::{Shop, serving::LONG};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},

@@ -1,11 +1,9 @@
 //! Settings that a running dispatcher follows, and how soon.
 
-mod shop;
-
 use std::time::Duration;
 
+use crate::shop::{Shop, serving::LONG};
 use serde_json::json;
-use shop::{Shop, serving::LONG};
 use tokio::time::Instant;
 use xtask::receiver::{Behaviour, Receiver};
 

@@ -1,9 +1,7 @@
 //! What others may lock, held as strongly as they are able to, while dispatchers go on.
 
-mod shop;
-
+use crate::shop::{Shop, serving::LONG};
 use serde_json::json;
-use shop::{Shop, serving::LONG};
 use tokio_postgres::Client;
 use xtask::receiver::{Behaviour, Receiver};
 

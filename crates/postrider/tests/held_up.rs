@@ -1,16 +1,14 @@
 //! Dispatchers that are held up: by sessions that keep rows and relations locked, by their own runtime, by a
 //! lost connection. No tenure ends, others go on, and nothing comes twice.
 
-mod shop;
-
 use std::time::Duration;
 
+use crate::shop::{Shop, serving::LONG};
 use postrider::store::{
     bounded::{Bounded, Bounds, Then},
     connect::{Connector, DatabaseUrl},
 };
 use serde_json::json;
-use shop::{Shop, serving::LONG};
 use xtask::{
     process::Dispatcher,
     receiver::{Behaviour, Receiver},

@@ -1,15 +1,13 @@
 //! Idempotency keys: one message per key, whoever sends at the same moment. The end of a message is
 //! written as a dispatcher writes it.
 
-mod shop;
-
 use std::collections::HashMap;
 
-use serde_json::{Value, json};
-use shop::{
+use crate::shop::{
     Shop,
     producing::{check_refusal, delivered, id_of, pid_of, row_counts, until_blocked},
 };
+use serde_json::{Value, json};
 use tokio_postgres::Client;
 
 const SEND: &str = "select postrider.send_with_options('a', '1', p_idempotency_key => 'k')";

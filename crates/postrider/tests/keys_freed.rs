@@ -1,11 +1,9 @@
 //! How long an idempotency key is held, with a running dispatcher and real receivers.
 
-mod shop;
-
 use std::time::Duration;
 
+use crate::shop::{Shop, serving::LONG};
 use serde_json::json;
-use shop::{Shop, serving::LONG};
 use xtask::receiver::{Behaviour, Receiver};
 
 fn send(endpoint: &str, key: &str, options: &str) -> String {

@@ -1,11 +1,9 @@
 //! Leases of a consumer's partitions: shared fairly among live members, kept as long as that is fair, and
 //! never in two live leases.
 
-mod shop;
-
 use std::collections::BTreeMap;
 
-use shop::{
+use crate::shop::{
     Shop,
     producing::{check_refusal, check_refusals},
 };

@@ -1,9 +1,7 @@
 //! Endpoints and settings, through SQL: what the functions do and what they raise.
 
-mod shop;
-
+use crate::shop::Shop;
 use serde_json::{Value, json};
-use shop::Shop;
 use tokio_postgres::{Client, types::Json};
 
 const CREATE: &str =

@@ -1,15 +1,13 @@
 //! Many endpoints that hang at once or do what no receiver should, and one that does not.
 
-mod shop;
-
 use std::{
     collections::HashMap,
     path::Path,
     time::{Duration, Instant},
 };
 
+use crate::shop::{Shop, serving::LONG};
 use serde_json::json;
-use shop::{Shop, serving::LONG};
 use xtask::{
     prove::{self, ReceiverScale},
     receiver::{Behaviour, Receiver},

@@ -1,17 +1,15 @@
 //! Installing and upgrading the schema, through the program.
 
-mod shop;
-
 use std::sync::{
     Arc,
     atomic::{AtomicBool, Ordering},
 };
 
+use crate::shop::{Shop, run};
 use postrider::store::{
     connect::{Connector, DatabaseUrl},
     migrate::{self, SchemaError},
 };
-use shop::{Shop, run};
 
 /// What the names of the roles end with.
 const KINDS: [&str; 7] =

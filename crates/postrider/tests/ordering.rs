@@ -1,7 +1,5 @@
 //! Ordering keys, with a running dispatcher and real receivers.
 
-mod shop;
-
 use std::{
     sync::{
         Arc,
@@ -10,8 +8,8 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
+use crate::shop::{Shop, serving::LONG};
 use serde_json::{Value, json};
-use shop::{Shop, serving::LONG};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,

@@ -1,7 +1,5 @@
 //! Who owns which shards, and what becomes of them when an owner leaves, dies or freezes.
 
-mod shop;
-
 use std::{
     collections::BTreeMap,
     os::unix::process::ExitStatusExt,
@@ -9,13 +7,13 @@ use std::{
     time::{Duration, Instant},
 };
 
+use crate::shop::{Shop, serving::LONG};
 use postrider::store::{
     lease::{Checkpoint, Claim, Heart, Lease, Owned, Statistics},
     ledger::{Ledger, Results},
 };
 use postrider_core::id::{MessageId, Target};
 use serde_json::json;
-use shop::{Shop, serving::LONG};
 use uuid::Uuid;
 use xtask::{
     process::{Dispatcher, DispatcherOptions},
@@ -387,7 +385,7 @@ async fn who_owns_the_database_can_do_everything() {
     let shop = Shop::open().await;
     shop.execute("create role plain login; alter database shop owner to plain").await;
     let url = shop.postgres.url_as("plain", "shop");
-    shop::run(&url, &["migrate"], "").succeed();
+    crate::shop::run(&url, &["migrate"], "").succeed();
     let receiver = Receiver::start(Behaviour::Status(200)).unwrap();
     let options = DispatcherOptions::serve(env!("CARGO_BIN_EXE_postrider"), &url);
     let dispatcher = Dispatcher::start(&options).unwrap();

@@ -1,13 +1,11 @@
 //! Begun batches and parked messages: which messages are suspect when a batch has come to nothing, how
 //! often one has failed by itself, and how a consumer goes on without it.
 
-mod shop;
-
-use serde_json::{Value, json};
-use shop::{
+use crate::shop::{
     Shop,
     producing::{check_refusal, check_refusals, pid_of},
 };
+use serde_json::{Value, json};
 use tokio_postgres::Client;
 
 const TICK: &str = "select postrider.tick()";
@@ -448,7 +446,7 @@ async fn parking_and_passing_commit_together() {
         let error = other.batch_execute(&resolve).await.unwrap_err();
         error.code().unwrap().code().to_owned()
     });
-    shop::producing::until_blocked(&shop, waiting).await;
+    crate::shop::producing::until_blocked(&shop, waiting).await;
     batch(&client, "commit").await;
     assert_eq!(second.await.unwrap(), "42704");
     assert_eq!(shop.ask::<Vec<i32>>("select array_agg(n) from effects").await, [2]);

@@ -1,8 +1,6 @@
 //! Partitions: made for months or days, filled from the default partition, and dropped when they are old,
 //! while senders and dispatchers go on.
 
-mod shop;
-
 use std::{
     collections::HashMap,
     sync::{
@@ -12,12 +10,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use serde_json::json;
-use shop::{
+use crate::shop::{
     Shop,
     producing::{check_refusals, id_of},
     serving::LONG,
 };
+use serde_json::json;
 use tokio_postgres::Client;
 use xtask::receiver::{Behaviour, Receiver};
 

@@ -1,12 +1,10 @@
 //! The plans of queries that run in a loop, on full tables: by the index that each names, and no
 //! other way.
 
-mod shop;
-
 use std::collections::BTreeSet;
 
+use crate::shop::Shop;
 use serde_json::Value;
-use shop::Shop;
 use tokio_postgres::Client;
 use xtask::postgres::Options;
 

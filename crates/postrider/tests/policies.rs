@@ -1,12 +1,10 @@
 //! Delivery policies in the database and at work: what is refused, which policy applies, and when the
 //! attempts come.
 
-mod shop;
-
 use std::{collections::BTreeMap, time::Duration};
 
+use crate::shop::{Shop, serving::LONG};
 use serde_json::{Value, json};
-use shop::{Shop, serving::LONG};
 use tokio_postgres::Client;
 use xtask::{
     process::Dispatcher,
@@ -603,7 +601,7 @@ async fn policies_are_explained_and_set_by_the_command_line() {
     let shop = Shop::open_migrated().await;
     // Without a database.
     let explain = |arguments: &[&str]| {
-        shop::run(
+        crate::shop::run(
             "postgres://nobody@127.0.0.1:1/x",
             &[&["policy", "explain"], arguments].concat(),
             "",

@@ -1,11 +1,9 @@
 //! Which policy a running dispatcher follows, and when its retries come.
 
-mod shop;
-
 use std::time::Duration;
 
+use crate::shop::{Shop, serving::LONG};
 use serde_json::{Value, json};
-use shop::{Shop, serving::LONG};
 use xtask::receiver::{Behaviour, Receiver};
 
 /// How much later than computed a retry may come on a busy machine.

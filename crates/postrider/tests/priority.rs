@@ -1,11 +1,9 @@
 //! Who is attempted first, with a running dispatcher and an endpoint that has more than it can take.
 
-mod shop;
-
 use std::time::{Duration, Instant};
 
+use crate::shop::{Shop, serving::LONG};
 use serde_json::json;
-use shop::{Shop, serving::LONG};
 use tokio::sync::mpsc;
 use xtask::receiver::{Answer, Behaviour, Keep, Receiver};
 

@@ -1,13 +1,11 @@
 //! Sending: what the functions take, what they write, what they refuse.
 
-mod shop;
-
-use postrider_core::id::{MessageId, Priority};
-use serde_json::{Value, json};
-use shop::{
+use crate::shop::{
     Shop,
     producing::{check_refusals, id_of, ids_of},
 };
+use postrider_core::id::{MessageId, Priority};
+use serde_json::{Value, json};
 use tokio_postgres::Client;
 
 /// What a message's row holds of what a sender said.

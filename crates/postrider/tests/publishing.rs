@@ -1,12 +1,10 @@
 //! Event types, subscriptions, and who gets what is published.
 
-mod shop;
-
-use serde_json::{Value, json};
-use shop::{
+use crate::shop::{
     Shop,
     producing::{check_refusal, check_refusals, id_of, ids_of},
 };
+use serde_json::{Value, json};
 use tokio_postgres::Client;
 
 async fn batch(client: &Client, sql: &str) {

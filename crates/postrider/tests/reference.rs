@@ -1,13 +1,10 @@
 //! The documentation against the database: what the pages say is what is installed, and every example
 //! in them runs.
 
-mod book;
-mod shop;
-
 use std::collections::{BTreeMap, BTreeSet};
 
-use book::{Page, Reader, code_spans, names_in, roles_of, squeeze, table, text_of};
-use shop::Shop;
+use crate::book::{Page, Reader, code_spans, names_in, roles_of, squeeze, table, text_of};
+use crate::shop::Shop;
 use tokio_postgres::{Client, types::ToSql};
 
 const FUNCTIONS: &str = "docs/reference/functions";
@@ -268,11 +265,12 @@ fn every_link_leads_somewhere() {
         for link in page.links().into_iter().filter(|link| !link.contains("://")) {
             let (file, anchor) = link.split_once('#').unwrap_or((&link, ""));
             let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
-            let target = if file.is_empty() { path.clone() } else { book::join(folder, file) };
-            let found = if target.ends_with(".md") && book::exists(&target) {
+            let target =
+                if file.is_empty() { path.clone() } else { crate::book::join(folder, file) };
+            let found = if target.ends_with(".md") && crate::book::exists(&target) {
                 anchor.is_empty() || Page::read(&target).anchors().iter().any(|a| a == anchor)
             } else {
-                book::exists(&target) && anchor.is_empty()
+                crate::book::exists(&target) && anchor.is_empty()
             };
             if !found {
                 problems.push(format!("{path}: {link} leads nowhere"));
@@ -294,7 +292,7 @@ fn every_error_is_listed() {
     let mut problems = Vec::new();
     for name in names_in("sql/functions", ".sql") {
         let path = format!("sql/functions/{name}.sql");
-        for (text, code) in raised(&book::text_of(&path)) {
+        for (text, code) in raised(&crate::book::text_of(&path)) {
             let spans = by_code.get(code.as_str()).map(Vec::as_slice).unwrap_or_default();
             if !spans.iter().any(|span| has_pieces(span, &text)) {
                 problems.push(format!("{path}: {} has no {code} `{text}`", page.path));

@@ -1,15 +1,13 @@
 //! Replays: one message, a range, and jobs that dispatchers take further, whoever dies.
 
-mod shop;
-
 use std::time::Duration;
 
-use serde_json::json;
-use shop::{
+use crate::shop::{
     Shop,
     producing::{check_refusal, check_refusals, id_of, ids_of},
     serving::LONG,
 };
+use serde_json::json;
 use tokio_postgres::Client;
 use xtask::receiver::{Behaviour, Keep, Receiver};
 

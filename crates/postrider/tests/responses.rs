@@ -1,12 +1,10 @@
 //! Captured responses: what an endpoint answered is kept with the attempt, whatever it is, and nothing
 //! is kept where nobody asked for it.
 
-mod shop;
-
 use std::time::Duration;
 
+use crate::shop::{Shop, serving::LONG};
 use serde_json::{Value, json};
-use shop::{Shop, serving::LONG};
 use tokio::time::Instant;
 use uuid::Uuid;
 use xtask::receiver::{Answer, Behaviour, Ending, Receiver};

@@ -1,16 +1,14 @@
 //! A log that comes from another cluster is brought into this one's transaction ids: a large one, and one
 //! with consumers in the middle of it.
 
-mod shop;
-
 use std::time::Instant;
 
-use postrider::store::lease;
-use shop::{
+use crate::shop::{
     Shop,
     consuming::{acknowledge, drain, fetch, tick},
     producing::id_of,
 };
+use postrider::store::lease;
 use tokio_postgres::Client;
 
 const SESSION: &str = include_str!("../../../sql/queries/dispatcher_session.sql");
@@ -26,7 +24,7 @@ async fn a_large_log_is_rebased_within_a_dispatchers_limits() {
     let count = "select coalesce(sum(octet_length(d.offsets) / 2), 0) from postrider.done d";
     shop.until(&format!("select ({count}) = {FINISHED}")).await;
     dispatcher.sigterm();
-    assert!(dispatcher.wait(shop::serving::LONG).await.unwrap().success());
+    assert!(dispatcher.wait(crate::shop::serving::LONG).await.unwrap().success());
     shop.send_many("sink", UNFINISHED as usize).await;
     // As if the counter of this cluster stood far behind.
     let ahead = "update postrider.message set xid = ((xid::text)::bigint + 1000000000)::text::xid8";
@@ -39,7 +37,7 @@ async fn a_large_log_is_rebased_within_a_dispatchers_limits() {
     let unfinished = lease::rebase(&client).await;
     println!("re-based {} messages in {:?}", FINISHED + UNFINISHED, began.elapsed());
     assert_eq!(unfinished.unwrap(), Some(UNFINISHED));
-    assert!(began.elapsed() < shop::serving::LONG / 2, "{:?}", began.elapsed());
+    assert!(began.elapsed() < crate::shop::serving::LONG / 2, "{:?}", began.elapsed());
     assert!(!lease::is_foreign(&client).await.unwrap());
     assert_eq!(lease::rebase(&client).await.unwrap(), None, "once is enough");
 
@@ -114,7 +112,7 @@ async fn consumers_go_on_where_they_were() {
         select from postrider.message m where not postrider.is_done(m.id))";
     shop.until(ended).await;
     dispatcher.sigterm();
-    assert!(dispatcher.wait(shop::serving::LONG).await.unwrap().success());
+    assert!(dispatcher.wait(crate::shop::serving::LONG).await.unwrap().success());
     send(20, 40).await;
     tick(&client).await;
     let middle = id_of(&client, "select id from postrider.message order by id offset 50 limit 1");
@@ -155,7 +153,7 @@ async fn consumers_go_on_where_they_were() {
     let dispatcher = younger.serve().await;
     younger.until("select not postrider.is_foreign()").await;
     dispatcher.sigterm();
-    dispatcher.wait(shop::serving::LONG).await.unwrap();
+    dispatcher.wait(crate::shop::serving::LONG).await.unwrap();
     assert_eq!(restored.query_one(lags, &[]).await.unwrap().get::<_, Vec<i64>>(0), before);
     let new = id_of(&restored, "select postrider.send('a', '{\"n\": 2}')").await;
     assert_eq!(drain_all(&restored, "idle").await, [native, new]);

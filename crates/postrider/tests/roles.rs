@@ -1,11 +1,9 @@
 //! Who may do what: every function, table and view of the schema tried as each role, secrets looked for
 //! everywhere, and attacks by `search_path` on what runs with the owner's rights.
 
-mod shop;
-
 use std::collections::{BTreeMap, BTreeSet};
 
-use shop::Shop;
+use crate::shop::Shop;
 use tokio_postgres::Client;
 
 /// The roles, by the letter that stands for them below. The last one has no rights at all.

@@ -1,16 +1,14 @@
 //! Messages that are scheduled, and messages that expire, with a running dispatcher and real
 //! receivers. Receiver and database have one clock here, so their times can be compared.
 
-mod shop;
-
 use std::{
     collections::HashMap,
     sync::atomic::{AtomicBool, Ordering},
     time::{Duration, UNIX_EPOCH},
 };
 
+use crate::shop::{Shop, serving::LONG};
 use serde_json::json;
-use shop::{Shop, serving::LONG};
 use xtask::receiver::{Behaviour, Receiver};
 
 /// How late a scheduled message may be attempted on a slow and busy machine. Whoever only looked for what

@@ -2,15 +2,13 @@
 //! message is in the first tick whose snapshot sees it, and comes from `tick_messages` in its place,
 //! wherever a reader begins and however much it looks at.
 
-mod shop;
-
 use std::collections::BTreeMap;
 
-use postrider_core::snapshot::{Snapshot, Xid};
-use shop::{
+use crate::shop::{
     Shop,
     producing::{CREATE, ids_of},
 };
+use postrider_core::snapshot::{Snapshot, Xid};
 use tokio_postgres::Client;
 use xtask::postgres::Options;
 

@@ -4,16 +4,14 @@
 //! sequence number of a message once per delivery, so what was lost, what came twice and what never
 //! committed all show as a difference to the list of what did.
 
-mod shop;
-
 use std::{
     sync::Arc,
     time::{Duration, Instant},
 };
 
+use crate::shop::Shop;
 use postrider::store::{StoreError, log::Log};
 use postrider_core::{id::Lane, snapshot::Snapshot};
-use shop::Shop;
 use tokio_postgres::Client;
 use xtask::{
     ledger::MessageId,

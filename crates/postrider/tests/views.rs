@@ -2,12 +2,10 @@
 //! delivery, and that they read no more of a long log than they return. No dispatcher runs: what one
 //! writes is written directly.
 
-mod shop;
-
 use std::collections::BTreeSet;
 
+use crate::shop::Shop;
 use serde_json::{Value, json};
-use shop::Shop;
 use tokio_postgres::Client;
 
 /// What a dispatcher leaves, as functions of a schema of the tests.

@@ -1,11 +1,9 @@
 //! Deliveries that wait in `postrider.deferred`, with a running dispatcher and a real receiver.
 
-mod shop;
-
 use std::time::Duration;
 
+use crate::shop::Shop;
 use serde_json::json;
-use shop::Shop;
 use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
     net::{TcpListener, TcpStream},
@@ -143,12 +141,12 @@ async fn a_drop_that_is_not_committed_keeps_nobody_waiting() {
     administrator.batch_execute(drop).await.unwrap();
     let attempted = failing.request_count();
     shop.send_many("good", OTHERS).await;
-    good.wait_for_accepted(OTHERS, shop::serving::LONG).await.unwrap();
+    good.wait_for_accepted(OTHERS, crate::shop::serving::LONG).await.unwrap();
     let recorded =
         format!("select coalesce(sum(length(offsets)) / 2, 0) = {OTHERS} from postrider.done");
     shop.until(&recorded).await;
     // Its own deliveries go on, and are recorded: nobody knows yet that it is to go.
-    failing.wait_for(attempted + 3 * RETRIED, shop::serving::LONG).await.unwrap();
+    failing.wait_for(attempted + 3 * RETRIED, crate::shop::serving::LONG).await.unwrap();
     let waiting = format!(
         "select count(*) from pg_stat_activity a where {pid} = any (pg_blocking_pids(a.pid))"
     );

@@ -1,18 +1,15 @@
 //! What people and programs see of the service: figures, health, events. With real dispatchers where
 //! these report, and with forged rows where time would have to pass.
 
-mod book;
-mod shop;
-
 use std::{collections::BTreeSet, time::Duration};
 
-use book::{Page, names_in, table, text_of};
-use serde_json::{Value, json};
-use shop::{
+use crate::book::{Page, names_in, table, text_of};
+use crate::shop::{
     Shop,
     producing::{checkpoint, pid_of, until_blocked},
     serving::LONG,
 };
+use serde_json::{Value, json};
 use tokio::time::Instant;
 use tokio_postgres::Client;
 use xtask::{
@@ -723,7 +720,7 @@ async fn the_exit_code_of_health_says_how_it_is() {
         .await;
     shop.run(&["health"]).fail(1, "");
     drop(dispatcher);
-    let nowhere = shop::run("postgres://127.0.0.1:1/shop", &["health"], "");
+    let nowhere = crate::shop::run("postgres://127.0.0.1:1/shop", &["health"], "");
     nowhere.fail(3, "postrider:");
 }
 

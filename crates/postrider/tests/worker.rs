@@ -1,18 +1,16 @@
 //! The worker of the crate for applications, on the carrier PostgreSQL: what becomes of executions when
 //! handlers, workers and the database fail.
 
-mod shop;
-
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use crate::shop::Shop;
+use crate::shop::serving::LONG;
 use postrider_client::{
     Error, Execution, ExecutionError, Stop, Summary, Worker, WorkerBuilder, WorkerTrouble,
 };
 use serde_json::{Value, json};
-use shop::Shop;
-use shop::serving::LONG;
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;

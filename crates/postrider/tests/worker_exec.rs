@@ -1,13 +1,11 @@
 //! `postrider worker --exec`: real commands, and what becomes of them and of their executions.
 
-mod shop;
-
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::shop::Shop;
+use crate::shop::serving::LONG;
 use serde_json::{Value, json};
-use shop::Shop;
-use shop::serving::LONG;
 use xtask::process::{Dispatcher, DispatcherOptions};
 use xtask::receiver::{Behaviour, Receiver};
 

@@ -1,15 +1,13 @@
 //! The worker of the crate for applications, on the carrier RabbitMQ. The test is the dispatcher: it
 //! declares the queue, and publishes what the database has scheduled.
 
-mod shop;
-
 use std::time::Duration;
 
+use crate::shop::Shop;
+use crate::shop::serving::LONG;
 use lapin::types::{AMQPValue, FieldTable};
 use postrider_client::{Error, Summary, Worker};
 use serde_json::json;
-use shop::Shop;
-use shop::serving::LONG;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use xtask::rabbitmq::client::Client;

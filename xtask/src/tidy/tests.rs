@@ -47,6 +47,17 @@ fn io_in_the_core_is_caught() {
 }
 
 #[test]
+fn a_test_file_that_nothing_names_is_caught() {
+    let main = ("crates/a/tests/main.rs", "mod flow;\nmod shop;\n");
+    let [named, forgotten] = ["flow", "flows"].map(|name| format!("crates/a/tests/{name}.rs"));
+    assert_eq!(lines_in(every_test_file_is_run, &[main, (&named, "")]), NONE);
+    assert_eq!(lines_in(every_test_file_is_run, &[main, (&forgotten, "")]), [1]);
+    // Without a main file cargo finds each by itself.
+    assert_eq!(lines_in(every_test_file_is_run, &[(&forgotten, "")]), NONE);
+    assert_eq!(lines_in(every_test_file_is_run, &[main, ("crates/a/tests/shop/b.rs", "")]), NONE);
+}
+
+#[test]
 fn a_transport_that_sees_the_store_is_caught() {
     let path = "crates/postrider/src/transport/http.rs";
     for code in ["use crate::store;", "use crate::store::Ledger;", "tokio_postgres::Client"] {

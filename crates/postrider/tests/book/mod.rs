@@ -4,9 +4,6 @@
 //! right behind it is what the last statement shows, as psql would print it, or `ERROR:  …`; `…` in a
 //! cell stands for anything. `\gset` at the end of a query keeps its row in variables, as in psql.
 
-// Each test binary uses its own part of this.
-#![allow(dead_code)]
-
 use std::{
     collections::HashMap,
     path::{Path, PathBuf},

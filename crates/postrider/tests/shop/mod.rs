@@ -1,8 +1,5 @@
 //! A private PostgreSQL with an empty database `shop`, and our program run on it.
 
-// Each test binary uses its own part of this.
-#![allow(dead_code)]
-
 pub mod consuming;
 pub mod executing;
 pub mod producing;
