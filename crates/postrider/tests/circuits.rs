@@ -1,6 +1,6 @@
 //! Circuit breakers with real dispatchers and receivers that die and come back.
 
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use crate::shop::{Shop, serving::LONG};
 use serde_json::{Value, json};
@@ -197,18 +197,29 @@ async fn what_waits_behind_an_open_circuit_costs_no_writes() {
     for _ in 0..backlog / 10_000 {
         shop.send_many("dead", 10_000).await;
     }
-    // All of it is read, and what was in hand when it opened is where it stays.
     let opened = "select count(*) from postrider.event_log where event = 'circuit.opened'";
-    let count: i64 = shop.ask(opened).await;
-    shop.until(&format!("select ({opened}) >= {count} + 1")).await;
-    let (writes, requests) = (shop.ask::<i64>(WRITES).await, receiver.request_count());
-    shop.until(&format!("select ({opened}) >= {count} + 4")).await;
-    let (written, probes) =
-        (shop.ask::<i64>(WRITES).await - writes, receiver.request_count() - requests);
-    println!("{backlog} behind an open circuit: {written} rows written with {probes} probes");
+    // What was written while the circuit opened that often again, and how often was it tried?
+    let look = async |times: i64| {
+        let count: i64 = shop.ask(opened).await;
+        let (writes, requests) = (shop.ask::<i64>(WRITES).await, receiver.request_count());
+        shop.until(&format!("select ({opened}) >= {}", count + times)).await;
+        (shop.ask::<i64>(WRITES).await - writes, receiver.request_count() - requests)
+    };
     // Each probe is a retry that waits: its row is written.
-    assert!(probes <= 4, "{probes}");
-    assert!(written <= 4 * probes as i64 + 4, "{written} rows written with {probes} probes");
+    let is_quiet = |written: i64, probes: usize| written <= 4 * probes as i64 + 4;
+    // All of it is read, and what was in hand when it opened is where it stays.
+    let deadline = Instant::now() + LONG;
+    loop {
+        let (written, probes) = look(1).await;
+        if is_quiet(written, probes) {
+            break;
+        }
+        assert!(Instant::now() < deadline, "{written} rows written with {probes} probes");
+    }
+    let (written, probes) = look(4).await;
+    println!("{backlog} behind an open circuit: {written} rows written with {probes} probes");
+    assert!(probes <= 5, "{probes}");
+    assert!(is_quiet(written, probes), "{written} rows written with {probes} probes");
     let touched: i64 =
         shop.ask("select count(*) from postrider.deferred where retry_count > 0").await;
     assert!(touched <= receiver.request_count() as i64);

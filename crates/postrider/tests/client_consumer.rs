@@ -759,7 +759,7 @@ impl Child {
     fn start(shop: &Shop, mode: &str) -> Self {
         let mut command = Command::new(std::env::current_exe().unwrap());
         command
-            .args(["as_a_process", "--exact", "--nocapture"])
+            .args(["client_consumer::as_a_process", "--exact", "--nocapture"])
             .env("CONSUMER_MODE", mode)
             .env("CONSUMER_URL", shop.postgres.url_as("app", "shop"))
             .stdin(Stdio::piped())

@@ -17,7 +17,7 @@ fn proof_worker() {
 async fn check(carrier: Carrier) {
     let seed = fastrand::u64(..1_000_000);
     println!("seed {seed}");
-    let arguments = ["proof_worker", "--exact", "--ignored", "--nocapture"];
+    let arguments = ["fleet_proof::proof_worker", "--exact", "--ignored", "--nocapture"];
     let program = WorkerProgram {
         program: std::env::current_exe().unwrap(),
         arguments: arguments.map(str::to_owned).to_vec(),

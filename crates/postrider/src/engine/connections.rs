@@ -3,13 +3,13 @@
 
 use std::{sync::Arc, time::Duration};
 
-use tokio::sync::{broadcast, mpsc, watch};
+use tokio::sync::{broadcast, watch};
+use tokio_postgres::Notification;
 use tracing::warn;
 use uuid::Uuid;
 
 use super::{
     ServeError, chain,
-    dispatcher::Signal,
     wake::{self, Doorbell},
 };
 use crate::store::{
@@ -48,7 +48,8 @@ pub struct Side {
 
 /// What the connections tell by themselves.
 pub struct Calls {
-    pub signals: mpsc::UnboundedReceiver<Signal>,
+    /// As many as are kept: what was missed is found by looking.
+    pub notifications: broadcast::Receiver<Notification>,
     /// Turns true when one of the connections is lost.
     pub lost: watch::Receiver<bool>,
 }
@@ -71,8 +72,7 @@ impl Connections {
             opened("chores", Then::Later),
         )?;
         let (lost_sender, lost) = watch::channel(false);
-        let (signal_sender, signals) = mpsc::unbounded_channel();
-        tokio::spawn(relay(sharing.0.notifications.resubscribe(), signal_sender));
+        let notifications = sharing.0.notifications.resubscribe();
         let mut all = Vec::new();
         for (session, client) in [&reading, &recording, &claiming, &sharing, &takeover, &chores] {
             all.push(client.clone());
@@ -101,7 +101,7 @@ impl Connections {
             chores: Arc::new(chores),
             all,
         };
-        Ok((connections, Calls { signals, lost }))
+        Ok((connections, Calls { notifications, lost }))
     }
 
     /// The lease has another length, and so have the bounds.
@@ -141,23 +141,5 @@ pub async fn open(
 /// What a connection tells by itself.
 pub struct Calling {
     lost: crate::store::connect::Lost,
-    notifications: broadcast::Receiver<tokio_postgres::Notification>,
-}
-
-/// Turns notifications into signals until the tenure or the connection ends.
-async fn relay(
-    mut notifications: broadcast::Receiver<tokio_postgres::Notification>,
-    signals: mpsc::UnboundedSender<Signal>,
-) {
-    loop {
-        let signal = match notifications.recv().await {
-            Ok(notification) => wake::signal(notification.payload()),
-            // Some were missed; what they would have said is found by looking.
-            Err(broadcast::error::RecvError::Lagged(_)) => Signal::Ring,
-            Err(broadcast::error::RecvError::Closed) => return,
-        };
-        if signals.send(signal).is_err() {
-            return;
-        }
-    }
+    notifications: broadcast::Receiver<Notification>,
 }

@@ -42,7 +42,7 @@ use postrider_core::{
     snapshot::Snapshot,
 };
 use tokio::{
-    sync::{Semaphore, mpsc, watch},
+    sync::{Semaphore, broadcast, mpsc, watch},
     task::{JoinError, JoinSet},
     time::Instant,
 };
@@ -557,7 +557,7 @@ impl Dispatcher {
     /// Runs until the tenure ends. `is_asked_to_stop` turns true when the process is to stop.
     pub async fn run(
         mut self,
-        Calls { mut signals, mut lost }: Calls,
+        Calls { mut notifications, mut lost }: Calls,
         mut is_asked_to_stop: watch::Receiver<bool>,
     ) -> (End, Tenure) {
         let begun = tokio::select! {
@@ -595,7 +595,9 @@ impl Dispatcher {
                         self.take(event);
                     }
                 }
-                Some(signal) = signals.recv() => self.heed(signal),
+                Some(signal) = sleeping::next_signal(&mut notifications) => {
+                    self.heed(signal, &mut notifications);
+                }
                 _ = is_asked_to_stop.wait_for(|is_asked| *is_asked), if !self.is_stopping => {
                     self.stop();
                 }

@@ -1,6 +1,24 @@
 //! When to sleep, and who wakes us.
 
+use tokio::sync::broadcast::error::{RecvError, TryRecvError};
+use tokio_postgres::Notification;
+
 use super::*;
+use crate::engine::wake;
+
+const SIGNALS_AT_ONCE: usize = 1_024;
+
+type Notifications = broadcast::Receiver<Notification>;
+
+/// What the next notification says; nothing more when the connection has ended.
+pub(super) async fn next_signal(notifications: &mut Notifications) -> Option<Signal> {
+    match notifications.recv().await {
+        Ok(notification) => Some(wake::signal(notification.payload())),
+        // Some were missed; what they would have said is found by looking.
+        Err(RecvError::Lagged(_)) => Some(Signal::Ring),
+        Err(RecvError::Closed) => None,
+    }
+}
 
 impl Dispatcher {
     /// When a tick found nothing and nothing else is to be read, senders shall ring from now on.
@@ -57,7 +75,25 @@ impl Dispatcher {
         self.send(async move { Event::Doorbell(doorbell.unlock().await.map(|()| false)) });
     }
 
-    pub(super) fn heed(&mut self, signal: Signal) {
+    /// Heeds this one and what has come since. Anybody may notify, as often as they like: keys are looked
+    /// through once for all of them.
+    pub(super) fn heed(&mut self, first: Signal, notifications: &mut Notifications) {
+        let mut marks = HashSet::new();
+        self.heed_one(first, &mut marks);
+        for _ in 0..SIGNALS_AT_ONCE {
+            let signal = match notifications.try_recv() {
+                Ok(notification) => wake::signal(notification.payload()),
+                Err(TryRecvError::Lagged(_)) => Signal::Ring,
+                Err(TryRecvError::Empty | TryRecvError::Closed) => break,
+            };
+            self.heed_one(signal, &mut marks);
+        }
+        if !marks.is_empty() {
+            self.want_all_stored(|stored| marks.contains(&key_mark(stored)));
+        }
+    }
+
+    fn heed_one(&mut self, signal: Signal, marks: &mut HashSet<u32>) {
         let now = Instant::now();
         match signal {
             Signal::Ring => {
@@ -75,7 +111,9 @@ impl Dispatcher {
             Signal::Circuits => self.circuits_at = now,
             Signal::Consumers => self.consumer_ticks.look(now),
             Signal::Jobs => self.jobs.want(now),
-            Signal::Key(mark) => self.want_all_stored(|stored| key_mark(stored) == mark),
+            Signal::Key(mark) => {
+                marks.insert(mark);
+            }
             Signal::Asked(borrower, asked) if borrower != self.me() => {
                 self.endpoints.note_asked(borrower, &asked);
             }
