@@ -16,6 +16,8 @@ language plpgsql
 set search_path = pg_catalog, postrider, pg_temp
 as $$
 declare
+    -- As many as there can be shards.
+    most_dispatchers constant integer := 64;
     asked record;
     used timestamptz;
     moment timestamptz;
@@ -38,7 +40,9 @@ begin
         limit 1;
         moment := clock_timestamp();
         each := interval '1 second' / asked.rate;
-        used := greatest(used, moment - asked.burst * each);
+        -- Nobody is ahead by more than all that dispatchers may ask for at once, unless the clock was set back.
+        used := least(
+            greatest(used, moment - asked.burst * each), moment + (asked.burst + most_dispatchers) * each);
         endpoint_id := asked.endpoint_id;
         granted := asked.wanted;
         used := used + asked.wanted * each;

@@ -40,6 +40,7 @@ pub fn ensure_all() -> Result<()> {
     eprintln!("PgBouncer: {}", pgbouncer::ensure_installed()?.display());
     eprintln!("RabbitMQ {}", rabbitmq::ensure_installed()?.version());
     eprintln!("Python with psycopg: {}", examples::ensure_python()?.display());
+    eprintln!("libfaketime: {}", postgres::clock::ensure_installed()?.display());
     eprintln!("Node.js with pg: {}", examples::ensure_node()?.display());
     Ok(())
 }

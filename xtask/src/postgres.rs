@@ -14,6 +14,7 @@
 //!
 //! Starting, stopping and killing block the calling thread; what talks SQL is `async`.
 
+pub mod clock;
 pub(crate) mod folder;
 mod installation;
 mod shared_memory;

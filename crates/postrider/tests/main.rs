@@ -47,6 +47,7 @@ mod held_up;
 mod idempotency;
 mod keys_freed;
 mod leasing;
+mod levels;
 mod manage;
 mod many_dead;
 mod migrate;

@@ -8,10 +8,7 @@ use tokio_postgres::Notification;
 use tracing::warn;
 use uuid::Uuid;
 
-use super::{
-    ServeError, chain,
-    wake::{self, Doorbell},
-};
+use super::{ServeError, chain, wake::Doorbell};
 use crate::store::{
     StoreError,
     bounded::{Bounded, Bounds, Then},

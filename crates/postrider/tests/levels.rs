@@ -1,0 +1,178 @@
+//! Every table stays level: with the same traffic each month, none grows for ever.
+
+use std::collections::BTreeMap;
+
+use crate::shop::{Shop, consuming::drain};
+use serde_json::json;
+use tokio_postgres::Client;
+use xtask::{
+    postgres::{Options, clock::MovableClock},
+    receiver::{Behaviour, Receiver},
+};
+
+/// The server's clock goes on by so much at a time, which is longer than anything is kept. Rotating tables
+/// are in another part of three each time.
+const STEPS: i64 = 6;
+const STEP_SECONDS: i64 = 100 * 86_400 + 600;
+
+/// What has no row of its own in this traffic, and why that is level.
+const NOT_FILLED: &[(&str, &str)] = &[
+    ("fence", "is locked and never written"),
+    ("tick_turn", "is locked and never written"),
+    ("tick_passing", "is locked and never written"),
+    ("cancellation", "a row goes when its message is read, and dispatchers read at once"),
+    ("partly_done", "is written where some targets of a message are done; has months like done"),
+    ("parked_message", "waits for somebody to resolve it, as its page says"),
+];
+
+/// What a dispatcher does every minute.
+const CHORES: &str = "
+    select postrider.forget_dispatchers();
+    select postrider.forget_idempotency_keys();
+    select postrider.forget_dead_letters(10000);
+    select postrider.forget_events(10000);
+    select postrider.forget_jobs(10000);
+    select postrider.forget_subscriptions(10000);
+    select postrider.forget_consumer_rows();
+    select postrider.roll_up_executions(10000);
+    select postrider.forget_executions(10000);
+    select postrider.maintain_archive_partitions(3);
+    select postrider.cleanup_old_archive_partitions(1);
+    select postrider.rotate_slots();";
+
+/// The same at each step; `n` makes names differ.
+fn traffic(n: i64) -> String {
+    format!(
+        "select postrider.send_with_options('good', '{{}}', p_idempotency_key => 'key-{n}-' || k)
+        from generate_series(1, 20) k;
+        select postrider.publish('placed', '{{}}', p_idempotency_key => 'key-{n}-' || k)
+        from generate_series(1, 20) k;
+        select postrider.publish('unwanted', '{{}}', p_idempotency_key => 'key-{n}-' || k)
+        from generate_series(1, 20) k;
+        select postrider.send('bad', '{{}}') from generate_series(1, 20);
+        select postrider.cancel_message(postrider.send_with_options(
+            'good', '{{}}', p_scheduled_at => now() + interval '1 hour')) from generate_series(1, 5);
+        select postrider.unsubscribe(postrider.subscribe('unwanted', 'bad')) from generate_series(1, 30);
+        select postrider.create_endpoint('passing-{n}', 'discard', '{{}}');
+        select postrider.drop_endpoint('passing-{n}', true);
+        select postrider.create_consumer('passing-{n}');
+        select postrider.drop_consumer('passing-{n}');
+        select postrider.lease_partitions('c', gen_random_uuid()) from generate_series(1, 30);
+        select postrider.register_worker('passing-{n}-' || k) from generate_series(1, 30) k;
+        select postrider.deregister_worker(w.id) from postrider.worker w where w.name like 'passing-{n}-%';
+        select postrider.note_broker('process-{n}-' || k, true, 0, null) from generate_series(1, 30) k;
+        select postrider.keep_dead_letter('x', '{{}}', '{{}}') from generate_series(1, 30);
+        select postrider.submit_execution('quick', '{{}}') from generate_series(1, 30);
+        select postrider.register_worker('w', p_capacity => 1000);
+        do $$
+        declare
+            w integer := (select w.id from postrider.worker w where w.name = 'w');
+        begin
+            perform postrider.complete_execution(s.execution_id, s.fence)
+            from postrider.take_executions(w, 100) t
+            cross join lateral postrider.start_execution(t.execution_id, t.fence) s;
+        end;
+        $$;"
+    )
+}
+
+/// Time goes on, somebody reads tables that rotate and stays, and there is the same traffic as ever.
+async fn make_step(shop: &mut Shop, clock: &MovableClock, step: i64) -> Client {
+    clock.set(step * STEP_SECONDS).unwrap();
+    shop.postgres.restart().unwrap();
+    let (reader, client) = (shop.client().await, shop.client().await);
+    reader
+        .batch_execute(
+            "begin;
+            select from postrider.checkpoint, postrider.claim, postrider.heartbeat, postrider.rate_grant
+            limit 1",
+        )
+        .await
+        .unwrap();
+    client.batch_execute(CHORES).await.unwrap();
+    client.batch_execute(&traffic(step)).await.unwrap();
+    let ended = "select coalesce(bool_and(postrider.has_ended_everywhere(m.id, m.targets)), true)
+        from postrider.message m where m.targets <> '{}'";
+    shop.until(ended).await;
+    client
+        .batch_execute(
+            "select postrider.redrive_matching('bad', p_rate => null);
+            select postrider.create_replay('good', now() - interval '1 day', now() + interval '1 day',
+                null, null, null, null);",
+        )
+        .await
+        .unwrap();
+    shop.until("select not exists (select from postrider.job where state = 'running')").await;
+    shop.until("select not exists (select from postrider.replay where state = 'running')").await;
+    shop.until(ended).await;
+    drain(&client, "c", 100).await;
+    reader
+}
+
+/// How many rows every table has that is not a partition of another, and how many partitions there are.
+async fn sizes(client: &Client) -> BTreeMap<String, i64> {
+    let sql = "select c.relname::text from pg_class c
+        where c.relnamespace = 'postrider'::regnamespace
+        and c.relkind in ('r', 'p')
+        and not c.relispartition";
+    let mut sizes = BTreeMap::new();
+    for row in client.query(sql, &[]).await.unwrap() {
+        let name: String = row.get(0);
+        let count = format!("select count(*) from postrider.\"{name}\"");
+        sizes.insert(name, client.query_one(&count, &[]).await.unwrap().get(0));
+    }
+    let parts = "select count(*) from pg_class c
+        where c.relnamespace = 'postrider'::regnamespace and c.relispartition";
+    sizes.insert("partitions".to_owned(), client.query_one(parts, &[]).await.unwrap().get(0));
+    sizes
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_table_grows_for_ever() {
+    let clock = MovableClock::new().unwrap();
+    let options = Options { installation: Some(clock.installation()), ..Options::default() };
+    let mut shop = Shop::open_migrated_with(options).await;
+    let good = Receiver::start(Behaviour::Status(200)).unwrap();
+    let bad = Receiver::start(Behaviour::Status(400)).unwrap();
+    shop.execute(
+        "select postrider.set_setting('allow_internal_destinations', 'on');
+        select postrider.set_setting('circuit_breaker_threshold', '1000');
+        select postrider.set_setting('archive_retention_months', '1');
+        select postrider.set_setting('dlq_retention_days', '10');
+        select postrider.set_setting('event_log_retention_days', '10');
+        select postrider.set_setting('execution_retention_days', '10');
+        select postrider.set_setting('idempotency_window', '3600');
+        select postrider.create_event_type('placed');
+        select postrider.create_event_type('unwanted');
+        select postrider.create_consumer('c', p_partitions => 2);
+        select postrider.set_action('quick')",
+    )
+    .await;
+    shop.endpoint("good", json!({ "url": good.url(), "rate_limit_per_second": 1000 }), json!({}))
+        .await;
+    shop.endpoint("bad", json!({ "url": bad.url() }), json!({})).await;
+    shop.execute("select postrider.subscribe('placed', 'good')").await;
+    let _dispatcher = shop.serve().await;
+
+    let mut seen = Vec::new();
+    for step in 0..STEPS {
+        let reader = make_step(&mut shop, &clock, step).await;
+        seen.push(sizes(&shop.client().await).await);
+        drop(reader);
+    }
+    let mut wrong = Vec::new();
+    for table in seen[0].keys() {
+        let sizes: Vec<i64> = seen.iter().map(|sizes| sizes[table]).collect();
+        println!("{table}: {sizes:?}");
+        let [.., former, last] = sizes[..] else { unreachable!() };
+        // One month of all those is much more than this.
+        if last > former + 9 {
+            wrong.push(format!("{table} grows: {sizes:?}"));
+        }
+        let is_excused = NOT_FILLED.iter().any(|(name, _)| name == table);
+        if is_excused != sizes.iter().all(|count| *count == 0) {
+            wrong.push(format!("{table} is to be tried, or to be excused: {sizes:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}

@@ -1,0 +1,93 @@
+//! A clock that a test sets, for a server of its own: libfaketime between the server and the system.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+use super::Installation;
+use crate::packages;
+
+/// The system's clock, moved by what was last [set](MovableClock::set) when the server started. Clocks that only
+/// measure time stay as they are.
+///
+/// Not while it runs: PostgreSQL's own timeouts go by this clock, and those that are under way would end
+/// as much later as the clock was moved.
+#[derive(Debug)]
+pub struct MovableClock {
+    folder: tempfile::TempDir,
+    installation: Installation,
+}
+
+impl MovableClock {
+    /// A clock that is right, and the binaries for servers that go by it.
+    ///
+    /// # Errors
+    ///
+    /// When there is no PostgreSQL or no libfaketime, and they cannot be installed.
+    pub fn new() -> Result<Self> {
+        let real = Installation::find()?;
+        let library = ensure_installed()?;
+        let folder = tempfile::Builder::new()
+            .permissions(fs::Permissions::from_mode(0o755))
+            .tempdir()
+            .context("could not make a folder for the clock")?;
+        for entry in fs::read_dir(real.bin_dir()).context("could not read the binaries")? {
+            let entry = entry?;
+            if entry.file_name() != "postgres" {
+                symlink(entry.path(), folder.path().join(entry.file_name()))?;
+            }
+        }
+        let offset = folder.path().join("offset");
+        write_offset(&offset, 0)?;
+        let program = folder.path().join("postgres");
+        let script = format!(
+            "#!/bin/sh\nFAKETIME=\"$(cat '{}')\"\n\
+             export FAKETIME LD_PRELOAD='{}' FAKETIME_DONT_FAKE_MONOTONIC=1 DONT_FAKE_MONOTONIC=1\n\
+             exec '{}' \"$@\"\n",
+            offset.display(),
+            library.display(),
+            real.bin_dir().join("postgres").display()
+        );
+        fs::write(&program, script).context("could not write the wrapper of `postgres`")?;
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755))?;
+        let installation = Installation::at(folder.path())?;
+        Ok(Self { folder, installation })
+    }
+
+    /// The binaries of a server that goes by this clock.
+    pub fn installation(&self) -> Installation {
+        self.installation.clone()
+    }
+
+    /// Moves the clock so many seconds away from the system's, for servers that start from now on.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be written.
+    pub fn set(&self, offset_seconds: i64) -> Result<()> {
+        write_offset(&self.folder.path().join("offset"), offset_seconds)
+    }
+}
+
+/// libfaketime, which is installed if that is possible.
+pub fn ensure_installed() -> Result<PathBuf> {
+    packages::find_or_install(&["libfaketime"], find_library)
+}
+
+fn find_library() -> Result<PathBuf> {
+    let folders = fs::read_dir("/usr/lib").into_iter().flatten().flatten();
+    let found = folders
+        .map(|folder| folder.path().join("faketime/libfaketime.so.1"))
+        .chain([PathBuf::from("/usr/lib/faketime/libfaketime.so.1")])
+        .find(|library| library.is_file());
+    found.context(
+        "libfaketime was not found. Install it: `apt-get install libfaketime` on Debian and Ubuntu",
+    )
+}
+
+fn write_offset(path: &Path, seconds: i64) -> Result<()> {
+    fs::write(path, format!("{seconds:+}s\n")).context("could not write the clock")?;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o644)).context("could not show the clock")
+}
