@@ -37,7 +37,7 @@ begin
         and not exists (select from postrider.deferred d where d.message_id = k.message_id)
         order by k.message_id
         limit most_keys
-        for update skip locked
+        for update of k skip locked
     ) o;
     delete from postrider.idempotency_key k
     where k.ctid = any (old);

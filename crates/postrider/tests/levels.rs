@@ -20,6 +20,12 @@ const NOT_FILLED: &[(&str, &str)] = &[
     ("fence", "is locked and never written"),
     ("tick_turn", "is locked and never written"),
     ("tick_passing", "is locked and never written"),
+    ("generation_lock", "is locked and never written"),
+    ("action_slot", "a row goes when its execution ends"),
+    ("live_execution", "a row goes when its execution ends"),
+    ("deferred", "a row goes when its delivery ends"),
+    ("endpoint_secret", "a row for each secret of an endpoint goes with it"),
+    ("loan", "at most a row for each endpoint and two dispatchers, which go with either"),
     ("cancellation", "a row goes when its message is read, and dispatchers read at once"),
     ("partly_done", "is written where some targets of a message are done; has months like done"),
     ("parked_message", "waits for somebody to resolve it, as its page says"),
@@ -78,7 +84,8 @@ fn traffic(n: i64) -> String {
 
 /// Time goes on, somebody reads tables that rotate and stays, and there is the same traffic as ever.
 async fn make_step(shop: &mut Shop, clock: &MovableClock, step: i64) -> Client {
-    clock.set(step * STEP_SECONDS).unwrap();
+    // It ends today: timeouts do not work in the future (see MovableClock).
+    clock.set((step + 1 - STEPS) * STEP_SECONDS).unwrap();
     shop.postgres.restart().unwrap();
     let (reader, client) = (shop.client().await, shop.client().await);
     reader
@@ -105,6 +112,7 @@ async fn make_step(shop: &mut Shop, clock: &MovableClock, step: i64) -> Client {
     shop.until("select not exists (select from postrider.job where state = 'running')").await;
     shop.until("select not exists (select from postrider.replay where state = 'running')").await;
     shop.until(ended).await;
+    client.query("select postrider.begin_batch('c', 0, 10)", &[]).await.unwrap();
     drain(&client, "c", 100).await;
     reader
 }
@@ -130,6 +138,7 @@ async fn sizes(client: &Client) -> BTreeMap<String, i64> {
 #[tokio::test(flavor = "multi_thread")]
 async fn no_table_grows_for_ever() {
     let clock = MovableClock::new().unwrap();
+    clock.set(-STEPS * STEP_SECONDS).unwrap();
     let options = Options { installation: Some(clock.installation()), ..Options::default() };
     let mut shop = Shop::open_migrated_with(options).await;
     let good = Receiver::start(Behaviour::Status(200)).unwrap();
@@ -164,12 +173,13 @@ async fn no_table_grows_for_ever() {
     for table in seen[0].keys() {
         let sizes: Vec<i64> = seen.iter().map(|sizes| sizes[table]).collect();
         println!("{table}: {sizes:?}");
-        let [.., former, last] = sizes[..] else { unreachable!() };
-        // One month of all those is much more than this.
-        if last > former + 9 {
+        let (former, last) = sizes.split_at(sizes.len() - 2);
+        // One step of all those is much more than this.
+        if last.iter().max() > former.iter().max().map(|most| most + 9).as_ref() {
             wrong.push(format!("{table} grows: {sizes:?}"));
         }
-        let is_excused = NOT_FILLED.iter().any(|(name, _)| name == table);
+        let kind = table.trim_end_matches(|last: char| last.is_ascii_digit() || last == '_');
+        let is_excused = NOT_FILLED.iter().any(|(name, _)| *name == kind);
         if is_excused != sizes.iter().all(|count| *count == 0) {
             wrong.push(format!("{table} is to be tried, or to be excused: {sizes:?}"));
         }

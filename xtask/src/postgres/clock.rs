@@ -12,8 +12,8 @@ use crate::packages;
 /// The system's clock, moved by what was last [set](MovableClock::set) when the server started. Clocks that only
 /// measure time stay as they are.
 ///
-/// Not while it runs: PostgreSQL's own timeouts go by this clock, and those that are under way would end
-/// as much later as the clock was moved.
+/// PostgreSQL's own timeouts go by this clock: those that are under way when it is moved end as much later. And in
+/// signal handlers libfaketime tells the real time, so that in the future they never end: only the past works.
 #[derive(Debug)]
 pub struct MovableClock {
     folder: tempfile::TempDir,
@@ -61,7 +61,7 @@ impl MovableClock {
         self.installation.clone()
     }
 
-    /// Moves the clock so many seconds away from the system's, for servers that start from now on.
+    /// Moves the clock so many seconds away from the system's, into the past, for servers that start from now on.
     ///
     /// # Errors
     ///
