@@ -391,9 +391,7 @@ declare
     since constant xid8 := postrider.done_before();
     is_enabled boolean;
     own_targets integer[];
-    -- Never ahead of the clock, unless that was set back.
-    used_to timestamptz := least(
-        greatest(p_job.paced_to, clock_timestamp() - interval '5 seconds'), clock_timestamp());
+    used_to timestamptz := greatest(p_job.paced_to, clock_timestamp() - interval '5 seconds');
     allowed bigint := most_sent;
     room bigint;
     is_full boolean;
@@ -1187,10 +1185,6 @@ begin
                 false));
         perform pg_notify('postrider:' || c.name, '')
         from postrider.consumer c;
-        -- Others may pass it while this transaction is open: see read_partition.
-        if coalesce(current_setting('postrider.own_tick', true), '') = '' then
-            perform set_config('postrider.own_tick', new_id::text, true);
-        end if;
         return new_id;
     exception
         when no_data_found then
@@ -5815,7 +5809,6 @@ CREATE FUNCTION postrider.forget_idempotency_keys() RETURNS integer
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
     AS $$
 declare
-    most_keys constant integer := 10000;
     ended_before constant timestamptz := clock_timestamp() - postrider.idempotency_window();
     old tid[];
 begin
@@ -5828,22 +5821,8 @@ begin
         -- the window would cost more. Who sends with such a key does not wait for us (idempotency_key_holder).
         where k.ended_at <= ended_before
         order by k.ended_at
-        limit most_keys
+        limit 10000
         for update skip locked
-    ) o;
-    -- In one statement: a key that is seen is seen with its message.
-    select coalesce(old, '{}') || array_agg(o.ctid)
-    into old
-    from (
-        select k.ctid
-        from postrider.idempotency_key k
-        where k.ended_at is null
-        and k.message_id < (select min(m.id) from postrider.message m)
-        and k.created_at < ended_before
-        and not exists (select from postrider.deferred d where d.message_id = k.message_id)
-        order by k.message_id
-        limit most_keys
-        for update of k skip locked
     ) o;
     delete from postrider.idempotency_key k
     where k.ctid = any (old);
@@ -5887,36 +5866,6 @@ CREATE FUNCTION postrider.forget_jobs(p_most integer) RETURNS integer
         returning r.id
     )
     select ((select count(*) from gone_jobs) + (select count(*) from gone_replays))::integer;
-$$;
-
--- Name: forget_subscriptions(integer); Type: FUNCTION; Schema: postrider; Owner: -
-
-CREATE FUNCTION postrider.forget_subscriptions(p_most integer) RETURNS integer
-    LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
-    AS $$
-declare
-    kept_from constant timestamptz := least(
-        (
-            select min(p.from_at)
-            from postrider.partitions p
-            where p.table_name = 'message'
-        ),
-        (select min(m.created_at) from postrider.message_default m)) - interval '7 days';
-    old integer[];
-begin
-    old := array(
-        select s.id
-        from postrider.subscriptions s
-        where s.ended_at < kept_from
-        order by s.ended_at
-        limit p_most
-        for update skip locked
-    );
-    delete from postrider.subscriptions s
-    where s.id = any (old);
-    return cardinality(old);
-end;
 $$;
 
 -- Name: free_idempotency_keys(bigint[]); Type: FUNCTION; Schema: postrider; Owner: -
@@ -9458,7 +9407,6 @@ declare
     moved postrider.consumer_position;
     ahead record;
     to_xid xid8;
-    own_tick constant bigint := nullif(current_setting('postrider.own_tick', true), '');
 begin
     -- Then a page is all that has to be looked at, and there is no tick without a message.
     if is_whole then
@@ -9474,12 +9422,6 @@ begin
         into ahead
         from postrider.next_ticks(known.tick, known.message_id, tick_look) n;
         exit when known.tick is not null and ahead.tick_count = 0;
-        if ahead.to_tick >= own_tick then
-            select coalesce(max(t.id), known.tick)
-            into ahead.to_tick
-            from postrider.tick t
-            where t.id < own_tick;
-        end if;
         -- What ends meanwhile must not be passed unseen.
         to_xid := pg_snapshot_xmin(pg_current_snapshot());
         -- The last row is noted as it passes by: another look at the page would cost as much as the page.
@@ -17042,10 +16984,6 @@ REVOKE ALL ON FUNCTION postrider.forget_idempotency_keys() FROM PUBLIC;
 -- Name: FUNCTION forget_jobs(p_most integer); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.forget_jobs(p_most integer) FROM PUBLIC;
-
--- Name: FUNCTION forget_subscriptions(p_most integer); Type: ACL; Schema: postrider; Owner: -
-
-REVOKE ALL ON FUNCTION postrider.forget_subscriptions(p_most integer) FROM PUBLIC;
 
 -- Name: FUNCTION free_idempotency_keys(p_message_ids bigint[]); Type: ACL; Schema: postrider; Owner: -
 

@@ -14,9 +14,7 @@ declare
     since constant xid8 := postrider.done_before();
     is_enabled boolean;
     own_targets integer[];
-    -- Never ahead of the clock, unless that was set back.
-    used_to timestamptz := least(
-        greatest(p_job.paced_to, clock_timestamp() - interval '5 seconds'), clock_timestamp());
+    used_to timestamptz := greatest(p_job.paced_to, clock_timestamp() - interval '5 seconds');
     allowed bigint := most_sent;
     room bigint;
     is_full boolean;

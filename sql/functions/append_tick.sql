@@ -157,10 +157,6 @@ begin
                 false));
         perform pg_notify('postrider:' || c.name, '')
         from postrider.consumer c;
-        -- Others may pass it while this transaction is open: see read_partition.
-        if coalesce(current_setting('postrider.own_tick', true), '') = '' then
-            perform set_config('postrider.own_tick', new_id::text, true);
-        end if;
         return new_id;
     exception
         when no_data_found then

@@ -1,15 +1,13 @@
 -- postrider.forget_idempotency_keys() → how many were forgotten
 --
 -- Internal, by any dispatcher once a minute. Keys of ended messages whose window is over. One that a
--- sender is taking at the moment is left to it. And keys of messages that the log has forgotten: of those to nobody
--- no delivery ends. Uses idempotency_key_ended_at, idempotency_key_message_id.
+-- sender is taking at the moment is left to it. Uses idempotency_key_ended_at.
 create or replace function postrider.forget_idempotency_keys()
 returns integer
 language plpgsql
 set search_path = pg_catalog, postrider, pg_temp
 as $$
 declare
-    most_keys constant integer := 10000;
     ended_before constant timestamptz := clock_timestamp() - postrider.idempotency_window();
     old tid[];
 begin
@@ -22,22 +20,8 @@ begin
         -- the window would cost more. Who sends with such a key does not wait for us (idempotency_key_holder).
         where k.ended_at <= ended_before
         order by k.ended_at
-        limit most_keys
+        limit 10000
         for update skip locked
-    ) o;
-    -- In one statement: a key that is seen is seen with its message.
-    select coalesce(old, '{}') || array_agg(o.ctid)
-    into old
-    from (
-        select k.ctid
-        from postrider.idempotency_key k
-        where k.ended_at is null
-        and k.message_id < (select min(m.id) from postrider.message m)
-        and k.created_at < ended_before
-        and not exists (select from postrider.deferred d where d.message_id = k.message_id)
-        order by k.message_id
-        limit most_keys
-        for update of k skip locked
     ) o;
     delete from postrider.idempotency_key k
     where k.ctid = any (old);

@@ -7,9 +7,6 @@
 --
 -- Where nothing is new it looks at neither ticks nor the log: a consumer that waits in its transaction would
 -- keep both locked, and partitions could not be made or dropped.
---
--- A tick that this transaction has made itself (postrider.own_tick) is read by the next one. Others may pass it while
--- this one is open: then it does not count, and what it says comes with another tick.
 create or replace function postrider.read_partition(
     p_consumer postrider.consumer, p_partition integer, p_limit integer)
 returns table (
@@ -46,7 +43,6 @@ declare
     moved postrider.consumer_position;
     ahead record;
     to_xid xid8;
-    own_tick constant bigint := nullif(current_setting('postrider.own_tick', true), '');
 begin
     -- Then a page is all that has to be looked at, and there is no tick without a message.
     if is_whole then
@@ -62,12 +58,6 @@ begin
         into ahead
         from postrider.next_ticks(known.tick, known.message_id, tick_look) n;
         exit when known.tick is not null and ahead.tick_count = 0;
-        if ahead.to_tick >= own_tick then
-            select coalesce(max(t.id), known.tick)
-            into ahead.to_tick
-            from postrider.tick t
-            where t.id < own_tick;
-        end if;
         -- What ends meanwhile must not be passed unseen.
         to_xid := pg_snapshot_xmin(pg_current_snapshot());
         -- The last row is noted as it passes by: another look at the page would cost as much as the page.

@@ -750,7 +750,6 @@ fn of_dispatchers() -> Vec<Bound> {
         call("forget_dead_letters", "select postrider.forget_dead_letters(100)".to_owned(), 3_000),
         call("forget_events", "select postrider.forget_events(100)".to_owned(), 3_000),
         call("forget_jobs", "select postrider.forget_jobs(100)".to_owned(), 3_000),
-        call("forget_subscriptions", "select postrider.forget_subscriptions(100)".to_owned(), 3_000),
         call("forget_dispatchers", "select postrider.forget_dispatchers()".to_owned(), 300),
         call("roll_up_executions", "select postrider.roll_up_executions(100)".to_owned(), 3_000),
         call("retire_endpoint", "select postrider.retire_endpoint(1, 'gone')".to_owned(), 300),
@@ -1215,10 +1214,7 @@ const WITHOUT_BOUND: &[(&str, &str)] = &[
         "update_full_endpoints",
         "reads endpoints, and what pending_deliveries looks at, whatever waits",
     ),
-    (
-        "clean_up",
-        "forget_dead_letters, forget_events, forget_jobs and forget_subscriptions, which have theirs",
-    ),
+    ("clean_up", "forget_dead_letters, forget_events and forget_jobs, which have theirs"),
     ("start_executions", "take_executions starts what it has taken"),
 ];
 

@@ -225,7 +225,6 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "forget_executions",
             "forget_idempotency_keys",
             "forget_jobs",
-            "forget_subscriptions",
             "free_idempotency_keys",
             "free_slots",
             "full_id",

@@ -340,14 +340,8 @@ impl Dispatcher {
         }
         let later = self.postponed.partition_point(|(at, _)| *at <= now);
         let due: Vec<(Instant, Delivery)> = self.postponed.drain(..later).collect();
-        let mut claimed = Vec::new();
-        for (_, delivery) in due {
-            if delivery.recovery_count >= SUSPECT_AFTER {
-                self.suspects.push(delivery);
-            } else {
-                claimed.extend(self.take_in_hand(delivery, now));
-            }
-        }
+        let claimed =
+            due.into_iter().filter_map(|(_, delivery)| self.take_in_hand(delivery, now)).collect();
         self.claim_due(claimed);
     }
 }

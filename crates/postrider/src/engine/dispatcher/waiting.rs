@@ -262,11 +262,8 @@ impl Dispatcher {
         }
     }
 
-    /// A waiting delivery stays in hand, and is claimed again later. Another suspect may be tried meanwhile.
+    /// A waiting delivery stays in hand, and is claimed again later.
     fn postpone(&mut self, at: Instant, delivery: Delivery) {
-        if self.suspect == Some((delivery.message.id, delivery.target)) {
-            self.suspect = None;
-        }
         let place = self.postponed.partition_point(|(other, _)| *other <= at);
         self.postponed.insert(place, (at, delivery));
     }
