@@ -34,6 +34,10 @@ const NOT_FILLED: &[(&str, &str)] = &[
     ("parked_message", "waits for somebody to resolve it, as its page says"),
 ];
 
+/// What is written while time goes by: a slow machine has more of it in a step. What has months is seen to be
+/// dropped before each step.
+const BY_TIME: &[&str] = &["heartbeat", "checkpoint", "claim", "rate_grant", "done", "tick"];
+
 /// What a dispatcher does every minute.
 const CHORES: &str = "
     select postrider.forget_dispatchers();
@@ -190,7 +194,8 @@ async fn no_table_grows_for_ever() {
         println!("{table}: {sizes:?}");
         let (former, last) = sizes.split_at(sizes.len() - 2);
         // One step of all those is much more than this.
-        if last.iter().max() > former.iter().max().map(|most| most + 9).as_ref() {
+        let factor = if BY_TIME.contains(&table.as_str()) { 3 } else { 1 };
+        if last.iter().max() > former.iter().max().map(|most| most * factor + 9).as_ref() {
             wrong.push(format!("{table} grows: {sizes:?}"));
         }
         let kind = table.trim_end_matches(|last: char| last.is_ascii_digit() || last == '_');
