@@ -1,10 +1,11 @@
 //! Receivers that do what no receiver should: each kind is a row of a table.
 //!
 //! A script says what happens on each connection, byte by byte: over TCP, or HTTP/2 frame by frame over TLS. All kinds
-//! are served by one thread, on ports of their own. What a dispatcher has to make of each kind stands in
+//! are served by one thread, on ports of their own, and so is a server of names. What a dispatcher has to make of each kind stands in
 //! its row.
 
 mod kinds;
+pub mod names;
 
 use std::{
     net::{SocketAddr, TcpListener},
@@ -19,8 +20,10 @@ use std::{
 
 use anyhow::{Context, Result};
 pub use kinds::KINDS;
+use names::{Answers, NameServer};
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
+    net::UdpSocket,
     sync::oneshot,
 };
 use tokio_rustls::{
@@ -43,6 +46,8 @@ pub struct Kind {
     /// What happens on each connection. It is closed at the end.
     pub script: &'static [Step],
     pub expected: Expected,
+    /// What is said of its name; none: it is called by its address.
+    pub answers: Option<Answers>,
     /// How many bytes a message has at least.
     pub payload_length: usize,
     /// Whether it asks to be left alone, so that there is no second attempt.
@@ -69,8 +74,8 @@ pub enum Expected {
     Accepted,
     /// Accepted, or unavailable with an error that contains one of these.
     AcceptedOr(&'static [&'static str]),
-    /// Unavailable, with an error that contains this.
-    Unavailable(&'static str),
+    /// Unavailable, with an error that contains one of these.
+    Unavailable(&'static [&'static str]),
     /// Rejected, with an error that contains this.
     Rejected(&'static str),
 }
@@ -122,6 +127,8 @@ pub enum Stream {
 #[derive(Debug)]
 pub struct Hostiles {
     addresses: Vec<SocketAddr>,
+    /// Knows the names of those that are not called by their address.
+    pub name_server: SocketAddr,
     connections: Arc<Vec<AtomicUsize>>,
     certificate: String,
     stop: Option<oneshot::Sender<()>>,
@@ -152,11 +159,21 @@ impl Hostiles {
             Ok(TlsAcceptor::from(Arc::new(tls)))
         };
         let (http1, http2) = (acceptor(b"http/1.1")?, acceptor(b"h2")?);
+        let names = std::net::UdpSocket::bind("127.0.0.1:0")?;
+        names.set_nonblocking(true)?;
+        let name_server = names.local_addr()?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let (stop, stopped) = oneshot::channel();
         let kinds = kinds.to_vec();
         let counts = Arc::clone(&connections);
         let serve = async move {
+            let answers: Vec<_> = kinds.iter().map(|kind| kind.answers).collect();
+            let names = UdpSocket::from_std(names).and_then(|socket| {
+                NameServer::serve(socket, move |name| {
+                    index_of(name).and_then(|index| answers[index]).unwrap_or(Answers::Code(3))
+                })
+            });
+            names.expect("a socket that is bound");
             for (index, (kind, listener)) in kinds.into_iter().zip(listeners).enumerate() {
                 let acceptor = match kind.wire {
                     Wire::Plain | Wire::BrokenTls => None,
@@ -172,13 +189,17 @@ impl Hostiles {
             runtime.shutdown_background();
         })?;
         let (stop, thread) = (Some(stop), Some(thread));
-        Ok(Self { addresses, connections, certificate, stop, thread })
+        Ok(Self { addresses, name_server, connections, certificate, stop, thread })
     }
 
-    /// The address of the receiver of the kind at this place.
-    pub fn url(&self, index: usize, kind: &Kind) -> String {
+    /// An address of the receiver of the kind at this place: each number has a name of its own.
+    pub fn url(&self, index: usize, kind: &Kind, number: usize) -> String {
         let scheme = if kind.wire == Wire::Plain { "http" } else { "https" };
-        format!("{scheme}://{}/", self.addresses[index])
+        let address = self.addresses[index];
+        match kind.answers {
+            None => format!("{scheme}://{address}/"),
+            Some(_) => format!("{scheme}://kind-{index}-{number}.example:{}/", address.port()),
+        }
     }
 
     /// How many connections the receiver of the kind at this place has seen.
@@ -206,6 +227,11 @@ impl Drop for Hostiles {
             let _ = thread.join();
         }
     }
+}
+
+/// The place of the kind with this name.
+fn index_of(name: &str) -> Option<usize> {
+    name.strip_prefix("kind-")?.split('-').next()?.parse().ok().filter(|index| *index < KINDS.len())
 }
 
 fn listen() -> Result<TcpListener> {
@@ -308,8 +334,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Line<S> {
             if self.stream.read_buf(&mut bytes).await? == 0 {
                 return Err(std::io::ErrorKind::UnexpectedEof.into());
             }
-            let head = bytes.windows(4).position(|window| window == b"\r\n\r\n").map(|at| at + 4);
-            end = end.or_else(|| head.map(|at| at + content_length(&bytes[..at])));
+            end = end.or_else(|| {
+                let head = bytes.windows(4).position(|window| window == b"\r\n\r\n")? + 4;
+                Some(head + content_length(&bytes[..head]))
+            });
         }
         Ok(())
     }

@@ -121,6 +121,47 @@ async fn who_holds_a_result_up_is_named_and_ends_no_tenure() {
     assert_eq!(receiver.request_count(), 50);
 }
 
+/// They are attempted one at a time, and whoever is held is passed over.
+#[tokio::test(flavor = "multi_thread")]
+async fn who_holds_a_suspect_holds_no_other_suspect_up() {
+    let shop = open().await;
+    let receiver = Receiver::start(Behaviour::Status(503)).unwrap();
+    let policy = json!({ "base_delay_seconds": 3600, "backoff": "fixed", "jitter": 0 });
+    shop.endpoint("hooks", json!({ "url": receiver.url() }), policy).await;
+    let dispatcher = shop.serve().await;
+    shop.send_many("hooks", 3).await;
+    shop.until("select count(*) = 3 from postrider.deferred d where d.retry_count = 1").await;
+    dispatcher.stop(LONG).await.unwrap();
+    // As if they had been in the hands of dispatchers that died.
+    shop.execute(
+        "update postrider.deferred d
+        set run_at = now(),
+            recovery_count = case
+                when d.message_id = (select min(f.message_id) from postrider.deferred f) then 2
+                else 3
+            end",
+    )
+    .await;
+    let holder = shop.client().await;
+    holder
+        .batch_execute(
+            "begin; select from postrider.deferred d where d.recovery_count = 2 for update",
+        )
+        .await
+        .unwrap();
+    receiver.set_behaviour(Behaviour::Status(200));
+    let _dispatcher = shop.serve().await;
+    receiver.wait_for_accepted(2, LONG).await.unwrap();
+    shop.until("select count(*) = 1 from postrider.deferred d").await;
+    let claimed = "select bool_or(d.message_id = any (c.message_ids))
+        from postrider.claim c
+        join postrider.deferred d on true";
+    assert!(!shop.ask::<bool>(claimed).await, "nobody would know whether it was attempted");
+    holder.batch_execute("commit").await.unwrap();
+    receiver.wait_for_accepted(3, LONG).await.unwrap();
+    assert_eq!(receiver.request_count(), 6);
+}
+
 /// It cannot be divided, so it gets more time than others.
 #[tokio::test(flavor = "multi_thread")]
 async fn one_message_that_is_too_much_for_a_statement_is_recorded() {

@@ -234,8 +234,16 @@ struct Probe {
 /// The shards that are lost, and what was cancelled of what was claimed.
 type ClaimAnswer = (Vec<Shard>, Cancels);
 
-/// The same, and what of it still waits.
-type DueClaimAnswer = (Vec<Shard>, Cancels, HashMap<(MessageId, Target), StillWaiting>);
+/// What is known of waiting deliveries after an attempt to claim them.
+#[derive(Default)]
+struct DueClaimAnswer {
+    /// If there are any, nothing was claimed.
+    lost: Vec<Shard>,
+    cancels: Cancels,
+    still_waiting: HashMap<(MessageId, Target), StillWaiting>,
+    /// They were held, and not claimed.
+    unclaimed: HashSet<(MessageId, Target)>,
+}
 
 /// An ordering key that was asked for, at which endpoint, and the version of its chain then.
 type Asked = (Arc<str>, EndpointId, u64);
@@ -586,6 +594,10 @@ impl Dispatcher {
                 _ = lost.wait_for(|is_lost| *is_lost) => {
                     break End::Failed(StoreError::Closed);
                 }
+                // Before anything that strangers can make come without a pause.
+                _ = is_asked_to_stop.wait_for(|is_asked| *is_asked), if !self.is_stopping => {
+                    self.stop();
+                }
                 news = self.keeper.news() => self.take_news(news),
                 Some(event) = self.events.recv() => {
                     self.take(event);
@@ -598,16 +610,13 @@ impl Dispatcher {
                 Some(signal) = sleeping::next_signal(&mut notifications) => {
                     self.heed(signal, &mut notifications);
                 }
-                _ = is_asked_to_stop.wait_for(|is_asked| *is_asked), if !self.is_stopping => {
-                    self.stop();
-                }
                 () = tokio::time::sleep_until(wake_at) => {}
                 Some(joined) = self.tasks.join_next(), if !self.tasks.is_empty() => {
                     self.check_joined(joined);
-                    while let Some(joined) = self.tasks.try_join_next() {
-                        self.check_joined(joined);
-                    }
                 }
+            }
+            while let Some(joined) = self.tasks.try_join_next() {
+                self.check_joined(joined);
             }
         };
         (end, self.leave())

@@ -54,9 +54,10 @@ pub enum ConnectError {
         /// The port in the endpoint's address.
         port: u16,
     },
-    /// The name of the destination could not be resolved.
+    /// The name of the destination could not be resolved. Why is no source: it would be taken for a failure of the
+    /// connection.
     #[error("DNS failure: the host name could not be resolved")]
-    Unresolved(#[source] io::Error),
+    Unresolved(io::Error),
     /// Name look-up, TCP and TLS together took longer than allowed.
     #[error("timeout: no connection within {} s", limit.as_secs_f32())]
     Timeout {

@@ -63,6 +63,9 @@ const PING_TIMEOUT: Duration = Duration::from_secs(10);
 const INFORMATIONAL_MAX: u32 = 32;
 /// The longest head of an answer, in bytes.
 const HEAD_MAX: usize = 64 * 1024;
+/// How much of bodies may come over HTTP/2 before we ask for more, of a request and of all on a connection, in bytes.
+const STREAM_WINDOW: u32 = 64 * 1024;
+const CONNECTION_WINDOW: u32 = 1024 * 1024;
 /// What a message is unless somebody says otherwise.
 const CONTENT_TYPE: &str = "application/json";
 const USER_AGENT: &str = concat!("Postrider/", env!("CARGO_PKG_VERSION"));
@@ -340,6 +343,8 @@ impl Http {
             .http1_max_buf_size(HEAD_MAX)
             .http1_max_headers(HEADERS_MAX)
             .http2_max_header_list_size(HEAD_MAX as u32)
+            .http2_initial_stream_window_size(STREAM_WINDOW)
+            .http2_initial_connection_window_size(CONNECTION_WINDOW)
             .http2_keep_alive_interval(PING_INTERVAL)
             .http2_keep_alive_timeout(PING_TIMEOUT)
             .build(dial);

@@ -37,6 +37,8 @@ const LOOKUP_TIMEOUT: Duration = Duration::from_secs(30);
 const ANSWER_AGE_MAX: Duration = Duration::from_secs(60);
 /// How long a name that could not be resolved is not asked for again.
 const FAILURE_AGE: Duration = Duration::from_secs(5);
+/// Who gives a look-up up sooner than the shortest connect timeout does so for another reason than the name.
+const PATIENCE_MIN: Duration = Duration::from_millis(900);
 /// Of so many names it is remembered how they fared.
 const KNOWN_MAX: usize = 16 * 1024;
 /// How many answers are kept.
@@ -99,7 +101,8 @@ impl Names {
     ///
     /// # Errors
     ///
-    /// When there are none, or no server says so in time. Dropping the future counts as a failure as well.
+    /// When there are none, or no server says so in time. Dropping the future after nearly a second counts as a
+    /// failure as well.
     pub async fn look_up(&self, name: &str) -> io::Result<Vec<IpAddr>> {
         let permit = match self.known(name) {
             Some(Known::Resolved) => self.lanes.resolved.acquire().await,
@@ -116,15 +119,14 @@ impl Names {
         // Of the other way to read a name an underscore inside a label is an error; service names have them.
         let host = Name::from_ascii(name).map_err(io::Error::other)?;
         let resolver = self.resolver()?;
-        let mut question =
-            Question { names: self, name, fared: Known::Failed { at: Instant::now() } };
+        let question = Question { names: self, name, asked_at: Instant::now(), is_resolved: None };
         let answer = timeout(LOOKUP_TIMEOUT, resolver.lookup_ip(host)).await;
-        let addresses: Vec<_> = answer?.map_err(io::Error::other)?.iter().collect();
-        if addresses.is_empty() {
-            return Err(io::ErrorKind::NotFound.into());
-        }
-        question.fared = Known::Resolved;
-        Ok(addresses)
+        let addresses = answer.map_err(io::Error::from).and_then(|found| {
+            let addresses: Vec<_> = found.map_err(io::Error::other)?.iter().collect();
+            if addresses.is_empty() { Err(io::ErrorKind::NotFound.into()) } else { Ok(addresses) }
+        });
+        question.end(addresses.is_ok());
+        addresses
     }
 
     fn known(&self, name: &str) -> Option<Known> {
@@ -195,15 +197,25 @@ fn asking(servers: &[SocketAddr]) -> (ResolverConfig, ResolverOpts) {
 struct Question<'a> {
     names: &'a Names,
     name: &'a str,
-    fared: Known,
+    asked_at: Instant,
+    /// Nothing yet, or never: the question was dropped.
+    is_resolved: Option<bool>,
+}
+
+impl Question<'_> {
+    fn end(mut self, is_resolved: bool) {
+        self.is_resolved = Some(is_resolved);
+    }
 }
 
 impl Drop for Question<'_> {
     fn drop(&mut self) {
-        if let Known::Failed { at } = &mut self.fared {
-            *at = Instant::now();
-        }
-        self.names.note(self.name, self.fared);
+        let fared = match self.is_resolved {
+            Some(true) => Known::Resolved,
+            None if self.asked_at.elapsed() < PATIENCE_MIN => return,
+            Some(false) | None => Known::Failed { at: Instant::now() },
+        };
+        self.names.note(self.name, fared);
     }
 }
 

@@ -5,7 +5,7 @@
 //! owner can tell whether a waiting delivery is in hand, which the claims in the database do not say:
 //! one that was given back was claimed, too.
 
-use super::*;
+use super::{waiting::Look, *};
 
 impl Dispatcher {
     pub(super) fn fetch_expired(&mut self, now: Instant) {
@@ -50,6 +50,6 @@ impl Dispatcher {
         if !is_all && !claimed.is_empty() && self.postponed.len() < EXPIRED_ROWS {
             self.expired_at = now;
         }
-        self.claim_due(claimed);
+        self.claim_due(claimed, Look::After);
     }
 }

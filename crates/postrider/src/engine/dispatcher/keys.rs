@@ -2,7 +2,7 @@
 
 use postrider_core::chains::Scope;
 
-use super::*;
+use super::{waiting::Look, *};
 
 /// Whether a delivery that was claimed may be attempted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -235,7 +235,7 @@ impl Dispatcher {
         if claimed.is_empty() {
             self.followers_at = Instant::now() + IDLE_FETCH_PAUSE;
         }
-        self.claim_due(claimed);
+        self.claim_due(claimed, Look::After);
     }
 
     /// Takes in hand what may go of one ordering key: from the front up to the first that has to wait
@@ -340,8 +340,15 @@ impl Dispatcher {
         }
         let later = self.postponed.partition_point(|(at, _)| *at <= now);
         let due: Vec<(Instant, Delivery)> = self.postponed.drain(..later).collect();
-        let claimed =
-            due.into_iter().filter_map(|(_, delivery)| self.take_in_hand(delivery, now)).collect();
-        self.claim_due(claimed);
+        let mut claimed = Vec::new();
+        for (_, delivery) in due {
+            let place = (delivery.message.id, delivery.target);
+            if delivery.recovery_count >= SUSPECT_AFTER && self.suspect != Some(place) {
+                self.suspects.push(delivery);
+            } else {
+                claimed.extend(self.take_in_hand(delivery, now));
+            }
+        }
+        self.claim_due(claimed, Look::BeforeAndAfter);
     }
 }

@@ -108,7 +108,7 @@ impl Dispatcher {
             // All is in hand or waits for its turn: asking again at once would not help.
             self.due_at = self.due_at.max(now + IDLE_FETCH_PAUSE);
         }
-        self.claim_due(claimed);
+        self.claim_due(claimed, Look::After);
     }
 
     /// Takes a waiting delivery in hand: returned when it is to be claimed. There is room for it before
@@ -169,7 +169,7 @@ impl Dispatcher {
             let delivery = self.suspects.swap_remove(least);
             if let Some(delivery) = self.take_in_hand(delivery, now) {
                 self.suspect = Some((delivery.message.id, delivery.target));
-                self.claim_due(vec![delivery]);
+                self.claim_due(vec![delivery], Look::BeforeAndAfter);
             }
         }
     }
@@ -188,7 +188,7 @@ impl Dispatcher {
         }
     }
 
-    pub(super) fn claim_due(&mut self, claimed: Vec<Delivery>) {
+    pub(super) fn claim_due(&mut self, claimed: Vec<Delivery>, look: Look) {
         if claimed.is_empty() {
             return;
         }
@@ -202,21 +202,15 @@ impl Dispatcher {
             .collect();
         let owned = self.lanes.owned();
         let lease = Arc::clone(&self.lease);
-        self.send(async move {
-            let answer = async {
-                let lost = lease.save_claim(&owned, &claims).await?;
-                let ids: Vec<MessageId> = claims.iter().map(|claim| claim.id).collect();
-                let cancels = lease.cancels(&ids).await?;
-                Ok((lost, cancels, lease.still_waiting(&claims).await?))
-            };
-            Event::DueClaimed(claimed, answer.await)
-        });
+        self.send(
+            async move { Event::DueClaimed(claimed, claim(&lease, owned, claims, look).await) },
+        );
     }
 
     pub(super) fn take_due_claim(
         &mut self,
         claimed: Vec<Delivery>,
-        (lost, cancels, still_waiting): DueClaimAnswer,
+        DueClaimAnswer { lost, cancels, still_waiting, unclaimed }: DueClaimAnswer,
     ) {
         let now = Instant::now();
         let is_refused = !lost.is_empty();
@@ -228,10 +222,14 @@ impl Dispatcher {
                 is_ours && !is_refused && !self.is_leaving(&delivery) && !self.is_stopping;
             let state = self.cancel_state(&delivery, &cancels);
             let waiting = still_waiting.get(&(delivery.message.id, delivery.target));
-            if is_kept
-                && let Some(StillWaiting { is_held: true, .. }) = waiting
-                && state != CancelState::Cancelled
-            {
+            let place = (delivery.message.id, delivery.target);
+            let is_unclaimed = unclaimed.contains(&place);
+            let is_held = waiting.is_some_and(|waiting| waiting.is_held);
+            if is_kept && state != CancelState::Cancelled && (is_unclaimed || is_held) {
+                if is_unclaimed && self.suspect == Some(place) {
+                    // The next one may be tried: should we die of it, this one is in nobody's hands.
+                    self.suspect = None;
+                }
                 self.endpoints.cancel_reservation(delivery.endpoint, delivery.priority());
                 self.postpone(now + HELD_PAUSE, delivery);
                 continue;
@@ -306,4 +304,36 @@ impl Dispatcher {
             endpoint.deferred_in_hand = endpoint.deferred_in_hand.saturating_sub(1);
         }
     }
+}
+
+/// When it is looked whether somebody holds what is claimed, or cancels it in a transaction that is open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Look {
+    /// Nobody is likely to.
+    After,
+    /// What is held is not claimed at all.
+    BeforeAndAfter,
+}
+
+async fn claim(
+    lease: &Lease,
+    owned: Vec<Owned>,
+    mut claims: Vec<Claim>,
+    look: Look,
+) -> Result<DueClaimAnswer, StoreError> {
+    let ids: Vec<MessageId> = claims.iter().map(|claim| claim.id).collect();
+    let mut unclaimed = HashSet::new();
+    if look == Look::BeforeAndAfter {
+        let under_way = lease.cancels(&ids).await?.under_way;
+        let waiting = lease.still_waiting(&claims).await?;
+        let held = claims.extract_if(.., |claim| {
+            let waiting = waiting.get(&(claim.id, claim.target));
+            under_way.contains(&claim.id) || waiting.is_some_and(|waiting| waiting.is_held)
+        });
+        unclaimed.extend(held.map(|claim| (claim.id, claim.target)));
+    }
+    let lost = if claims.is_empty() { vec![] } else { lease.save_claim(&owned, &claims).await? };
+    let cancels = lease.cancels(&ids).await?;
+    let still_waiting = lease.still_waiting(&claims).await?;
+    Ok(DueClaimAnswer { lost, cancels, still_waiting, unclaimed })
 }

@@ -12,9 +12,10 @@ use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
 };
+use xtask::hostile::names::{Answers, NameServer};
 
 use super::*;
-use crate::transport::{self, SharedOptions, names::tests::NameServer};
+use crate::transport::{self, SharedOptions, names::tests::name_server};
 
 const OK: &str = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
 
@@ -463,7 +464,7 @@ async fn of_mixed_answers_only_allowed_addresses_are_used_and_none_is_told() {
     let receiver = Receiver::answering(OK).await;
     let port = receiver.address.port();
     let other = TcpListener::bind(("127.0.0.2", port)).await.unwrap();
-    let server = NameServer::start().await;
+    let server = name_server().await;
     let error = error_at(&asking(&server, "127.0.0.1/32"), "two.example", port).await;
     assert_eq!(error, None);
     assert_eq!(receiver.connection_count(), 1);
@@ -476,19 +477,13 @@ async fn of_mixed_answers_only_allowed_addresses_are_used_and_none_is_told() {
 async fn a_name_that_changes_its_mind_gains_nothing() {
     let receiver = Receiver::answering(OK).await;
     let port = receiver.address.port();
-    let mut answers = 0;
-    let server = NameServer::answering(move |_| {
-        answers += 1;
-        let is_first = answers <= 2;
-        let address = if is_first { [127, 0, 0, 1] } else { [127, 0, 0, 2] };
-        Some(vec![address.into()])
-    })
-    .await;
+    let server =
+        NameServer::start(|_| Answers::Changing(&[[127, 0, 0, 1], [127, 0, 0, 2]])).await.unwrap();
     let shared = asking(&server, "127.0.0.1/32");
     assert_eq!(error_at(&shared, "changing.example", port).await, None);
     let error = error_at(&shared, "changing.example", port).await.unwrap();
     assert!(error.contains("is internal"), "{error}");
-    let error = error_at(&asking(&NameServer::start().await, "on"), "none.example", port).await;
+    let error = error_at(&asking(&name_server().await, "on"), "none.example", port).await;
     assert_eq!(error.as_deref(), Some("DNS failure: the host name could not be resolved"));
 }
 
