@@ -36,13 +36,12 @@ impl Dispatcher {
         answer: Result<Recovered, StoreError>,
     ) -> Result<(), StoreError> {
         self.is_recovering = false;
-        let held: HashSet<(MessageId, Target)> =
-            answer?.held.iter().map(|claim| (claim.id, claim.target)).collect();
-        let is_over = |claim: &Claim| {
-            let place = (claim.id, claim.target);
-            !held.contains(&place) && asked.iter().any(|other| (other.id, other.target) == place)
-        };
-        self.drop_unrecovered(is_over);
+        let mut over: HashSet<(MessageId, Target)> =
+            asked.iter().map(|claim| (claim.id, claim.target)).collect();
+        for claim in answer?.held {
+            over.remove(&(claim.id, claim.target));
+        }
+        self.drop_unrecovered(|claim| over.contains(&(claim.id, claim.target)));
         Ok(())
     }
 
