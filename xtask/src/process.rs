@@ -257,6 +257,22 @@ impl Dispatcher {
         self.status_bytes("VmHWM:")
     }
 
+    /// How many sockets it has open.
+    ///
+    /// # Errors
+    ///
+    /// When the process has ended.
+    pub fn socket_count(&self) -> Result<usize> {
+        let files = std::fs::read_dir(format!("/proc/{}/fd", self.pid()))
+            .with_context(|| format!("could not read the open files of process {}", self.pid()))?;
+        let is_socket = |file: &std::fs::DirEntry| {
+            // One that is closed meanwhile is none.
+            std::fs::read_link(file.path())
+                .is_ok_and(|link| link.to_string_lossy().starts_with("socket:"))
+        };
+        Ok(files.flatten().filter(is_socket).count())
+    }
+
     fn status_bytes(&self, field: &str) -> Result<u64> {
         let path = format!("/proc/{}/status", self.pid());
         let status = std::fs::read_to_string(&path)

@@ -160,9 +160,10 @@ async fn run_one(proof: Proof, binary: &Path, is_short: bool, seed: u64) -> Resu
             println!("{}", prove_poison(binary).await?);
         }
         Proof::Memory => {
-            let (messages, endpoints) = if is_short { (20_000, 200) } else { (2_000_000, 10_000) };
+            let (messages, endpoints, http_every) =
+                if is_short { (20_000, 200, 100) } else { (2_000_000, 10_000, 1) };
             println!("Memory: {messages} messages waiting for {endpoints} endpoints");
-            let figures = prove_memory(binary, messages, endpoints).await?;
+            let figures = prove_memory(binary, messages, endpoints, http_every).await?;
             println!("{figures}");
             ensure!(figures.peak_bytes < 300_000_000, "more than 300 MB");
         }

@@ -24,6 +24,8 @@ use self::{
 
 /// How long a statement of ours may wait for a stranger: lock timeouts are far below the shortest lease.
 const LONGEST_WAIT: Duration = Duration::from_millis(2_500);
+/// What one of others may, `tick()` for its turn. Strangers hold what they hold for longer than that.
+const LONGEST_TURN: Duration = Duration::from_millis(500);
 /// How much longer than without strangers 99 of 100 steps may take.
 const LONGEST_DELAY: Duration = Duration::from_millis(200);
 /// How often one that is alone is tried while a dispatcher has what it wants.
@@ -273,9 +275,9 @@ async fn disturb(
 }
 
 fn fault_of(wait: &Wait, names: &HashMap<i32, String>) -> Option<String> {
-    let is_ours = wait.who.starts_with("postrider ");
+    let longest = if wait.who.starts_with("postrider ") { LONGEST_WAIT } else { LONGEST_TURN };
     let query: String = wait.query.split_whitespace().collect::<Vec<_>>().join(" ");
-    (!is_ours || wait.time > LONGEST_WAIT).then(|| {
+    (wait.time > longest).then(|| {
         let query: String = query.chars().take(200).collect();
         format!("`{}` waited {:?} for {:?}: {query}", wait.who, wait.time, names.get(&wait.holder))
     })
