@@ -61,7 +61,7 @@ async fn a_server_is_private_survives_a_kill_and_leaves_nothing() {
         host.queue("durable").unwrap().map(held) == Some((1, 0))
     })
     .await;
-    assert!(server.log().contains("Timeout value used: 500 ms"), "{}", server.log());
+    eventually("the log says why", || server.log().contains("Timeout value used: 500 ms")).await;
     drop(consumer);
 
     assert_eq!(host.close_connections("test").unwrap(), 2);

@@ -28,6 +28,9 @@ pub async fn drain(body: Incoming, end: Instant) {
 
 /// Reads the body and keeps its first `max` bytes, as far as there is room (a permit per KiB, given back
 /// when what was kept is dropped); and whether that is not all of it.
+///
+/// A body that names its length has its room from the beginning: of many that come at once, some are
+/// kept whole, instead of a part of each.
 pub async fn keep(
     body: Incoming,
     max: usize,
@@ -38,6 +41,8 @@ pub async fn keep(
     // A connection whose answer is too long is lost, so no more is read than is kept.
     let is_long = body.size_hint().lower() > left;
     let mut kept = Kept { bytes: Vec::new(), room: None };
+    // Without room for all of it, what there is goes to its beginning.
+    kept.take_room(body.size_hint().lower().min(max as u64) as usize, room);
     let mut is_cut = false;
     let is_whole = read(body, end, |data| {
         is_cut = is_cut || !kept.take(data, max, room);
@@ -85,18 +90,28 @@ impl Kept {
     /// Takes what fits; whether that was all.
     fn take(&mut self, data: &[u8], max: usize, room: &Arc<Semaphore>) -> bool {
         let wanted = data.len().min(max - self.bytes.len());
-        let held = self.room.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
-        let missing = (self.bytes.len() + wanted).div_ceil(KIB).saturating_sub(held);
-        if missing > 0 {
-            let more = Arc::clone(room).try_acquire_many_owned(missing as u32);
-            let Ok(more) = more else { return false };
-            match &mut self.room {
-                Some(room) => room.merge(more),
-                None => self.room = Some(more),
-            }
+        if !self.take_room(self.bytes.len() + wanted, room) {
+            return false;
         }
         self.bytes.extend_from_slice(&data[..wanted]);
         wanted == data.len()
+    }
+
+    /// Takes room for this length in all; whether there was so much.
+    fn take_room(&mut self, length: usize, room: &Arc<Semaphore>) -> bool {
+        let held = self.room.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
+        let missing = length.div_ceil(KIB).saturating_sub(held);
+        if missing == 0 {
+            return true;
+        }
+        let Ok(more) = Arc::clone(room).try_acquire_many_owned(missing as u32) else {
+            return false;
+        };
+        match &mut self.room {
+            Some(room) => room.merge(more),
+            None => self.room = Some(more),
+        }
+        true
     }
 }
 
