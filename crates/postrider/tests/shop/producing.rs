@@ -40,7 +40,7 @@ pub async fn check_refusal(client: &Client, (sql, code, text): Refusal<'_>) {
 pub async fn row_counts(client: &Client) -> Vec<(String, i64)> {
     let tables = "select string_agg(
             format('select %L, count(*) from postrider.%I', c.relname, c.relname), ' union all '
-            order by c.relname)
+            order by c.relname) || ' order by 1'
         from pg_class c
         where c.relnamespace = 'postrider'::regnamespace
         and c.relkind in ('r', 'p')
