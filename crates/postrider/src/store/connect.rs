@@ -345,10 +345,12 @@ pub(crate) fn read(url: &str) -> Result<Config, ConnectError> {
     let text = url.trim();
     // What is before the first @ would count as the password, and the rest of it as the host's name,
     // which is shown.
-    let before_options = text.split('?').next().unwrap_or_default();
-    let is_url = ["postgres://", "postgresql://"].iter().any(|scheme| text.starts_with(scheme));
-    if is_url && before_options.matches('@').count() > 1 {
-        let reason = "an @ in a user's name or a password has to be written as %40".to_owned();
+    let (before, behind) = text.split_once('@').unwrap_or_default();
+    let rest = before.split_once("://").map_or("", |(_, rest)| rest);
+    if is_url(text) && (behind.contains('@') || rest.contains(['/', '?'])) {
+        let reason = "an @ in a user's name or a password has to be written as %40, a / as %2F, \
+                      a ? as %3F; and an @ behind the host's name as %40"
+            .to_owned();
         return Err(ConnectError::Url { reason });
     }
     let text = text.replace("sslmode=verify-full", "sslmode=require");
@@ -370,6 +372,12 @@ pub(crate) fn read(url: &str) -> Result<Config, ConnectError> {
         };
         ConnectError::Url { reason }
     })
+}
+
+/// Whether it is a URL, and not keywords and values.
+pub(crate) fn is_url(text: &str) -> bool {
+    let text = text.trim_start();
+    ["postgres://", "postgresql://"].iter().any(|scheme| text.starts_with(scheme))
 }
 
 fn describe(config: &Config) -> String {
@@ -493,6 +501,10 @@ mod tests {
             "postgres://u:p@s3cret@host/db",
             "postgres://u:p@s3cret/x@host/db",
             "postgresql://u@s3cret:p@host/db?sslmode=require",
+            "postgres://u:p?x@s3cret@host/db",
+            "postgres://u:s3cr?et@host/db",
+            "postgres://u:p@host/db?options=x@s3cret",
+            "postgres://host/db?options=s3cret@x",
         ] {
             let error = connector(url).expect_err(url);
             let text = format!("{error} {error:?} {:?}", DatabaseUrl::new(url));

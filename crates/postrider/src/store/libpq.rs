@@ -10,20 +10,25 @@ use tokio_postgres::config::{Host, SslMode};
 
 use super::connect;
 
-/// Variables that say how to connect, and that nothing here understands.
-const REFUSED: [&str; 12] = [
-    "PGSERVICE",
-    "PGSSLCERT",
-    "PGSSLKEY",
-    "PGSSLCRL",
-    "PGSSLCRLDIR",
-    "PGREQUIRESSL",
-    "PGREQUIREAUTH",
-    "PGREQUIREPEER",
-    "PGSSLMINPROTOCOLVERSION",
-    "PGSSLMAXPROTOCOLVERSION",
-    "PGSSLNEGOTIATION",
-    "PGGSSENCMODE",
+/// Variables that say how to connect, and that nothing here understands, with the value that asks for what is done
+/// anyway.
+const REFUSED: [(&str, &str); 16] = [
+    ("PGSERVICE", ""),
+    ("PGSSLCERT", ""),
+    ("PGSSLCERTMODE", "disable"),
+    ("PGSSLKEY", ""),
+    ("PGSSLCRL", ""),
+    ("PGSSLCRLDIR", ""),
+    ("PGSSLSNI", "1"),
+    ("PGREQUIRESSL", "0"),
+    ("PGREQUIREAUTH", ""),
+    ("PGREQUIREPEER", ""),
+    ("PGSSLMINPROTOCOLVERSION", "TLSv1.2"),
+    ("PGSSLMAXPROTOCOLVERSION", "TLSv1.3"),
+    ("PGMINPROTOCOLVERSION", "3.0"),
+    ("PGMAXPROTOCOLVERSION", "3.0"),
+    ("PGSSLNEGOTIATION", "postgres"),
+    ("PGGSSENCMODE", "disable"),
 ];
 
 /// Variables and the keywords that they stand for.
@@ -52,7 +57,10 @@ pub fn complete(
     url: Option<&str>,
     environment: &HashMap<String, String>,
 ) -> Result<(Option<String>, Option<String>), String> {
-    if let Some(name) = REFUSED.iter().find(|name| environment.contains_key(**name)) {
+    let is_refused = |(name, done): &&(&str, &str)| {
+        environment.get(*name).is_some_and(|value| !value.is_empty() && value != done)
+    };
+    if let Some((name, _)) = REFUSED.iter().find(is_refused) {
         return Err(format!(
             "{name} is set, and is not honoured here: unset it, and write what it says into \
              database_url where that is possible"
@@ -66,11 +74,11 @@ pub fn complete(
     };
     // Connecting says what is wrong with it.
     let Ok(written) = connect::read(&text) else { return Ok((Some(text), None)) };
-    let has_host = !written.get_hosts().is_empty() || !written.get_hostaddrs().is_empty();
     // A URL that names a host without its port is read as with 5432.
     let is_read_as_usual = written.get_ports().iter().all(|port| *port == 5432);
+    let has_ports = !written.get_ports().is_empty();
     let port = environment.get("PGPORT").filter(|port| *port != "5432");
-    if has_host && text.contains("://") && is_read_as_usual && port.is_some() {
+    if has_ports && connect::is_url(&text) && is_read_as_usual && port.is_some() {
         return Err(
             "PGPORT is set beside a database_url that names a host with the usual port: write \
                     the port into the URL, or unset PGPORT"
@@ -79,22 +87,30 @@ pub fn complete(
     }
     for (variable, keyword) in HONOURED {
         let is_written = match keyword {
-            "host" | "hostaddr" => has_host,
-            "port" => !written.get_ports().is_empty(),
+            "host" => !written.get_hosts().is_empty(),
+            "hostaddr" => !written.get_hostaddrs().is_empty(),
+            "port" => has_ports,
             "user" => written.get_user().is_some(),
             "password" => written.get_password().is_some(),
             "dbname" => written.get_dbname().is_some(),
-            other => text.contains(&format!("{other}=")),
+            // What is written comes behind this, and counts.
+            _ => false,
         };
         if let (false, Some(value)) = (is_written, environment.get(variable)) {
-            append(&mut text, keyword, value);
+            put_before(&mut text, keyword, value);
+        }
+    }
+    if let Ok(config) = connect::read(&text) {
+        let (hosts, addresses) = (config.get_hosts().len(), config.get_hostaddrs().len());
+        if hosts > 0 && addresses > 0 && hosts != addresses {
+            return Err(format!(
+                "{hosts} hosts and {addresses} addresses (hostaddr, PGHOSTADDR) do not fit together"
+            ));
         }
     }
     // As in libpq: those that the system trusts are of use only where they are asked.
     if environment.get("PGSSLROOTCERT").is_some_and(|file| file == "system") {
-        if !text.contains("sslmode=") {
-            append(&mut text, "sslmode", "require");
-        }
+        put_before(&mut text, "sslmode", "require");
         let is_verified =
             connect::read(&text).is_ok_and(|config| config.get_ssl_mode() == SslMode::Require);
         if !is_verified {
@@ -105,21 +121,25 @@ pub fn complete(
     Ok((Some(text), warning))
 }
 
-fn append(text: &mut String, keyword: &str, value: &str) {
+/// Adds an option before those that are written: the last one counts.
+fn put_before(text: &mut String, keyword: &str, value: &str) {
     let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.".contains(byte);
-    if text.contains("://") {
-        let separator = if text.contains('?') { '&' } else { '?' };
+    if connect::is_url(text) {
         let encode = |byte: u8| match is_plain(&byte) {
             true => char::from(byte).to_string(),
             false => format!("%{byte:02X}"),
         };
         let value: String = value.bytes().map(encode).collect();
-        text.push_str(&format!("{separator}{keyword}={value}"));
+        *text = match text.split_once('?') {
+            Some((address, "")) => format!("{address}?{keyword}={value}"),
+            Some((address, options)) => format!("{address}?{keyword}={value}&{options}"),
+            None => format!("{text}?{keyword}={value}"),
+        };
     } else if !value.is_empty() && value.bytes().all(|byte| is_plain(&byte)) {
-        text.push_str(&format!(" {keyword}={value}"));
+        *text = format!("{keyword}={value} {text}");
     } else {
         let value = value.replace('\\', r"\\").replace('\'', r"\'");
-        text.push_str(&format!(" {keyword}='{value}'"));
+        *text = format!("{keyword}='{value}' {text}");
     }
 }
 
@@ -157,20 +177,25 @@ fn add_password(
     let database = config.get_dbname().unwrap_or(&user);
     let ports = config.get_ports();
     let port = |index: usize| ports.get(index).or(ports.first()).copied().unwrap_or(5432);
-    let passwords = config.get_hosts().iter().enumerate().map(|(index, host)| {
-        let host = match host {
-            Host::Tcp(name) => name.as_str(),
-            #[cfg(unix)]
-            Host::Unix(_) => "localhost",
-        };
-        find(&lines, [host, &port(index).to_string(), database, &user])
-    });
+    let name = |host: &Host| match host {
+        Host::Tcp(name) => name.clone(),
+        #[cfg(unix)]
+        Host::Unix(_) => "localhost".to_owned(),
+    };
+    let mut hosts: Vec<String> = config.get_hosts().iter().map(name).collect();
+    if hosts.is_empty() {
+        hosts = config.get_hostaddrs().iter().map(ToString::to_string).collect();
+    }
+    let passwords = hosts
+        .iter()
+        .enumerate()
+        .map(|(index, host)| find(&lines, [host, &port(index).to_string(), database, &user]));
     // One that has no password there must not get that of another.
     let mut passwords: Vec<Option<String>> = passwords.collect();
     passwords.dedup();
     match &passwords[..] {
         [] | [None] => {}
-        [Some(password)] => append(text, "password", password),
+        [Some(password)] => put_before(text, "password", password),
         _ => {
             return Err(format!(
                 "the password file {} has different passwords for the hosts of one database",
@@ -231,30 +256,78 @@ mod tests {
             ("PGDATABASE", "orders"),
             ("PGSSLMODE", "verify-full"),
         ];
-        let keywords = r"host=db.test port=5433 user=shop password='it\'s %40:\\' dbname=orders sslmode=verify-full";
-        check(None, &all, &format!(" {keywords}"));
-        let read = connect::read(&format!(" {keywords}")).unwrap();
+        let keywords = r"sslmode=verify-full dbname=orders password='it\'s %40:\\' user=shop port=5433 host=db.test ";
+        check(None, &all, keywords);
+        let read = connect::read(keywords).unwrap();
         assert_eq!(read.get_password(), Some(r"it's %40:\".as_bytes()));
-        let url = "postgres://u:p@h:1/d?sslmode=disable";
-        check(Some(url), &all, url);
+        // What is written counts, also where a value has the word in it.
+        let url = "postgres://u:p@h:1/d?options=sslmode%3Dx";
+        let (text, _) = complete(Some(url), &environment(&all)).unwrap();
+        let read = connect::read(&text.unwrap()).unwrap();
+        assert_eq!((read.get_user(), read.get_dbname()), (Some("u"), Some("d")));
+        assert_eq!((read.get_password(), read.get_ports()), (Some(&b"p"[..]), &[1][..]));
+        assert_eq!(read.get_hosts(), [Host::Tcp("h".to_owned())]);
+        assert_eq!(read.get_ssl_mode(), SslMode::Require);
+        let written = format!("{url}&sslmode=disable");
+        let (text, _) = complete(Some(&written), &environment(&all)).unwrap();
+        assert_eq!(connect::read(&text.unwrap()).unwrap().get_ssl_mode(), SslMode::Disable);
         let error = complete(Some("postgres://h/d"), &environment(&all)).unwrap_err();
         assert!(error.starts_with("PGPORT is set"), "{error}");
         check(
             Some("postgres://h/d"),
             &all[2..],
-            "postgres://h/d?user=shop&password=it%27s%20%2540%3A%5C&sslmode=verify-full",
+            "postgres://h/d?sslmode=verify-full&dbname=orders&password=it%27s%20%2540%3A%5C&user=shop",
         );
         check(None, &[("PGUSER", "shop")], "");
+        // Keywords and values, whatever is in a value.
+        check(
+            Some("host=h password='a://b?c'"),
+            &[("PGSSLMODE", "require"), ("PGPORT", "5433")],
+            "sslmode=require port=5433 host=h password='a://b?c'",
+        );
+        check(Some("postgres:///d?host=h"), &[("PGUSER", "u")], "postgres:///d?user=u&host=h");
+    }
+
+    #[test]
+    fn an_address_from_the_environment_is_that_of_the_host_that_is_written() {
+        let address = ("PGHOSTADDR", "192.0.2.7");
+        let read = |url| {
+            let (text, _) = complete(Some(url), &environment(&[address, ("PGHOST", "other")]))?;
+            Ok::<_, String>(connect::read(&text.unwrap()).unwrap())
+        };
+        for url in ["postgres://u@h:1/d", "host=h port=1 user=u dbname=d"] {
+            let config = read(url).unwrap();
+            assert_eq!(config.get_hosts(), [Host::Tcp("h".to_owned())], "{url}");
+            assert_eq!(config.get_hostaddrs(), ["192.0.2.7".parse::<std::net::IpAddr>().unwrap()]);
+        }
+        let config = read("hostaddr=192.0.2.8").unwrap();
+        assert_eq!(config.get_hosts(), [Host::Tcp("other".to_owned())]);
+        assert_eq!(config.get_hostaddrs(), ["192.0.2.8".parse::<std::net::IpAddr>().unwrap()]);
+        let error = read("postgres://a,b/d").unwrap_err();
+        assert!(error.starts_with("2 hosts and 1 addresses"), "{error}");
+    }
+
+    #[test]
+    fn what_decides_about_the_channel_is_honoured() {
+        use tokio_postgres::config::{ChannelBinding, TargetSessionAttrs};
+        for url in ["postgres://u@h/d", "host=h"] {
+            let variables =
+                [("PGCHANNELBINDING", "require"), ("PGTARGETSESSIONATTRS", "read-write")];
+            let (text, _) = complete(Some(url), &environment(&variables)).unwrap();
+            let config = connect::read(&text.unwrap()).unwrap();
+            assert_eq!(config.get_channel_binding(), ChannelBinding::Require);
+            assert_eq!(config.get_target_session_attrs(), TargetSessionAttrs::ReadWrite);
+        }
     }
 
     #[test]
     fn authorities_of_the_system_are_asked() {
         let system = ("PGSSLROOTCERT", "system");
-        check(Some("host=h"), &[system], "host=h sslmode=require");
+        check(Some("host=h"), &[system], "sslmode=require host=h");
         check(
             Some("host=h"),
             &[system, ("PGSSLMODE", "verify-full")],
-            "host=h sslmode=verify-full",
+            "sslmode=require sslmode=verify-full host=h",
         );
         for weak in ["disable", "prefer"] {
             let error = complete(Some("host=h"), &environment(&[system, ("PGSSLMODE", weak)]));
@@ -264,11 +337,12 @@ mod tests {
 
     #[test]
     fn what_is_not_honoured_is_refused() {
-        for variable in REFUSED {
+        for (variable, done) in REFUSED {
             for url in [None, Some("postgres://u:p@h/d")] {
                 let error = complete(url, &environment(&[(variable, "s3cret")])).unwrap_err();
                 assert!(error.contains(variable) && !error.contains("s3cret"), "{error}");
             }
+            check(Some("host=h"), &[(variable, done)], "host=h");
         }
     }
 
@@ -285,12 +359,18 @@ mod tests {
         let error = complete(url, &environment(&variables)).unwrap_err();
         assert!(error.contains("may be read by others") && !error.contains("s3"), "{error}");
         set(0o600);
-        check(url, &variables, "host=d:b dbname=orders user=shop password='s3:cret:x'");
+        check(url, &variables, "password='s3:cret:x' user=shop host=d:b dbname=orders");
         check(Some("host=a user=b"), &variables, "host=a user=b");
-        check(Some("host=a user=b port=1"), &variables, "host=a user=b port=1 password=s3cret");
+        let expected = "password=s3cret host=a user=b port=1";
+        check(Some("host=a user=b port=1"), &variables, expected);
+        check(
+            Some("hostaddr=::1 port=1"),
+            &variables,
+            "password=s3cret user=shop hostaddr=::1 port=1",
+        );
         let error = complete(Some("host=a,b port=1,2 user=b"), &environment(&variables));
         assert!(error.unwrap_err().contains("different passwords"), "b has none");
-        check(Some("host=d:b password=p"), &variables, "host=d:b password=p user=shop");
+        check(Some("host=d:b password=p"), &variables, "user=shop host=d:b password=p");
         let error = complete(Some("host=d:b,other"), &environment(&variables)).unwrap_err();
         assert!(error.contains("different passwords"), "{error}");
 
@@ -308,7 +388,7 @@ mod tests {
         assert!(warning.unwrap().contains("it is not used"));
         set(0o600);
         let (text, warning) = complete(Some("host=a user=b port=1"), &variables).unwrap();
-        assert_eq!(text.as_deref(), Some("host=a user=b port=1 password=s3cret"));
+        assert_eq!(text.as_deref(), Some("password=s3cret host=a user=b port=1"));
         assert_eq!(warning, None);
         fs::remove_dir_all(home).unwrap();
     }
