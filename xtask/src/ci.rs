@@ -9,6 +9,7 @@ use xtask::postgres::{TEMPLATES_VARIABLE, Templates};
 use xtask::process::{self, Profile, postrider_binary, workspace};
 use xtask::rabbitmq::shared::{self, Share};
 
+use crate::advisories::{self, Advisories};
 use crate::demo;
 
 /// A step: its name and what it does.
@@ -38,17 +39,31 @@ pub fn run() -> Result<()> {
         eprintln!("== {name}");
         let step_started_at = Instant::now();
         result = step().with_context(|| format!("step `{name}` failed"));
-        times.push((*name, step_started_at.elapsed(), result.is_ok()));
+        times.push((*name, step_started_at.elapsed(), verdict(&result).to_owned()));
         if result.is_err() {
             break;
         }
     }
+    eprintln!("== advisories");
+    let asked_at = Instant::now();
+    let found = advisories::check();
+    let said = match &found {
+        Ok(Advisories::NotChecked(reason)) => format!("NOT CHECKED: {reason}"),
+        other => verdict(other).to_owned(),
+    };
+    eprintln!("{said}");
+    times.push(("advisories", asked_at.elapsed(), said));
+    let result = result.and(found.map(drop).context("step `advisories` failed"));
     eprintln!("== summary");
-    for (name, time, is_ok) in times {
-        print_time(name, time, if is_ok { "ok" } else { "FAILED" });
+    for (name, time, verdict) in times {
+        print_time(name, time, &verdict);
     }
-    print_time("all", started_at.elapsed(), if result.is_ok() { "ok" } else { "FAILED" });
+    print_time("all", started_at.elapsed(), verdict(&result));
     result
+}
+
+fn verdict<T>(result: &Result<T>) -> &'static str {
+    if result.is_ok() { "ok" } else { "FAILED" }
 }
 
 /// Makes sure that there are servers and what the examples need, builds the binary, makes the

@@ -1,5 +1,6 @@
 //! `cargo xtask`: the commands of those who work on Postrider.
 
+mod advisories;
 mod bench;
 mod ci;
 mod demo;

@@ -1,7 +1,7 @@
 //! What we are built of: under which licences, from where, and what has to stay out.
 //!
 //! The part of `cargo deny` that needs neither an installation nor a network. Advisories need a database that
-//! changes every day: `cargo deny check advisories` by hand, before a release.
+//! changes every day: `advisories.rs`.
 
 use std::path::Path;
 
