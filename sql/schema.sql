@@ -173,6 +173,58 @@ begin
 end;
 $$;
 
+-- Name: address_literal(text); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.address_literal(host text) RETURNS inet
+    LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+declare
+    bare constant text := lower(regexp_replace(address_literal.host, '^\[(.*)\]$', '\1'));
+    parts text[] := string_to_array(regexp_replace(bare, '\.$', ''), '.');
+    most constant integer := cardinality(parts);
+    part text;
+    radix integer;
+    value bigint;
+    bits bigint := 0;
+begin
+    if bare ~ ':' then
+        return bare::inet;
+    end if;
+    if most not between 1 and 4 then
+        return null;
+    end if;
+    for i in 1 .. most loop
+        part := parts[i];
+        radix := case
+            when part ~ '^0x[0-9a-f]*$' then 16
+            when part ~ '^0[0-7]+$' then 8
+            when part ~ '^(0|[1-9][0-9]*)$' then 10
+        end;
+        if radix is null then
+            return null;
+        end if;
+        part := case radix when 16 then substr(part, 3) else part end;
+        value := 0;
+        for k in 1 .. length(part) loop
+            value := value * radix + strpos('0123456789abcdef', substr(part, k, 1)) - 1;
+            if value > 4294967295 then
+                return null;
+            end if;
+        end loop;
+        -- The last part fills what the others leave.
+        if value >= (case when i = most then 1::bigint << (8 * (5 - most)) else 256 end) then
+            return null;
+        end if;
+        bits := bits + (value << case when i = most then 0 else 8 * (4 - i) end);
+    end loop;
+    return inet '0.0.0.0' + bits;
+exception
+    when invalid_text_representation then
+        return null;
+end;
+$_$;
+
 -- Name: worker; Type: TABLE; Schema: postrider; Owner: -
 
 CREATE TABLE postrider.worker (
@@ -195,6 +247,7 @@ CREATE TABLE postrider.worker (
     failure_streak integer DEFAULT 0 NOT NULL,
     failure_rate real DEFAULT 0 NOT NULL,
     queue_depth integer DEFAULT 0 NOT NULL,
+    registered_by text,
     CONSTRAINT worker_capacity_check CHECK (((capacity >= 1) AND (capacity <= 10000))),
     CONSTRAINT worker_carrier_check CHECK ((carrier = ANY (ARRAY['postgres'::text, 'rabbitmq'::text]))),
     CONSTRAINT worker_health_check CHECK ((health = ANY (ARRAY['healthy'::text, 'degraded'::text, 'unhealthy'::text]))),
@@ -593,22 +646,24 @@ declare
 begin
     if tg_op <> 'INSERT' then
         former := jsonb_build_object(
-            'config', postrider.masked_config(old.config), 'retry_policy', old.retry_policy);
+            'config', postrider.masked_config(old.config), 'retry_policy', old.retry_policy,
+            'enabled', old.enabled, 'paused', old.paused);
     end if;
     if tg_op <> 'DELETE' then
         present := jsonb_build_object(
-            'config', postrider.masked_config(new.config), 'retry_policy', new.retry_policy);
+            'config', postrider.masked_config(new.config), 'retry_policy', new.retry_policy,
+            'enabled', new.enabled, 'paused', new.paused);
     end if;
     if tg_op = 'DELETE' then
         insert into postrider.event_log (event, endpoint_name, details)
-        values ('endpoint.dropped', old.name, details || jsonb_build_object('id', old.id, 'before', former));
+        values ('endpoint.dropped', old.name, details || jsonb_build_object('id', old.id, 'before', former, 'after', null));
     elsif tg_op = 'INSERT' then
         insert into postrider.circuit (endpoint_id) values (new.id);
         insert into postrider.event_log (event, endpoint_name, details)
         values (
             'endpoint.created', new.name,
             details || jsonb_build_object(
-                'id', new.id, 'protocol', new.protocol, 'after', present,
+                'id', new.id, 'protocol', new.protocol, 'before', null, 'after', present,
                 'secrets_set_at', (
                     select s.set_at
                     from postrider.endpoint_secret s
@@ -623,7 +678,10 @@ begin
             insert into postrider.event_log (event, endpoint_name, details)
             values (
                 case when new.enabled then 'endpoint.enabled' else 'endpoint.disabled' end,
-                new.name, details);
+                new.name,
+                details || postrider.changes_between(
+                    jsonb_build_object('enabled', old.enabled),
+                    jsonb_build_object('enabled', new.enabled)));
         end if;
         if new.enabled > old.enabled then
             -- The days without a success begin anew (auto_disable_after_days).
@@ -635,7 +693,9 @@ begin
             insert into postrider.event_log (event, endpoint_name, details)
             values (
                 case when new.paused then 'endpoint.paused' else 'endpoint.resumed' end,
-                new.name, details);
+                new.name,
+                details || postrider.changes_between(
+                    jsonb_build_object('paused', old.paused), jsonb_build_object('paused', new.paused)));
         end if;
         -- A config that differs in a secret only looks the same here.
         if (new.enabled, new.paused) = (old.enabled, old.paused)
@@ -644,7 +704,10 @@ begin
             insert into postrider.event_log (event, endpoint_name, details)
             values (
                 'endpoint.altered', new.name,
-                details || postrider.changes_between(former, present) || jsonb_build_object(
+                details
+                || postrider.changes_between(
+                    former - array['enabled', 'paused'], present - array['enabled', 'paused'])
+                || jsonb_build_object(
                     'secrets_set_at', (
                         select s.set_at
                         from postrider.endpoint_secret s
@@ -1547,6 +1610,17 @@ begin
     end loop;
     return made;
 end;
+$$;
+
+-- Name: caller(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.caller() RETURNS text
+    LANGUAGE sql STABLE
+    AS $$
+    select case pg_catalog.current_setting('role')
+        when 'none' then session_user::text
+        else pg_catalog.current_setting('role')
+    end;
 $$;
 
 -- Name: cancel_execution(bigint); Type: FUNCTION; Schema: postrider; Owner: -
@@ -3013,6 +3087,34 @@ CREATE FUNCTION postrider.check_transactions() RETURNS TABLE(status text, detail
     ) h;
 $$;
 
+-- Name: check_worker_role(text, text); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.check_worker_role(p_name text, p_registered_by text) RETURNS void
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    acting constant text := postrider.caller();
+begin
+    if p_registered_by is null or p_registered_by = acting then
+        return;
+    end if;
+    if not exists (
+        select
+        from pg_roles r
+        where r.rolname = p_registered_by
+        and pg_has_role(acting, r.oid, 'usage')
+    ) then
+        raise exception 'Worker ''%'' was registered by role "%", not by "%"', p_name, p_registered_by,
+            acting
+            using
+                errcode = '42501',
+                hint = format(
+                    'Act as that role, grant it to "%s", or register the worker again.', acting);
+    end if;
+end;
+$$;
+
 -- Name: check_workers(); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.check_workers() RETURNS integer
@@ -3849,7 +3951,8 @@ begin
         'consumer.created',
         jsonb_build_object(
             'consumer', p_name, 'start', p_start, 'ordering', p_ordering, 'partitions', p_partitions,
-            'by', session_user));
+            'by', session_user, 'before', null,
+            'after', jsonb_build_object('event_types', p_event_types, 'filter', p_filter)));
     -- Dispatchers make ticks for consumers.
     perform pg_notify('postrider', 'consumers');
     return created_id;
@@ -3941,7 +4044,10 @@ begin
     insert into postrider.event_log (event, details)
     values (
         'event_type.created',
-        jsonb_build_object('event_type', p_name, 'id', created_id, 'by', session_user));
+        jsonb_build_object(
+            'event_type', p_name, 'id', created_id, 'by', session_user, 'before', null,
+            'after', jsonb_build_object(
+                'description', p_description, 'schema', p_schema, 'metadata', p_metadata)));
     return created_id;
 end;
 $_$;
@@ -4354,17 +4460,22 @@ CREATE FUNCTION postrider.drop_action(p_name text) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
     AS $$
+declare
+    former jsonb;
 begin
     if p_name is null then
         raise exception 'Action must not be null' using errcode = '22004';
     end if;
     delete from postrider.action a
-    where a.name = p_name;
+    where a.name = p_name
+    returning to_jsonb(a) - 'id' into former;
     if not found then
         return false;
     end if;
     insert into postrider.event_log (event, details)
-    values ('action.dropped', jsonb_build_object('action', p_name, 'by', session_user));
+    values (
+        'action.dropped',
+        jsonb_build_object('action', p_name, 'by', session_user, 'before', former, 'after', null));
     return true;
 end;
 $$;
@@ -4385,7 +4496,12 @@ begin
     delete from postrider.consumer_lease l where l.consumer_id = reader.id;
     delete from postrider.consumer_lock l where l.consumer_id = reader.id;
     insert into postrider.event_log (event, details)
-    values ('consumer.dropped', jsonb_build_object('consumer', p_name, 'by', session_user));
+    values (
+        'consumer.dropped',
+        jsonb_build_object(
+            'consumer', p_name, 'ordering', reader.ordering, 'partitions', reader.partition_count,
+            'by', session_user, 'after', null,
+            'before', jsonb_build_object('event_types', reader.event_types, 'filter', reader.filter)));
     perform pg_notify('postrider', 'consumers');
     return true;
 end;
@@ -4439,6 +4555,17 @@ begin
             using errcode = '55000',
                 hint = 'p_force => true moves them to the dead letter queue.';
     end if;
+    insert into postrider.event_log (event, endpoint_name, details)
+    select
+        'subscription.ended', dropped.name,
+        jsonb_build_object(
+            'id', s.id, 'event_type', s.event_type, 'by', session_user, 'after', null,
+            'before', jsonb_build_object(
+                'filter', s.filter, 'retry_policy', s.retry_policy, 'enabled', s.enabled))
+    from postrider.subscriptions s
+    where s.endpoint_id = dropped.id
+    and s.event_type is not null
+    and s.ended_at is null;
     delete from postrider.endpoints e where e.id = dropped.id;
     job_id := postrider.create_job(
         'drop', dropped.id, dropped.name, '{}', null, null, estimate, has_more);
@@ -4475,7 +4602,11 @@ begin
     insert into postrider.event_log (event, details)
     values (
         'event_type.dropped',
-        jsonb_build_object('event_type', p_name, 'id', dropped.id, 'by', session_user));
+        jsonb_build_object(
+            'event_type', p_name, 'id', dropped.id, 'by', session_user, 'after', null,
+            'before', jsonb_build_object(
+                'description', dropped.description, 'schema', dropped.schema,
+                'metadata', dropped.metadata)));
     return true;
 end;
 $$;
@@ -4504,7 +4635,13 @@ begin
     delete from postrider.worker w
     where w.id = known.id;
     insert into postrider.event_log (event, details)
-    values ('worker.dropped', jsonb_build_object('worker', p_name, 'by', session_user));
+    values (
+        'worker.dropped',
+        jsonb_build_object(
+            'worker', p_name, 'by', session_user, 'after', null,
+            'before', jsonb_build_object(
+                'pool', known.pool, 'carrier', known.carrier, 'capacity', known.capacity,
+                'labels', known.labels, 'registered_by', known.registered_by)));
 end;
 $$;
 
@@ -5066,6 +5203,11 @@ begin
         raise exception 'p_execution, p_fence and p_timeout must not be null' using errcode = '22004';
     end if;
     perform postrider.check_duration('p_timeout', p_timeout, '1 millisecond', '30 days');
+    perform postrider.check_worker_role(w.name, w.registered_by)
+    from postrider.live_execution l
+    join postrider.worker w on w.id = l.worker_id
+    where l.id = p_execution
+    and l.fence = p_fence;
     update postrider.live_execution l
     set deadline_at = clock_timestamp() + p_timeout,
         due_at = clock_timestamp() + p_timeout
@@ -6417,17 +6559,25 @@ CREATE FUNCTION postrider.held_execution(p_execution bigint, p_fence bigint) RET
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
     AS $$
+declare
+    live postrider.live_execution;
 begin
     if p_execution is null or p_fence is null then
         raise exception 'p_execution and p_fence must not be null' using errcode = '22004';
     end if;
-    return query
     select l.*
+    into live
     from postrider.live_execution l
     where l.id = p_execution
     and l.fence = p_fence
     and l.status <> 'requested'
     for update;
+    if found then
+        perform postrider.check_worker_role(w.name, w.registered_by)
+        from postrider.worker w
+        where w.id = live.worker_id;
+        return next live;
+    end if;
 end;
 $$;
 
@@ -6917,6 +7067,17 @@ CREATE FUNCTION postrider.is_position_behind(p_position jsonb, p_xid xid8, p_mes
             and pg_visible_in_snapshot(p_xid, (p_position #>> '{window,top}')::pg_snapshot), false);
 $$;
 
+-- Name: is_private(inet); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.is_private(address inet) RETURNS boolean
+    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    select regexp_replace(host(is_private.address), '^::ffff:(?=.*[.])', '')::inet <<= any (array[
+        '10.0.0.0/8', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.168.0.0/16', '::1/128', 'fc00::/7',
+        'fe80::/10']::inet[]);
+$$;
+
 -- Name: is_taken(bigint, xid8, integer[]); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.is_taken(p_message_id bigint, p_xid xid8, p_targets integer[]) RETURNS boolean
@@ -7255,6 +7416,7 @@ begin
     if not found then
         raise exception 'Worker % does not exist', p_worker_id using errcode = '42704';
     end if;
+    perform postrider.check_worker_role(found_worker.name, found_worker.registered_by);
     if found_worker.status = 'inactive' or found_worker.epoch <> p_epoch then
         raise exception 'Worker ''%'' has to register again: %', found_worker.name,
             case
@@ -9008,6 +9170,14 @@ begin
     into secrets
     from jsonb_each(whole) w
     where w.key = any (secret_names);
+    if secrets is not null
+        and url ~* '^http:'
+        and not postrider.is_private(
+            postrider.address_literal(substring(url from '^[^/]+//(\[[^]]*\]|[^/?:]+)')))
+    then
+        raise exception 'Secret headers are sent over plain http to private addresses only: use https'
+            using errcode = '22023';
+    end if;
     if secrets is null then
         delete from postrider.endpoint_secret s where s.endpoint_id = new.id;
     else
@@ -10512,6 +10682,7 @@ begin
             version = left(p_version, 100),
             host = left(p_host, 200),
             last_error = null,
+            registered_by = postrider.caller(),
             registered_at = clock_timestamp(),
             heartbeat_at = clock_timestamp()
         where w.id = registered.id
@@ -10525,7 +10696,8 @@ begin
         'worker.registered',
         jsonb_build_object(
             'worker', registered.name, 'pool', registered.pool, 'carrier', registered.carrier,
-            'capacity', registered.capacity, 'epoch', registered.epoch, 'host', registered.host));
+            'capacity', registered.capacity, 'epoch', registered.epoch, 'host', registered.host,
+            'by', session_user));
     if current_setting('max_prepared_transactions')::integer = 0 then
         -- Who had the name before says that it lives, hears that it has lost the name, and stops.
         perform pg_notify('postrider:executions', 'cancel:' || registered.id);
@@ -11314,7 +11486,7 @@ begin
     then
         perform pg_advisory_unlock(1886352248, queue_key);
     else
-        perform pg_notify('postrider:executions', p_queue);
+        perform pg_notify('postrider:executions', postrider.key_mark(p_queue)::text);
     end if;
 end;
 $$;
@@ -12258,6 +12430,11 @@ begin
     if p_execution is null or p_fence is null then
         raise exception 'p_execution and p_fence must not be null' using errcode = '22004';
     end if;
+    perform postrider.check_worker_role(w.name, w.registered_by)
+    from postrider.live_execution l
+    join postrider.worker w on w.id = l.worker_id
+    where l.id = p_execution
+    and l.fence = p_fence;
     return query
     with started as (
         update postrider.live_execution l
@@ -12417,7 +12594,11 @@ begin
     insert into postrider.event_log (event, endpoint_name, details)
     values (
         'subscription.created', p_endpoint_name,
-        jsonb_build_object('id', created_id, 'event_type', p_event_type, 'by', session_user));
+        jsonb_build_object(
+            'id', created_id, 'event_type', p_event_type, 'by', session_user, 'before', null,
+            'after', jsonb_build_object(
+                'filter', p_filter, 'retry_policy', p_options -> '_retry_policy',
+                'enabled', coalesce((p_options ->> 'enabled')::boolean, true))));
     return created_id;
 end;
 $_$;
@@ -13067,7 +13248,9 @@ begin
     select
         'subscription.ended', e.name,
         jsonb_build_object(
-            'id', known.id, 'event_type', known.event_type, 'by', session_user)
+            'id', known.id, 'event_type', known.event_type, 'by', session_user, 'after', null,
+            'before', jsonb_build_object(
+                'filter', known.filter, 'retry_policy', known.retry_policy, 'enabled', known.enabled))
     from postrider.endpoints e
     where e.id = known.endpoint_id;
     return true;
@@ -16336,6 +16519,10 @@ GRANT ALL ON FUNCTION postrider.acknowledge(p_consumer text, p_position bigint) 
 
 REVOKE ALL ON FUNCTION postrider.acquire_shards(p_dispatcher uuid, p_limit integer) FROM PUBLIC;
 
+-- Name: FUNCTION address_literal(host text); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.address_literal(host text) FROM PUBLIC;
+
 -- Name: TABLE worker; Type: ACL; Schema: postrider; Owner: -
 
 GRANT SELECT ON TABLE postrider.worker TO postrider_application;
@@ -16517,6 +16704,10 @@ REVOKE ALL ON FUNCTION postrider.bury_batch(p_job postrider.job, OUT done_count 
 
 REVOKE ALL ON FUNCTION postrider.bury_orphans() FROM PUBLIC;
 
+-- Name: FUNCTION caller(); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.caller() FROM PUBLIC;
+
 -- Name: FUNCTION cancel_execution(p_execution bigint); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.cancel_execution(p_execution bigint) FROM PUBLIC;
@@ -16640,6 +16831,10 @@ REVOKE ALL ON FUNCTION postrider.check_tick_allowed(p_caller text) FROM PUBLIC;
 -- Name: FUNCTION check_transactions(); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.check_transactions() FROM PUBLIC;
+
+-- Name: FUNCTION check_worker_role(p_name text, p_registered_by text); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.check_worker_role(p_name text, p_registered_by text) FROM PUBLIC;
 
 -- Name: FUNCTION check_workers(); Type: ACL; Schema: postrider; Owner: -
 
@@ -17155,6 +17350,10 @@ REVOKE ALL ON FUNCTION postrider.is_partition_unread(p_consumer postrider.consum
 -- Name: FUNCTION is_position_behind(p_position jsonb, p_xid xid8, p_message_id bigint); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.is_position_behind(p_position jsonb, p_xid xid8, p_message_id bigint) FROM PUBLIC;
+
+-- Name: FUNCTION is_private(address inet); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.is_private(address inet) FROM PUBLIC;
 
 -- Name: FUNCTION is_taken(p_message_id bigint, p_xid xid8, p_targets integer[]); Type: ACL; Schema: postrider; Owner: -
 

@@ -16,22 +16,24 @@ declare
 begin
     if tg_op <> 'INSERT' then
         former := jsonb_build_object(
-            'config', postrider.masked_config(old.config), 'retry_policy', old.retry_policy);
+            'config', postrider.masked_config(old.config), 'retry_policy', old.retry_policy,
+            'enabled', old.enabled, 'paused', old.paused);
     end if;
     if tg_op <> 'DELETE' then
         present := jsonb_build_object(
-            'config', postrider.masked_config(new.config), 'retry_policy', new.retry_policy);
+            'config', postrider.masked_config(new.config), 'retry_policy', new.retry_policy,
+            'enabled', new.enabled, 'paused', new.paused);
     end if;
     if tg_op = 'DELETE' then
         insert into postrider.event_log (event, endpoint_name, details)
-        values ('endpoint.dropped', old.name, details || jsonb_build_object('id', old.id, 'before', former));
+        values ('endpoint.dropped', old.name, details || jsonb_build_object('id', old.id, 'before', former, 'after', null));
     elsif tg_op = 'INSERT' then
         insert into postrider.circuit (endpoint_id) values (new.id);
         insert into postrider.event_log (event, endpoint_name, details)
         values (
             'endpoint.created', new.name,
             details || jsonb_build_object(
-                'id', new.id, 'protocol', new.protocol, 'after', present,
+                'id', new.id, 'protocol', new.protocol, 'before', null, 'after', present,
                 'secrets_set_at', (
                     select s.set_at
                     from postrider.endpoint_secret s
@@ -46,7 +48,10 @@ begin
             insert into postrider.event_log (event, endpoint_name, details)
             values (
                 case when new.enabled then 'endpoint.enabled' else 'endpoint.disabled' end,
-                new.name, details);
+                new.name,
+                details || postrider.changes_between(
+                    jsonb_build_object('enabled', old.enabled),
+                    jsonb_build_object('enabled', new.enabled)));
         end if;
         if new.enabled > old.enabled then
             -- The days without a success begin anew (auto_disable_after_days).
@@ -58,7 +63,9 @@ begin
             insert into postrider.event_log (event, endpoint_name, details)
             values (
                 case when new.paused then 'endpoint.paused' else 'endpoint.resumed' end,
-                new.name, details);
+                new.name,
+                details || postrider.changes_between(
+                    jsonb_build_object('paused', old.paused), jsonb_build_object('paused', new.paused)));
         end if;
         -- A config that differs in a secret only looks the same here.
         if (new.enabled, new.paused) = (old.enabled, old.paused)
@@ -67,7 +74,10 @@ begin
             insert into postrider.event_log (event, endpoint_name, details)
             values (
                 'endpoint.altered', new.name,
-                details || postrider.changes_between(former, present) || jsonb_build_object(
+                details
+                || postrider.changes_between(
+                    former - array['enabled', 'paused'], present - array['enabled', 'paused'])
+                || jsonb_build_object(
                     'secrets_set_at', (
                         select s.set_at
                         from postrider.endpoint_secret s

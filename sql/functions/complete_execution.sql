@@ -3,7 +3,7 @@
 -- Worker, application, admin. By the worker that started it, with the fence it got then. May be part of the
 -- transaction in which the worker writes what it has done, so that both count or neither. False: it has
 -- ended otherwise, or others have it by now. Raises 22004 (a null id or fence), 22023 (the result is
--- larger than max_payload_size).
+-- larger than max_payload_size), 42501 (another role has registered the worker that has it).
 create or replace function postrider.complete_execution(
     p_execution bigint, p_fence bigint, p_result jsonb default null)
 returns boolean

@@ -84,7 +84,8 @@ begin
         'consumer.created',
         jsonb_build_object(
             'consumer', p_name, 'start', p_start, 'ordering', p_ordering, 'partitions', p_partitions,
-            'by', session_user));
+            'by', session_user, 'before', null,
+            'after', jsonb_build_object('event_types', p_event_types, 'filter', p_filter)));
     -- Dispatchers make ticks for consumers.
     perform pg_notify('postrider', 'consumers');
     return created_id;

@@ -50,7 +50,10 @@ begin
     insert into postrider.event_log (event, details)
     values (
         'event_type.created',
-        jsonb_build_object('event_type', p_name, 'id', created_id, 'by', session_user));
+        jsonb_build_object(
+            'event_type', p_name, 'id', created_id, 'by', session_user, 'before', null,
+            'after', jsonb_build_object(
+                'description', p_description, 'schema', p_schema, 'metadata', p_metadata)));
     return created_id;
 end;
 $$;

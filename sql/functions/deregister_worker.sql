@@ -2,7 +2,7 @@
 --
 -- Worker, application, admin. The worker leaves: what it had not finished goes back without using up an attempt,
 -- to the pool, or to wait until it returns if it was addressed to this worker alone. In a transaction of
--- its own. Raises 22004 (a null worker), 42704 (no such worker), 55006 (another transaction has not ended that
+-- its own. Raises 22004 (a null worker), 42501 (another role has registered it), 42704 (no such worker), 55006 (another transaction has not ended that
 -- gives it executions, or changes it).
 create or replace function postrider.deregister_worker(p_worker integer, p_epoch integer default null)
 returns boolean

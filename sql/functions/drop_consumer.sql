@@ -18,7 +18,12 @@ begin
     delete from postrider.consumer_lease l where l.consumer_id = reader.id;
     delete from postrider.consumer_lock l where l.consumer_id = reader.id;
     insert into postrider.event_log (event, details)
-    values ('consumer.dropped', jsonb_build_object('consumer', p_name, 'by', session_user));
+    values (
+        'consumer.dropped',
+        jsonb_build_object(
+            'consumer', p_name, 'ordering', reader.ordering, 'partitions', reader.partition_count,
+            'by', session_user, 'after', null,
+            'before', jsonb_build_object('event_types', reader.event_types, 'filter', reader.filter)));
     perform pg_notify('postrider', 'consumers');
     return true;
 end;

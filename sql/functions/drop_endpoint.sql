@@ -58,6 +58,17 @@ begin
             using errcode = '55000',
                 hint = 'p_force => true moves them to the dead letter queue.';
     end if;
+    insert into postrider.event_log (event, endpoint_name, details)
+    select
+        'subscription.ended', dropped.name,
+        jsonb_build_object(
+            'id', s.id, 'event_type', s.event_type, 'by', session_user, 'after', null,
+            'before', jsonb_build_object(
+                'filter', s.filter, 'retry_policy', s.retry_policy, 'enabled', s.enabled))
+    from postrider.subscriptions s
+    where s.endpoint_id = dropped.id
+    and s.event_type is not null
+    and s.ended_at is null;
     delete from postrider.endpoints e where e.id = dropped.id;
     job_id := postrider.create_job(
         'drop', dropped.id, dropped.name, '{}', null, null, estimate, has_more);

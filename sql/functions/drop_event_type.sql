@@ -33,7 +33,11 @@ begin
     insert into postrider.event_log (event, details)
     values (
         'event_type.dropped',
-        jsonb_build_object('event_type', p_name, 'id', dropped.id, 'by', session_user));
+        jsonb_build_object(
+            'event_type', p_name, 'id', dropped.id, 'by', session_user, 'after', null,
+            'before', jsonb_build_object(
+                'description', dropped.description, 'schema', dropped.schema,
+                'metadata', dropped.metadata)));
     return true;
 end;
 $$;

@@ -26,6 +26,12 @@ begin
     delete from postrider.worker w
     where w.id = known.id;
     insert into postrider.event_log (event, details)
-    values ('worker.dropped', jsonb_build_object('worker', p_name, 'by', session_user));
+    values (
+        'worker.dropped',
+        jsonb_build_object(
+            'worker', p_name, 'by', session_user, 'after', null,
+            'before', jsonb_build_object(
+                'pool', known.pool, 'carrier', known.carrier, 'capacity', known.capacity,
+                'labels', known.labels, 'registered_by', known.registered_by)));
 end;
 $$;

@@ -5,7 +5,7 @@
 -- permanent_error and every other word are not. failed, requested (it will be retried), cancelled
 -- (somebody wanted that meanwhile), or null: it has ended otherwise, or others have it by now. Raises
 -- 22004 (a null id, fence or reason), 22023 (a reason that is no word, an error larger than
--- max_payload_size).
+-- max_payload_size), 42501 (another role has registered the worker that has it).
 create or replace function postrider.fail_execution(
     p_execution bigint, p_fence bigint, p_reason text, p_error jsonb default null)
 returns text

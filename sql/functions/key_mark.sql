@@ -1,7 +1,7 @@
--- postrider.key_mark(key) → a number of 32 bits that stands for an ordering key
+-- postrider.key_mark(key) → a number of 32 bits that stands for an ordering key, or the queue of a pool
 --
--- Internal. Everybody who may connect hears what is notified, so that an ordering key is not in it. FNV-1a,
--- which dispatchers compute as well (engine/wake.rs); of two keys with one mark both are looked at.
+-- Internal. Everybody who may connect hears what is notified, so that no name is in it. FNV-1a, which dispatchers
+-- (mark.rs of the core) and workers compute as well; of two keys with one mark both are looked at.
 create or replace function postrider.key_mark(p_key text)
 returns bigint
 language plpgsql

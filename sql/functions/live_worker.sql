@@ -1,8 +1,8 @@
 -- postrider.live_worker(worker_id, epoch) → the worker
 --
--- Internal. Raises 22004 (a null id), 42704 (no such worker), 55000 (another process has registered under
--- its name since, or it was taken for lost: it has to register again). A null epoch stands for the
--- present one.
+-- Internal. Raises 22004 (a null id), 42501 (another role has registered it), 42704 (no such worker), 55000 (another
+-- process has registered under its name since, or it was taken for lost: it has to register again). A null epoch
+-- stands for the present one.
 create or replace function postrider.live_worker(p_worker_id integer, p_epoch integer)
 returns postrider.worker
 language plpgsql
@@ -18,6 +18,7 @@ begin
     if not found then
         raise exception 'Worker % does not exist', p_worker_id using errcode = '42704';
     end if;
+    perform postrider.check_worker_role(found_worker.name, found_worker.registered_by);
     if found_worker.status = 'inactive' or found_worker.epoch <> p_epoch then
         raise exception 'Worker ''%'' has to register again: %', found_worker.name,
             case

@@ -4,7 +4,8 @@
 -- and retry policy (22023), moves secret options out of the config, and raises the version. Secrets
 -- that an update does not mention stay; a secret that is given as null is taken away. To another
 -- scheme, host or port they do not follow (22023): whoever may change an address need not be trusted
--- with what is sent there. A port that is not for web traffic is refused (22023).
+-- with what is sent there. A port that is not for web traffic is refused (22023), and so are secrets over plain http
+-- where the address stands in the URL and is not private; the dispatcher judges names when it connects.
 create or replace function postrider.prepare_endpoint()
 returns trigger
 language plpgsql
@@ -89,6 +90,14 @@ begin
     into secrets
     from jsonb_each(whole) w
     where w.key = any (secret_names);
+    if secrets is not null
+        and url ~* '^http:'
+        and not postrider.is_private(
+            postrider.address_literal(substring(url from '^[^/]+//(\[[^]]*\]|[^/?:]+)')))
+    then
+        raise exception 'Secret headers are sent over plain http to private addresses only: use https'
+            using errcode = '22023';
+    end if;
     if secrets is null then
         delete from postrider.endpoint_secret s where s.endpoint_id = new.id;
     else

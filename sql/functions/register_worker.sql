@@ -1,7 +1,7 @@
 -- postrider.register_worker(name, pool, capacity, labels, version, host, carrier) → its id and epoch
 --
--- Worker, application, admin. Whoever registers a name has it from then on, under a new epoch: calls of a process
--- before it are refused (55000), and what that one had running has failed with the reason
+-- Worker, application, admin. Whoever registers a name has it from then on, under a new epoch: nobody acts for the worker
+-- without the rights of the role that registered it (42501), and calls of a process before it are refused (55000), and what that one had running has failed with the reason
 -- worker_unavailable, or is retried. A heartbeat every
 -- `heartbeat_interval` keeps it alive: that of the settings, or a third of `stale_after` if that is less. In a
 -- transaction of its own. Waits some seconds for a transaction that gives this worker executions, submits the
@@ -65,6 +65,7 @@ begin
             version = left(p_version, 100),
             host = left(p_host, 200),
             last_error = null,
+            registered_by = postrider.caller(),
             registered_at = clock_timestamp(),
             heartbeat_at = clock_timestamp()
         where w.id = registered.id
@@ -78,7 +79,8 @@ begin
         'worker.registered',
         jsonb_build_object(
             'worker', registered.name, 'pool', registered.pool, 'carrier', registered.carrier,
-            'capacity', registered.capacity, 'epoch', registered.epoch, 'host', registered.host));
+            'capacity', registered.capacity, 'epoch', registered.epoch, 'host', registered.host,
+            'by', session_user));
     if current_setting('max_prepared_transactions')::integer = 0 then
         -- Who had the name before says that it lives, hears that it has lost the name, and stops.
         perform pg_notify('postrider:executions', 'cancel:' || registered.id);

@@ -1,7 +1,8 @@
 -- postrider.release_execution(execution, fence) → whether it was given back
 --
 -- Worker, application, admin. By the worker that has it, started or not: it goes to whoever takes it next, without
--- having used up an attempt. False: it has ended, or others have it by now. Raises 22004 (a null).
+-- having used up an attempt. False: it has ended, or others have it by now. Raises 22004
+-- (a null), 42501 (another role has registered the worker that has it).
 create or replace function postrider.release_execution(p_execution bigint, p_fence bigint)
 returns boolean
 language plpgsql

@@ -4,6 +4,7 @@
 -- transaction commits. As with a dispatcher's doorbell, no row is needed: whoever puts something into a
 -- queue holds a shared lock of it to the end of the transaction, and looks whether somebody sleeps; a
 -- worker says that it sleeps, and then looks whether somebody holds that lock. One of both sees the other.
+-- The queue's name has that of a pool in it, and everybody may listen: it is rung with a number that stands for it.
 -- Where transactions can be prepared, notifying would forbid it: there workers poll.
 create or replace function postrider.ring_workers(p_queue text)
 returns void
@@ -22,7 +23,7 @@ begin
     then
         perform pg_advisory_unlock(1886352248, queue_key);
     else
-        perform pg_notify('postrider:executions', p_queue);
+        perform pg_notify('postrider:executions', postrider.key_mark(p_queue)::text);
     end if;
 end;
 $$;

@@ -2,7 +2,8 @@
 --
 -- Worker, application, admin. By the worker that it is scheduled for, with the fence it got. No row: it must not be
 -- started, for somebody cancelled it, its time to live is over, or others have it by now. The fence that
--- comes back is for everything that follows; by the deadline it has to have ended. Raises 22004 (a null),
+-- comes back is for everything that follows; by the deadline it has to have ended. Raises 22004 (a null), 42501 (another
+-- role has registered the worker),
 -- 55000 (it is for this worker, which has to register again; a broker's message must not be acknowledged).
 -- Without `rows` the server expects a thousand rows of each call, and compiles whatever joins it (JIT).
 create or replace function postrider.start_execution(
@@ -27,6 +28,11 @@ begin
     if p_execution is null or p_fence is null then
         raise exception 'p_execution and p_fence must not be null' using errcode = '22004';
     end if;
+    perform postrider.check_worker_role(w.name, w.registered_by)
+    from postrider.live_execution l
+    join postrider.worker w on w.id = l.worker_id
+    where l.id = p_execution
+    and l.fence = p_fence;
     return query
     with started as (
         update postrider.live_execution l

@@ -89,7 +89,11 @@ begin
     insert into postrider.event_log (event, endpoint_name, details)
     values (
         'subscription.created', p_endpoint_name,
-        jsonb_build_object('id', created_id, 'event_type', p_event_type, 'by', session_user));
+        jsonb_build_object(
+            'id', created_id, 'event_type', p_event_type, 'by', session_user, 'before', null,
+            'after', jsonb_build_object(
+                'filter', p_filter, 'retry_policy', p_options -> '_retry_policy',
+                'enabled', coalesce((p_options ->> 'enabled')::boolean, true))));
     return created_id;
 end;
 $$;

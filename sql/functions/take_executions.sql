@@ -4,8 +4,8 @@
 -- gets them until their time to live is over, it gives them back, or it is lost. Never more than its
 -- capacity has room for, together with what it has already. Waits until there is something, at most for
 -- p_wait (0 to 60 seconds); it may return earlier with nothing, when it has done the timeout monitor's
--- work. In a transaction of its own. Raises 22004 (a null worker), 22023 (a value out of its range), 42704
--- (no such worker), 55000 (it has to register again, or gets its executions by RabbitMQ).
+-- work. In a transaction of its own. Raises 22004 (a null worker), 22023 (a value out of its range), 42501 (another
+-- role has registered it), 42704 (no such worker), 55000 (it has to register again, or gets its executions by RabbitMQ).
 create or replace function postrider.take_executions(
     p_worker integer,
     p_limit integer default 1,

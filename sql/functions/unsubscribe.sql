@@ -34,7 +34,9 @@ begin
     select
         'subscription.ended', e.name,
         jsonb_build_object(
-            'id', known.id, 'event_type', known.event_type, 'by', session_user)
+            'id', known.id, 'event_type', known.event_type, 'by', session_user, 'after', null,
+            'before', jsonb_build_object(
+                'filter', known.filter, 'retry_policy', known.retry_policy, 'enabled', known.enabled))
     from postrider.endpoints e
     where e.id = known.endpoint_id;
     return true;

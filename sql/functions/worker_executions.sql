@@ -2,7 +2,7 @@
 --
 -- Worker, application, admin. For a worker that has lost an answer: what it does not know of it gives back
 -- (release_execution). Waits some seconds for a take_executions of this worker that is under way. Raises
--- 22004 (a null worker), 42704 (no such worker), 55000 (it has to register again), 55006 (that has not ended).
+-- 22004 (a null worker), 42501 (another role has registered it), 42704 (no such worker), 55000 (it has to register again), 55006 (that has not ended).
 -- Uses live_execution_worker.
 create or replace function postrider.worker_executions(p_worker integer, p_epoch integer default null)
 returns table (

@@ -2,8 +2,8 @@
 --
 -- Worker, application, admin. Says that the worker lives, by the database's clock, and probes its health. With an
 -- error: it lives and cannot work (status error): it gets nothing from the pool, and what it has not started goes back there. Returns its
--- running executions that somebody wants to cancel. In a transaction of its own. Raises 22004 (a null
--- worker), 42704 (no such worker), 55000 (it has to register again).
+-- running executions that somebody wants to cancel. In a transaction of its own. The error is cut at 1,000
+-- characters. Raises 22004 (a null worker), 42501 (another role has registered it), 42704 (no such worker), 55000 (it has to register again).
 create or replace function postrider.worker_heartbeat(
     p_worker integer, p_epoch integer default null, p_error text default null)
 returns table (

@@ -10,6 +10,7 @@ pub mod classify;
 pub mod decide;
 pub mod done;
 pub mod id;
+pub mod mark;
 pub mod networks;
 pub mod outcome;
 pub mod places;

@@ -201,6 +201,17 @@ pub fn is_internal(address: IpAddr) -> bool {
     }
 }
 
+/// Whether `address` lies in a network that its owner alone uses: this machine, private and link-local networks.
+///
+/// Far less than [`is_internal`]: what is refused as a destination because it leads somewhere special is nothing that
+/// one would trust with a secret in the clear. Of the IPv6 addresses with an IPv4 address inside, only mapped ones are
+/// that address; all others go by somebody's relay. In SQL: `is_private`.
+pub fn is_private(address: IpAddr) -> bool {
+    PRIVATE.iter().any(|(network, prefix)| {
+        Network { address: *network, prefix: *prefix }.contains(address.to_canonical())
+    })
+}
+
 /// The IPv4 address that an IPv6 address leads to, if it is of a kind that carries one.
 fn embedded(address: IpAddr) -> Option<IpAddr> {
     let IpAddr::V6(address) = address else { return None };
@@ -236,7 +247,7 @@ pub fn is_web_port(port: u16) -> bool {
 
 /// The address that `host` is by itself, without a name server: IPv4 or IPv6 (also in brackets), or IPv4 in one of the
 /// forms that browsers and C libraries take for it, such as `0x7f000001`, `2130706433`, `0177.1`
-/// and `127.0.0.1.` (the WHATWG URL standard's IPv4 parser).
+/// and `127.0.0.1.` (the WHATWG URL standard's IPv4 parser). In SQL: `address_literal`.
 pub fn literal(host: &str) -> Option<IpAddr> {
     let bare = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host);
     if let Ok(address) = bare.parse() {
@@ -310,6 +321,17 @@ const INTERNAL_V6: &[(Ipv6Addr, u8)] = &[
     (Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 0), 10),    // link-local
     (Ipv6Addr::new(0xfec0, 0, 0, 0, 0, 0, 0, 0), 10),    // site-local
     (Ipv6Addr::new(0xff00, 0, 0, 0, 0, 0, 0, 0), 8),     // multicast
+];
+
+const PRIVATE: &[(IpAddr, u8)] = &[
+    (IpAddr::V4(Ipv4Addr::new(10, 0, 0, 0)), 8),
+    (IpAddr::V4(Ipv4Addr::new(127, 0, 0, 0)), 8),
+    (IpAddr::V4(Ipv4Addr::new(169, 254, 0, 0)), 16),
+    (IpAddr::V4(Ipv4Addr::new(172, 16, 0, 0)), 12),
+    (IpAddr::V4(Ipv4Addr::new(192, 168, 0, 0)), 16),
+    (IpAddr::V6(Ipv6Addr::LOCALHOST), 128),
+    (IpAddr::V6(Ipv6Addr::new(0xfc00, 0, 0, 0, 0, 0, 0, 0)), 7),
+    (IpAddr::V6(Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 0)), 10),
 ];
 
 const OTHER_PORTS: &[u16] = &[

@@ -1,5 +1,7 @@
 //! The command line: results, texts and exit codes.
 
+use std::collections::BTreeSet;
+
 use crate::shop::{Shop, run};
 use serde_json::{Value, json};
 
@@ -256,51 +258,164 @@ async fn a_denial_names_the_role_that_may() {
     check("stranger", &["send", "orders", "{}"], "\"stranger\" one of postrider_producer, ");
 }
 
-/// What a command shows that the monitor may read, it gets.
+/// Every command that there is, by the help of all: those without commands of their own.
+fn all_commands() -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let mut open = vec![String::new()];
+    while let Some(command) = open.pop() {
+        let words = command.split(' ').filter(|word| !word.is_empty());
+        let arguments: Vec<_> = words.chain(["--help"]).collect();
+        let help = run("", &arguments, "").succeed().stdout.clone();
+        let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+        let names = listed.take_while(|line| !line.is_empty());
+        // A name stands two spaces in, and what is said of it further in.
+        let names =
+            names.filter_map(|line| line.strip_prefix("  ").filter(|l| !l.starts_with(' ')));
+        let names: Vec<_> = names.filter_map(|line| line.split(' ').next()).collect();
+        let names = names.into_iter().filter(|name| *name != "help");
+        let below: Vec<_> =
+            names.map(|name| format!("{command} {name}").trim().to_owned()).collect();
+        if below.is_empty() {
+            found.insert(command);
+        }
+        open.extend(below);
+    }
+    found
+}
+
+/// What the monitor may use: commands that only show, with arguments.
+const SHOWING: &[&str] = &[
+    "status",
+    "health",
+    "metrics",
+    "events",
+    "queue",
+    "endpoint list",
+    "endpoint show orders",
+    "event-type list",
+    "subscription list",
+    "setting list",
+    "setting get http_timeout",
+    "message 1024",
+    "policy explain --message 1024",
+    "dlq list",
+    "dlq show 1",
+    "dlq summary",
+    "replay list",
+    "job list",
+    "job show 1",
+    "consumer list",
+    "consumer parked",
+    "execution list",
+    "execution show 1",
+    "execution dead-letters",
+    "worker list",
+    "worker show w",
+    "action list",
+    "partition list",
+];
+
+/// What the monitor may not, because it changes something, or because it shows payloads.
+const DENIED: &[&str] = &[
+    "tail",
+    "consumer tail c",
+    "send orders {}",
+    "publish order.paid {}",
+    "cancel 1024",
+    "endpoint create x --protocol discard",
+    "endpoint alter orders --retry-policy {}",
+    "endpoint drop orders",
+    "endpoint enable orders",
+    "endpoint disable orders",
+    "endpoint pause orders",
+    "endpoint resume orders",
+    "endpoint reset orders",
+    "event-type create x",
+    "event-type alter order.paid --description x",
+    "event-type drop order.paid",
+    "subscription create order.paid orders",
+    "subscription alter 2 --filter {}",
+    "subscription end 2",
+    "subscription enable 2",
+    "subscription disable 2",
+    "setting set http_timeout 5",
+    "setting reset http_timeout",
+    "dlq redrive 1",
+    "dlq cleanup",
+    "replay message 1024",
+    "replay range orders --from 2026-01-01T00:00Z --to 2026-01-02T00:00Z",
+    "replay create orders --from 2026-01-01T00:00Z --to 2026-01-02T00:00Z",
+    "replay cancel 1",
+    "job cancel 1",
+    "consumer create d",
+    "consumer reset c --start now",
+    "consumer drop c",
+    "consumer resolve 1",
+    "execution submit resize",
+    "execution cancel 1",
+    "execution retry 1",
+    "worker cordon w",
+    "worker uncordon w",
+    "worker drop w",
+    "action set a",
+    "action drop resize",
+    "partition maintain",
+    "partition cleanup",
+];
+
+/// Those that need the owner of the schema.
+const OWNERS: &[&str] = &["migrate", "serve"];
+
+/// What a command shows that the monitor may read, it gets; of everything else it hears which role may. Who has no
+/// role at all hears it of every command.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_monitor_can_use_every_command_that_only_shows() {
+    let is_of = |command: &str, line: &&str| {
+        *line == command || line.strip_prefix(command).is_some_and(|rest| rest.starts_with(' '))
+    };
+    for command in all_commands() {
+        let lines = [SHOWING, DENIED, OWNERS].concat();
+        let count = lines.iter().filter(|line| is_of(&command, line)).count();
+        assert_eq!(count, 1, "`postrider {command}` has to be in one of the lists");
+    }
+
     let shop = Shop::open_migrated().await;
     shop.run(&CREATE).succeed();
     let id = shop.run(&["send", "orders", "{}", "--json"]).json()["id"].to_string();
     shop.execute(
         "create role monitor login in role postrider_monitor;
+        create role stranger login;
+        select postrider.bury(array[m.id], m.targets, array[1], array['rejected'], array[1], array['503'])
+        from postrider.message m;
+        select postrider.redrive_all();
         select postrider.create_event_type('order.paid');
+        select postrider.subscribe('order.paid', 'orders');
         select postrider.create_consumer('c');
         select postrider.register_worker('w', 'p');
         select postrider.set_action('resize');
         select postrider.submit_execution('resize')",
     )
     .await;
-    let url = shop.postgres.url_as("monitor", "shop");
-    for command in [
-        "status",
-        "metrics",
-        "events",
-        "queue",
-        "endpoint list",
-        "endpoint show orders",
-        "event-type list",
-        "subscription list",
-        "setting list",
-        "setting get http_timeout",
-        &format!("message {id}"),
-        &format!("policy explain --message {id}"),
-        "dlq list",
-        "dlq summary",
-        "replay list",
-        "consumer list",
-        "consumer parked",
-        "execution list",
-        "execution dead-letters",
-        "worker list",
-        "worker show w",
-        "action list",
-        "partition list",
-    ] {
+    let as_role = |role: &str, command: &str| {
+        let command = command.replace("1024", &id);
         let arguments: Vec<_> = command.split(' ').collect();
-        let run = run(&url, &arguments, "");
-        assert_eq!(run.code, 0, "{command}: {run:?}");
+        run(&shop.postgres.url_as(role, "shop"), &arguments, "")
+    };
+    for command in SHOWING {
+        let run = as_role("monitor", command);
+        let is_shown = run.code == 0 || *command == "health" && run.code < 3;
+        assert!(is_shown, "{command}: {run:?}");
     }
-    let health = run(&url, &["health"], "");
-    assert!(health.code < 3, "{health:?}");
+    let shown = as_role("monitor", "dlq show 1 --json").json();
+    assert_eq!((&shown["last_error"], shown.get("payload")), (&json!("503"), None));
+    for (role, commands) in [("monitor", DENIED), ("stranger", DENIED), ("stranger", SHOWING)] {
+        for command in commands {
+            let run = as_role(role, command);
+            assert!(
+                run.code == 1 && run.stderr.contains("permission denied"),
+                "{command}: {run:?}"
+            );
+            assert!(run.stderr.contains("hint: grant "), "{role}: {command}: {run:?}");
+        }
+    }
 }

@@ -1019,3 +1019,76 @@ async fn ends_are_announced_and_large_values_pass_as_far_as_allowed() {
         "select length(parameters::text) from postrider.take_executions($w) where action = 'other'";
     assert_eq!(answer(&client, &taken.replace("$w", &w.to_string())).await, "10000002");
 }
+
+/// Names, ids, epochs and fences can be guessed; the role that registered the worker cannot.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_belongs_to_the_role_that_registered_it() {
+    let shop = Shop::open_migrated().await;
+    let admin = shop.client().await;
+    let sql = "create role one login in role postrider_worker;
+        create role two login in role postrider_worker;
+        create role boss login in role postrider_admin;
+        create role deputy login in role one;
+        create role pooler login in role one, two";
+    admin.batch_execute(sql).await.unwrap();
+    let one = shop.postgres.connect_as("one", "shop").await.unwrap();
+    let worker = register(&one, "'w', p_capacity => 100").await;
+    for _ in 0..3 {
+        submit(&admin, "'a', '{}', p_worker => 'w'").await;
+    }
+    let held = take(&one, worker.id, 2).await;
+    let running = start(&one, held[0]).await.unwrap();
+    let (id, fence) = (running.id, running.fence);
+    let calls = [
+        format!("take_executions({}, 1)", worker.id),
+        format!("take_executions({}, 1, p_epoch => {})", worker.id, worker.epoch),
+        format!("worker_executions({})", worker.id),
+        format!("worker_heartbeat({})", worker.id),
+        format!("deregister_worker({}, {})", worker.id, worker.epoch),
+        format!("start_execution({}, {})", held[1].id, held[1].fence),
+        format!("start_execution({}, {}, {})", held[1].id, held[1].fence, worker.epoch),
+        format!("extend_execution({id}, {fence}, '1 h')"),
+        format!("fail_execution({id}, {fence}, 'no')"),
+        format!("release_execution({id}, {fence})"),
+        format!("complete_execution({id}, {fence})"),
+    ];
+    let pooler = shop.postgres.connect_as("pooler", "shop").await.unwrap();
+    pooler.batch_execute("set role two").await.unwrap();
+    let before = row(&admin, "status, deadline_at", id).await;
+    for (who, denied) in [("two", "two"), ("boss", "boss"), ("pooler", "two")] {
+        let stranger = match who {
+            "pooler" => &pooler,
+            _ => &shop.postgres.connect_as(who, "shop").await.unwrap(),
+        };
+        for call in &calls {
+            let error = stranger.batch_execute(&format!("select postrider.{call}")).await;
+            let error = error.expect_err(&format!("{who}: {call}"));
+            let error = error.as_db_error().unwrap();
+            assert_eq!(error.code().code(), "42501", "{who}: {call}: {error:?}");
+            let text = format!("Worker 'w' was registered by role \"one\", not by \"{denied}\"");
+            assert_eq!(error.message(), text, "{call}");
+        }
+    }
+    assert_eq!(row(&admin, "status, deadline_at", id).await, before);
+
+    // Who has the role's rights acts for it, as another login or after set role.
+    let deputy = shop.postgres.connect_as("deputy", "shop").await.unwrap();
+    pooler.batch_execute("set role one").await.unwrap();
+    for client in [&deputy, &pooler, &admin] {
+        let extend = format!("select postrider.{}", calls[7]);
+        assert_eq!(answer(client, &extend).await, "t", "{extend}");
+    }
+    assert!(start(&deputy, held[1]).await.is_some());
+
+    // Whoever registers the name has it, as after a deploy with another login, and everybody can see it.
+    let two = shop.postgres.connect_as("two", "shop").await.unwrap();
+    assert_eq!(register(&two, "'w'").await.id, worker.id);
+    assert_eq!(answer(&one, &format!("select postrider.{}", calls[3])).await, "42501");
+    assert_eq!(answer(&two, &format!("select postrider.{}", calls[3])).await, "none");
+    let by = "select details ->> 'by' from postrider.event_log
+        where event = 'worker.registered' order by id desc limit 1";
+    assert_eq!(answer(&admin, by).await, "two");
+    // A registration of a former version is anybody's, until the next one.
+    admin.batch_execute("update postrider.worker set registered_by = null").await.unwrap();
+    assert_eq!(answer(&one, &format!("select postrider.{}", calls[3])).await, "none");
+}

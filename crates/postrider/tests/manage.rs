@@ -308,6 +308,53 @@ async fn ports_where_no_http_is_spoken_are_refused_unless_allowed() {
     shop.execute(&create("c", "http://a.test:8080/")).await;
 }
 
+/// Where the address stands in the URL, in whatever form; what a name leads to is judged by the dispatcher.
+#[tokio::test(flavor = "multi_thread")]
+async fn secrets_over_plain_http_are_refused_but_for_private_addresses() {
+    let shop = Shop::open_migrated().await;
+    let client = shop.client().await;
+    let hosts: Value = serde_json::from_str(include_str!("../testdata/hosts.json")).unwrap();
+    let sql = "select to_jsonb(host(postrider.address_literal($1))),
+        coalesce(postrider.is_private(postrider.address_literal($1)), false)";
+    for case in hosts.as_array().unwrap() {
+        let row = client.query_one(sql, &[&case["host"].as_str().unwrap()]).await.unwrap();
+        let address: Option<Value> = row.get(0);
+        let found = (address.unwrap_or_default(), row.get::<_, bool>(1));
+        assert_eq!(found, (case["address"].clone(), case["private"] == true), "{case}");
+    }
+
+    let headers = json!({ "authorization": "s3cret" });
+    let create = |name: &str, url: &str| {
+        let config = json!({ "url": url, "headers": headers });
+        format!("select postrider.create_endpoint('{name}', 'http', '{config}')")
+    };
+    let text = "Secret headers are sent over plain http to private addresses only: use https";
+    for url in [
+        "http://1.1.1.1/",
+        "HTTP://0x01010101:8080?a",
+        "http://16843009",
+        "http://[2606:4700::1]:80/",
+        "http://[2002:a01:203::1]/",
+        "http://[::ffff:1.1.1.1]",
+        "http://100.64.0.1/10.0.0.1",
+    ] {
+        let error = client.batch_execute(&create("a", url)).await.expect_err(url);
+        let error = error.as_db_error().unwrap();
+        assert_eq!((error.code().code(), error.message()), ("22023", text), "{url}");
+    }
+    for (number, url) in
+        ["http://10.1.2.3/", "http://[::ffff:a01:203]:8080/", "http://a.test/", "https://1.1.1.1/"]
+            .iter()
+            .enumerate()
+    {
+        shop.execute(&create(&format!("b{number}"), url)).await;
+    }
+    let change =
+        "select postrider.alter_endpoint('b3', '{\"url\": \"http://1.1.1.1/\", \"headers\": %}')";
+    assert_eq!(shop.refusal(&change.replace('%', &headers.to_string())).await, "22023");
+    shop.execute(&change.replace('%', "null")).await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn an_endpoint_is_not_dropped_while_messages_wait_unless_forced() {
     let shop = Shop::open_migrated().await;
@@ -425,7 +472,16 @@ async fn the_event_log_says_who_changed_what() {
         "select postrider.reset_consumer('c', 'now')",
         "select postrider.set_action('resize', p_priority => 1)",
         "select postrider.set_action('resize', p_priority => 2)",
+        "select postrider.subscribe('order.paid', 'a', '{\"n\": 1}')",
+        "select postrider.unsubscribe(s.id) from postrider.subscriptions s where event_type = 'order.paid'",
+        "select postrider.pause_endpoint('a')",
         "select postrider.drop_endpoint('a')",
+        "select postrider.drop_event_type('order.paid')",
+        "select postrider.drop_consumer('c')",
+        "select postrider.drop_action('resize')",
+        "select postrider.register_worker('w', 'p')",
+        "select postrider.deregister_worker(id) from postrider.worker",
+        "select postrider.drop_worker('w')",
     ];
     for sql in changes {
         admin.batch_execute(sql).await.unwrap_or_else(|error| panic!("{sql}: {error:?}"));
@@ -438,7 +494,9 @@ async fn the_event_log_says_who_changed_what() {
     };
     for row in &rows {
         let details: Value = row.get(1);
-        assert_eq!((&details["by"], &details["role"]), (&json!("postgres"), &json!("anna")));
+        if !row.get::<_, &str>(0).ends_with(".deregistered") {
+            assert_eq!((&details["by"], &details["role"]), (&json!("postgres"), &json!("anna")));
+        }
         assert!(!details.to_string().contains("s3cret"), "{details}");
     }
     assert_eq!(logged("endpoint.created")["after"]["config"]["url"], "http://a.test/x?…");
@@ -456,7 +514,32 @@ async fn the_event_log_says_who_changed_what() {
     assert!(logged("consumer.reset")["before"].is_object());
     let set = logged("action.set");
     assert_eq!((&set["before"]["priority"], &set["after"]["priority"]), (&json!(1), &json!(2)));
+    assert_eq!(logged("endpoint.paused")["after"], json!({"paused": true}));
     assert_eq!(logged("endpoint.dropped")["before"]["config"]["url"], "http://a.test/y?…");
+    assert_eq!(logged("endpoint.dropped")["before"]["paused"], true);
+    assert_eq!(logged("event_type.dropped")["before"]["description"], "paid");
+    let ended: Vec<_> = rows
+        .iter()
+        .filter(|row| row.get::<_, &str>(0) == "subscription.ended")
+        .map(|row| row.get::<_, Value>(1)["before"]["enabled"].clone())
+        .collect();
+    assert_eq!(ended, [true, false], "by hand, and with its endpoint");
+    assert_eq!(logged("action.dropped")["before"]["priority"], 2);
+    assert_eq!(logged("worker.dropped")["before"]["pool"], "p");
+    assert_eq!(logged("consumer.dropped")["before"], json!({"event_types": null, "filter": null}));
+    // All that comes and goes says so in the same words.
+    for row in &rows {
+        let (event, details) = (row.get::<_, &str>(0), row.get::<_, Value>(1));
+        let absent = match event.rsplit('.').next().unwrap() {
+            _ if event == "job.created" => continue,
+            "created" => "before",
+            "dropped" | "ended" => "after",
+            _ => continue,
+        };
+        let present = if absent == "before" { "after" } else { "before" };
+        let (absent, present) = (details.get(absent), details.get(present));
+        assert!(absent == Some(&Value::Null) && present.unwrap().is_object(), "{event}: {details}");
+    }
 
     let create = ["endpoint", "create", "b", "--protocol", "http", "--set", "url=http://b.test/"];
     let secret = ["--set", "headers.authorization=s3cret"];

@@ -149,6 +149,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
         "",
         &[
             "acquire_shards",
+            "address_literal",
             "addressed_worker",
             "admissible",
             "advance_jobs",
@@ -168,6 +169,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "bury",
             "bury_batch",
             "bury_orphans",
+            "caller",
             "changes_between",
             "check_clock",
             "check_config_headers",
@@ -192,6 +194,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "check_size",
             "check_tick_allowed",
             "check_transactions",
+            "check_worker_role",
             "check_workers",
             "claim_idempotency_key",
             "complete_retry_policy",
@@ -253,6 +256,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "is_partition_finished",
             "is_partition_unread",
             "is_position_behind",
+            "is_private",
             "is_wanted",
             "is_web_port",
             "keep_dead_letter",
@@ -1058,4 +1062,84 @@ async fn nobody_runs_code_with_the_owners_rights_by_search_path() {
     let callable = by_name(FUNCTIONS).into_iter().filter(|(_, who)| !who.is_empty());
     let callable: BTreeSet<String> = callable.map(|(name, _)| name).collect();
     assert_eq!(called, callable, "every function that a role may call is attacked");
+}
+
+/// Functions that notify. One that is new has to be called below, with names that somebody chose.
+const NOTIFYING: &str = "announce_endpoint announce_event_type append_message append_replays append_tick bury_batch \
+    cancel_execution cancel_message create_consumer create_job drop_consumer expire_waiting redrive_batch \
+    redrive_message register_worker release_shards reset_circuit_breaker ring_workers save_circuits \
+    send_batch_with_priority send_with_options set_setting trade_places";
+
+/// Every login may listen, and hears neither names nor keys.
+#[tokio::test(flavor = "multi_thread")]
+async fn notifications_carry_nothing_that_somebody_wrote() {
+    use postrider::store::connect::{Connector, DatabaseUrl};
+    let (shop, client) = open().await;
+    client.batch_execute("alter role stranger login").await.unwrap();
+    let sql = "select string_agg(p.proname, ' ' order by p.proname collate \"C\") from pg_proc p
+        where p.pronamespace = 'postrider'::regnamespace and p.prosrc ~ 'pg_notify'";
+    assert_eq!(strings(&client, sql).await, [NOTIFYING]);
+
+    let url = DatabaseUrl::new(shop.postgres.url_as("stranger", "shop"));
+    let mut stranger = Connector::new(&url, None, "test").unwrap().connect().await.unwrap();
+    stranger
+        .client
+        .batch_execute("listen postrider; listen \"postrider:executions\"")
+        .await
+        .unwrap();
+    // Everybody sleeps, so that it is rung for everything.
+    let asleep = shop.client().await;
+    let doors = "select pg_advisory_lock(1886352244, k), pg_advisory_lock_shared(1886352248, k)
+        from generate_series(0, 255) k";
+    asleep.batch_execute(doors).await.unwrap();
+    let sql = r#"
+        select postrider.create_endpoint('s3cret-e', 'http', '{"url": "http://s3cret.test/"}');
+        select postrider.create_event_type('s3cret-t', p_metadata => '{"_retry_policy": {"max_retries": 1}}');
+        select postrider.subscribe('s3cret-t', 's3cret-e');
+        select postrider.create_consumer('s3cret-c');
+        select postrider.set_setting('allow_internal_destinations', '10.77.0.0/16');
+        select postrider.send('s3cret-e', '{"s3cret": 1}'), postrider.send_batch('s3cret-e', '{"{\"s3cret\": 1}"}');
+        select postrider.publish('s3cret-t', '{"s3cret": 1}', p_ordering_key => 's3cret-k');
+        select postrider.cancel_message(m.id) from postrider.message m where m.ordering_key is not null;
+        select postrider.bury(array[m.id], m.targets, array[1], array['rejected'], array[1], array['s3cret'])
+        from postrider.message m order by m.id limit 1;
+        select postrider.redrive_message(d.id) from postrider.dead_letter d;
+        select postrider.create_replay('s3cret-e', '2001-01-01', '2101-01-01');
+        select postrider.redrive_all();
+        select postrider.tick();
+        select postrider.set_action('s3cret-a', p_concurrency => 1);
+        select postrider.register_worker('s3cret-w', 's3cret-p');
+        select postrider.register_worker('s3cret-r', 's3cret-p', p_carrier => 'rabbitmq');
+        select postrider.submit_execution('s3cret-a', '{"s3cret": 1}', 's3cret-w', 's3cret-p');
+        select postrider.submit_execution('s3cret-a', '{"s3cret": 1}', p_pool => 's3cret-p');
+        select postrider.start_execution(x.execution_id, x.fence) from postrider.take_executions(1, 1) x;
+        select postrider.cancel_execution(l.id) from postrider.live_execution l where l.status = 'running';
+        select postrider.complete_execution(l.id, l.fence) from postrider.live_execution l where l.status = 'running';
+        select postrider.cordon_worker('s3cret-w'), postrider.uncordon_worker('s3cret-w');
+        select postrider.reset_circuit_breaker('s3cret-e');
+        select postrider.advance_jobs(), postrider.advance_replays();
+        select postrider.drop_consumer('s3cret-c');
+        select postrider.drop_endpoint('s3cret-e', true);
+        select postrider.set_setting('http_timeout', '9')"#;
+    let mut heard = BTreeSet::new();
+    for statement in sql.split(';') {
+        client
+            .batch_execute(statement)
+            .await
+            .unwrap_or_else(|error| panic!("{statement}: {error:?}"));
+    }
+    client.batch_execute("notify postrider, 'over'").await.unwrap();
+    loop {
+        let notification = stranger.notifications.recv().await.unwrap();
+        if notification.payload() == "over" {
+            break;
+        }
+        heard.insert(notification.payload().to_owned());
+    }
+    assert!(heard.iter().any(|payload| payload.starts_with("cancel:")), "{heard:?}");
+    assert!(heard.len() > 10, "{heard:?}");
+    assert!(
+        !heard.iter().any(|payload| payload.contains("s3cret") || payload.contains("10.77")),
+        "{heard:?}"
+    );
 }

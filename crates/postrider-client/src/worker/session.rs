@@ -289,10 +289,16 @@ impl Bells {
         let (cancel, is_to_cancel) = &self.cancel;
         if payload == cancel {
             is_to_cancel.notify_one();
-        } else if self.queues.iter().any(|queue| queue == payload) {
+        } else if self.queues.iter().any(|queue| mark(queue).to_string() == payload) {
             self.queue.notify_one();
         }
     }
+}
+
+/// What stands for a queue in a notification, which everybody may hear: as `postrider.key_mark`.
+fn mark(queue: &str) -> u32 {
+    let step = |mark: u32, byte: u8| (mark ^ u32::from(byte)).wrapping_mul(16_777_619);
+    queue.bytes().fold(2_166_136_261, step)
 }
 
 impl Content {

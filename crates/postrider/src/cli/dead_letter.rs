@@ -4,10 +4,11 @@ use clap::Subcommand;
 use serde_json::json;
 use tokio_postgres::{Client, types::ToSql};
 
-use super::{Context, Failure, input::parse_moment, job::Waiting, json_rows};
+use super::{Context, Failure, input::parse_moment, job::Waiting, json_rows, json_rows_or};
 
 const DEAD_LETTERS: &str = include_str!("../../../../sql/queries/dead_letters.sql");
 const DEAD_LETTER: &str = include_str!("../../../../sql/queries/dead_letter.sql");
+const DEAD_LETTER_MASKED: &str = include_str!("../../../../sql/queries/dead_letter_masked.sql");
 const REDRIVE_MESSAGE: &str = include_str!("../../../../sql/queries/redrive_message.sql");
 const REDRIVE_MATCHING: &str = include_str!("../../../../sql/queries/redrive_matching.sql");
 const SUMMARY: &str = include_str!("../../../../sql/queries/dlq_summary.sql");
@@ -110,7 +111,7 @@ impl DeadLetter {
                 output.list(&rows, &columns, "There are no dead letters.");
             }
             Action::Show { id } => {
-                let rows = json_rows(&client, DEAD_LETTER, &[id]).await?;
+                let rows = json_rows_or(&client, [DEAD_LETTER, DEAD_LETTER_MASKED], &[id]).await?;
                 let missing = || Failure::Failed(format!("Dead letter {id} does not exist"));
                 output.object(rows.first().ok_or_else(missing)?);
             }

@@ -15,6 +15,7 @@ use super::{
 
 const EXECUTIONS: &str = include_str!("../../../../sql/queries/executions.sql");
 const EXECUTION: &str = include_str!("../../../../sql/queries/execution.sql");
+const MASKED_EXECUTION: &str = include_str!("../../../../sql/queries/execution_masked.sql");
 const WORKERS: &str = include_str!("../../../../sql/queries/workers.sql");
 const DEAD_LETTERS: &str = include_str!("../../../../sql/queries/execution_dead_letters.sql");
 const MASKED_DEAD_LETTERS: &str =
@@ -306,6 +307,6 @@ async fn show(client: &Client, output: Output, id: i64) -> Result<(), Failure> {
 
 /// An execution with all that is known about it.
 async fn find(client: &Client, id: i64) -> Result<Value, Failure> {
-    let mut rows = json_rows(client, EXECUTION, &[&id]).await?;
+    let mut rows = json_rows_or(client, [EXECUTION, MASKED_EXECUTION], &[&id]).await?;
     rows.pop().ok_or_else(|| Failure::Failed(format!("Execution {id} does not exist")))
 }

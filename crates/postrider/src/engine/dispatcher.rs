@@ -63,7 +63,7 @@ use super::{
     pending::Pending,
     policies::Policies,
     settings::Settings,
-    wake::{Doorbell, key_mark},
+    wake::Doorbell,
 };
 use crate::{
     store::{

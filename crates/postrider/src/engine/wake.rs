@@ -85,11 +85,6 @@ fn asked(payload: &str) -> Option<Signal> {
     Some(Signal::Asked(borrower.parse().ok()?, asked.collect::<Option<_>>()?))
 }
 
-/// What stands for an ordering key in a notification, which everybody may hear: as `postrider.key_mark`.
-pub fn key_mark(key: &str) -> u32 {
-    key.bytes().fold(2_166_136_261, |mark, byte| (mark ^ u32::from(byte)).wrapping_mul(16_777_619))
-}
-
 #[cfg(test)]
 mod tests {
     use uuid::Uuid;
@@ -105,11 +100,5 @@ mod tests {
         for nonsense in ["places", "places x 3:1", &format!("places {id} 3"), "loans 7"] {
             assert_eq!(signal(nonsense), Signal::Ring, "{nonsense}");
         }
-    }
-
-    #[test]
-    fn a_mark_is_what_the_database_makes() {
-        // The same as in tests/cancelling.rs.
-        assert_eq!(key_mark("s3cret-kéy"), 4_109_051_786);
     }
 }

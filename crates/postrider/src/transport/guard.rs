@@ -22,7 +22,7 @@ use hyper_util::{
     client::legacy::connect::{HttpConnector, dns::Name},
     rt::TokioIo,
 };
-use postrider_core::networks::{InternalDestinations, is_internal, is_web_port, literal};
+use postrider_core::networks::{InternalDestinations, is_private, is_web_port, literal};
 use tokio::{net::TcpStream, sync::Semaphore};
 use tower_service::Service;
 use tracing::debug;
@@ -46,7 +46,7 @@ pub enum ConnectError {
     #[error("the destination's address is internal; see allow_internal_destinations")]
     Internal,
     /// Secrets would be sent for everybody on the way to read.
-    #[error("secret headers are sent over plain http to internal addresses only: use https")]
+    #[error("secret headers are sent over plain http to private addresses only: use https")]
     PlainSecret,
     /// Something else than HTTP is spoken there.
     #[error("port {port} is not for web traffic; see allow_any_port")]
@@ -157,7 +157,8 @@ impl Guard {
 pub struct Rule {
     /// Which internal ones are allowed.
     pub allowed: Arc<InternalDestinations>,
-    /// Whether secrets are sent there without TLS, which nobody but those inside may be able to read.
+    /// Whether secrets are sent there without TLS, which nobody but those inside may be able to read: private
+    /// addresses only.
     pub has_plain_secrets: bool,
 }
 
@@ -167,7 +168,7 @@ impl Rule {
             debug!(%address, "internal destination refused");
             return Err(ConnectError::Internal);
         }
-        if self.has_plain_secrets && !is_internal(address) {
+        if self.has_plain_secrets && !is_private(address) {
             return Err(ConnectError::PlainSecret);
         }
         Ok(())

@@ -98,3 +98,15 @@ async fn discard_accepts_every_message() {
     assert_eq!(reports.len(), 1_024);
     assert!(reports.iter().all(|report| report.outcome == Outcome::Accepted));
 }
+
+#[test]
+fn an_address_is_read_and_trusted_as_in_the_database() {
+    use postrider_core::networks::{is_private, literal};
+    let hosts: Value = serde_json::from_str(include_str!("../../testdata/hosts.json")).unwrap();
+    for case in hosts.as_array().unwrap() {
+        let found = literal(case["host"].as_str().unwrap());
+        let expected = case["address"].as_str().map(|address| address.parse().unwrap());
+        assert_eq!(found, expected, "{case}");
+        assert_eq!(found.is_some_and(is_private), case["private"] == true, "{case}");
+    }
+}

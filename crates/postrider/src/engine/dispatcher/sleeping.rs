@@ -1,5 +1,6 @@
 //! When to sleep, and who wakes us.
 
+use postrider_core::mark::mark;
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use tokio_postgres::Notification;
 
@@ -89,7 +90,7 @@ impl Dispatcher {
             self.heed_one(signal, &mut marks);
         }
         if !marks.is_empty() {
-            self.want_all_stored(|stored| marks.contains(&key_mark(stored)));
+            self.want_all_stored(|stored| marks.contains(&mark(stored)));
         }
     }
 

@@ -4,8 +4,9 @@
 //! says that it sleeps, and then looks once more whether somebody is submitting or has submitted: one of
 //! both sees the other. Where nobody rings it polls.
 
-use std::{mem, time::Duration};
+use std::{collections::HashSet, mem, time::Duration};
 
+use postrider_core::mark::mark;
 use tokio::time::Instant;
 
 use crate::store::{
@@ -33,6 +34,8 @@ pub struct Bell {
     is_audible: bool,
     /// The names of the queues that we look after, in their order, each once.
     queues: Vec<String>,
+    /// What is rung with for each of them.
+    marks: HashSet<u32>,
     /// It was said that we sleep.
     is_armed: bool,
     /// There may be something, and we are awake.
@@ -49,6 +52,7 @@ impl Bell {
         Bell {
             is_audible,
             queues: Vec::new(),
+            marks: HashSet::new(),
             is_armed: false,
             is_rung: false,
             pause: LONGEST_PAUSE,
@@ -70,14 +74,15 @@ impl Bell {
         queues.sort_unstable();
         queues.dedup();
         if queues != self.queues {
+            self.marks = queues.iter().map(|queue| mark(queue)).collect();
             self.queues = queues;
             self.ring(now);
         }
     }
 
     /// Somebody rings for one of the queues, maybe not for ours.
-    pub fn hear(&mut self, queue: &str, now: Instant) {
-        if self.queues.binary_search_by(|known| known.as_str().cmp(queue)).is_ok() {
+    pub fn hear(&mut self, mark: &str, now: Instant) {
+        if mark.parse().is_ok_and(|mark| self.marks.contains(&mark)) {
             self.ring(now);
         }
     }

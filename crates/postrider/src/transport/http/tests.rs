@@ -523,7 +523,7 @@ async fn secrets_are_not_sent_in_the_clear_and_requests_only_to_web_servers() {
         let url = format!("http://{host}/");
         assert_eq!(
             error(json!({ "url": url, "headers": secret })).await.as_deref(),
-            Some("secret headers are sent over plain http to internal addresses only: use https")
+            Some("secret headers are sent over plain http to private addresses only: use https")
         );
     }
     let url = format!("http://{}/", receiver.address);
