@@ -169,6 +169,15 @@ impl From<tokio_postgres::Error> for Failure {
     }
 }
 
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Database { source, .. } => source.into(),
+            other => Self::Failed(chain(&other)),
+        }
+    }
+}
+
 impl From<ClientError> for Failure {
     fn from(error: ClientError) -> Self {
         let text = chain(&error);

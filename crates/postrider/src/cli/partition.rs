@@ -4,7 +4,7 @@ use clap::Subcommand;
 use serde_json::json;
 
 use super::{Context, Failure, json_rows};
-use crate::{engine::chain, store::archive};
+use crate::store::archive;
 
 const PARTITIONS: &str = include_str!("../../../../sql/queries/partitions.sql");
 
@@ -51,14 +51,12 @@ impl Partition {
                 output.list(&rows, &columns, "There are no partitions.");
             }
             Action::Maintain { months_ahead } => {
-                let created = archive::maintain(&client, months_ahead).await;
-                let created = created.map_err(|error| Failure::Failed(chain(&error)))?;
+                let created = archive::maintain(&client, months_ahead).await?;
                 let sentence = format!("{created} partitions are created.");
                 output.done(&json!({ "created": created }), &sentence);
             }
             Action::Cleanup { retention_months } => {
-                let dropped = archive::cleanup(&client, retention_months).await;
-                let dropped = dropped.map_err(|error| Failure::Failed(chain(&error)))?;
+                let dropped = archive::cleanup(&client, retention_months).await?;
                 let sentence = format!("{dropped} partitions are dropped.");
                 output.done(&json!({ "dropped": dropped }), &sentence);
             }

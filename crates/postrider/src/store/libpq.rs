@@ -276,7 +276,7 @@ mod tests {
         check(
             Some("postgres://h/d"),
             &all[2..],
-            "postgres://h/d?sslmode=verify-full&dbname=orders&password=it%27s%20%2540%3A%5C&user=shop",
+            "postgres://h/d?sslmode=verify-full&password=it%27s%20%2540%3A%5C&user=shop",
         );
         check(None, &[("PGUSER", "shop")], "");
         // Keywords and values, whatever is in a value.
