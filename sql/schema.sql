@@ -122,9 +122,9 @@ begin
 end;
 $$;
 
--- Name: acquire_shards(uuid, integer); Type: FUNCTION; Schema: postrider; Owner: -
+-- Name: acquire_shards(uuid, integer, uuid[], bigint[]); Type: FUNCTION; Schema: postrider; Owner: -
 
-CREATE FUNCTION postrider.acquire_shards(p_dispatcher uuid, p_limit integer) RETURNS TABLE(shard smallint, epoch bigint, state jsonb, backlog bigint, last_owner uuid)
+CREATE FUNCTION postrider.acquire_shards(p_dispatcher uuid, p_limit integer, p_silent_ids uuid[] DEFAULT '{}'::uuid[], p_silent_seqs bigint[] DEFAULT '{}'::bigint[]) RETURNS TABLE(shard smallint, epoch bigint, state jsonb, backlog bigint, last_owner uuid)
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
     SET lock_timeout TO '1s'
@@ -133,10 +133,28 @@ declare
     live uuid[];
 begin
     lock table postrider.fence in exclusive mode;
-    select coalesce(array_agg(l.id), '{}') into live from postrider.live_dispatchers() l (id);
+    select coalesce(array_agg(l.id), '{}')
+    into live
+    from postrider.live_dispatchers(p_silent_ids, p_silent_seqs) l (id);
     if p_dispatcher <> all (live) then
         return;
     end if;
+    -- By a heartbeat that ends the lease for good. It waits for no row, and says of the log what the one before it said.
+    insert into postrider.heartbeat (
+        slot, dispatcher, at, lease_until, xid, sequence_floor, horizon, statistics)
+    select
+        postrider.current_slot(), d.id, clock_timestamp(), 'epoch', pg_current_xact_id(), newest.sequence_floor,
+        pg_snapshot_xmin(pg_current_snapshot()), newest.statistics
+    from postrider.dispatcher d
+    cross join lateral (
+        select h.lease_until, h.sequence_floor, h.statistics
+        from postrider.heartbeat h
+        where h.dispatcher = d.id
+        order by h.seq desc
+        limit 1
+    ) newest
+    where d.id <> all (live)
+    and newest.lease_until <> 'epoch';
 
     return query
     with takeable as (
@@ -171,6 +189,25 @@ begin
         limit 1
     ) newest on true;
 end;
+$$;
+
+-- Name: acting_dispatchers(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.acting_dispatchers() RETURNS SETOF uuid
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+    select d.id
+    from postrider.dispatcher d
+    cross join lateral (
+        select h.at, h.lease_until
+        from postrider.heartbeat h
+        where h.dispatcher = d.id
+        order by h.seq desc
+        limit 1
+    ) newest
+    where newest.lease_until > clock_timestamp()
+    and newest.at <= clock_timestamp() + interval '1 second';
 $$;
 
 -- Name: address_literal(text); Type: FUNCTION; Schema: postrider; Owner: -
@@ -350,7 +387,16 @@ declare
     began constant timestamptz := clock_timestamp();
     job postrider.job;
     batch record;
+    pause_ms integer := idle_ms;
 begin
+    begin
+        if postrider.bring_back() then
+            pause_ms := busy_ms;
+        end if;
+    exception
+        when query_canceled or others then
+            raise warning 'what the clock has left in the future is not brought back yet: %', sqlerrm;
+    end;
     select j.*
     into job
     from postrider.job j
@@ -361,7 +407,7 @@ begin
     limit 1
     for update skip locked;
     if job.id is null then
-        return idle_ms;
+        return pause_ms;
     end if;
 
     begin
@@ -444,7 +490,10 @@ declare
     since constant xid8 := postrider.done_before();
     is_enabled boolean;
     own_targets integer[];
-    used_to timestamptz := greatest(p_job.paced_to, clock_timestamp() - interval '5 seconds');
+    used_to timestamptz := case
+        when p_job.paced_to > clock_timestamp() then clock_timestamp() - interval '1 second'
+        else greatest(p_job.paced_to, clock_timestamp() - interval '5 seconds')
+    end;
     allowed bigint := most_sent;
     room bigint;
     is_full boolean;
@@ -1360,6 +1409,329 @@ begin
             allowed, failures, suspects);
     end if;
     return query select allowed, failures;
+end;
+$$;
+
+-- Name: bring_back(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.bring_back() RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    shortest_pause constant interval := '2 seconds';
+    most_batches constant integer := 10;
+    began constant timestamptz := clock_timestamp();
+    jump postrider.clock_jump;
+    is_over boolean;
+begin
+    perform postrider.note_clock_jump();
+    select j.* into jump from postrider.clock_jump j where j.finished_at is null order by j.id limit 1;
+    if jump.id is null
+        or clock_timestamp() between jump.at and jump.next_at
+        or not postrider.take_chore('clock')
+    then
+        return false;
+    end if;
+    -- As those before have left it.
+    select j.*
+    into jump
+    from postrider.clock_jump j
+    where j.id = jump.id
+    and j.finished_at is null
+    for update skip locked;
+    if jump.id is null then
+        return false;
+    end if;
+    if jump.xid = pg_current_xact_id_if_assigned() then
+        -- Those who look for what was written before must see this one.
+        return true;
+    end if;
+    if not jump.is_begun then
+        jump.is_begun := true;
+        jump.is_incomplete :=
+            pg_snapshot_xmin(pg_current_snapshot()) <= jump.xid;
+        jump := postrider.bring_back_rows(jump);
+    end if;
+    for batch in 1..most_batches loop
+        exit when jump.are_messages_over and jump.are_executions_over
+            or clock_timestamp() > began + interval '200 milliseconds';
+        if not jump.are_messages_over then
+            jump := postrider.bring_back_messages(jump);
+        end if;
+        if not jump.are_executions_over then
+            jump := postrider.bring_back_executions(jump);
+        end if;
+    end loop;
+    is_over := jump.are_messages_over and jump.are_executions_over;
+    if is_over then
+        perform pg_notify('postrider', 'deferred');
+    end if;
+    -- What is still held by then has come to its time by itself.
+    if is_over and (not jump.is_incomplete or clock_timestamp() > jump.at + jump.back) then
+        jump.finished_at := clock_timestamp();
+    elsif is_over then
+        jump.message_id := 0;
+        jump.target := 0;
+        jump.execution_id := 0;
+        jump.is_begun := false;
+        jump.are_messages_over := false;
+        jump.are_executions_over := false;
+        jump.is_incomplete := false;
+        -- Less and less often: somebody may hold something for long, and each round looks at all that waits.
+        jump.next_at := clock_timestamp()
+            + greatest(shortest_pause, (clock_timestamp() - jump.at) / 4);
+    end if;
+    update postrider.clock_jump j
+    set message_id = jump.message_id,
+        target = jump.target,
+        execution_id = jump.execution_id,
+        is_begun = jump.is_begun,
+        are_messages_over = jump.are_messages_over,
+        are_executions_over = jump.are_executions_over,
+        is_incomplete = jump.is_incomplete,
+        next_at = jump.next_at,
+        brought_count = jump.brought_count,
+        finished_at = jump.finished_at
+    where j.id = jump.id;
+    return not is_over;
+end;
+$$;
+
+-- Name: clock_jump; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.clock_jump (
+    id bigint NOT NULL,
+    at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    back interval NOT NULL,
+    xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
+    horizon xid8,
+    message_id bigint DEFAULT 0 NOT NULL,
+    target integer DEFAULT 0 NOT NULL,
+    execution_id bigint DEFAULT 0 NOT NULL,
+    is_begun boolean DEFAULT false NOT NULL,
+    are_messages_over boolean DEFAULT false NOT NULL,
+    are_executions_over boolean DEFAULT false NOT NULL,
+    is_incomplete boolean DEFAULT false NOT NULL,
+    next_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    brought_count bigint DEFAULT 0 NOT NULL,
+    finished_at timestamp with time zone,
+    CONSTRAINT clock_jump_back_check CHECK ((back > '00:00:00'::interval))
+);
+
+-- Name: bring_back_executions(postrider.clock_jump); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.bring_back_executions(p_jump postrider.clock_jump) RETURNS postrider.clock_jump
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    most constant integer := 1000;
+    at constant timestamptz := clock_timestamp();
+    looked_at integer;
+    ids bigint[];
+    changed_count integer;
+begin
+    select
+        count(*), coalesce(max(w.id), 0),
+        coalesce(array_agg(w.id) filter (where w.is_late), '{}')
+    into looked_at, p_jump.execution_id, ids
+    from (
+        select
+            l.id,
+            l.due_at > at
+            and postrider.is_older(l.xmin, p_jump.xid)
+            and (
+                l.is_delayed
+                or greatest(l.requested_at, l.scheduled_at, l.started_at) > at) as is_late
+        from postrider.live_execution l
+        where l.id > p_jump.execution_id
+        order by l.id
+        limit most
+    ) w;
+    p_jump.are_executions_over := looked_at < most;
+    if ids = '{}' then
+        return p_jump;
+    end if;
+    update postrider.live_execution l
+    set due_at = case
+            when l.is_delayed then greatest(l.due_at - p_jump.back, at)
+            else l.due_at - p_jump.back
+        end,
+        requested_at = case
+            when l.is_delayed then greatest(l.due_at - p_jump.back, at)
+            else l.requested_at
+        end,
+        expires_at = case
+            when l.is_delayed
+                then greatest(l.due_at - p_jump.back, at) + make_interval(secs => l.ttl_ms / 1000.0)
+            else l.expires_at - p_jump.back
+        end,
+        deadline_at = l.deadline_at - p_jump.back
+    where l.ctid = any (array(
+        select k.ctid
+        from unnest(ids) i (id)
+        cross join lateral (
+            select o.ctid
+            from postrider.live_execution o
+            where o.id = i.id
+            and postrider.is_older(o.xmin, p_jump.xid)
+            offset 0
+            for update skip locked
+        ) k
+    ));
+    get diagnostics changed_count = row_count;
+    p_jump.is_incomplete := p_jump.is_incomplete or changed_count < cardinality(ids);
+    p_jump.brought_count := p_jump.brought_count + changed_count;
+    return p_jump;
+end;
+$$;
+
+-- Name: bring_back_messages(postrider.clock_jump); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.bring_back_messages(p_jump postrider.clock_jump) RETURNS postrider.clock_jump
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    most constant integer := 1000;
+    at constant timestamptz := clock_timestamp();
+    looked_at integer;
+    ids bigint[];
+    targets integer[];
+    changed_count integer;
+begin
+    select
+        count(*), coalesce(max(w.message_id), 0),
+        coalesce((array_agg(w.target order by w.message_id desc, w.target desc))[1], 0),
+        coalesce(array_agg(w.message_id) filter (where w.is_late), '{}'),
+        coalesce(array_agg(w.target) filter (where w.is_late), '{}')
+    into looked_at, p_jump.message_id, p_jump.target, ids, targets
+    from (
+        select
+            d.message_id, d.target,
+            case
+                when d.run_at <= at or d.is_blocked or not postrider.is_older(d.xmin, p_jump.xid) then false
+                when d.retry_count > 0 then true
+                else coalesce(d.run_at > (
+                    select m.scheduled_at
+                    from postrider.message m
+                    where m.id >= d.message_id
+                    and m.id <= d.message_id
+                    order by m.id
+                    limit 1
+                ), true)
+            end as is_late
+        from postrider.deferred d
+        where (d.message_id, d.target) > (p_jump.message_id, p_jump.target)
+        order by d.message_id, d.target
+        limit most
+    ) w;
+    p_jump.are_messages_over := looked_at < most;
+    if ids = '{}' then
+        return p_jump;
+    end if;
+    update postrider.deferred d
+    set run_at = d.run_at - p_jump.back
+    where d.ctid = any (array(
+        select k.ctid
+        from unnest(ids, targets) i (message_id, target)
+        cross join lateral (
+            select w.ctid
+            from postrider.deferred w
+            where w.message_id = i.message_id
+            and w.target = i.target
+            and postrider.is_older(w.xmin, p_jump.xid)
+            offset 0
+            for update skip locked
+        ) k
+    ));
+    get diagnostics changed_count = row_count;
+    p_jump.is_incomplete := p_jump.is_incomplete or changed_count < cardinality(ids);
+    p_jump.brought_count := p_jump.brought_count + changed_count;
+    if changed_count > 0 then
+        perform pg_notify('postrider', 'deferred');
+    end if;
+    return p_jump;
+end;
+$$;
+
+-- Name: bring_back_rows(postrider.clock_jump); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.bring_back_rows(p_jump postrider.clock_jump) RETURNS postrider.clock_jump
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    at constant timestamptz := clock_timestamp();
+    back constant interval := p_jump.back;
+    late tid[];
+    late_count integer;
+    changed_count integer;
+begin
+    late := array(
+        select c.ctid
+        from postrider.circuit c
+        where greatest(c.probe_at, c.paused_until, c.failing_since) > at
+        and postrider.is_older(c.xmin, p_jump.xid)
+    );
+    update postrider.circuit c
+    set version = c.version + 1,
+        since = least(c.since, at),
+        probe_at = case when c.probe_at > at then c.probe_at - back else c.probe_at end,
+        paused_until = case when c.paused_until > at then c.paused_until - back else c.paused_until end,
+        failing_since = case when c.failing_since > at then c.failing_since - back else c.failing_since end,
+        last_success_at = least(c.last_success_at, at),
+        last_failure_at = least(c.last_failure_at, at)
+    where c.ctid = any (array(
+        select k.ctid
+        from postrider.circuit k
+        where k.ctid = any (late)
+        and postrider.is_older(k.xmin, p_jump.xid)
+        for update skip locked));
+    get diagnostics changed_count = row_count;
+    if changed_count > 0 then
+        perform pg_notify('postrider', 'circuits');
+    end if;
+    late_count := cardinality(late) - changed_count;
+
+    late := array(
+        select w.ctid
+        from postrider.worker w
+        -- Whoever has changed the row since has not said that the worker lives.
+        where w.heartbeat_at > at + interval '5 seconds'
+    );
+    update postrider.worker w
+    set heartbeat_at = least(w.heartbeat_at - back, at)
+    where w.ctid = any (array(
+        select k.ctid
+        from postrider.worker k
+        where k.ctid = any (late)
+        for update skip locked));
+    get diagnostics changed_count = row_count;
+    late_count := late_count + cardinality(late) - changed_count;
+
+    late := array(
+        select l.ctid
+        from postrider.consumer_lease l
+        where l.lease_until > at
+        and (
+            postrider.is_older(l.xmin, p_jump.horizon)
+            or l.lease_until > at + back / 2 and postrider.is_older(l.xmin, p_jump.xid))
+    );
+    update postrider.consumer_lease l
+    set lease_until = l.lease_until - back,
+        joined_at = least(l.joined_at, at)
+    where l.ctid = any (array(
+        select k.ctid
+        from postrider.consumer_lease k
+        where k.ctid = any (late)
+        and postrider.is_older(k.xmin, p_jump.xid)
+        for update skip locked));
+    get diagnostics changed_count = row_count;
+    late_count := late_count + cardinality(late) - changed_count;
+    p_jump.is_incomplete := p_jump.is_incomplete or late_count > 0;
+    return p_jump;
 end;
 $$;
 
@@ -2384,7 +2756,10 @@ begin
         select present, last_id, last_id + smallest
         where postrider.reserve_generation(present)
         on conflict do nothing;
-    elsif newest.ends_with <= last_id and newest.created_at <= clock_timestamp() - shortest then
+    elsif newest.ends_with <= last_id
+        -- In the future: the clock was set back.
+        and newest.created_at not between clock_timestamp() - shortest and clock_timestamp()
+    then
         for next_id in present + 1..present + lock_count loop
             -- Looked at again once it is ours: somebody may have begun it until then.
             if not exists (
@@ -4134,7 +4509,9 @@ CREATE FUNCTION postrider.current_slot() RETURNS smallint
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog'
     AS $$
-    select (floor(extract(epoch from clock_timestamp()) / 600)::bigint % 3)::smallint;
+    select r.slot
+    from postrider.rotation r
+    where r.is_only_row;
 $$;
 
 -- Name: delivery_end(bigint, integer); Type: FUNCTION; Schema: postrider; Owner: -
@@ -4686,10 +5063,8 @@ declare
     most_rows constant integer := 10000;
     part constant text := format('postrider.%I', format('%s_%s', p_table, p_slot));
     deleted_count bigint;
-    is_filled boolean;
 begin
-    execute format('select exists (select from %s)', part) into is_filled;
-    if not is_filled then
+    if not postrider.is_slot_filled(p_table, p_slot) then
         return false;
     end if;
     begin
@@ -4793,9 +5168,9 @@ begin
 end;
 $$;
 
--- Name: end_stale_flushes(); Type: FUNCTION; Schema: postrider; Owner: -
+-- Name: end_stale_flushes(uuid[], bigint[]); Type: FUNCTION; Schema: postrider; Owner: -
 
-CREATE FUNCTION postrider.end_stale_flushes() RETURNS integer
+CREATE FUNCTION postrider.end_stale_flushes(p_silent_ids uuid[] DEFAULT '{}'::uuid[], p_silent_seqs bigint[] DEFAULT '{}'::bigint[]) RETURNS integer
     LANGUAGE sql
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
     AS $$
@@ -4807,7 +5182,7 @@ CREATE FUNCTION postrider.end_stale_flushes() RETURNS integer
     and a.pid <> pg_backend_pid()
     and a.application_name not in (
         select 'postrider ' || l.id
-        from postrider.live_dispatchers() l (id)
+        from postrider.live_dispatchers(p_silent_ids, p_silent_seqs) l (id)
     )
     and exists (
         select
@@ -5387,14 +5762,14 @@ begin
 
         if reader.ordering = 'commit'
             and pg_current_xact_id_if_assigned() is null
-            and not exists (select from postrider.live_dispatchers())
+            and not exists (select from postrider.acting_dispatchers())
             and postrider.append_tick() is not null
             -- With an id of its own it sees no younger transaction, and makes no tick.
             or not had_id
             and pg_current_xact_id_if_assigned() is not null
             and (
                 reader.ordering = 'transaction'
-                or not exists (select from postrider.live_dispatchers()))
+                or not exists (select from postrider.acting_dispatchers()))
             or clock_timestamp() >= deadline
         then
             -- What it does not want of those that were not worth reading, either.
@@ -6010,6 +6385,79 @@ CREATE FUNCTION postrider.forget_jobs(p_most integer) RETURNS integer
     select ((select count(*) from gone_jobs) + (select count(*) from gone_replays))::integer;
 $$;
 
+-- Name: forget_keys_to_nobody(integer); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.forget_keys_to_nobody(p_most integer) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    AS $$
+declare
+    created_before constant timestamptz := clock_timestamp() - postrider.idempotency_window();
+    old tid[];
+begin
+    select array_agg(o.ctid)
+    into old
+    from (
+        select k.ctid
+        from postrider.idempotency_key k
+        where k.message_id < (select m.id from postrider.message m order by m.id limit 1)
+        and k.ended_at is null
+        and k.created_at < created_before
+        -- What waits elsewhere has not ended.
+        and not exists (select from postrider.deferred d where d.message_id = k.message_id)
+        order by k.message_id
+        limit p_most
+        for update of k skip locked
+    ) o;
+    delete from postrider.idempotency_key k
+    where k.ctid = any (old);
+    return coalesce(cardinality(old), 0);
+end;
+$$;
+
+-- Name: forget_subscriptions(integer); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.forget_subscriptions(p_most integer) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_sort TO 'off'
+    AS $$
+declare
+    kept_from constant timestamptz := least(
+        (select min(p.from_at) from postrider.partitions p where p.table_name = 'message'),
+        (select m.created_at from postrider.message_default m order by m.id limit 1),
+        (select d.message_created_at from postrider.deferred d order by d.message_id, d.target limit 1),
+        (
+            select l.message_created_at
+            from postrider.dead_letter l
+            where l.status = 'failed'
+            order by l.message_id, l.target
+            limit 1
+        )) - interval '7 days';
+    old integer[];
+begin
+    old := array(
+        select s.id
+        from postrider.subscriptions s
+        where s.ended_at < kept_from
+        order by s.ended_at
+        limit p_most
+        for update skip locked
+    );
+    delete from postrider.subscriptions s
+    where s.id = any (old);
+    return cardinality(old);
+end;
+$$;
+
 -- Name: free_idempotency_keys(bigint[]); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.free_idempotency_keys(p_message_ids bigint[]) RETURNS void
@@ -6193,13 +6641,13 @@ CREATE FUNCTION postrider.get_worker_status() RETURNS TABLE(id uuid, host text, 
         (newest.statistics ->> 'clock_offset_ms')::double precision * interval '1 millisecond'
     from postrider.dispatcher d
     cross join lateral (
-        select h.at, h.lease_until, h.statistics
+        select h.at, h.statistics
         from postrider.heartbeat h
         where h.dispatcher = d.id
         order by h.seq desc
         limit 1
     ) newest
-    where newest.lease_until > clock_timestamp()
+    where d.id in (select a.id from postrider.acting_dispatchers() a (id))
     order by d.started_at, d.id;
 $$;
 
@@ -6409,6 +6857,22 @@ begin
 end;
 $_$;
 
+-- Name: has_session(uuid); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.has_session(p_dispatcher uuid) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+begin
+    return exists (
+        select
+        from pg_stat_get_activity(null) a
+        where a.application_name = 'postrider ' || p_dispatcher
+        and a.datid = (select d.oid from pg_database d where d.datname = current_database())
+    );
+end;
+$$;
+
 -- Name: has_tick_turn(text, boolean); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.has_tick_turn(p_table text, p_is_patient boolean) RETURNS boolean
@@ -6489,13 +6953,14 @@ begin
 end;
 $$;
 
--- Name: heartbeat(uuid, jsonb); Type: FUNCTION; Schema: postrider; Owner: -
+-- Name: heartbeat(uuid, jsonb, uuid[], bigint[]); Type: FUNCTION; Schema: postrider; Owner: -
 
-CREATE FUNCTION postrider.heartbeat(p_dispatcher uuid, p_statistics jsonb) RETURNS TABLE(is_alive boolean, lease_ms bigint, takeable_count integer, share integer, shards smallint[], epochs bigint[], now_us bigint, floor_xid xid8, sequence_floor bigint)
+CREATE FUNCTION postrider.heartbeat(p_dispatcher uuid, p_statistics jsonb, p_silent_ids uuid[] DEFAULT '{}'::uuid[], p_silent_seqs bigint[] DEFAULT '{}'::bigint[]) RETURNS TABLE(is_alive boolean, lease_ms bigint, takeable_count integer, share integer, shards smallint[], epochs bigint[], now_us bigint, floor_xid xid8, sequence_floor bigint, other_ids uuid[], other_seqs bigint[], other_lease_ms bigint[])
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
     AS $$
 declare
+    at constant timestamptz := clock_timestamp();
     lease interval;
     newest timestamptz;
     live uuid[];
@@ -6514,8 +6979,7 @@ begin
     where h.dispatcher = p_dispatcher
     order by h.seq desc
     limit 1;
-    is_alive := newest is null or newest > clock_timestamp();
-    is_alive := is_alive
+    is_alive := newest is distinct from 'epoch'
         and exists (select from postrider.dispatcher d where d.id = p_dispatcher);
 
     if is_alive then
@@ -6526,13 +6990,29 @@ begin
         from postrider.message_sequence s;
         floor_xid := pg_current_xact_id();
         insert into postrider.heartbeat (
-            slot, dispatcher, at, lease_until, xid, sequence_floor, statistics)
+            slot, dispatcher, at, lease_until, xid, sequence_floor, horizon, statistics)
         values (
-            postrider.current_slot(), p_dispatcher, clock_timestamp(), clock_timestamp() + lease,
-            floor_xid, heartbeat.sequence_floor, p_statistics);
+            postrider.current_slot(), p_dispatcher, at, at + lease,
+            floor_xid, heartbeat.sequence_floor, pg_snapshot_xmin(pg_current_snapshot()), p_statistics);
     end if;
 
-    select coalesce(array_agg(l.id), '{}') into live from postrider.live_dispatchers() l (id);
+    select coalesce(array_agg(l.id), '{}')
+    into live
+    from postrider.live_dispatchers(p_silent_ids, p_silent_seqs) l (id);
+    select
+        coalesce(array_agg(d.id), '{}'), coalesce(array_agg(other.seq), '{}'),
+        coalesce(array_agg((extract(epoch from other.lease_until - other.at) * 1000)::bigint), '{}')
+    into other_ids, other_seqs, other_lease_ms
+    from postrider.dispatcher d
+    cross join lateral (
+        select h.seq, h.at, h.lease_until
+        from postrider.heartbeat h
+        where h.dispatcher = d.id
+        order by h.seq desc
+        limit 1
+    ) other
+    where d.id <> p_dispatcher
+    and other.lease_until <> 'epoch';
     lease_ms := (extract(epoch from lease) * 1000)::bigint;
     live_count := greatest(cardinality(live), 1);
     select
@@ -6910,6 +7390,15 @@ begin
 end;
 $$;
 
+-- Name: is_older(xid, xid8); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.is_older(p_xmin xid, p_xid xid8) RETURNS boolean
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog'
+    AS $$
+    select coalesce(age(p_xmin) > age(p_xid::xid), false);
+$$;
+
 -- Name: is_partition_behind(integer, integer); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.is_partition_behind(p_consumer_id integer, p_partition integer) RETURNS boolean
@@ -6922,7 +7411,9 @@ declare
 begin
     select p.* into known from postrider.newest_position(p_consumer_id, p_partition) p;
     -- Now and then it is looked for all the same.
-    if postrider.is_at_end(known) and known.fetched_at > clock_timestamp() - sign_of_life then
+    if postrider.is_at_end(known)
+        and known.fetched_at between clock_timestamp() - sign_of_life and clock_timestamp()
+    then
         return false;
     end if;
     if known.tick is not null then
@@ -7076,6 +7567,21 @@ CREATE FUNCTION postrider.is_private(address inet) RETURNS boolean
     select regexp_replace(host(is_private.address), '^::ffff:(?=.*[.])', '')::inet <<= any (array[
         '10.0.0.0/8', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.168.0.0/16', '::1/128', 'fc00::/7',
         'fe80::/10']::inet[]);
+$$;
+
+-- Name: is_slot_filled(text, smallint); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.is_slot_filled(p_table text, p_slot smallint) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    is_filled boolean;
+begin
+    execute format(
+        'select exists (select from postrider.%I)', format('%s_%s', p_table, p_slot)) into is_filled;
+    return is_filled;
+end;
 $$;
 
 -- Name: is_taken(bigint, xid8, integer[]); Type: FUNCTION; Schema: postrider; Owner: -
@@ -7382,22 +7888,29 @@ begin
 end;
 $$;
 
--- Name: live_dispatchers(); Type: FUNCTION; Schema: postrider; Owner: -
+-- Name: live_dispatchers(uuid[], bigint[]); Type: FUNCTION; Schema: postrider; Owner: -
 
-CREATE FUNCTION postrider.live_dispatchers() RETURNS SETOF uuid
+CREATE FUNCTION postrider.live_dispatchers(p_silent_ids uuid[] DEFAULT '{}'::uuid[], p_silent_seqs bigint[] DEFAULT '{}'::bigint[]) RETURNS SETOF uuid
     LANGUAGE sql
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
     AS $$
     select d.id
     from postrider.dispatcher d
     cross join lateral (
-        select h.lease_until
+        select h.seq, h.lease_until
         from postrider.heartbeat h
         where h.dispatcher = d.id
         order by h.seq desc
         limit 1
     ) newest
-    where newest.lease_until > clock_timestamp();
+    where newest.lease_until <> 'epoch'
+    and (newest.lease_until > clock_timestamp() or postrider.has_session(d.id))
+    and not exists (
+        select
+        from unnest(p_silent_ids, p_silent_seqs) s (id, seq)
+        where s.id = d.id
+        and s.seq = newest.seq
+    );
 $$;
 
 -- Name: live_worker(integer, integer); Type: FUNCTION; Schema: postrider; Owner: -
@@ -7416,7 +7929,6 @@ begin
     if not found then
         raise exception 'Worker % does not exist', p_worker_id using errcode = '42704';
     end if;
-    perform postrider.check_worker_role(found_worker.name, found_worker.registered_by);
     if found_worker.status = 'inactive' or found_worker.epoch <> p_epoch then
         raise exception 'Worker ''%'' has to register again: %', found_worker.name,
             case
@@ -7425,6 +7937,8 @@ begin
                     found_worker.epoch, p_epoch)
             end using errcode = '55000';
     end if;
+    -- Not before that: who has lost the name to another role hears that it has.
+    perform postrider.check_worker_role(found_worker.name, found_worker.registered_by);
     return found_worker;
 end;
 $$;
@@ -8204,6 +8718,51 @@ CREATE FUNCTION postrider.note_broker(p_process text, p_is_connected boolean, p_
         error = excluded.error;
 $$;
 
+-- Name: note_clock_jump(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.note_clock_jump() RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    -- A clock that is corrected by less delays nothing for long.
+    shortest constant interval := '2 seconds';
+    -- Those that were written while nobody looked are fewer: each dispatcher writes one every two seconds.
+    most_heartbeats constant bigint := (select 200 + 20 * count(*) from postrider.dispatcher d);
+    last_beat record;
+begin
+    select h.at, h.xid, h.horizon
+    into last_beat
+    from (
+        select b.at, b.horizon, b.xid
+        from postrider.heartbeat b
+        where b.xid > (select coalesce(max(j.xid), '0') from postrider.clock_jump j)
+        order by b.xid desc
+        limit most_heartbeats
+    ) h
+    where h.at > clock_timestamp() + shortest
+    order by h.xid desc
+    limit 1;
+    if last_beat.at is null or not postrider.take_chore('clock') then
+        return;
+    end if;
+    -- Somebody else may have noted it before.
+    with noted as (
+        insert into postrider.clock_jump (back, horizon)
+        select last_beat.at - clock_timestamp(), last_beat.horizon
+        where not exists (select from postrider.clock_jump j where j.xid > last_beat.xid)
+        returning back
+    ), former as (
+        delete from postrider.clock_jump j
+        where j.finished_at is not null
+        and exists (select from noted)
+    )
+    insert into postrider.event_log (event, details)
+    select 'clock.set_back', jsonb_build_object('seconds', round(extract(epoch from n.back)::numeric, 3))
+    from noted n;
+end;
+$$;
+
 -- Name: note_fetch(integer, integer); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.note_fetch(p_consumer_id integer, p_partition integer) RETURNS void
@@ -8215,7 +8774,7 @@ declare
 begin
     perform
     from postrider.newest_position(p_consumer_id, p_partition) p
-    where p.fetched_at > clock_timestamp() - sign_of_life;
+    where p.fetched_at between clock_timestamp() - sign_of_life and clock_timestamp();
     if not found and postrider.has_consumer_lock(p_consumer_id, p_partition) then
         -- Not before the lock: it may have moved.
         perform postrider.append_position(p, p.tick, p.xid, p.message_id, 0, clock_timestamp())
@@ -9170,7 +9729,7 @@ begin
     into secrets
     from jsonb_each(whole) w
     where w.key = any (secret_names);
-    if secrets is not null
+    if secrets -> 'headers' <> '{}'
         and url ~* '^http:'
         and not postrider.is_private(
             postrider.address_literal(substring(url from '^[^/]+//(\[[^]]*\]|[^/?:]+)')))
@@ -9484,7 +10043,7 @@ begin
                 select
                 from postrider.event_log l
                 where l.event = 'dlq.not_published'
-                and l.at > now() - interval '1 minute'
+                and l.at between now() - interval '1 minute' and now()
             );
             return 0;
     end;
@@ -9529,7 +10088,7 @@ begin
                 select
                 from postrider.event_log l
                 where l.event = 'execution.not_published'
-                and l.at > now() - interval '1 minute'
+                and l.at between now() - interval '1 minute' and now()
             );
             return false;
     end;
@@ -9892,6 +10451,7 @@ begin
     update postrider.shard s set owner = null, epoch = s.epoch + 1;
     delete from postrider.dispatcher;
     delete from postrider.heartbeat;
+    delete from postrider.clock_jump;
     delete from postrider.claim;
     delete from postrider.checkpoint;
     -- Everyone begins behind what is finished, and only the rest counts as waiting.
@@ -11513,7 +12073,8 @@ declare
 begin
     select r.* into known from postrider.execution_rollup r;
     visible := pg_snapshot_xmin(pg_current_snapshot());
-    if known.at > clock_timestamp() - p_pause
+    -- One in the future was written before the clock was set back.
+    if known.at between clock_timestamp() - p_pause and clock_timestamp()
         or not exists (
             select from postrider.execution_end e where e.xid >= known.horizon and e.xid < visible)
         and not exists (
@@ -11527,7 +12088,7 @@ begin
     end if;
     -- Somebody else may have added it since.
     select r.* into known from postrider.execution_rollup r;
-    if known.at > clock_timestamp() - p_pause or visible <= known.horizon then
+    if known.at between clock_timestamp() - p_pause and clock_timestamp() or visible <= known.horizon then
         return 0;
     end if;
     -- Each bound is behind the last row that it lets in.
@@ -11654,14 +12215,34 @@ CREATE FUNCTION postrider.rotate_slots() RETURNS integer
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
     AS $$
 declare
-    next_slot smallint := (postrider.current_slot() + 1) % 3;
+    each constant interval := '10 minutes';
+    -- What cannot be emptied by then, because somebody reads it all the time, is written to again.
+    longest constant interval := '20 minutes';
+    at constant timestamptz := clock_timestamp();
+    since timestamptz;
+    next_slot smallint;
+    tables text[] := array['claim', 'rate_grant'];
+    part text;
     emptied integer := 0;
-    is_needed boolean;
+    is_left boolean := false;
 begin
     if not postrider.take_chore('slots') then
         return 0;
     end if;
-    select exists (
+    select (r.slot + 1) % 3, r.since
+    into next_slot, since
+    from postrider.rotation r
+    where r.is_only_row
+    for update skip locked;
+    if not found or since between at - each and at then
+        return 0;
+    end if;
+    if since > at then
+        -- The clock was set back. Its time begins anew, so that rows are kept for long enough.
+        update postrider.rotation r set since = at where r.is_only_row;
+        return 0;
+    end if;
+    if not exists (
         select
         from postrider.shard s
         cross join lateral (
@@ -11672,13 +12253,27 @@ begin
             limit 1
         ) newest
         where newest.slot = next_slot
-    ) into is_needed;
-    if not is_needed then
-        emptied := emptied + postrider.empty_slot('checkpoint', next_slot)::integer;
+    ) then
+        tables := tables || array['checkpoint'];
     end if;
-    emptied := emptied + postrider.empty_slot('claim', next_slot)::integer;
-    -- Ten minutes after the last grant there is nothing left to be remembered.
-    emptied := emptied + postrider.empty_slot('rate_grant', next_slot)::integer;
+    if not exists (
+        select
+        from postrider.dispatcher d
+        cross join lateral (
+            select h.slot
+            from postrider.heartbeat h
+            where h.dispatcher = d.id
+            order by h.seq desc
+            limit 1
+        ) newest
+        where newest.slot = next_slot
+    ) then
+        tables := tables || array['heartbeat'];
+    end if;
+    foreach part in array tables loop
+        emptied := emptied + postrider.empty_slot(part, next_slot)::integer;
+        is_left := is_left or postrider.is_slot_filled(part, next_slot);
+    end loop;
     delete from postrider.rate_turn t
     where t.endpoint_id in (
         select d.endpoint_id
@@ -11686,15 +12281,8 @@ begin
         where not exists (select from postrider.endpoints e where e.id = d.endpoint_id)
         for update of d skip locked
     );
-
-    select exists (
-        select
-        from postrider.heartbeat h
-        where h.slot = next_slot
-        and h.lease_until > clock_timestamp()
-    ) into is_needed;
-    if not is_needed then
-        emptied := emptied + postrider.empty_slot('heartbeat', next_slot)::integer;
+    if not is_left or since < at - longest then
+        update postrider.rotation r set slot = next_slot, since = at where r.is_only_row;
     end if;
     return emptied;
 end;
@@ -11722,18 +12310,29 @@ begin
 end;
 $$;
 
--- Name: save_circuits(uuid, integer[], bigint[], bigint[], text[], integer[], timestamp with time zone[], uuid[], timestamp with time zone[], timestamp with time zone[], timestamp with time zone[], timestamp with time zone[]); Type: FUNCTION; Schema: postrider; Owner: -
+-- Name: save_circuits(uuid, integer[], bigint[], bigint[], text[], integer[], timestamp with time zone[], uuid[], timestamp with time zone[], timestamp with time zone[], timestamp with time zone[], timestamp with time zone[], timestamp with time zone); Type: FUNCTION; Schema: postrider; Owner: -
 
-CREATE FUNCTION postrider.save_circuits(p_dispatcher uuid, p_endpoint_ids integer[], p_versions bigint[], p_next_versions bigint[], p_states text[], p_failure_counts integer[], p_probe_at timestamp with time zone[], p_probers uuid[], p_paused_until timestamp with time zone[], p_last_success_at timestamp with time zone[], p_last_failure_at timestamp with time zone[], p_failing_since timestamp with time zone[]) RETURNS TABLE(endpoint_id integer, is_saved boolean, version bigint, state text, failure_count integer, probe_at timestamp with time zone, probe_owner uuid, is_prober_alive boolean, paused_until timestamp with time zone, last_success_at timestamp with time zone, last_failure_at timestamp with time zone, failing_since timestamp with time zone)
+CREATE FUNCTION postrider.save_circuits(p_dispatcher uuid, p_endpoint_ids integer[], p_versions bigint[], p_next_versions bigint[], p_states text[], p_failure_counts integer[], p_probe_at timestamp with time zone[], p_probers uuid[], p_paused_until timestamp with time zone[], p_last_success_at timestamp with time zone[], p_last_failure_at timestamp with time zone[], p_failing_since timestamp with time zone[], p_at timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS TABLE(endpoint_id integer, is_saved boolean, version bigint, state text, failure_count integer, probe_at timestamp with time zone, probe_owner uuid, is_prober_alive boolean, paused_until timestamp with time zone, last_success_at timestamp with time zone, last_failure_at timestamp with time zone, failing_since timestamp with time zone)
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
     AS $$
 declare
     saved integer[];
     has_news boolean;
+    -- Callers are never ahead of the clock otherwise, but for the little by which clocks differ in speed.
+    slack constant interval := '1 second';
+    too_late constant interval := case
+        when p_at > clock_timestamp() + slack then p_at - clock_timestamp()
+        else '0'
+    end;
 begin
     with wanted as (
-        select w.*
+        select
+            w.endpoint_id, w.version, w.next_version, w.state, w.failure_count, w.prober,
+            w.probe_at - too_late as probe_at, w.paused_until - too_late as paused_until,
+            w.last_success_at - too_late as last_success_at,
+            w.last_failure_at - too_late as last_failure_at,
+            w.failing_since - too_late as failing_since
         from unnest(
             p_endpoint_ids, p_versions, p_next_versions, p_states, p_failure_counts, p_probe_at,
             p_probers, p_paused_until, p_last_success_at, p_last_failure_at, p_failing_since)
@@ -12434,7 +13033,9 @@ begin
     from postrider.live_execution l
     join postrider.worker w on w.id = l.worker_id
     where l.id = p_execution
-    and l.fence = p_fence;
+    and l.fence = p_fence
+    -- Who has lost the name to another role hears that it has, below.
+    and w.epoch = coalesce(p_epoch, w.epoch);
     return query
     with started as (
         update postrider.live_execution l
@@ -12678,7 +13279,7 @@ begin
         raise exception 'Worker ''%'' gets its executions by %', known.name, known.carrier
             using errcode = '55000';
     end if;
-    if not exists (select from postrider.live_dispatchers()) then
+    if not exists (select from postrider.acting_dispatchers()) then
         perform postrider.check_workers();
         perform postrider.check_executions(most_checked);
         perform postrider.check_generations();
@@ -14260,6 +14861,17 @@ CREATE TABLE postrider.claim_2 (
     retry_counts integer[] NOT NULL
 );
 
+-- Name: clock_jump_id_seq; Type: SEQUENCE; Schema: postrider; Owner: -
+
+ALTER TABLE postrider.clock_jump ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME postrider.clock_jump_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
 -- Name: consumer_id_seq; Type: SEQUENCE; Schema: postrider; Owner: -
 
 ALTER TABLE postrider.consumer ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
@@ -14938,7 +15550,8 @@ CREATE TABLE postrider.heartbeat (
     lease_until timestamp with time zone NOT NULL,
     xid xid8 NOT NULL,
     sequence_floor bigint NOT NULL,
-    statistics jsonb NOT NULL
+    statistics jsonb NOT NULL,
+    horizon xid8
 )
 PARTITION BY LIST (slot);
 
@@ -14952,7 +15565,8 @@ CREATE TABLE postrider.heartbeat_0 (
     lease_until timestamp with time zone NOT NULL,
     xid xid8 NOT NULL,
     sequence_floor bigint NOT NULL,
-    statistics jsonb NOT NULL
+    statistics jsonb NOT NULL,
+    horizon xid8
 );
 
 -- Name: heartbeat_1; Type: TABLE; Schema: postrider; Owner: -
@@ -14965,7 +15579,8 @@ CREATE TABLE postrider.heartbeat_1 (
     lease_until timestamp with time zone NOT NULL,
     xid xid8 NOT NULL,
     sequence_floor bigint NOT NULL,
-    statistics jsonb NOT NULL
+    statistics jsonb NOT NULL,
+    horizon xid8
 );
 
 -- Name: heartbeat_2; Type: TABLE; Schema: postrider; Owner: -
@@ -14978,7 +15593,8 @@ CREATE TABLE postrider.heartbeat_2 (
     lease_until timestamp with time zone NOT NULL,
     xid xid8 NOT NULL,
     sequence_floor bigint NOT NULL,
-    statistics jsonb NOT NULL
+    statistics jsonb NOT NULL,
+    horizon xid8
 );
 
 -- Name: idempotency_key; Type: TABLE; Schema: postrider; Owner: -
@@ -15532,6 +16148,16 @@ CREATE VIEW postrider.replays AS
     r.last_error
    FROM postrider.replay r;
 
+-- Name: rotation; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.rotation (
+    is_only_row boolean DEFAULT true NOT NULL,
+    slot smallint NOT NULL,
+    since timestamp with time zone NOT NULL,
+    CONSTRAINT rotation_is_only_row_check CHECK (is_only_row),
+    CONSTRAINT rotation_slot_check CHECK (((slot >= 0) AND (slot <= 2)))
+);
+
 -- Name: shard; Type: TABLE; Schema: postrider; Owner: -
 
 CREATE TABLE postrider.shard (
@@ -15799,6 +16425,11 @@ ALTER TABLE ONLY postrider.chore
 ALTER TABLE ONLY postrider.circuit
     ADD CONSTRAINT circuit_pkey PRIMARY KEY (endpoint_id);
 
+-- Name: clock_jump clock_jump_pkey; Type: CONSTRAINT; Schema: postrider; Owner: -
+
+ALTER TABLE ONLY postrider.clock_jump
+    ADD CONSTRAINT clock_jump_pkey PRIMARY KEY (id);
+
 -- Name: consumer_lock consumer_lock_pkey; Type: CONSTRAINT; Schema: postrider; Owner: -
 
 ALTER TABLE ONLY postrider.consumer_lock
@@ -15958,6 +16589,11 @@ ALTER TABLE ONLY postrider.rate_turn
 
 ALTER TABLE ONLY postrider.replay
     ADD CONSTRAINT replay_pkey PRIMARY KEY (id);
+
+-- Name: rotation rotation_pkey; Type: CONSTRAINT; Schema: postrider; Owner: -
+
+ALTER TABLE ONLY postrider.rotation
+    ADD CONSTRAINT rotation_pkey PRIMARY KEY (is_only_row);
 
 -- Name: setting setting_pkey; Type: CONSTRAINT; Schema: postrider; Owner: -
 
@@ -16314,6 +16950,10 @@ CREATE INDEX replay_finished ON postrider.replay USING btree (finished_at) WHERE
 
 CREATE INDEX replay_running ON postrider.replay USING btree (id) WHERE (state = 'running'::text);
 
+-- Name: subscriptions_ended_at; Type: INDEX; Schema: postrider; Owner: -
+
+CREATE INDEX subscriptions_ended_at ON postrider.subscriptions USING btree (ended_at) WHERE (ended_at IS NOT NULL);
+
 -- Name: subscriptions_endpoint_id; Type: INDEX; Schema: postrider; Owner: -
 
 CREATE INDEX subscriptions_endpoint_id ON postrider.subscriptions USING btree (endpoint_id);
@@ -16515,9 +17155,13 @@ GRANT ALL ON FUNCTION postrider.acknowledge(p_consumer text, p_position bigint) 
 GRANT ALL ON FUNCTION postrider.acknowledge(p_consumer text, p_position bigint) TO postrider_application;
 GRANT ALL ON FUNCTION postrider.acknowledge(p_consumer text, p_position bigint) TO postrider_admin;
 
--- Name: FUNCTION acquire_shards(p_dispatcher uuid, p_limit integer); Type: ACL; Schema: postrider; Owner: -
+-- Name: FUNCTION acquire_shards(p_dispatcher uuid, p_limit integer, p_silent_ids uuid[], p_silent_seqs bigint[]); Type: ACL; Schema: postrider; Owner: -
 
-REVOKE ALL ON FUNCTION postrider.acquire_shards(p_dispatcher uuid, p_limit integer) FROM PUBLIC;
+REVOKE ALL ON FUNCTION postrider.acquire_shards(p_dispatcher uuid, p_limit integer, p_silent_ids uuid[], p_silent_seqs bigint[]) FROM PUBLIC;
+
+-- Name: FUNCTION acting_dispatchers(); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.acting_dispatchers() FROM PUBLIC;
 
 -- Name: FUNCTION address_literal(host text); Type: ACL; Schema: postrider; Owner: -
 
@@ -16687,6 +17331,26 @@ REVOKE ALL ON FUNCTION postrider.begin_batch(p_consumer text, p_partition intege
 GRANT ALL ON FUNCTION postrider.begin_batch(p_consumer text, p_partition integer, p_batch_size integer) TO postrider_consumer;
 GRANT ALL ON FUNCTION postrider.begin_batch(p_consumer text, p_partition integer, p_batch_size integer) TO postrider_application;
 GRANT ALL ON FUNCTION postrider.begin_batch(p_consumer text, p_partition integer, p_batch_size integer) TO postrider_admin;
+
+-- Name: FUNCTION bring_back(); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.bring_back() FROM PUBLIC;
+
+-- Name: TABLE clock_jump; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT ON TABLE postrider.clock_jump TO postrider_admin;
+
+-- Name: FUNCTION bring_back_executions(p_jump postrider.clock_jump); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.bring_back_executions(p_jump postrider.clock_jump) FROM PUBLIC;
+
+-- Name: FUNCTION bring_back_messages(p_jump postrider.clock_jump); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.bring_back_messages(p_jump postrider.clock_jump) FROM PUBLIC;
+
+-- Name: FUNCTION bring_back_rows(p_jump postrider.clock_jump); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.bring_back_rows(p_jump postrider.clock_jump) FROM PUBLIC;
 
 -- Name: FUNCTION bury(p_message_ids bigint[], p_targets integer[], p_endpoint_ids integer[], p_causes text[], p_retry_counts integer[], p_errors text[]); Type: ACL; Schema: postrider; Owner: -
 
@@ -17072,9 +17736,9 @@ GRANT SELECT ON TABLE postrider.live_execution TO postrider_admin;
 
 REVOKE ALL ON FUNCTION postrider.end_execution(p_live postrider.live_execution, p_status text, p_reason text, p_result jsonb, p_error jsonb) FROM PUBLIC;
 
--- Name: FUNCTION end_stale_flushes(); Type: ACL; Schema: postrider; Owner: -
+-- Name: FUNCTION end_stale_flushes(p_silent_ids uuid[], p_silent_seqs bigint[]); Type: ACL; Schema: postrider; Owner: -
 
-REVOKE ALL ON FUNCTION postrider.end_stale_flushes() FROM PUBLIC;
+REVOKE ALL ON FUNCTION postrider.end_stale_flushes(p_silent_ids uuid[], p_silent_seqs bigint[]) FROM PUBLIC;
 
 -- Name: FUNCTION ended_ceiling(); Type: ACL; Schema: postrider; Owner: -
 
@@ -17180,6 +17844,14 @@ REVOKE ALL ON FUNCTION postrider.forget_idempotency_keys() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION postrider.forget_jobs(p_most integer) FROM PUBLIC;
 
+-- Name: FUNCTION forget_keys_to_nobody(p_most integer); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.forget_keys_to_nobody(p_most integer) FROM PUBLIC;
+
+-- Name: FUNCTION forget_subscriptions(p_most integer); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.forget_subscriptions(p_most integer) FROM PUBLIC;
+
 -- Name: FUNCTION free_idempotency_keys(p_message_ids bigint[]); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.free_idempotency_keys(p_message_ids bigint[]) FROM PUBLIC;
@@ -17248,6 +17920,10 @@ REVOKE ALL ON FUNCTION postrider.has_offset(p_offsets bytea, p_offset integer) F
 
 REVOKE ALL ON FUNCTION postrider.has_read_partition(p_consumer postrider.consumer, p_name text) FROM PUBLIC;
 
+-- Name: FUNCTION has_session(p_dispatcher uuid); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.has_session(p_dispatcher uuid) FROM PUBLIC;
+
 -- Name: FUNCTION has_tick_turn(p_table text, p_is_patient boolean); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.has_tick_turn(p_table text, p_is_patient boolean) FROM PUBLIC;
@@ -17263,9 +17939,9 @@ GRANT ALL ON FUNCTION postrider.health_check() TO postrider_operator;
 GRANT ALL ON FUNCTION postrider.health_check() TO postrider_monitor;
 GRANT ALL ON FUNCTION postrider.health_check() TO postrider_admin;
 
--- Name: FUNCTION heartbeat(p_dispatcher uuid, p_statistics jsonb); Type: ACL; Schema: postrider; Owner: -
+-- Name: FUNCTION heartbeat(p_dispatcher uuid, p_statistics jsonb, p_silent_ids uuid[], p_silent_seqs bigint[]); Type: ACL; Schema: postrider; Owner: -
 
-REVOKE ALL ON FUNCTION postrider.heartbeat(p_dispatcher uuid, p_statistics jsonb) FROM PUBLIC;
+REVOKE ALL ON FUNCTION postrider.heartbeat(p_dispatcher uuid, p_statistics jsonb, p_silent_ids uuid[], p_silent_seqs bigint[]) FROM PUBLIC;
 
 -- Name: FUNCTION held_execution(p_execution bigint, p_fence bigint); Type: ACL; Schema: postrider; Owner: -
 
@@ -17331,6 +18007,10 @@ REVOKE ALL ON FUNCTION postrider.is_http_url(url text, maximum bigint) FROM PUBL
 
 REVOKE ALL ON FUNCTION postrider.is_letter_wanted(p_filter jsonb, p_failed_at timestamp with time zone, p_last_error text, p_cause text, p_event_type text) FROM PUBLIC;
 
+-- Name: FUNCTION is_older(p_xmin xid, p_xid xid8); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.is_older(p_xmin xid, p_xid xid8) FROM PUBLIC;
+
 -- Name: FUNCTION is_partition_behind(p_consumer_id integer, p_partition integer); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.is_partition_behind(p_consumer_id integer, p_partition integer) FROM PUBLIC;
@@ -17354,6 +18034,10 @@ REVOKE ALL ON FUNCTION postrider.is_position_behind(p_position jsonb, p_xid xid8
 -- Name: FUNCTION is_private(address inet); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.is_private(address inet) FROM PUBLIC;
+
+-- Name: FUNCTION is_slot_filled(p_table text, p_slot smallint); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.is_slot_filled(p_table text, p_slot smallint) FROM PUBLIC;
 
 -- Name: FUNCTION is_taken(p_message_id bigint, p_xid xid8, p_targets integer[]); Type: ACL; Schema: postrider; Owner: -
 
@@ -17406,9 +18090,9 @@ GRANT ALL ON FUNCTION postrider.lease_partitions(p_consumer text, p_member uuid,
 GRANT ALL ON FUNCTION postrider.lease_partitions(p_consumer text, p_member uuid, p_lease interval) TO postrider_application;
 GRANT ALL ON FUNCTION postrider.lease_partitions(p_consumer text, p_member uuid, p_lease interval) TO postrider_admin;
 
--- Name: FUNCTION live_dispatchers(); Type: ACL; Schema: postrider; Owner: -
+-- Name: FUNCTION live_dispatchers(p_silent_ids uuid[], p_silent_seqs bigint[]); Type: ACL; Schema: postrider; Owner: -
 
-REVOKE ALL ON FUNCTION postrider.live_dispatchers() FROM PUBLIC;
+REVOKE ALL ON FUNCTION postrider.live_dispatchers(p_silent_ids uuid[], p_silent_seqs bigint[]) FROM PUBLIC;
 
 -- Name: FUNCTION live_worker(p_worker_id integer, p_epoch integer); Type: ACL; Schema: postrider; Owner: -
 
@@ -17507,6 +18191,10 @@ REVOKE ALL ON FUNCTION postrider.note_actor() FROM PUBLIC;
 -- Name: FUNCTION note_broker(p_process text, p_is_connected boolean, p_dead_letter_depth bigint, p_error text); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.note_broker(p_process text, p_is_connected boolean, p_dead_letter_depth bigint, p_error text) FROM PUBLIC;
+
+-- Name: FUNCTION note_clock_jump(); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.note_clock_jump() FROM PUBLIC;
 
 -- Name: FUNCTION note_fetch(p_consumer_id integer, p_partition integer); Type: ACL; Schema: postrider; Owner: -
 
@@ -17855,9 +18543,9 @@ REVOKE ALL ON FUNCTION postrider.rotate_slots() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION postrider.save_checkpoint(p_dispatcher uuid, p_shards smallint[], p_epochs bigint[], p_done_xmin xid8, p_backlogs bigint[], p_state jsonb, p_updates_gate boolean) FROM PUBLIC;
 
--- Name: FUNCTION save_circuits(p_dispatcher uuid, p_endpoint_ids integer[], p_versions bigint[], p_next_versions bigint[], p_states text[], p_failure_counts integer[], p_probe_at timestamp with time zone[], p_probers uuid[], p_paused_until timestamp with time zone[], p_last_success_at timestamp with time zone[], p_last_failure_at timestamp with time zone[], p_failing_since timestamp with time zone[]); Type: ACL; Schema: postrider; Owner: -
+-- Name: FUNCTION save_circuits(p_dispatcher uuid, p_endpoint_ids integer[], p_versions bigint[], p_next_versions bigint[], p_states text[], p_failure_counts integer[], p_probe_at timestamp with time zone[], p_probers uuid[], p_paused_until timestamp with time zone[], p_last_success_at timestamp with time zone[], p_last_failure_at timestamp with time zone[], p_failing_since timestamp with time zone[], p_at timestamp with time zone); Type: ACL; Schema: postrider; Owner: -
 
-REVOKE ALL ON FUNCTION postrider.save_circuits(p_dispatcher uuid, p_endpoint_ids integer[], p_versions bigint[], p_next_versions bigint[], p_states text[], p_failure_counts integer[], p_probe_at timestamp with time zone[], p_probers uuid[], p_paused_until timestamp with time zone[], p_last_success_at timestamp with time zone[], p_last_failure_at timestamp with time zone[], p_failing_since timestamp with time zone[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION postrider.save_circuits(p_dispatcher uuid, p_endpoint_ids integer[], p_versions bigint[], p_next_versions bigint[], p_states text[], p_failure_counts integer[], p_probe_at timestamp with time zone[], p_probers uuid[], p_paused_until timestamp with time zone[], p_last_success_at timestamp with time zone[], p_last_failure_at timestamp with time zone[], p_failing_since timestamp with time zone[], p_at timestamp with time zone) FROM PUBLIC;
 
 -- Name: FUNCTION save_claim(p_dispatcher uuid, p_shards smallint[], p_epochs bigint[], p_message_ids bigint[], p_targets integer[], p_retry_counts integer[]); Type: ACL; Schema: postrider; Owner: -
 
@@ -19079,6 +19767,10 @@ GRANT SELECT ON TABLE postrider.rate_grant TO postrider_admin;
 GRANT SELECT ON TABLE postrider.replays TO postrider_operator;
 GRANT SELECT ON TABLE postrider.replays TO postrider_monitor;
 GRANT SELECT ON TABLE postrider.replays TO postrider_admin;
+
+-- Name: TABLE rotation; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT ON TABLE postrider.rotation TO postrider_admin;
 
 -- Name: TABLE shard; Type: ACL; Schema: postrider; Owner: -
 

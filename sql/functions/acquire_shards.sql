@@ -1,12 +1,17 @@
--- postrider.acquire_shards(dispatcher, limit) → the shards taken, each with its new epoch, its newest
+-- postrider.acquire_shards(dispatcher, limit, silent_ids, silent_seqs) → the shards taken, each with its new epoch, its newest
 -- checkpoint and its backlog there (null when it has none), and its last owner (null after an orderly
 -- release)
 --
--- Internal. Takes shards that nobody owns or whose owner's lease has run out. The exclusive lock
+-- Internal. Takes shards that nobody owns or whose owner's lease is over (live_dispatchers). Such an owner
+-- has lost it for good: its next heartbeat is refused. The exclusive lock
 -- waits for every flush and heartbeat under way, so all that the last owner recorded is visible to
 -- the next statement, and anything that it tries to record later is refused by its epoch.
 -- Raises 55P03 when a flush hangs: see end_stale_flushes.
-create or replace function postrider.acquire_shards(p_dispatcher uuid, p_limit integer)
+create or replace function postrider.acquire_shards(
+    p_dispatcher uuid,
+    p_limit integer,
+    p_silent_ids uuid[] default '{}',
+    p_silent_seqs bigint[] default '{}')
 returns table (
     shard smallint, epoch bigint, state jsonb, backlog bigint, last_owner uuid)
 language plpgsql
@@ -17,10 +22,28 @@ declare
     live uuid[];
 begin
     lock table postrider.fence in exclusive mode;
-    select coalesce(array_agg(l.id), '{}') into live from postrider.live_dispatchers() l (id);
+    select coalesce(array_agg(l.id), '{}')
+    into live
+    from postrider.live_dispatchers(p_silent_ids, p_silent_seqs) l (id);
     if p_dispatcher <> all (live) then
         return;
     end if;
+    -- By a heartbeat that ends the lease for good. It waits for no row, and says of the log what the one before it said.
+    insert into postrider.heartbeat (
+        slot, dispatcher, at, lease_until, xid, sequence_floor, horizon, statistics)
+    select
+        postrider.current_slot(), d.id, clock_timestamp(), 'epoch', pg_current_xact_id(), newest.sequence_floor,
+        pg_snapshot_xmin(pg_current_snapshot()), newest.statistics
+    from postrider.dispatcher d
+    cross join lateral (
+        select h.lease_until, h.sequence_floor, h.statistics
+        from postrider.heartbeat h
+        where h.dispatcher = d.id
+        order by h.seq desc
+        limit 1
+    ) newest
+    where d.id <> all (live)
+    and newest.lease_until <> 'epoch';
 
     return query
     with takeable as (

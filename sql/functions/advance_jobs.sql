@@ -1,6 +1,7 @@
 -- postrider.advance_jobs() → in how many milliseconds to call again
 --
--- Internal, by every dispatcher. Takes the job that has waited longest, and that no other dispatcher has
+-- Internal, by every dispatcher. Sees to what a clock that was set back leaves in the future (bring_back), and
+-- takes the job that has waited longest, and that no other dispatcher has
 -- in hand, one batch further: its rows and its position change in one transaction, so that no death of a
 -- dispatcher leaves a row out or does one twice. A batch ends after a fifth of a second, and waits for
 -- nobody longer than that: rows that somebody else has locked are passed over, and come back to. The job
@@ -24,7 +25,16 @@ declare
     began constant timestamptz := clock_timestamp();
     job postrider.job;
     batch record;
+    pause_ms integer := idle_ms;
 begin
+    begin
+        if postrider.bring_back() then
+            pause_ms := busy_ms;
+        end if;
+    exception
+        when query_canceled or others then
+            raise warning 'what the clock has left in the future is not brought back yet: %', sqlerrm;
+    end;
     select j.*
     into job
     from postrider.job j
@@ -35,7 +45,7 @@ begin
     limit 1
     for update skip locked;
     if job.id is null then
-        return idle_ms;
+        return pause_ms;
     end if;
 
     begin

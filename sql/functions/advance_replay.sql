@@ -2,7 +2,8 @@
 --
 -- Internal: a step of advance_replays for a job whose row is locked. A step looks at 20,000 messages of
 -- the log and sends 2,000 of them at most, and no more than the job's rate allows since the last one.
--- What a job could not send for five seconds it does not make up for. Uses message_id.
+-- What a job could not send for five seconds it does not make up for. What is paced into the future was written
+-- before the clock was set back. Uses message_id.
 create or replace function postrider.advance_replay(p_job postrider.replay)
 returns boolean
 language plpgsql
@@ -14,7 +15,10 @@ declare
     since constant xid8 := postrider.done_before();
     is_enabled boolean;
     own_targets integer[];
-    used_to timestamptz := greatest(p_job.paced_to, clock_timestamp() - interval '5 seconds');
+    used_to timestamptz := case
+        when p_job.paced_to > clock_timestamp() then clock_timestamp() - interval '1 second'
+        else greatest(p_job.paced_to, clock_timestamp() - interval '5 seconds')
+    end;
     allowed bigint := most_sent;
     room bigint;
     is_full boolean;

@@ -74,7 +74,10 @@ begin
         select present, last_id, last_id + smallest
         where postrider.reserve_generation(present)
         on conflict do nothing;
-    elsif newest.ends_with <= last_id and newest.created_at <= clock_timestamp() - shortest then
+    elsif newest.ends_with <= last_id
+        -- In the future: the clock was set back.
+        and newest.created_at not between clock_timestamp() - shortest and clock_timestamp()
+    then
         for next_id in present + 1..present + lock_count loop
             -- Looked at again once it is ours: somebody may have begun it until then.
             if not exists (

@@ -12,10 +12,8 @@ declare
     most_rows constant integer := 10000;
     part constant text := format('postrider.%I', format('%s_%s', p_table, p_slot));
     deleted_count bigint;
-    is_filled boolean;
 begin
-    execute format('select exists (select from %s)', part) into is_filled;
-    if not is_filled then
+    if not postrider.is_slot_filled(p_table, p_slot) then
         return false;
     end if;
     begin

@@ -1,8 +1,9 @@
--- postrider.end_stale_flushes() → how many connections were ended
+-- postrider.end_stale_flushes(silent_ids, silent_seqs) → how many connections were ended
 --
 -- Internal. A dispatcher that was stopped in the middle of sending its results may hold the fence, which
--- a takeover needs. Ends such connections, and only those of dispatchers whose lease has run out.
-create or replace function postrider.end_stale_flushes()
+-- a takeover needs. Ends such connections, and only those of dispatchers whose lease is over (live_dispatchers).
+create or replace function postrider.end_stale_flushes(
+    p_silent_ids uuid[] default '{}', p_silent_seqs bigint[] default '{}')
 returns integer
 language sql
 set search_path = pg_catalog, postrider, pg_temp
@@ -15,7 +16,7 @@ as $$
     and a.pid <> pg_backend_pid()
     and a.application_name not in (
         select 'postrider ' || l.id
-        from postrider.live_dispatchers() l (id)
+        from postrider.live_dispatchers(p_silent_ids, p_silent_seqs) l (id)
     )
     and exists (
         select

@@ -121,14 +121,14 @@ begin
 
         if reader.ordering = 'commit'
             and pg_current_xact_id_if_assigned() is null
-            and not exists (select from postrider.live_dispatchers())
+            and not exists (select from postrider.acting_dispatchers())
             and postrider.append_tick() is not null
             -- With an id of its own it sees no younger transaction, and makes no tick.
             or not had_id
             and pg_current_xact_id_if_assigned() is not null
             and (
                 reader.ordering = 'transaction'
-                or not exists (select from postrider.live_dispatchers()))
+                or not exists (select from postrider.acting_dispatchers()))
             or clock_timestamp() >= deadline
         then
             -- What it does not want of those that were not worth reading, either.

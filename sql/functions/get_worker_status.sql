@@ -1,6 +1,6 @@
 -- postrider.get_worker_status() → one row per live dispatcher, the one that runs longest first
 --
--- Operator, admin, monitor. A dispatcher is live while its lease lasts. Its numbers are those of its last
+-- Operator, admin, monitor. A dispatcher is live while its lease lasts (acting_dispatchers). Its numbers are those of its last
 -- heartbeat and count from its start, or since it lost the database; `clock_offset` is how far its
 -- host's clock is ahead of this database's. Uses heartbeat_dispatcher, from its end.
 create or replace function postrider.get_worker_status()
@@ -38,12 +38,12 @@ as $$
         (newest.statistics ->> 'clock_offset_ms')::double precision * interval '1 millisecond'
     from postrider.dispatcher d
     cross join lateral (
-        select h.at, h.lease_until, h.statistics
+        select h.at, h.statistics
         from postrider.heartbeat h
         where h.dispatcher = d.id
         order by h.seq desc
         limit 1
     ) newest
-    where newest.lease_until > clock_timestamp()
+    where d.id in (select a.id from postrider.acting_dispatchers() a (id))
     order by d.started_at, d.id;
 $$;

@@ -1,11 +1,15 @@
--- postrider.heartbeat(dispatcher, statistics) → whether its lease goes on, and what there is to own
+-- postrider.heartbeat(dispatcher, statistics, silent_ids, silent_seqs) → whether its lease goes on, what there is
+-- to own, and the newest heartbeats of the others
 --
 -- Internal. Appends a heartbeat that extends the lease, or appends nothing and answers is_alive =
--- false when the lease has run out already: whoever let it run out owns nothing any more, even if
--- nobody has taken over yet. The shared lock keeps takeovers (acquire_shards) out until commit, so a
+-- false when somebody has ended the lease (acquire_shards). The silent ones are others that the caller takes for dead. The shared lock keeps takeovers (acquire_shards) out until commit, so a
 -- heartbeat and a takeover never cross. It writes postrider.heartbeat alone and reads as little as can be:
 -- what nobody else holds, it does not wait for.
-create or replace function postrider.heartbeat(p_dispatcher uuid, p_statistics jsonb)
+create or replace function postrider.heartbeat(
+    p_dispatcher uuid,
+    p_statistics jsonb,
+    p_silent_ids uuid[] default '{}',
+    p_silent_seqs bigint[] default '{}')
 returns table (
     is_alive boolean,
     lease_ms bigint,
@@ -15,11 +19,15 @@ returns table (
     epochs bigint[],
     now_us bigint,
     floor_xid xid8,
-    sequence_floor bigint)
+    sequence_floor bigint,
+    other_ids uuid[],
+    other_seqs bigint[],
+    other_lease_ms bigint[])
 language plpgsql
 set search_path = pg_catalog, postrider, pg_temp
 as $$
 declare
+    at constant timestamptz := clock_timestamp();
     lease interval;
     newest timestamptz;
     live uuid[];
@@ -38,8 +46,7 @@ begin
     where h.dispatcher = p_dispatcher
     order by h.seq desc
     limit 1;
-    is_alive := newest is null or newest > clock_timestamp();
-    is_alive := is_alive
+    is_alive := newest is distinct from 'epoch'
         and exists (select from postrider.dispatcher d where d.id = p_dispatcher);
 
     if is_alive then
@@ -50,13 +57,29 @@ begin
         from postrider.message_sequence s;
         floor_xid := pg_current_xact_id();
         insert into postrider.heartbeat (
-            slot, dispatcher, at, lease_until, xid, sequence_floor, statistics)
+            slot, dispatcher, at, lease_until, xid, sequence_floor, horizon, statistics)
         values (
-            postrider.current_slot(), p_dispatcher, clock_timestamp(), clock_timestamp() + lease,
-            floor_xid, heartbeat.sequence_floor, p_statistics);
+            postrider.current_slot(), p_dispatcher, at, at + lease,
+            floor_xid, heartbeat.sequence_floor, pg_snapshot_xmin(pg_current_snapshot()), p_statistics);
     end if;
 
-    select coalesce(array_agg(l.id), '{}') into live from postrider.live_dispatchers() l (id);
+    select coalesce(array_agg(l.id), '{}')
+    into live
+    from postrider.live_dispatchers(p_silent_ids, p_silent_seqs) l (id);
+    select
+        coalesce(array_agg(d.id), '{}'), coalesce(array_agg(other.seq), '{}'),
+        coalesce(array_agg((extract(epoch from other.lease_until - other.at) * 1000)::bigint), '{}')
+    into other_ids, other_seqs, other_lease_ms
+    from postrider.dispatcher d
+    cross join lateral (
+        select h.seq, h.at, h.lease_until
+        from postrider.heartbeat h
+        where h.dispatcher = d.id
+        order by h.seq desc
+        limit 1
+    ) other
+    where d.id <> p_dispatcher
+    and other.lease_until <> 'epoch';
     lease_ms := (extract(epoch from lease) * 1000)::bigint;
     live_count := greatest(cardinality(live), 1);
     select

@@ -14,7 +14,9 @@ declare
 begin
     select p.* into known from postrider.newest_position(p_consumer_id, p_partition) p;
     -- Now and then it is looked for all the same.
-    if postrider.is_at_end(known) and known.fetched_at > clock_timestamp() - sign_of_life then
+    if postrider.is_at_end(known)
+        and known.fetched_at between clock_timestamp() - sign_of_life and clock_timestamp()
+    then
         return false;
     end if;
     if known.tick is not null then

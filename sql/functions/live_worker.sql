@@ -18,7 +18,6 @@ begin
     if not found then
         raise exception 'Worker % does not exist', p_worker_id using errcode = '42704';
     end if;
-    perform postrider.check_worker_role(found_worker.name, found_worker.registered_by);
     if found_worker.status = 'inactive' or found_worker.epoch <> p_epoch then
         raise exception 'Worker ''%'' has to register again: %', found_worker.name,
             case
@@ -27,6 +26,8 @@ begin
                     found_worker.epoch, p_epoch)
             end using errcode = '55000';
     end if;
+    -- Not before that: who has lost the name to another role hears that it has.
+    perform postrider.check_worker_role(found_worker.name, found_worker.registered_by);
     return found_worker;
 end;
 $$;

@@ -12,7 +12,7 @@ declare
 begin
     perform
     from postrider.newest_position(p_consumer_id, p_partition) p
-    where p.fetched_at > clock_timestamp() - sign_of_life;
+    where p.fetched_at between clock_timestamp() - sign_of_life and clock_timestamp();
     if not found and postrider.has_consumer_lock(p_consumer_id, p_partition) then
         -- Not before the lock: it may have moved.
         perform postrider.append_position(p, p.tick, p.xid, p.message_id, 0, clock_timestamp())

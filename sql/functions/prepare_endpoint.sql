@@ -90,7 +90,7 @@ begin
     into secrets
     from jsonb_each(whole) w
     where w.key = any (secret_names);
-    if secrets is not null
+    if secrets -> 'headers' <> '{}'
         and url ~* '^http:'
         and not postrider.is_private(
             postrider.address_literal(substring(url from '^[^/]+//(\[[^]]*\]|[^/?:]+)')))

@@ -61,7 +61,7 @@ begin
                 select
                 from postrider.event_log l
                 where l.event = 'dlq.not_published'
-                and l.at > now() - interval '1 minute'
+                and l.at between now() - interval '1 minute' and now()
             );
             return 0;
     end;

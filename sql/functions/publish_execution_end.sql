@@ -41,7 +41,7 @@ begin
                 select
                 from postrider.event_log l
                 where l.event = 'execution.not_published'
-                and l.at > now() - interval '1 minute'
+                and l.at between now() - interval '1 minute' and now()
             );
             return false;
     end;

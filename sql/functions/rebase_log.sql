@@ -248,6 +248,7 @@ begin
     update postrider.shard s set owner = null, epoch = s.epoch + 1;
     delete from postrider.dispatcher;
     delete from postrider.heartbeat;
+    delete from postrider.clock_jump;
     delete from postrider.claim;
     delete from postrider.checkpoint;
     -- Everyone begins behind what is finished, and only the rest counts as waiting.

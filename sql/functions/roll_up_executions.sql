@@ -30,7 +30,8 @@ declare
 begin
     select r.* into known from postrider.execution_rollup r;
     visible := pg_snapshot_xmin(pg_current_snapshot());
-    if known.at > clock_timestamp() - p_pause
+    -- One in the future was written before the clock was set back.
+    if known.at between clock_timestamp() - p_pause and clock_timestamp()
         or not exists (
             select from postrider.execution_end e where e.xid >= known.horizon and e.xid < visible)
         and not exists (
@@ -44,7 +45,7 @@ begin
     end if;
     -- Somebody else may have added it since.
     select r.* into known from postrider.execution_rollup r;
-    if known.at > clock_timestamp() - p_pause or visible <= known.horizon then
+    if known.at between clock_timestamp() - p_pause and clock_timestamp() or visible <= known.horizon then
         return 0;
     end if;
     -- Each bound is behind the last row that it lets in.

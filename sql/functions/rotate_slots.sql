@@ -1,22 +1,44 @@
 -- postrider.rotate_slots() → how many slots were emptied
 --
--- Internal, by any dispatcher once a minute. Empties the slot that comes next, so that it is empty
--- when its time comes. A slot that still holds the newest checkpoint of a shard, or a lease that runs, is
--- left as it is.
+-- Internal, by any dispatcher once a minute. When the present slot has been that for ten minutes, empties the
+-- next one, and that is the present one then. A slot that still holds the newest checkpoint of a shard, or the
+-- newest heartbeat of a dispatcher, is left as it is. Rows are kept for the time of two slots after the last was
+-- written: a clock that is set forward makes one of the two short, and what dispatchers rely on outlives the
+-- other.
 create or replace function postrider.rotate_slots()
 returns integer
 language plpgsql
 set search_path = pg_catalog, postrider, pg_temp
 as $$
 declare
-    next_slot smallint := (postrider.current_slot() + 1) % 3;
+    each constant interval := '10 minutes';
+    -- What cannot be emptied by then, because somebody reads it all the time, is written to again.
+    longest constant interval := '20 minutes';
+    at constant timestamptz := clock_timestamp();
+    since timestamptz;
+    next_slot smallint;
+    tables text[] := array['claim', 'rate_grant'];
+    part text;
     emptied integer := 0;
-    is_needed boolean;
+    is_left boolean := false;
 begin
     if not postrider.take_chore('slots') then
         return 0;
     end if;
-    select exists (
+    select (r.slot + 1) % 3, r.since
+    into next_slot, since
+    from postrider.rotation r
+    where r.is_only_row
+    for update skip locked;
+    if not found or since between at - each and at then
+        return 0;
+    end if;
+    if since > at then
+        -- The clock was set back. Its time begins anew, so that rows are kept for long enough.
+        update postrider.rotation r set since = at where r.is_only_row;
+        return 0;
+    end if;
+    if not exists (
         select
         from postrider.shard s
         cross join lateral (
@@ -27,13 +49,27 @@ begin
             limit 1
         ) newest
         where newest.slot = next_slot
-    ) into is_needed;
-    if not is_needed then
-        emptied := emptied + postrider.empty_slot('checkpoint', next_slot)::integer;
+    ) then
+        tables := tables || array['checkpoint'];
     end if;
-    emptied := emptied + postrider.empty_slot('claim', next_slot)::integer;
-    -- Ten minutes after the last grant there is nothing left to be remembered.
-    emptied := emptied + postrider.empty_slot('rate_grant', next_slot)::integer;
+    if not exists (
+        select
+        from postrider.dispatcher d
+        cross join lateral (
+            select h.slot
+            from postrider.heartbeat h
+            where h.dispatcher = d.id
+            order by h.seq desc
+            limit 1
+        ) newest
+        where newest.slot = next_slot
+    ) then
+        tables := tables || array['heartbeat'];
+    end if;
+    foreach part in array tables loop
+        emptied := emptied + postrider.empty_slot(part, next_slot)::integer;
+        is_left := is_left or postrider.is_slot_filled(part, next_slot);
+    end loop;
     delete from postrider.rate_turn t
     where t.endpoint_id in (
         select d.endpoint_id
@@ -41,15 +77,8 @@ begin
         where not exists (select from postrider.endpoints e where e.id = d.endpoint_id)
         for update of d skip locked
     );
-
-    select exists (
-        select
-        from postrider.heartbeat h
-        where h.slot = next_slot
-        and h.lease_until > clock_timestamp()
-    ) into is_needed;
-    if not is_needed then
-        emptied := emptied + postrider.empty_slot('heartbeat', next_slot)::integer;
+    if not is_left or since < at - longest then
+        update postrider.rotation r set slot = next_slot, since = at where r.is_only_row;
     end if;
     return emptied;
 end;

@@ -1,9 +1,10 @@
--- postrider.save_circuits(dispatcher, circuits…) → for each of them, whether it was saved, and as what it is
+-- postrider.save_circuits(dispatcher, circuits…, at) → for each of them, whether it was saved, and as what it is
 -- known now
 --
 -- Internal. Compare and set: a circuit is changed only while its version is the one that its caller knew,
 -- `versions`. Who finds the row locked, by an application's transaction, changes nothing and is not kept
--- waiting. What happened is told by the states before and after; the other dispatchers are notified.
+-- waiting. `at` is what the caller takes for now: when the clock was set back since its last heartbeat, its
+-- times are too late by as much. What happened is told by the states before and after; the other dispatchers are notified.
 create or replace function postrider.save_circuits(
     p_dispatcher uuid,
     p_endpoint_ids integer[],
@@ -16,7 +17,8 @@ create or replace function postrider.save_circuits(
     p_paused_until timestamptz[],
     p_last_success_at timestamptz[],
     p_last_failure_at timestamptz[],
-    p_failing_since timestamptz[])
+    p_failing_since timestamptz[],
+    p_at timestamptz default null)
 returns table (
     endpoint_id integer,
     is_saved boolean,
@@ -36,9 +38,20 @@ as $$
 declare
     saved integer[];
     has_news boolean;
+    -- Callers are never ahead of the clock otherwise, but for the little by which clocks differ in speed.
+    slack constant interval := '1 second';
+    too_late constant interval := case
+        when p_at > clock_timestamp() + slack then p_at - clock_timestamp()
+        else '0'
+    end;
 begin
     with wanted as (
-        select w.*
+        select
+            w.endpoint_id, w.version, w.next_version, w.state, w.failure_count, w.prober,
+            w.probe_at - too_late as probe_at, w.paused_until - too_late as paused_until,
+            w.last_success_at - too_late as last_success_at,
+            w.last_failure_at - too_late as last_failure_at,
+            w.failing_since - too_late as failing_since
         from unnest(
             p_endpoint_ids, p_versions, p_next_versions, p_states, p_failure_counts, p_probe_at,
             p_probers, p_paused_until, p_last_success_at, p_last_failure_at, p_failing_since)

@@ -32,7 +32,9 @@ begin
     from postrider.live_execution l
     join postrider.worker w on w.id = l.worker_id
     where l.id = p_execution
-    and l.fence = p_fence;
+    and l.fence = p_fence
+    -- Who has lost the name to another role hears that it has, below.
+    and w.epoch = coalesce(p_epoch, w.epoch);
     return query
     with started as (
         update postrider.live_execution l

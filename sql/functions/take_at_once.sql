@@ -34,7 +34,7 @@ begin
         raise exception 'Worker ''%'' gets its executions by %', known.name, known.carrier
             using errcode = '55000';
     end if;
-    if not exists (select from postrider.live_dispatchers()) then
+    if not exists (select from postrider.acting_dispatchers()) then
         perform postrider.check_workers();
         perform postrider.check_executions(most_checked);
         perform postrider.check_generations();

@@ -1,5 +1,5 @@
 -- See postrider.acquire_shards.
 select *
 from postrider.acquire_shards(
-    $1, $2
+    $1, $2, $3, $4
 );

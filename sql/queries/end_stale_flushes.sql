@@ -1,2 +1,2 @@
 -- See postrider.end_stale_flushes.
-select postrider.end_stale_flushes() as answer;
+select postrider.end_stale_flushes($1, $2) as answer;

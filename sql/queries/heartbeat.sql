@@ -1,5 +1,5 @@
 -- See postrider.heartbeat.
 select *
 from postrider.heartbeat(
-    $1, $2
+    $1, $2, $3, $4
 );

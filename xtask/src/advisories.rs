@@ -3,10 +3,13 @@
 //! The database of advisories changes every day, so it is fetched. Where it is not at hand nothing fails, and what was not
 //! checked is said, here and in the summary of `cargo xtask ci`.
 
-use std::process::Output;
+use std::process::{Command, Output};
 
 use anyhow::{Result, ensure};
-use xtask::process::{cargo, workspace};
+use xtask::process::workspace;
+
+/// How long each step may take, in seconds: a network that answers nothing must not hold up CI.
+const LONGEST: &str = "60";
 
 /// What came of it, if nothing was found.
 #[derive(Debug, PartialEq, Eq)]
@@ -23,7 +26,10 @@ pub enum Advisories {
 ///
 /// What cargo deny has found.
 pub fn check() -> Result<Advisories> {
-    judge(|arguments| cargo().arg("deny").args(arguments).current_dir(workspace()).output())
+    judge(|arguments| {
+        let mut command = Command::new("timeout");
+        command.args([LONGEST, "cargo", "deny"]).args(arguments).current_dir(workspace()).output()
+    })
 }
 
 /// The same, by whoever runs `cargo deny` with these arguments.

@@ -17,6 +17,15 @@ impl Moment {
     pub fn after(self, wait: Duration) -> Moment {
         Moment(self.0.saturating_add(i64::try_from(wait.as_micros()).unwrap_or(i64::MAX)))
     }
+
+    /// What is to come, by a clock that says `now` and has been set back. What is not far ahead was said after that.
+    pub fn set_back(self, by: Duration, now: Moment) -> Moment {
+        let back = |by: Duration| i64::try_from(by.as_micros()).unwrap_or(i64::MAX);
+        if self <= now.after(by / 2) {
+            return self;
+        }
+        Moment(self.0.saturating_sub(back(by)))
+    }
 }
 
 /// The id of a dispatcher.
@@ -409,6 +418,18 @@ impl Breaker {
         }
     }
 
+    /// The clock has been set back and says `now`. What is known may be of before or of since.
+    pub fn set_back(&mut self, by: Duration, now: Moment) {
+        self.circuit.set_back(by, now);
+        self.seen.set_back(by, now);
+        if let Some((circuit, seen)) = &mut self.proposed {
+            circuit.set_back(by, now);
+            seen.set_back(by, now);
+        }
+        self.told_at = self.told_at.map(|at| at.min(now));
+        self.not_before = self.not_before.map(|at| at.set_back(by, now));
+    }
+
     fn change(&mut self, circuit: Circuit) {
         let (was, is) = (self.circuit.state, circuit.state);
         self.circuit = circuit;
@@ -429,6 +450,27 @@ impl Breaker {
                 self.seen.probe = None;
             }
             State::HalfOpen { .. } => self.ramp = None,
+        }
+    }
+}
+
+impl Circuit {
+    fn set_back(&mut self, by: Duration, now: Moment) {
+        if let State::Open { probe_at } = &mut self.state {
+            *probe_at = probe_at.set_back(by, now);
+        }
+        self.paused_until = self.paused_until.map(|at| at.set_back(by, now));
+        for at in [&mut self.last_success_at, &mut self.last_failure_at, &mut self.failing_since] {
+            *at = at.map(|at| at.min(now));
+        }
+    }
+}
+
+impl Seen {
+    fn set_back(&mut self, by: Duration, now: Moment) {
+        self.paused_until = self.paused_until.map(|at| at.set_back(by, now));
+        for at in [&mut self.success_at, &mut self.failure_at, &mut self.failing_since] {
+            *at = at.map(|at| at.min(now));
         }
     }
 }

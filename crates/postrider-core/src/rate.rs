@@ -79,6 +79,11 @@ impl Bucket {
         (!self.is_asking).then_some(self.usable_at)
     }
 
+    /// The clock has been set back.
+    pub fn set_back(&mut self, by: Duration, now: Moment) {
+        self.usable_at = self.usable_at.set_back(by, now);
+    }
+
     /// The answer: so many tokens, which may be used after `wait`.
     pub fn grant(&mut self, count: u32, wait: Duration, now: Moment) {
         self.is_asking = false;
@@ -143,5 +148,8 @@ mod tests {
         bucket.grant(9, Duration::from_millis(40), at(1003));
         assert_eq!((bucket.ask(9, 1, at(1042)), bucket.available(at(1042))), (None, 0));
         assert_eq!((bucket.ask(9, 1, at(1043)), bucket.available(at(1043))), (None, 9));
+        bucket.set_back(Duration::from_millis(1000), at(0));
+        bucket.set_back(Duration::from_millis(1000), at(0));
+        assert_eq!((bucket.available(at(42)), bucket.available(at(43))), (0, 9));
     }
 }

@@ -1084,6 +1084,9 @@ async fn a_worker_belongs_to_the_role_that_registered_it() {
     let two = shop.postgres.connect_as("two", "shop").await.unwrap();
     assert_eq!(register(&two, "'w'").await.id, worker.id);
     assert_eq!(answer(&one, &format!("select postrider.{}", calls[3])).await, "42501");
+    // Who had it hears that, and stops as when a process of its own role takes the name.
+    let late = format!("select postrider.worker_heartbeat({}, {})", worker.id, worker.epoch);
+    assert_eq!(answer(&one, &late).await, "55000");
     assert_eq!(answer(&two, &format!("select postrider.{}", calls[3])).await, "none");
     let by = "select details ->> 'by' from postrider.event_log
         where event = 'worker.registered' order by id desc limit 1";

@@ -62,6 +62,7 @@ async fn whoever_holds_every_advisory_lock_stops_nothing() {
         select (postrider.current_slot() + 1) % 3, gen_random_uuid(), '{}', '{}', '{}'",
     )
     .await;
+    shop.let_a_slot_pass().await;
     assert_eq!(shop.ask::<i32>("select postrider.rotate_slots()").await, 1);
 }
 
@@ -169,6 +170,7 @@ async fn tokens_are_handed_out_beside_open_transactions() {
         "select not bool_or(postrider.has_unread_messages(s.id)) from postrider.subscriptions s";
     shop.until(unread).await;
     shop.execute("select postrider.drop_endpoint('limited')").await;
+    shop.let_a_slot_pass().await;
     shop.execute("select postrider.rotate_slots()").await;
     assert!(!shop.ask::<bool>("select exists (select from postrider.rate_turn)").await);
 }

@@ -182,6 +182,47 @@ async fn a_key_is_free_when_its_message_has_ended() {
     assert_eq!(shop.ask::<i32>("select postrider.forget_idempotency_keys()").await, 1);
 }
 
+/// Its message is in the log, and then is not; what waits, or is another sender's, stays.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_of_a_message_to_nobody_goes_with_the_message() {
+    let shop = Shop::open_to_producers().await;
+    let client = shop.client().await;
+    let set = "select postrider.set_setting('idempotency_window', '3600');
+        select postrider.create_event_type('unwanted')";
+    batch(&client, set).await;
+    for key in ["gone", "held", "waits", "young", "kept"] {
+        let sql =
+            format!("select postrider.publish('unwanted', '{{}}', p_idempotency_key => '{key}')");
+        batch(&client, &sql).await;
+    }
+    let forget = "select postrider.forget_keys_to_nobody(10)";
+    let age = "update postrider.idempotency_key set created_at = now() - interval '1 hour'
+        where key <> 'young'";
+    batch(&client, age).await;
+    assert_eq!(shop.ask::<i32>(forget).await, 0, "all are in the log");
+    let of = |key: &str| {
+        format!("(select k.message_id from postrider.idempotency_key k where k.key = '{key}')")
+    };
+    let sql = format!(
+        "insert into postrider.deferred (
+            message_id, target, endpoint_id, shard, run_at, message_created_at)
+        values ({}, 1, 1, 0, now(), now());
+        delete from postrider.message m where m.id < {}",
+        of("waits"),
+        of("kept")
+    );
+    batch(&client, &sql).await;
+    let sender = shop.client().await;
+    batch(&sender, "begin; select from postrider.idempotency_key where key = 'held' for update")
+        .await;
+    assert_eq!(shop.ask::<i32>(forget).await, 1);
+    let left = "select string_agg(k.key, ' ' order by k.key) from postrider.idempotency_key k";
+    assert_eq!(shop.ask::<String>(left).await, "held kept waits young");
+    batch(&sender, "rollback").await;
+    assert_eq!(shop.ask::<i32>(forget).await, 1);
+    assert_eq!(shop.ask::<String>(left).await, "kept waits young");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_window_holds_no_message_that_has_not_ended() {
     let shop = Shop::open_to_producers().await;

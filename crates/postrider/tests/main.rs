@@ -13,6 +13,7 @@ mod cli_messages;
 mod cli_queue;
 mod client;
 mod client_consumer;
+mod clocks;
 mod connect;
 mod consumer_order;
 mod consumer_passing;

@@ -263,8 +263,8 @@ async fn writer(shop: &Shop) -> (Heart, Lease, Ledger, Vec<Owned>) {
     let lease = Lease::open(Arc::new(shop.client().await), id).await.unwrap();
     let ledger = Ledger::open(Arc::new(shop.client().await), id).await.unwrap();
     heart.register("here", 1, "0").await.unwrap();
-    assert!(heart.heartbeat(&Statistics::default()).await.unwrap().is_alive);
-    let acquired = lease.acquire(16).await.unwrap();
+    assert!(heart.heartbeat(&Statistics::default(), &[]).await.unwrap().is_alive);
+    let acquired = lease.acquire(16, &[]).await.unwrap();
     (heart, lease, ledger, acquired.iter().map(|taken| taken.owned).collect())
 }
 
@@ -303,8 +303,8 @@ async fn every_write_of_a_passed_epoch_is_refused() {
     assert_eq!(former.recover_messages(&owned, &[id], true).await.unwrap(), 0);
     assert_eq!(former.recover_claims(&owned, former.id(), &[]).await.unwrap().count, 0);
     former.release(&owned).await.unwrap();
-    assert!(!heart.heartbeat(&Statistics::default()).await.unwrap().is_alive);
-    assert!(former.acquire(16).await.unwrap().is_empty());
+    assert!(!heart.heartbeat(&Statistics::default(), &[]).await.unwrap().is_alive);
+    assert!(former.acquire(16, &[]).await.unwrap().is_empty());
     let nothing = "select not exists (select from postrider.done)
         and not exists (select from postrider.ended)
         and not exists (select from postrider.checkpoint)

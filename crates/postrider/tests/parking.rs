@@ -268,6 +268,7 @@ async fn rows_are_cleaned_up_while_applications_are_in_their_transactions() {
     let read = "begin; select from postrider.fetch_messages('d'); table postrider.consumer_attempt;
         table postrider.consumer_lease; table postrider.checkpoint";
     batch(&other, read).await;
+    shop.let_a_slot_pass().await;
     batch(&client, "select postrider.rotate_slots(), postrider.forget_consumer_rows()").await;
     for (left, count) in [("checkpoint", 0), ("consumer_attempt", 1), ("consumer_position", 2)] {
         let sql = format!("select count(*) from postrider.{left}");

@@ -610,6 +610,11 @@ fn of_dispatchers() -> Vec<Bound> {
             4_000,
         ),
         call(
+            "forget_keys_to_nobody",
+            "select postrider.forget_keys_to_nobody(100)".to_owned(),
+            3_000,
+        ),
+        call(
             "delivery_end",
             format!("select * from postrider.delivery_end({}, 2)", message_id(300)),
             150,
@@ -750,6 +755,11 @@ fn of_dispatchers() -> Vec<Bound> {
         call("forget_dead_letters", "select postrider.forget_dead_letters(100)".to_owned(), 3_000),
         call("forget_events", "select postrider.forget_events(100)".to_owned(), 3_000),
         call("forget_jobs", "select postrider.forget_jobs(100)".to_owned(), 3_000),
+        call(
+            "forget_subscriptions",
+            "select postrider.forget_subscriptions(100)".to_owned(),
+            3_000,
+        ),
         call("forget_dispatchers", "select postrider.forget_dispatchers()".to_owned(), 300),
         call("roll_up_executions", "select postrider.roll_up_executions(100)".to_owned(), 3_000),
         call("retire_endpoint", "select postrider.retire_endpoint(1, 'gone')".to_owned(), 300),
@@ -761,6 +771,17 @@ fn of_dispatchers() -> Vec<Bound> {
         call("bury_orphans", "select postrider.bury_orphans()".to_owned(), 3_000),
         call("needs_archive_upkeep", "select postrider.needs_archive_upkeep()".to_owned(), 30_000),
         call("advance_jobs: redrive", "select postrider.advance_jobs()".to_owned(), 150_000),
+        call(
+            "advance_jobs: a clock that was set back",
+            "select postrider.bring_back_messages(j), postrider.bring_back_executions(j)
+            from jsonb_populate_record(
+                null::postrider.clock_jump,
+                jsonb_build_object(
+                    'back', '1 second', 'xid', pg_current_xact_id()::text, 'message_id', 0,
+                    'target', 0, 'execution_id', 0, 'brought_count', 0)) j"
+                .to_owned(),
+            40_000,
+        ),
         call(
             "advance_jobs: drop",
             "select * from postrider.job j, lateral postrider.bury_batch(j)
@@ -1214,7 +1235,10 @@ const WITHOUT_BOUND: &[(&str, &str)] = &[
         "update_full_endpoints",
         "reads endpoints, and what pending_deliveries looks at, whatever waits",
     ),
-    ("clean_up", "forget_dead_letters, forget_events and forget_jobs, which have theirs"),
+    (
+        "clean_up",
+        "forget_dead_letters, forget_events, forget_jobs and forget_subscriptions, which have theirs",
+    ),
     ("start_executions", "take_executions starts what it has taken"),
 ];
 

@@ -441,11 +441,13 @@ async fn changes_of_subscriptions_are_logged_and_seen_by_dispatchers() {
             order by id)
         from postrider.event_log where id > $1";
     let logged: Value = client.query_one(sql, &[&after]).await.unwrap().get(0);
+    let subscription = json!({"enabled": true, "filter": null, "retry_policy": null});
+    let event_type = json!({"description": null, "metadata": null, "schema": null});
     let expected = json!([
-        ["subscription.created", "a", {"event_type": "user"}],
-        ["subscription.ended", "a", {"event_type": "user"}],
-        ["event_type.dropped", null, {"event_type": "user"}],
-        ["event_type.created", null, {"event_type": "user"}],
+        ["subscription.created", "a", {"event_type": "user", "before": null, "after": subscription}],
+        ["subscription.ended", "a", {"event_type": "user", "before": subscription, "after": null}],
+        ["event_type.dropped", null, {"event_type": "user", "before": event_type, "after": null}],
+        ["event_type.created", null, {"event_type": "user", "before": null, "after": event_type}],
     ]);
     assert_eq!(logged, expected);
 }

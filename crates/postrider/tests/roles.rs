@@ -149,6 +149,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
         "",
         &[
             "acquire_shards",
+            "acting_dispatchers",
             "address_literal",
             "addressed_worker",
             "admissible",
@@ -166,6 +167,10 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "append_replays",
             "append_tick",
             "are_ticks_settled",
+            "bring_back",
+            "bring_back_executions",
+            "bring_back_messages",
+            "bring_back_rows",
             "bury",
             "bury_batch",
             "bury_orphans",
@@ -228,6 +233,8 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "forget_executions",
             "forget_idempotency_keys",
             "forget_jobs",
+            "forget_keys_to_nobody",
+            "forget_subscriptions",
             "free_idempotency_keys",
             "free_slots",
             "full_id",
@@ -236,6 +243,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "has_ended_everywhere",
             "has_offset",
             "has_read_partition",
+            "has_session",
             "has_tick_turn",
             "has_unread_messages",
             "heartbeat",
@@ -251,12 +259,14 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "is_generation_left",
             "is_http_url",
             "is_letter_wanted",
+            "is_older",
             "is_partition_behind",
             "is_partition_filled",
             "is_partition_finished",
             "is_partition_unread",
             "is_position_behind",
             "is_private",
+            "is_slot_filled",
             "is_wanted",
             "is_web_port",
             "keep_dead_letter",
@@ -281,6 +291,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "next_ticks",
             "note_broker",
             "note_actor",
+            "note_clock_jump",
             "note_fetch",
             "note_page",
             "note_published",
@@ -417,6 +428,7 @@ const RELATIONS: &[(&str, &[&str])] = &[
         &[
             "cancellation",
             "claim",
+            "clock_jump",
             "consumer_attempt",
             "consumer_lease",
             "consumer_lock",
@@ -428,6 +440,7 @@ const RELATIONS: &[(&str, &[&str])] = &[
             "partly_done",
             "rate_grant",
             "replay",
+            "rotation",
             "tick_passing",
             "tick_turn",
         ],
@@ -1065,7 +1078,7 @@ async fn nobody_runs_code_with_the_owners_rights_by_search_path() {
 }
 
 /// Functions that notify. One that is new has to be called below, with names that somebody chose.
-const NOTIFYING: &str = "announce_endpoint announce_event_type append_message append_replays append_tick bury_batch \
+const NOTIFYING: &str = "announce_endpoint announce_event_type append_message append_replays append_tick bring_back bring_back_messages bring_back_rows bury_batch \
     cancel_execution cancel_message create_consumer create_job drop_consumer expire_waiting redrive_batch \
     redrive_message register_worker release_shards reset_circuit_breaker ring_workers save_circuits \
     send_batch_with_priority send_with_options set_setting trade_places";

@@ -28,6 +28,12 @@ impl Clock {
         Timestamp(self.database_us + since - before)
     }
 
+    /// By how much it is behind what another one would say, which was set before.
+    pub fn behind(&self, former: &Clock) -> Duration {
+        let behind = former.timestamp(self.at).0 - self.database_us;
+        Duration::from_micros(behind.max(0).unsigned_abs())
+    }
+
     /// The local instant of a database's time; in the past: `self.at` at the earliest.
     pub fn instant(&self, timestamp: Timestamp) -> Instant {
         let ahead = (timestamp.0 - self.database_us).max(0).unsigned_abs();

@@ -26,7 +26,7 @@ mod sleeping;
 mod waiting;
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::{HashMap, HashSet, hash_map},
     sync::Arc,
     time::Duration,
 };
@@ -71,8 +71,8 @@ use crate::{
         archive::Upkeep,
         circuits::{Answer, Circuits, Granted, Loan, Proposal},
         lease::{
-            Acquired, Cancels, Checkpoint, Claim, Heartbeat, Lease, MadeTick, Owned, Recovered,
-            Statistics, StillWaiting,
+            Acquired, Beat, Cancels, Checkpoint, Claim, Heartbeat, Lease, MadeTick, Owned,
+            Recovered, Statistics, StillWaiting,
         },
         ledger::Ledger,
         log::{
@@ -353,7 +353,8 @@ pub struct Dispatcher {
     counted_at: Instant,
     is_counting: bool,
 
-    in_hand: HashSet<(MessageId, Target)>,
+    /// Waiting deliveries that we have, each with the endpoint that counts it.
+    in_hand: HashMap<(MessageId, Target), Option<EndpointId>>,
     /// What was recorded while a fetch was under way: its answer may show it as it was before.
     put_down: HashSet<(MessageId, Target)>,
     /// The same for fetches of what waits for ordering keys.
@@ -499,7 +500,7 @@ impl Dispatcher {
             count_at: now + COUNT_INTERVAL,
             counted_at: now,
             is_counting: false,
-            in_hand: HashSet::new(),
+            in_hand: HashMap::new(),
             put_down: HashSet::new(),
             put_down_followers: HashSet::new(),
             chains: Chains::default(),

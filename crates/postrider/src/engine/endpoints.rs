@@ -211,6 +211,18 @@ impl Endpoints {
         Moment(self.clock.timestamp(at).0)
     }
 
+    /// The database's clock has been set back: what is remembered may go by it as it was before.
+    pub fn set_back(&mut self, clock: Clock, by: Duration) {
+        self.clock = clock;
+        let now = self.moment(Instant::now());
+        for endpoint in self.by_id.values_mut() {
+            endpoint.breaker.set_back(by, now);
+            if let Some(bucket) = &mut endpoint.bucket {
+                bucket.set_back(by, now);
+            }
+        }
+    }
+
     pub fn shared(&self) -> &Arc<Shared> {
         &self.shared
     }

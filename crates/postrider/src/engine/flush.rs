@@ -220,18 +220,25 @@ impl Gathered {
         self.results.deferred.push(deferred);
     }
 
-    /// The delivery was not attempted and waits until `run_at`, or for what is before it; no retry is
-    /// used up. One that waited before is left as it was.
+    /// The delivery was not attempted and waits until `run_at`, or for what is before it, or else for so
+    /// long; no retry is used up. One that waited before is left as it was.
     pub fn give_back(
         &mut self,
         delivery: &Delivery,
         run_at: Option<Timestamp>,
+        wait: Duration,
         is_blocked: bool,
         now: Instant,
     ) {
         self.close_undelivered(delivery, now);
         if delivery.source != Source::Deferred {
-            self.results.deferred.push(Deferred { run_at, is_blocked, ..waiting(delivery) });
+            let wait_ms = wait.as_millis() as i64;
+            self.results.deferred.push(Deferred {
+                run_at,
+                wait_ms,
+                is_blocked,
+                ..waiting(delivery)
+            });
         }
     }
 

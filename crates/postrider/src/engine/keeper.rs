@@ -17,7 +17,7 @@ use tokio::{
 use tracing::{error, warn};
 use uuid::Uuid;
 
-use super::{ServeError, chain, connections, dispatcher::End};
+use super::{ServeError, chain, connections, dispatcher::End, silence::Silence};
 use crate::store::{
     StoreError,
     bounded::{Bounds, Then},
@@ -49,7 +49,7 @@ pub enum News {
     Renewed {
         asked: Instant,
         answered: Instant,
-        heartbeat: Heartbeat,
+        heartbeat: Box<Heartbeat>,
     },
     /// The tenure is over.
     Over(End),
@@ -96,6 +96,7 @@ impl Keeper {
             lease,
             heart: None,
             is_registered: false,
+            silence: Silence::default(),
             fence: fence.clone(),
             alive_at: alive_at.clone(),
         };
@@ -137,6 +138,8 @@ struct Keeping {
     lease: Duration,
     heart: Option<Heart>,
     is_registered: bool,
+    /// Of the other dispatchers.
+    silence: Silence,
     fence: Fence,
     alive_at: Fence,
 }
@@ -165,7 +168,9 @@ impl Keeping {
                     has_lease = true;
                     // The lease counts from a moment after we asked, so this ends before it does.
                     self.fence.set(asked + heartbeat.lease - heartbeat.lease / 10);
+                    self.silence.note(&heartbeat.others, answered);
                     self.take_lease(heartbeat.lease).await;
+                    let heartbeat = Box::new(heartbeat);
                     told.send(News::Renewed { asked, answered, heartbeat }).ok()?;
                     None
                 }
@@ -221,7 +226,8 @@ impl Keeping {
             heart.register(&host, std::process::id() as i32, PRODUCT_VERSION).await?;
             self.is_registered = true;
         }
-        heart.heartbeat(statistics).await
+        let silent = self.silence.over(self.lease, Instant::now());
+        heart.heartbeat(statistics, &silent).await
     }
 
     async fn take_lease(&mut self, lease: Duration) {

@@ -17,6 +17,7 @@ mod pending;
 mod policies;
 mod queue;
 mod settings;
+mod silence;
 mod test_hooks;
 mod wake;
 

@@ -109,8 +109,12 @@ impl Circuits {
         rows.iter().map(|row| Ok((EndpointId(row.get("endpoint_id")), circuit(row)?))).collect()
     }
 
-    /// Saves those of the proposals whose circuit is still as it was known.
-    pub async fn save(&self, proposals: &[Proposal]) -> Result<Vec<Answer>, StoreError> {
+    /// Saves those of the proposals whose circuit is still as it was known. `now` is what their times go by.
+    pub async fn save(
+        &self,
+        proposals: &[Proposal],
+        now: Timestamp,
+    ) -> Result<Vec<Answer>, StoreError> {
         let circuits = || proposals.iter().map(|proposal| &proposal.circuit);
         let ids: Vec<i32> = proposals.iter().map(|proposal| proposal.endpoint.0).collect();
         let versions: Vec<i64> = proposals.iter().map(|p| p.known_version).collect();
@@ -150,6 +154,7 @@ impl Circuits {
                     &times(|circuit| circuit.last_success_at),
                     &times(|circuit| circuit.last_failure_at),
                     &times(|circuit| circuit.failing_since),
+                    &now,
                 ],
             )
             .await

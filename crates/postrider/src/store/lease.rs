@@ -44,6 +44,19 @@ pub struct Heartbeat {
     pub now_us: i64,
     /// How far this host's clock is ahead of it, taken in the middle of the round trip.
     pub clock_offset_ms: i64,
+    /// The newest heartbeats of the other dispatchers.
+    pub others: Vec<Beat>,
+    /// Those that were taken for dead.
+    pub silent: Vec<Beat>,
+}
+
+/// A dispatcher's newest heartbeat.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Beat {
+    pub dispatcher: Uuid,
+    pub seq: i64,
+    /// How long the lease is that it was given.
+    pub lease: Duration,
 }
 
 /// A shard as it was taken.
@@ -213,19 +226,33 @@ impl Heart {
         Ok(())
     }
 
-    /// Extends the lease, if it has not run out.
-    pub async fn heartbeat(&self, statistics: &Statistics) -> Result<Heartbeat, StoreError> {
+    /// Extends the lease, if it has not run out. `silent`: whom we take for dead.
+    pub async fn heartbeat(
+        &self,
+        statistics: &Statistics,
+        silent: &[Beat],
+    ) -> Result<Heartbeat, StoreError> {
         let statistics = serde_json::to_value(statistics).unwrap_or_default();
+        let (silent_ids, silent_seqs) = places(silent);
         let asked = SystemTime::now();
         let row = self
             .client
-            .query_one(&self.heartbeat, &[&self.id, &statistics])
+            .query_one(&self.heartbeat, &[&self.id, &statistics, &silent_ids, &silent_seqs])
             .await
             .map_err(StoreError::to("renew the lease"))?;
         let answered = SystemTime::now();
         let now_us = row.get("now_us");
         let shards: Vec<i16> = row.get("shards");
         let epochs: Vec<i64> = row.get("epochs");
+        let other_ids: Vec<Uuid> = row.get("other_ids");
+        let other_seqs: Vec<i64> = row.get("other_seqs");
+        let other_leases: Vec<i64> = row.get("other_lease_ms");
+        let others = std::iter::zip(other_ids, std::iter::zip(other_seqs, other_leases));
+        let beat = |(dispatcher, (seq, lease_ms)): (Uuid, (i64, i64))| Beat {
+            dispatcher,
+            seq,
+            lease: Duration::from_millis(lease_ms.unsigned_abs()),
+        };
         let count = |name: &str| row.get::<_, i32>(name).unsigned_abs() as usize;
         Ok(Heartbeat {
             is_alive: row.get("is_alive"),
@@ -239,6 +266,8 @@ impl Heart {
                 .collect(),
             clock_offset_ms: ((unix_us(asked) + unix_us(answered)) / 2 - now_us) / 1000,
             now_us,
+            others: others.map(beat).collect(),
+            silent: silent.to_vec(),
         })
     }
 }
@@ -299,13 +328,18 @@ impl Lease {
         Ok(())
     }
 
-    /// Takes up to `limit` shards that nobody holds.
-    pub async fn acquire(&self, limit: usize) -> Result<Vec<Acquired>, StoreError> {
+    /// Takes up to `limit` shards that nobody holds. `silent`: whom we take for dead.
+    pub async fn acquire(
+        &self,
+        limit: usize,
+        silent: &[Beat],
+    ) -> Result<Vec<Acquired>, StoreError> {
+        let (silent_ids, silent_seqs) = places(silent);
         let sql = include_str!("../../../../sql/queries/acquire_shards.sql");
         // One that waits is held up by somebody who may have to be ended.
         let rows = self
             .client
-            .try_query(sql, &[&self.id, &(limit as i32)])
+            .try_query(sql, &[&self.id, &(limit as i32), &silent_ids, &silent_seqs])
             .await
             .map_err(StoreError::to("take shards"))?;
         rows.iter()
@@ -324,11 +358,12 @@ impl Lease {
     }
 
     /// Ends connections of dead dispatchers that hold up a takeover.
-    pub async fn end_stale_flushes(&self) -> Result<i32, StoreError> {
+    pub async fn end_stale_flushes(&self, silent: &[Beat]) -> Result<i32, StoreError> {
+        let (silent_ids, silent_seqs) = places(silent);
         let sql = include_str!("../../../../sql/queries/end_stale_flushes.sql");
         let row = self
             .client
-            .query_one(sql, &[])
+            .query_one(sql, &[&silent_ids, &silent_seqs])
             .await
             .map_err(StoreError::to("end connections of dead dispatchers"))?;
         Ok(row.get("answer"))
@@ -482,6 +517,12 @@ impl Lease {
     pub async fn forget_idempotency_keys(&self) -> Result<i32, StoreError> {
         let sql = include_str!("../../../../sql/queries/forget_idempotency_keys.sql");
         self.answer(sql, "forget idempotency keys").await
+    }
+
+    /// Forgets idempotency keys of messages to nobody, whose window is over.
+    pub async fn forget_keys_to_nobody(&self) -> Result<i32, StoreError> {
+        let sql = include_str!("../../../../sql/queries/forget_keys_to_nobody.sql");
+        self.answer(sql, "forget idempotency keys of messages to nobody").await
     }
 
     /// Makes messages that a former owner had in hand waiting deliveries again.
@@ -695,6 +736,10 @@ fn unix_us(at: SystemTime) -> i64 {
 
 pub(super) fn split(owned: &[Owned]) -> (Vec<i16>, Vec<i64>) {
     owned.iter().map(|owned| (owned.shard.0, owned.epoch)).unzip()
+}
+
+fn places(beats: &[Beat]) -> (Vec<Uuid>, Vec<i64>) {
+    beats.iter().map(|beat| (beat.dispatcher, beat.seq)).unzip()
 }
 
 fn deliveries_of(rows: &[tokio_postgres::Row]) -> HashSet<(MessageId, Target)> {

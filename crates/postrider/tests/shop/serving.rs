@@ -11,9 +11,9 @@ use super::Shop;
 
 /// The longest wait for anything that is sure to come, on the slowest machine.
 pub const LONG: Duration = Duration::from_secs(120);
-/// The pause between two looks into the database, so that looking does not slow down what is
-/// waited for.
-const LOOK: Duration = Duration::from_millis(10);
+/// The pauses between two looks into the database, so that looking does not slow down what is waited for: the
+/// tenth part of the wait until then, and no more and no less than this.
+const LOOKS: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(200)];
 
 impl Shop {
     /// A server with the schema installed where receivers on this machine may be sent to. What they
@@ -71,6 +71,11 @@ impl Shop {
         self.execute(&send).await;
     }
 
+    /// As after ten minutes, in which no dispatcher rotated.
+    pub async fn let_a_slot_pass(&self) {
+        self.execute("update postrider.rotation set since = since - interval '10 minutes'").await;
+    }
+
     /// Does what jobs there are, as a dispatcher, of which none need run.
     pub async fn finish_jobs(&self) {
         let running = "select from postrider.job where state = 'running'";
@@ -80,7 +85,8 @@ impl Shop {
     /// Does it batch by batch until this holds.
     pub async fn advance_jobs_until(&self, condition: &str) {
         let step = "select postrider.advance_jobs() as pause_ms offset 0";
-        self.until(&format!("select a.pause_ms > 0 and {condition} from ({step}) a")).await;
+        let sql = format!("select a.pause_ms > 0 and {condition} from ({step}) a");
+        self.look(LONG, &sql, |_| LOOKS[0]).await;
     }
 
     /// The one value of a query.
@@ -106,12 +112,21 @@ impl Shop {
 
     /// Waits so long at most; returns how long it took.
     pub async fn until_within(&self, limit: Duration, sql: &str) -> Duration {
+        self.look(limit, sql, |waited| (waited / 10).clamp(LOOKS[0], LOOKS[1])).await
+    }
+
+    /// The same, with a pause that depends on how long it has taken.
+    async fn look(
+        &self,
+        limit: Duration,
+        sql: &str,
+        pause: impl Fn(Duration) -> Duration,
+    ) -> Duration {
         let client = self.client().await;
         let began = Instant::now();
-        let mut look = tokio::time::interval(LOOK);
         while !client.query_one(sql, &[]).await.unwrap().get::<_, bool>(0) {
             assert!(began.elapsed() < limit, "not within {limit:?}: {sql}");
-            look.tick().await;
+            tokio::time::sleep(pause(began.elapsed())).await;
         }
         began.elapsed()
     }

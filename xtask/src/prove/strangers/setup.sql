@@ -11,6 +11,8 @@ select postrider.create_consumer(n.name, array[n.name])
 from unnest(array['good', 'held']) n (name);
 select postrider.set_action(n.name, p_concurrency => 3), postrider.register_worker(n.name, n.name, 10)
 from unnest(array['good', 'held']) n (name);
+-- As workers of a former version: strangers act for them, too.
+update postrider.worker set registered_by = null;
 select postrider.create_endpoint('reborn', 'discard', '{}');
 select postrider.create_event_type('spare');
 select postrider.deregister_worker(w.worker_id) from postrider.register_worker('spare') w;

@@ -83,7 +83,7 @@ impl Dispatcher {
             match state {
                 CancelState::None => self.put(delivery, place),
                 CancelState::Cancelled => self.gathered.cancelled(&delivery, Instant::now()),
-                CancelState::UnderWay => self.give_back_until(delivery, Some(CANCEL_PAUSE)),
+                CancelState::UnderWay => self.give_back_for(delivery, CANCEL_PAUSE),
             }
         }
     }

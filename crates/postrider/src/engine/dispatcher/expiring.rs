@@ -34,7 +34,7 @@ impl Dispatcher {
         let is_all = rows.len() < most;
         let mut claimed = Vec::new();
         for row in rows {
-            let is_in_hand = self.in_hand.contains(&(row.id, row.target));
+            let is_in_hand = self.in_hand.contains_key(&(row.id, row.target));
             let epoch = self.lanes.epoch(row.id.lane().shard());
             let (Some(epoch), false) = (epoch, is_in_hand) else { continue };
             let delivery = Delivery::due(row, epoch);

@@ -40,21 +40,19 @@ impl Dispatcher {
     /// A delivery that was not attempted waits in the database, until it is due, has room, or has its
     /// turn. So does everything ready behind it of its ordering key.
     pub(super) fn give_back(&mut self, delivery: Delivery) {
-        self.give_back_until(delivery, None);
+        self.give_back_for(delivery, Duration::ZERO);
     }
 
-    /// The same, for at least so long.
-    pub(super) fn give_back_until(&mut self, delivery: Delivery, pause: Option<Duration>) {
+    /// The same, for at least so long, unless it is scheduled.
+    pub(super) fn give_back_for(&mut self, delivery: Delivery, pause: Duration) {
         let now = Instant::now();
         let timestamp = self.clock.timestamp(now);
         let link = delivery.link();
         let is_blocked = link.as_ref().is_some_and(|link| self.chains.is_blocked(link));
-        let run_at = match pause {
-            Some(pause) => Some(self.clock.timestamp(now + pause)),
-            None => delivery.scheduled_after(timestamp),
-        };
-        self.gathered.give_back(&delivery, run_at, is_blocked, now);
-        self.note_deferred(delivery.endpoint, run_at.unwrap_or(timestamp));
+        let run_at = delivery.scheduled_after(timestamp);
+        self.gathered.give_back(&delivery, run_at, pause, is_blocked, now);
+        let due_at = run_at.unwrap_or_else(|| self.clock.timestamp(now + pause));
+        self.note_deferred(delivery.endpoint, due_at);
         if let Some(link) = link {
             let behind = match delivery.source {
                 Source::Deferred => self.chains.put_back(&link),
@@ -261,7 +259,7 @@ impl Dispatcher {
             }
             let is_waiting = !row.is_blocked && row.run_at > timestamp;
             let shard = row.id.lane().shard();
-            let epoch = self.lanes.epoch(shard).filter(|_| !self.in_hand.contains(&place));
+            let epoch = self.lanes.epoch(shard).filter(|_| !self.in_hand.contains_key(&place));
             let (Some(epoch), false) = (epoch, is_waiting || row.recovery_count >= SUSPECT_AFTER)
             else {
                 // It is fetched when it is due, or as a suspect.

@@ -10,6 +10,8 @@ const NEWS_INTERVAL: Duration = Duration::from_millis(500);
 const RECOVERED_AT_ONCE: usize = 500;
 /// The clocks are compared only when the database answered so soon.
 const LONGEST_MEASUREMENT: Duration = Duration::from_secs(1);
+/// By less two clocks may differ between two heartbeats.
+const SET_BACK: Duration = Duration::from_secs(1);
 
 impl Dispatcher {
     pub(super) fn beat_if_due(&mut self, now: Instant) {
@@ -61,7 +63,7 @@ impl Dispatcher {
 
     pub(super) fn take_news(&mut self, news: News) {
         match news {
-            News::Renewed { asked, answered, heartbeat } => self.beat(asked, answered, heartbeat),
+            News::Renewed { asked, answered, heartbeat } => self.beat(asked, answered, *heartbeat),
             News::Over(end) => {
                 self.failure.get_or_insert(end);
             }
@@ -70,8 +72,7 @@ impl Dispatcher {
 
     fn beat(&mut self, asked: Instant, answered: Instant, heartbeat: Heartbeat) {
         self.is_beating = false;
-        self.clock = Clock::new(answered, heartbeat.now_us);
-        self.endpoints.clock = self.clock;
+        self.set_clock(Clock::new(answered, heartbeat.now_us), answered - asked);
         if self.lease_length != heartbeat.lease {
             self.lease_length = heartbeat.lease;
             self.connections.bound(heartbeat.lease);
@@ -85,8 +86,10 @@ impl Dispatcher {
             return;
         }
         let (share, held) = (heartbeat.share, heartbeat.owned.len());
-        if held < share && heartbeat.takeable_count > 0 {
-            self.acquire((share - held).min(heartbeat.takeable_count));
+        let wanted = share.saturating_sub(held).min(heartbeat.takeable_count);
+        // Who is silent is to be forgotten even if it owns nothing that we want.
+        if wanted > 0 || !heartbeat.silent.is_empty() {
+            self.acquire(wanted, heartbeat.silent);
         }
         let active = self.lanes.active_shards();
         // A shard of which something cannot be recorded or recovered for now could not be given up.
@@ -103,14 +106,29 @@ impl Dispatcher {
         }
     }
 
-    pub(super) fn acquire(&mut self, limit: usize) {
+    /// What an answer that took so long says of the database's clock.
+    fn set_clock(&mut self, clock: Clock, took: Duration) {
+        let set_back = clock.behind(&self.clock);
+        if set_back > SET_BACK {
+            // An answer that came late looks the same.
+            if set_back <= took + SET_BACK {
+                return;
+            }
+            warn!(?set_back, "the database's clock was set back");
+            self.endpoints.set_back(clock, set_back);
+        }
+        self.clock = clock;
+        self.endpoints.clock = clock;
+    }
+
+    pub(super) fn acquire(&mut self, limit: usize, silent: Vec<Beat>) {
         if self.is_acquiring {
             return;
         }
         self.is_acquiring = true;
         let side = Arc::clone(&self.takeover);
         let former = self.former.clone();
-        self.send(async move { Event::Acquired(acquire(&side, limit, former).await) });
+        self.send(async move { Event::Acquired(acquire(&side, limit, &silent, former).await) });
     }
 
     pub(super) fn take_acquired(&mut self, acquired: Vec<Acquired>, stored: Stored) {
@@ -161,7 +179,7 @@ impl Dispatcher {
             return;
         }
         let has_in_hand = |shard: &Shard| {
-            self.in_hand.iter().any(|(id, _)| id.lane().shard() == *shard)
+            self.in_hand.keys().any(|(id, _)| id.lane().shard() == *shard)
                 || self.unclaimed.iter().any(|(d, _)| d.message.id.lane().shard() == *shard)
                 || self
                     .orphans
@@ -234,11 +252,12 @@ impl Dispatcher {
 async fn acquire(
     Side { lease, log }: &Side,
     limit: usize,
+    silent: &[Beat],
     former: Option<Tenure>,
 ) -> Result<(Vec<Acquired>, Stored), StoreError> {
-    let mut acquired = match lease.acquire(limit).await {
+    let mut acquired = match lease.acquire(limit, silent).await {
         Err(error) if error.is_lock_timeout() => {
-            let ended = lease.end_stale_flushes().await?;
+            let ended = lease.end_stale_flushes(silent).await?;
             warn!(ended, "a takeover was held up by connections of a dead dispatcher");
             return Ok((Vec::new(), Stored::default()));
         }

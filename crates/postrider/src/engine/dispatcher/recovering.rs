@@ -6,12 +6,7 @@ use super::*;
 impl Dispatcher {
     pub(super) fn note_unrecovered(&mut self, held: Vec<Claim>) {
         for claim in &held {
-            if self.in_hand.insert((claim.id, claim.target))
-                && let Some(endpoint) = self.endpoints.by_target(claim.target)
-                && let Some(endpoint) = self.endpoints.get_mut(endpoint)
-            {
-                endpoint.deferred_in_hand += 1;
-            }
+            self.hold_place((claim.id, claim.target), self.endpoints.by_target(claim.target));
         }
         self.unrecovered.extend(held);
     }

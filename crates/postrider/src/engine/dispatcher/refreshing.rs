@@ -51,6 +51,7 @@ impl Dispatcher {
                     late(lease.bury_orphans().await)?;
                     late(lease.retire_failing().await)?;
                     forget(|| lease.forget_idempotency_keys()).await?;
+                    forget(|| lease.forget_keys_to_nobody()).await?;
                     forget(|| lease.clean_up()).await?;
                     forget(|| lease.forget_consumer_rows()).await?;
                     forget(|| lease.forget_executions()).await?;

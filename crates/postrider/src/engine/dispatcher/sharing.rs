@@ -13,10 +13,10 @@ impl Dispatcher {
             return;
         }
         self.is_telling = true;
-        let circuits = Arc::clone(&self.circuits);
+        let (circuits, at) = (Arc::clone(&self.circuits), self.clock.timestamp(now));
         self.send(async move {
             let asked = proposals.iter().map(|proposal| proposal.endpoint).collect();
-            let answers = circuits.save(&proposals).await;
+            let answers = circuits.save(&proposals, at).await;
             Event::Told(asked, answers)
         });
     }
@@ -28,10 +28,10 @@ impl Dispatcher {
             self.requeue(probe);
             return;
         };
-        let circuits = Arc::clone(&self.circuits);
+        let (circuits, at) = (Arc::clone(&self.circuits), self.clock.timestamp(now));
         let proposals: [Proposal; 1] = [proposal];
         self.send(async move {
-            let answers = circuits.save(&proposals).await;
+            let answers = circuits.save(&proposals, at).await;
             Event::Probing(Box::new(probe), answers)
         });
     }

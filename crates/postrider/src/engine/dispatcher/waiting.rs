@@ -60,7 +60,7 @@ impl Dispatcher {
         for row in answer.rows {
             *counts.entry(row.endpoint).or_default() += 1;
             let key = (row.id, row.target);
-            if self.in_hand.contains(&key) || put_down.contains(&key) {
+            if self.in_hand.contains_key(&key) || put_down.contains(&key) {
                 continue;
             }
             if row.recovery_count >= SUSPECT_AFTER {
@@ -153,11 +153,17 @@ impl Dispatcher {
 
     /// A waiting delivery is in hand from now on: it is not fetched again.
     pub(super) fn hold(&mut self, delivery: &Delivery) {
-        if self.in_hand.insert((delivery.message.id, delivery.target))
-            && let Some(endpoint) = self.endpoints.get_mut(delivery.endpoint)
-        {
-            endpoint.deferred_in_hand += 1;
-        }
+        let place = (delivery.message.id, delivery.target);
+        self.hold_place(place, Some(delivery.endpoint));
+    }
+
+    pub(super) fn hold_place(&mut self, place: (MessageId, Target), endpoint: Option<EndpointId>) {
+        let hash_map::Entry::Vacant(vacant) = self.in_hand.entry(place) else { return };
+        let known = endpoint.and_then(|id| self.endpoints.get_mut(id).map(|known| (id, known)));
+        vacant.insert(known.map(|(id, known)| {
+            known.deferred_in_hand += 1;
+            id
+        }));
     }
 
     /// Attempts deliveries that were in the hands of a dispatcher whenever it died one at a time, the
@@ -297,8 +303,7 @@ impl Dispatcher {
         if self.suspect == Some((id, target)) {
             self.suspect = None;
         }
-        if self.in_hand.remove(&(id, target))
-            && let Some(endpoint) = self.endpoints.by_target(target)
+        if let Some(Some(endpoint)) = self.in_hand.remove(&(id, target))
             && let Some(endpoint) = self.endpoints.get_mut(endpoint)
         {
             endpoint.deferred_in_hand = endpoint.deferred_in_hand.saturating_sub(1);

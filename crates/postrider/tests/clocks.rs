@@ -1,0 +1,219 @@
+//! The database's clock is set back or forward by more than an hour: nothing waits for longer than before, nothing
+//! is lost or comes twice, and nothing is taken from whoever lives.
+
+use std::time::Duration;
+
+use crate::shop::{
+    Shop,
+    executing::{answer, register, run_one, status, submit},
+    serving::LONG,
+};
+use serde_json::json;
+use xtask::{
+    postgres::{Options, clock::MovableClock},
+    receiver::{Behaviour, Receiver},
+};
+
+/// Neither is a multiple of the time after which rotating tables are where they were.
+const FORWARD: i64 = 80 * 60;
+const BACK: i64 = 70 * 60;
+/// Waits begin just before the clock is set: they are over some time after it, and long before they would be by
+/// the clock.
+const SOON: u32 = 20;
+const REPLAYED: i64 = 40;
+
+/// What goes on while the clock is set, on a server that starts again with another time.
+async fn set_clock(from: i64, to: i64) {
+    let clock = MovableClock::new().unwrap();
+    clock.set(from).unwrap();
+    let options = Options { installation: Some(clock.installation()), ..Options::default() };
+    let mut shop = Shop::open_migrated_with(options).await;
+    shop.execute(&format!(
+        "select postrider.set_setting('allow_internal_destinations', 'on');
+        select postrider.set_setting('circuit_breaker_threshold', '3');
+        select postrider.set_setting('circuit_breaker_cooldown', '{SOON}');
+        select postrider.set_setting('stale_recovery_timeout', '10');
+        select postrider.set_setting('worker_stale_after', '10');
+        select postrider.create_consumer('c', p_partitions => 4)"
+    ))
+    .await;
+    let good = Receiver::start(Behaviour::Status(200)).unwrap();
+    let broken = Receiver::start(Behaviour::Status(503)).unwrap();
+    let retrying = Receiver::start(Behaviour::FirstFail { count: 1, status: 503 }).unwrap();
+    let policy =
+        |seconds| json!({ "base_delay_seconds": seconds, "backoff": "fixed", "jitter": 0 });
+    shop.endpoint("good", json!({ "url": good.url() }), json!({})).await;
+    shop.endpoint("broken", json!({ "url": broken.url() }), policy(1)).await;
+    shop.endpoint("quick", json!({ "url": retrying.url() }), policy(1)).await;
+    shop.endpoint("retrying", json!({ "url": retrying.url() }), policy(SOON)).await;
+    let dying = shop.serve().await;
+    let _staying = shop.serve().await;
+    shop.until("select count(distinct s.owner) = 2 from postrider.shard s").await;
+
+    // A claim, and what is to be replayed.
+    shop.send("quick", json!({})).await;
+    retrying.wait_for_accepted(1, LONG).await.unwrap();
+    shop.send_many("good", REPLAYED as usize).await;
+    good.wait_for_accepted(REPLAYED as usize, LONG).await.unwrap();
+    shop.until(
+        "select not postrider.has_unread_messages(s.id) from postrider.subscriptions s
+        join postrider.endpoints e on e.direct_subscription_id = s.id where e.name = 'good'",
+    )
+    .await;
+    let claims = "select count(*) from postrider.claim c where c.message_ids <> '{}'";
+    let claim_count: i64 = shop.ask(claims).await;
+    assert!(claim_count > 0);
+
+    // A worker that dies in the middle of an execution, and one that has failed.
+    let client = shop.client().await;
+    let worker = register(&client, "'dying', p_capacity => 10").await;
+    let run = submit(&client, "'run', p_max_retries => 3").await;
+    assert_eq!(run_one(&client, worker.id).await.id, run);
+    let long = submit(&client, "'long', p_worker => 'nobody', p_ttl => '20 seconds'").await;
+    let failed = submit(&client, "'fail', p_max_retries => 3").await;
+    let held = run_one(&client, worker.id).await;
+    assert_eq!(held.id, failed);
+
+    // A consumer that dies.
+    let lease = |n: u32| {
+        format!(
+            "select cardinality(postrider.lease_partitions(
+            'c', '00000000-0000-0000-0000-{n:012}', '20 seconds'))"
+        )
+    };
+    assert_eq!(shop.ask::<i32>(&lease(1)).await, 4);
+
+    shop.send_many("broken", 3).await;
+    shop.until("select exists (select from postrider.circuit where state = 'open')").await;
+    shop.send("retrying", json!({})).await;
+    retrying.wait_for(3, LONG).await.unwrap();
+    let scheduled = "select postrider.send_with_options(
+        'good', '{}', p_scheduled_at => clock_timestamp() + interval '3 hours')";
+    let scheduled: i64 = shop.ask(scheduled).await;
+    let stored = format!(
+        "select exists (select from postrider.deferred d where d.message_id = {scheduled})
+        and exists (select from postrider.deferred d
+            join postrider.endpoints e on e.id = d.endpoint_id where e.name = 'retrying')"
+    );
+    shop.until(&stored).await;
+    let replay =
+        "select postrider.create_replay('good', now() - interval '1 day', now() + interval '1 day',
+        p_rate => 4)";
+    let replay: i64 = shop.ask(replay).await;
+    let running = format!("select replayed_count > 0 from postrider.replay where id = {replay}");
+    shop.until(&running).await;
+    let fail =
+        format!("select postrider.fail_execution({failed}, {}, 'transient_error')", held.fence);
+    assert_eq!(answer(&client, &fail).await, "requested");
+    dying.sigkill();
+
+    clock.set(to).unwrap();
+    drop(client);
+    shop.postgres.restart().unwrap();
+    broken.set_behaviour(Behaviour::Status(200));
+
+    shop.until("select count(distinct s.owner) = 1 and bool_and(h.at <= clock_timestamp()) from postrider.shard s
+        left join lateral (select h.at from postrider.heartbeat h where h.dispatcher = s.owner
+            order by h.seq desc limit 1) h on true").await;
+    retrying.wait_for_accepted(2, LONG).await.unwrap();
+    broken.wait_for_accepted(3, LONG).await.unwrap();
+    shop.until(&format!("select ({}) = 4", lease(2))).await;
+    let client = shop.client().await;
+    shop.until("select status = 'inactive' from postrider.worker where name = 'dying'").await;
+    let second = register(&client, "'second', p_capacity => 10").await;
+    let mut done = Vec::new();
+    while done.len() < 2 {
+        shop.until(
+            "select exists (select from postrider.live_execution l
+            where l.pool = 'default' and l.status = 'requested' and not l.is_delayed)",
+        )
+        .await;
+        let held = run_one(&client, second.id).await;
+        answer(
+            &client,
+            &format!("select postrider.complete_execution({}, {})", held.id, held.fence),
+        )
+        .await;
+        done.push(held.id);
+    }
+    done.sort_unstable();
+    assert_eq!(done, [run, failed]);
+    shop.until(&format!("select status = 'failed' from postrider.executions where id = {long}"))
+        .await;
+    assert_eq!(status(&client, failed).await, "completed");
+    shop.until(&format!("select state = 'completed' from postrider.replay where id = {replay}"))
+        .await;
+
+    // What comes now comes at once, and once.
+    shop.send_many("quick", 20).await;
+    retrying.wait_for_accepted(22, LONG).await.unwrap();
+    shop.until("select count(*) = 1 from postrider.deferred").await;
+    let accepted = |receiver: &Receiver| {
+        receiver.with_requests(|r| r.iter().filter(|r| r.is_accepted()).count())
+    };
+    assert_eq!((accepted(&retrying), accepted(&broken)), (22, 3));
+    let replays = "select array[count(*), count(distinct replay_of)] from postrider.message where replay_of is not null";
+    assert_eq!(shop.ask::<Vec<i64>>(replays).await, [REPLAYED, REPLAYED]);
+    good.wait_for_accepted(2 * REPLAYED as usize, LONG).await.unwrap();
+    let waits = format!(
+        "select d.run_at = m.scheduled_at and d.retry_count = 0
+        from postrider.deferred d join postrider.message m on m.id = d.message_id
+        where d.message_id = {scheduled}"
+    );
+    assert!(shop.ask::<bool>(&waits).await, "its sender meant that time");
+    let lost =
+        "select exists (select from postrider.dead_letter) or exists (select from postrider.ended)";
+    assert!(!shop.ask::<bool>(lost).await);
+    // What dispatchers rely on is not thrown away.
+    for _ in 0..3 {
+        shop.execute("select postrider.rotate_slots()").await;
+    }
+    assert!(shop.ask::<i64>(claims).await >= claim_count);
+    if to < from {
+        shop.until(
+            "select exists (select from postrider.clock_jump where finished_at is not null)",
+        )
+        .await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_clock_that_is_set_back_delays_nothing() {
+    set_clock(0, -BACK).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_clock_that_is_set_forward_takes_nothing_away() {
+    set_clock(-FORWARD, 0).await;
+}
+
+/// For dispatchers that keep their connections it is the same whether the clock moves or all that was written by
+/// it.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_live_owner_loses_its_lease_to_a_clock() {
+    let shop = Shop::open_to_receivers().await;
+    shop.execute("select postrider.set_setting('stale_recovery_timeout', '20')").await;
+    let dispatchers = [shop.serve().await, shop.serve().await];
+    shop.until("select count(distinct s.owner) = 2 from postrider.shard s").await;
+    let owners = "select array_agg(s.epoch order by s.shard) from postrider.shard s";
+    let before: Vec<i64> = shop.ask(owners).await;
+    for hours in [-1, 1, -1] {
+        let moved = format!(
+            "update postrider.heartbeat
+            set at = at + interval '{hours} h', lease_until = lease_until + interval '{hours} h'"
+        );
+        shop.execute(&moved).await;
+        let seq: i64 = shop.ask("select max(seq) from postrider.heartbeat").await;
+        let renewed = format!(
+            "select count(distinct h.dispatcher) filter (where h.seq > {seq}) = 2 from postrider.heartbeat h"
+        );
+        shop.until(&renewed).await;
+    }
+    assert_eq!(shop.ask::<Vec<i64>>(owners).await, before);
+    // Who is dead, by a clock that says otherwise, is found out all the same.
+    dispatchers[0].sigkill();
+    shop.execute("update postrider.heartbeat set at = at + interval '1 h', lease_until = lease_until + interval '1 h'")
+        .await;
+    shop.until_within(LONG, "select count(distinct s.owner) = 1 from postrider.shard s").await;
+    assert!(Duration::from_secs(3600) > LONG);
+}

@@ -1,0 +1,2 @@
+-- See postrider.forget_keys_to_nobody.
+select postrider.forget_keys_to_nobody(10000) as answer;
