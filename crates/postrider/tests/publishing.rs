@@ -451,3 +451,47 @@ async fn changes_of_subscriptions_are_logged_and_seen_by_dispatchers() {
     ]);
     assert_eq!(logged, expected);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_ended_subscription_stays_while_anything_may_name_it() {
+    let shop = open().await;
+    let client = shop.client().await;
+    let id = id_of(&client, "select postrider.subscribe('user', 'a')").await;
+    batch(&client, "select postrider.publish('user', '{}')").await;
+    let forget = "select postrider.forget_subscriptions(10)";
+    batch(&client, &format!("select postrider.unsubscribe({id})")).await;
+    assert_eq!(shop.ask::<i32>(forget).await, 0, "it has just ended");
+    let long_ago = "now() - interval '90 days'";
+    batch(
+        &client,
+        &format!("update postrider.subscriptions set ended_at = {long_ago} where id = {id}"),
+    )
+    .await;
+    let waits = format!(
+        "insert into postrider.deferred (
+            message_id, target, endpoint_id, shard, run_at, message_created_at)
+        values (1, {id}, 1, 0, now(), {long_ago})"
+    );
+    let is_dead = format!(
+        "select postrider.bury(array[m.id], array[{id}], array[1], array['rejected'], array[1], array['503'])
+        from postrider.message m;
+        update postrider.dead_letter set message_created_at = {long_ago}"
+    );
+    for (names, no_more) in
+        [(waits, "delete from postrider.deferred"), (is_dead, "delete from postrider.dead_letter")]
+    {
+        batch(&client, &names).await;
+        assert_eq!(shop.ask::<i32>(forget).await, 0, "{names}");
+        batch(&client, no_more).await;
+    }
+    let other = shop.client().await;
+    batch(
+        &other,
+        &format!("begin; select from postrider.subscriptions where id = {id} for update"),
+    )
+    .await;
+    assert_eq!(shop.ask::<i32>(forget).await, 0, "somebody holds it");
+    batch(&other, "rollback").await;
+    assert_eq!(shop.ask::<i32>(forget).await, 1);
+    assert_eq!(shop.ask::<i32>(forget).await, 0);
+}
