@@ -131,6 +131,7 @@ CREATE FUNCTION postrider.acquire_shards(p_dispatcher uuid, p_limit integer, p_s
     AS $$
 declare
     live uuid[];
+    sequence_floor bigint;
 begin
     lock table postrider.fence in exclusive mode;
     select coalesce(array_agg(l.id), '{}')
@@ -139,15 +140,19 @@ begin
     if p_dispatcher <> all (live) then
         return;
     end if;
-    -- By a heartbeat that ends the lease for good. It waits for no row, and says of the log what the one before it said.
+    -- Read before this transaction has an id: see heartbeat.
+    select s.last_value - (not s.is_called)::integer
+    into sequence_floor
+    from postrider.message_sequence s;
+    -- By a heartbeat that ends the lease for good, and that waits for no row.
     insert into postrider.heartbeat (
         slot, dispatcher, at, lease_until, xid, sequence_floor, horizon, statistics)
     select
-        postrider.current_slot(), d.id, clock_timestamp(), 'epoch', pg_current_xact_id(), newest.sequence_floor,
-        pg_snapshot_xmin(pg_current_snapshot()), newest.statistics
+        postrider.current_slot(), d.id, clock_timestamp(), 'epoch', pg_current_xact_id(), sequence_floor,
+        pg_snapshot_xmin(pg_current_snapshot()), '{}'
     from postrider.dispatcher d
     cross join lateral (
-        select h.lease_until, h.sequence_floor, h.statistics
+        select h.lease_until
         from postrider.heartbeat h
         where h.dispatcher = d.id
         order by h.seq desc

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::shop::{
     Shop,
-    executing::{answer, register, run_one, status, submit},
+    executing::{answer, register, run_next, run_one, status, submit},
     serving::LONG,
 };
 use serde_json::json;
@@ -123,12 +123,7 @@ async fn set_clock(from: i64, to: i64) {
     let second = register(&client, "'second', p_capacity => 10").await;
     let mut done = Vec::new();
     while done.len() < 2 {
-        shop.until(
-            "select exists (select from postrider.live_execution l
-            where l.pool = 'default' and l.status = 'requested' and not l.is_delayed)",
-        )
-        .await;
-        let held = run_one(&client, second.id).await;
+        let held = run_next(&client, second.id).await;
         answer(
             &client,
             &format!("select postrider.complete_execution({}, {})", held.id, held.fence),

@@ -1,8 +1,10 @@
 //! What tests of worker fleets need. No dispatcher runs: `take_executions` does the monitor's work.
 
+use std::time::Instant;
+
 use tokio_postgres::{Client, SimpleQueryMessage};
 
-use super::{Shop, producing::id_of};
+use super::{Shop, producing::id_of, serving::LONG};
 
 /// Everything that waits for its time is due now.
 pub const DUE: &str = "update postrider.live_execution
@@ -57,6 +59,20 @@ pub async fn start(client: &Client, held: Held) -> Option<Held> {
 pub async fn run_one(client: &Client, worker: i32) -> Held {
     let held = take(client, worker, 1).await;
     start(client, *held.first().expect("something to take")).await.expect("it starts")
+}
+
+/// As [`run_one`], for one that is still to come, or that a dispatcher looks at just now.
+pub async fn run_next(client: &Client, worker: i32) -> Held {
+    let sql = "select execution_id, fence from postrider.take_executions($1, 1, '10 seconds')";
+    let deadline = Instant::now() + LONG;
+    loop {
+        assert!(Instant::now() < deadline, "nothing to take in {LONG:?}");
+        let row = client.query_opt(sql, &[&worker]).await.unwrap();
+        if let Some(row) = row {
+            let held = Held { id: row.get(0), fence: row.get(1) };
+            return start(client, held).await.expect("it starts");
+        }
+    }
 }
 
 /// The first value of the first row that a statement returns, as text; `none` without a row, the
