@@ -10,6 +10,7 @@ mod classic;
 mod clients;
 mod compare;
 mod consumers;
+mod cost;
 mod engine;
 mod fleet;
 mod http;
@@ -25,10 +26,11 @@ mod stand;
 mod wal;
 
 use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use clap::ValueEnum;
 use report::{Line, Report};
 use stand::Stand;
@@ -43,6 +45,9 @@ pub struct Arguments {
     /// pinned horizon changes nothing.
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(10..=3600))]
     seconds: u64,
+    /// Another `postrider`, such as that of an earlier commit, for `cost`.
+    #[arg(long, value_name = "PROGRAM", value_parser = program)]
+    against: Option<PathBuf>,
     /// Print the result as markdown, for docs/benchmarks.md.
     #[arg(long)]
     markdown: bool,
@@ -63,6 +68,8 @@ enum Measurement {
     Wal,
     /// A full log and a transport that accepts at once.
     Engine,
+    /// Processor time per message against that of another binary (`--against`), the server's included.
+    Cost,
     /// Delivery over HTTP against the bare client.
     Http,
     /// Four senders of single messages, and their delivery.
@@ -97,6 +104,13 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
+/// A file, by its whole path: a dispatcher has a working folder of its own.
+fn program(value: &str) -> Result<PathBuf> {
+    let path = std::fs::canonicalize(value)?;
+    ensure!(path.is_file(), "it is no file");
+    Ok(path)
+}
+
 fn run_optimised() -> Result<()> {
     let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let error = Command::new(program)
@@ -110,14 +124,18 @@ async fn measure(arguments: &Arguments) -> Result<Report> {
     let stand = Stand::start()?;
     let mut report = Report::new(machine::describe(&stand).await?);
     for measurement in Measurement::value_variants() {
-        if arguments.only.is_some_and(|only| only != *measurement) {
+        let is_wanted = match arguments.only {
+            Some(only) => only == *measurement,
+            None => *measurement != Measurement::Cost || arguments.against.is_some(),
+        };
+        if !is_wanted {
             continue;
         }
         let name = measurement.to_possible_value().map(|value| value.get_name().to_owned());
         let name = name.unwrap_or_default();
         eprintln!("== {name}");
         let time = Duration::from_secs(arguments.seconds);
-        let lines = measurement.run(&stand, time).await;
+        let lines = measurement.run(&stand, time, arguments.against.as_deref()).await;
         for line in lines.with_context(|| format!("measurement `{name}` failed"))? {
             eprintln!("{line}");
             report.lines.push(line);
@@ -127,8 +145,9 @@ async fn measure(arguments: &Arguments) -> Result<Report> {
 }
 
 impl Measurement {
-    async fn run(self, stand: &Stand, time: Duration) -> Result<Vec<Line>> {
+    async fn run(self, stand: &Stand, time: Duration, against: Option<&Path>) -> Result<Vec<Line>> {
         match self {
+            Self::Cost => cost::measure(stand, against.context("it needs --against")?).await,
             Self::Single => sending::single(stand, time).await,
             Self::Batch => sending::batch(stand, time).await,
             Self::Publish => publishing::measure(stand, time).await,

@@ -201,6 +201,15 @@ pub fn started_at(pid: u32) -> Option<u64> {
     stat_field(pid, 22)
 }
 
+/// The processor time that a process has used, and its children that have ended and been waited for.
+pub fn cpu_time(pid: u32) -> Option<Duration> {
+    // utime, stime, cutime and cstime.
+    let ticks = (14..=17).map(|number| stat_field(pid, number)).sum::<Option<u64>>()?;
+    // SAFETY: sysconf has no memory effects.
+    let per_second = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
+    Some(Duration::from_secs_f64(ticks as f64 / per_second as f64))
+}
+
 /// Whether the process exists and is not a zombie that waits to be reaped.
 pub fn is_alive(pid: u32) -> bool {
     let Ok(stat) = std::fs::read_to_string(format!("/proc/{pid}/stat")) else { return false };

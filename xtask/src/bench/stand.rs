@@ -1,7 +1,8 @@
 //! Where it is measured: a private server set up like a production one, databases, dispatchers.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
@@ -26,7 +27,7 @@ const LOOK_PAUSE: Duration = Duration::from_millis(50);
 /// A server and our binary.
 #[derive(Debug)]
 pub struct Stand {
-    postgres: PrivatePostgres,
+    postgres: Arc<PrivatePostgres>,
     binary: PathBuf,
 }
 
@@ -56,7 +57,12 @@ impl Stand {
         for (name, value) in SETTINGS {
             options = options.set(name, value);
         }
-        Ok(Self { postgres: PrivatePostgres::start(options)?, binary })
+        Ok(Self { postgres: Arc::new(PrivatePostgres::start(options)?), binary })
+    }
+
+    /// The same server and another binary.
+    pub fn with(&self, binary: &Path) -> Self {
+        Self { postgres: Arc::clone(&self.postgres), binary: binary.to_owned() }
     }
 
     pub fn postgres(&self) -> &PrivatePostgres {
