@@ -124,7 +124,7 @@ $$;
 
 -- Name: acquire_shards(uuid, integer, uuid[], bigint[]); Type: FUNCTION; Schema: postrider; Owner: -
 
-CREATE FUNCTION postrider.acquire_shards(p_dispatcher uuid, p_limit integer, p_silent_ids uuid[] DEFAULT '{}'::uuid[], p_silent_seqs bigint[] DEFAULT '{}'::bigint[]) RETURNS TABLE(shard smallint, epoch bigint, state jsonb, backlog bigint, last_owner uuid)
+CREATE FUNCTION postrider.acquire_shards(p_dispatcher uuid, p_limit integer, p_silent_ids uuid[] DEFAULT NULL::uuid[], p_silent_seqs bigint[] DEFAULT NULL::bigint[]) RETURNS TABLE(shard smallint, epoch bigint, state jsonb, backlog bigint, last_owner uuid)
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
     SET lock_timeout TO '1s'
@@ -1139,6 +1139,18 @@ begin
     select coalesce(array_agg(i.id order by i.id), '{}')
     into replay_ids
     from inserted i;
+    -- An old target is named again, by a message of today: see forget_subscriptions.
+    with named as (
+        select s.id
+        from postrider.subscriptions s
+        where s.id = any (p_targets)
+        and s.ended_at < now() - interval '1 day'
+        for update skip locked
+    )
+    update postrider.subscriptions s
+    set ended_at = now()
+    from named n
+    where s.id = n.id;
 
     -- As in send_batch_with_priority.
     select count(pg_notify('postrider', s.shard::text))
@@ -1431,11 +1443,15 @@ declare
     is_over boolean;
 begin
     perform postrider.note_clock_jump();
-    select j.* into jump from postrider.clock_jump j where j.finished_at is null order by j.id limit 1;
-    if jump.id is null
-        or clock_timestamp() between jump.at and jump.next_at
-        or not postrider.take_chore('clock')
-    then
+    -- One that waits for somebody's transaction keeps no later one waiting.
+    select j.*
+    into jump
+    from postrider.clock_jump j
+    where j.finished_at is null
+    and clock_timestamp() not between j.at and j.next_at
+    order by j.id
+    limit 1;
+    if jump.id is null or not postrider.take_chore('clock') then
         return false;
     end if;
     -- As those before have left it.
@@ -5175,7 +5191,7 @@ $$;
 
 -- Name: end_stale_flushes(uuid[], bigint[]); Type: FUNCTION; Schema: postrider; Owner: -
 
-CREATE FUNCTION postrider.end_stale_flushes(p_silent_ids uuid[] DEFAULT '{}'::uuid[], p_silent_seqs bigint[] DEFAULT '{}'::bigint[]) RETURNS integer
+CREATE FUNCTION postrider.end_stale_flushes(p_silent_ids uuid[] DEFAULT NULL::uuid[], p_silent_seqs bigint[] DEFAULT NULL::bigint[]) RETURNS integer
     LANGUAGE sql
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
     AS $$
@@ -6162,11 +6178,12 @@ CREATE FUNCTION postrider.forget_dispatchers() RETURNS integer
     with forgotten as (
         delete from postrider.dispatcher d
         where d.id not in (select l.id from postrider.live_dispatchers() l (id))
-        and d.started_at < clock_timestamp() - (
+        -- Who has just begun has no heartbeat yet. One that began in the future did so before the clock was set back.
+        and d.started_at not between clock_timestamp() - (
             select make_interval(secs => s.value::double precision)
             from postrider.setting s
             where s.name = 'stale_recovery_timeout'
-        )
+        ) and clock_timestamp()
         and not exists (select from postrider.shard s where s.owner = d.id)
         returning d.id
     )
@@ -6960,12 +6977,12 @@ $$;
 
 -- Name: heartbeat(uuid, jsonb, uuid[], bigint[]); Type: FUNCTION; Schema: postrider; Owner: -
 
-CREATE FUNCTION postrider.heartbeat(p_dispatcher uuid, p_statistics jsonb, p_silent_ids uuid[] DEFAULT '{}'::uuid[], p_silent_seqs bigint[] DEFAULT '{}'::bigint[]) RETURNS TABLE(is_alive boolean, lease_ms bigint, takeable_count integer, share integer, shards smallint[], epochs bigint[], now_us bigint, floor_xid xid8, sequence_floor bigint, other_ids uuid[], other_seqs bigint[], other_lease_ms bigint[])
+CREATE FUNCTION postrider.heartbeat(p_dispatcher uuid, p_statistics jsonb, p_silent_ids uuid[] DEFAULT NULL::uuid[], p_silent_seqs bigint[] DEFAULT NULL::bigint[]) RETURNS TABLE(is_alive boolean, lease_ms bigint, takeable_count integer, share integer, shards smallint[], epochs bigint[], now_us bigint, floor_xid xid8, sequence_floor bigint, other_ids uuid[], other_seqs bigint[], other_lease_ms bigint[])
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
     AS $$
 declare
-    at constant timestamptz := clock_timestamp();
+    at timestamptz;
     lease interval;
     newest timestamptz;
     live uuid[];
@@ -6973,6 +6990,8 @@ declare
     shard_count integer;
 begin
     lock table postrider.fence in row share mode;
+    -- After the wait, in which the clock may have been set back.
+    at := clock_timestamp();
     select make_interval(secs => s.value::double precision)
     into lease
     from postrider.setting s
@@ -7909,7 +7928,9 @@ CREATE FUNCTION postrider.live_dispatchers(p_silent_ids uuid[] DEFAULT '{}'::uui
         limit 1
     ) newest
     where newest.lease_until <> 'epoch'
-    and (newest.lease_until > clock_timestamp() or postrider.has_session(d.id))
+    and (
+        newest.lease_until > clock_timestamp()
+        or p_silent_ids is not null and postrider.has_session(d.id))
     and not exists (
         select
         from unnest(p_silent_ids, p_silent_seqs) s (id, seq)
@@ -8655,9 +8676,9 @@ CREATE FUNCTION postrider.newest_position(p_consumer_id integer, p_partition int
     limit 1;
 $$;
 
--- Name: next_ticks(bigint, bigint, integer, bigint); Type: FUNCTION; Schema: postrider; Owner: -
+-- Name: next_ticks(bigint, bigint, integer, bigint, boolean); Type: FUNCTION; Schema: postrider; Owner: -
 
-CREATE FUNCTION postrider.next_ticks(p_tick bigint, p_after_id bigint, p_look integer, p_settled_tick bigint DEFAULT NULL::bigint) RETURNS TABLE(to_tick bigint, tick_count bigint, span postrider.tick_span)
+CREATE FUNCTION postrider.next_ticks(p_tick bigint, p_after_id bigint, p_look integer, p_settled_tick bigint DEFAULT NULL::bigint, p_has_own boolean DEFAULT true) RETURNS TABLE(to_tick bigint, tick_count bigint, span postrider.tick_span)
     LANGUAGE sql STABLE
     AS $$
     select
@@ -8681,6 +8702,7 @@ CREATE FUNCTION postrider.next_ticks(p_tick bigint, p_after_id bigint, p_look in
         where t.id >= p_tick
         and (t.id > p_tick or t.last_id > p_after_id)
         and not k.passed @> t.id
+        and (p_has_own or t.xid is distinct from pg_current_xact_id_if_assigned())
         and (t.id <= p_settled_tick or (select postrider.are_ticks_settled()))
         order by t.id
         limit p_look
@@ -8757,6 +8779,13 @@ begin
         select last_beat.at - clock_timestamp(), last_beat.horizon
         where not exists (select from postrider.clock_jump j where j.xid > last_beat.xid)
         returning back
+    ), unfinished as (
+        -- By the clock that is right from now on.
+        update postrider.clock_jump j
+        set at = least(j.at, clock_timestamp()),
+            next_at = least(j.next_at, clock_timestamp())
+        where j.finished_at is null
+        and exists (select from noted)
     ), former as (
         delete from postrider.clock_jump j
         where j.finished_at is not null
@@ -10154,7 +10183,7 @@ begin
         exit when postrider.is_at_end(known) and known.fetched_at > began - sign_of_life;
         select n.to_tick, n.tick_count, n.span
         into ahead
-        from postrider.next_ticks(known.tick, known.message_id, tick_look) n;
+        from postrider.next_ticks(known.tick, known.message_id, tick_look, p_has_own => false) n;
         exit when known.tick is not null and ahead.tick_count = 0;
         -- What ends meanwhile must not be passed unseen.
         to_xid := pg_snapshot_xmin(pg_current_snapshot());
@@ -18185,9 +18214,9 @@ REVOKE ALL ON FUNCTION postrider.newest_leases(p_consumer_id integer) FROM PUBLI
 
 REVOKE ALL ON FUNCTION postrider.newest_position(p_consumer_id integer, p_partition integer) FROM PUBLIC;
 
--- Name: FUNCTION next_ticks(p_tick bigint, p_after_id bigint, p_look integer, p_settled_tick bigint); Type: ACL; Schema: postrider; Owner: -
+-- Name: FUNCTION next_ticks(p_tick bigint, p_after_id bigint, p_look integer, p_settled_tick bigint, p_has_own boolean); Type: ACL; Schema: postrider; Owner: -
 
-REVOKE ALL ON FUNCTION postrider.next_ticks(p_tick bigint, p_after_id bigint, p_look integer, p_settled_tick bigint) FROM PUBLIC;
+REVOKE ALL ON FUNCTION postrider.next_ticks(p_tick bigint, p_after_id bigint, p_look integer, p_settled_tick bigint, p_has_own boolean) FROM PUBLIC;
 
 -- Name: FUNCTION note_actor(); Type: ACL; Schema: postrider; Owner: -
 

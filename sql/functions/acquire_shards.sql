@@ -10,8 +10,8 @@
 create or replace function postrider.acquire_shards(
     p_dispatcher uuid,
     p_limit integer,
-    p_silent_ids uuid[] default '{}',
-    p_silent_seqs bigint[] default '{}')
+    p_silent_ids uuid[] default null,
+    p_silent_seqs bigint[] default null)
 returns table (
     shard smallint, epoch bigint, state jsonb, backlog bigint, last_owner uuid)
 language plpgsql

@@ -66,6 +66,18 @@ begin
     select coalesce(array_agg(i.id order by i.id), '{}')
     into replay_ids
     from inserted i;
+    -- An old target is named again, by a message of today: see forget_subscriptions.
+    with named as (
+        select s.id
+        from postrider.subscriptions s
+        where s.id = any (p_targets)
+        and s.ended_at < now() - interval '1 day'
+        for update skip locked
+    )
+    update postrider.subscriptions s
+    set ended_at = now()
+    from named n
+    where s.id = n.id;
 
     -- As in send_batch_with_priority.
     select count(pg_notify('postrider', s.shard::text))

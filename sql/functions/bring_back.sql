@@ -18,11 +18,15 @@ declare
     is_over boolean;
 begin
     perform postrider.note_clock_jump();
-    select j.* into jump from postrider.clock_jump j where j.finished_at is null order by j.id limit 1;
-    if jump.id is null
-        or clock_timestamp() between jump.at and jump.next_at
-        or not postrider.take_chore('clock')
-    then
+    -- One that waits for somebody's transaction keeps no later one waiting.
+    select j.*
+    into jump
+    from postrider.clock_jump j
+    where j.finished_at is null
+    and clock_timestamp() not between j.at and j.next_at
+    order by j.id
+    limit 1;
+    if jump.id is null or not postrider.take_chore('clock') then
         return false;
     end if;
     -- As those before have left it.

@@ -3,7 +3,7 @@
 -- Internal. A dispatcher that was stopped in the middle of sending its results may hold the fence, which
 -- a takeover needs. Ends such connections, and only those of dispatchers whose lease is over (live_dispatchers).
 create or replace function postrider.end_stale_flushes(
-    p_silent_ids uuid[] default '{}', p_silent_seqs bigint[] default '{}')
+    p_silent_ids uuid[] default null, p_silent_seqs bigint[] default null)
 returns integer
 language sql
 set search_path = pg_catalog, postrider, pg_temp

@@ -10,11 +10,12 @@ as $$
     with forgotten as (
         delete from postrider.dispatcher d
         where d.id not in (select l.id from postrider.live_dispatchers() l (id))
-        and d.started_at < clock_timestamp() - (
+        -- Who has just begun has no heartbeat yet. One that began in the future did so before the clock was set back.
+        and d.started_at not between clock_timestamp() - (
             select make_interval(secs => s.value::double precision)
             from postrider.setting s
             where s.name = 'stale_recovery_timeout'
-        )
+        ) and clock_timestamp()
         and not exists (select from postrider.shard s where s.owner = d.id)
         returning d.id
     )

@@ -2,14 +2,14 @@
 -- to own, and the newest heartbeats of the others
 --
 -- Internal. Appends a heartbeat that extends the lease, or appends nothing and answers is_alive =
--- false when somebody has ended the lease (acquire_shards). The silent ones are others that the caller takes for dead. The shared lock keeps takeovers (acquire_shards) out until commit, so a
--- heartbeat and a takeover never cross. It writes postrider.heartbeat alone and reads as little as can be:
--- what nobody else holds, it does not wait for.
+-- false when somebody has ended the lease (acquire_shards). The silent ones are others that the caller takes
+-- for dead. The shared lock keeps takeovers out until commit, so a heartbeat and a takeover never cross. It writes
+-- postrider.heartbeat alone and reads as little as can be: it waits for no row.
 create or replace function postrider.heartbeat(
     p_dispatcher uuid,
     p_statistics jsonb,
-    p_silent_ids uuid[] default '{}',
-    p_silent_seqs bigint[] default '{}')
+    p_silent_ids uuid[] default null,
+    p_silent_seqs bigint[] default null)
 returns table (
     is_alive boolean,
     lease_ms bigint,
@@ -27,7 +27,7 @@ language plpgsql
 set search_path = pg_catalog, postrider, pg_temp
 as $$
 declare
-    at constant timestamptz := clock_timestamp();
+    at timestamptz;
     lease interval;
     newest timestamptz;
     live uuid[];
@@ -35,6 +35,8 @@ declare
     shard_count integer;
 begin
     lock table postrider.fence in row share mode;
+    -- After the wait, in which the clock may have been set back.
+    at := clock_timestamp();
     select make_interval(secs => s.value::double precision)
     into lease
     from postrider.setting s

@@ -35,6 +35,13 @@ begin
         select last_beat.at - clock_timestamp(), last_beat.horizon
         where not exists (select from postrider.clock_jump j where j.xid > last_beat.xid)
         returning back
+    ), unfinished as (
+        -- By the clock that is right from now on.
+        update postrider.clock_jump j
+        set at = least(j.at, clock_timestamp()),
+            next_at = least(j.next_at, clock_timestamp())
+        where j.finished_at is null
+        and exists (select from noted)
     ), former as (
         delete from postrider.clock_jump j
         where j.finished_at is not null

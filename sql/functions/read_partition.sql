@@ -56,7 +56,7 @@ begin
         exit when postrider.is_at_end(known) and known.fetched_at > began - sign_of_life;
         select n.to_tick, n.tick_count, n.span
         into ahead
-        from postrider.next_ticks(known.tick, known.message_id, tick_look) n;
+        from postrider.next_ticks(known.tick, known.message_id, tick_look, p_has_own => false) n;
         exit when known.tick is not null and ahead.tick_count = 0;
         -- What ends meanwhile must not be passed unseen.
         to_xid := pg_snapshot_xmin(pg_current_snapshot());

@@ -79,9 +79,10 @@ impl Bucket {
         (!self.is_asking).then_some(self.usable_at)
     }
 
-    /// The clock has been set back.
-    pub fn set_back(&mut self, by: Duration, now: Moment) {
-        self.usable_at = self.usable_at.set_back(by, now);
+    /// The clock that it is asked and granted by has been set back.
+    pub fn set_back(&mut self, by: Duration) {
+        let by = i64::try_from(by.as_micros()).unwrap_or(i64::MAX);
+        self.usable_at = Moment(self.usable_at.0.saturating_sub(by));
     }
 
     /// The answer: so many tokens, which may be used after `wait`.
@@ -148,8 +149,11 @@ mod tests {
         bucket.grant(9, Duration::from_millis(40), at(1003));
         assert_eq!((bucket.ask(9, 1, at(1042)), bucket.available(at(1042))), (None, 0));
         assert_eq!((bucket.ask(9, 1, at(1043)), bucket.available(at(1043))), (None, 9));
-        bucket.set_back(Duration::from_millis(1000), at(0));
-        bucket.set_back(Duration::from_millis(1000), at(0));
+        bucket.set_back(Duration::from_millis(1000));
         assert_eq!((bucket.available(at(42)), bucket.available(at(43))), (0, 9));
+        // One that has rested gets what it asks for, however far that was.
+        bucket.take(9);
+        bucket.set_back(Duration::from_millis(5_000));
+        assert_eq!(bucket.ask(9, 1, at(-4_000)), Some(10));
     }
 }

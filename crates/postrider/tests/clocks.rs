@@ -212,3 +212,61 @@ async fn no_live_owner_loses_its_lease_to_a_clock() {
     shop.until_within(LONG, "select count(distinct s.owner) = 1 from postrider.shard s").await;
     assert!(Duration::from_secs(3600) > LONG);
 }
+
+/// A dispatcher's heartbeat, as it would be written by a clock that is ahead, and what it put off.
+async fn write_ahead(shop: &Shop, dispatcher: &str, message: i64, hours: i64) {
+    let sql = format!(
+        "insert into postrider.dispatcher (id, host, pid, version, started_at)
+            values ('{dispatcher}', 'here', 1, '0', clock_timestamp() + interval '{hours} h')
+            on conflict do nothing;
+        insert into postrider.heartbeat (
+            slot, dispatcher, at, lease_until, xid, sequence_floor, horizon, statistics)
+        values (
+            postrider.current_slot(), '{dispatcher}', clock_timestamp() + interval '{hours} h',
+            clock_timestamp() + interval '{hours} h', pg_current_xact_id(), 0,
+            pg_snapshot_xmin(pg_current_snapshot()), '{{}}');
+        insert into postrider.deferred (
+            message_id, target, endpoint_id, shard, run_at, message_created_at)
+        values ({message}, 1, 1, 0, clock_timestamp() + interval '{hours} h', now())"
+    );
+    shop.execute(&sql).await;
+}
+
+/// While somebody's transaction of before the first jump is open, that one is not over.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_clock_that_is_set_back_twice_delays_nothing() {
+    const DISPATCHER: &str = "00000000-0000-0000-0000-000000000001";
+    let shop = Shop::open_to_producers().await;
+    let stranger = shop.client().await;
+    stranger.batch_execute("begin; select pg_current_xact_id()").await.unwrap();
+    let is_brought = |message: i64| {
+        format!(
+            "select clock_timestamp() + interval '5 minutes' > d.run_at from postrider.deferred d
+            where d.message_id = {message}"
+        )
+    };
+    for (message, hours) in [(1, 2), (2, 1)] {
+        write_ahead(&shop, DISPATCHER, message, hours).await;
+        shop.advance_jobs_until(&format!("({})", is_brought(message))).await;
+    }
+    let jumps = "select array[count(*), count(finished_at)] from postrider.clock_jump";
+    assert_eq!(shop.ask::<Vec<i64>>(jumps).await, [2, 0]);
+    let is_patient = "select bool_and(j.next_at > j.at and j.at <= clock_timestamp()) from postrider.clock_jump j";
+    assert!(shop.ask::<bool>(is_patient).await, "no round follows the other at once");
+    stranger.batch_execute("rollback").await.unwrap();
+    shop.advance_jobs_until(
+        "not exists (select from postrider.clock_jump where finished_at is null)",
+    )
+    .await;
+}
+
+/// It keeps what rotating tables hold of it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dead_dispatcher_that_began_in_the_future_is_forgotten() {
+    let shop = Shop::open_to_producers().await;
+    write_ahead(&shop, "00000000-0000-0000-0000-000000000001", 1, 3).await;
+    let forget = "select postrider.forget_dispatchers()";
+    assert_eq!(shop.ask::<i32>(forget).await, 0, "its lease may last");
+    shop.execute("update postrider.heartbeat set lease_until = 'epoch'").await;
+    assert_eq!(shop.ask::<i32>(forget).await, 1);
+}

@@ -438,6 +438,31 @@ async fn whoever_holds_up_ticks_is_passed() {
     assert_eq!(later, all);
 }
 
+/// Whoever reads in the transaction of its own tick would read it again, should that tick be passed meanwhile: in
+/// the one that was made past it.
+#[tokio::test]
+async fn nobody_reads_a_tick_of_its_own_transaction() {
+    let shop = Shop::open_to_consumers().await;
+    let (client, other) = (shop.client().await, shop.client().await);
+    run(&client, "select postrider.create_consumer('c')").await;
+    run(&client, "select postrider.create_consumer('choosy', p_filter => '{\"n\": 7}')").await;
+    let first = id_of(&client, SEND).await;
+    run(&client, "begin").await;
+    assert!(tick(&client).await.is_some());
+    assert_eq!(fetch(&client, "c", 10).await, []);
+    // It would pass what it does not want.
+    assert_eq!(fetch(&client, "choosy", 10).await, []);
+    let second = id_of(&other, SEND).await;
+    assert!(tick(&other).await.is_some(), "the other one is passed");
+    let batch = fetch(&client, "c", 10).await;
+    assert_eq!(ids(&batch), [first, second]);
+    acknowledge(&client, "c", batch[1].position).await;
+    run(&client, "commit").await;
+    let third = id_of(&client, "select postrider.send('a', '{\"n\": 7}')").await;
+    assert_eq!(drain(&client, "c", 10).await, [third]);
+    assert_eq!(drain(&client, "choosy", 10).await, [third]);
+}
+
 #[tokio::test]
 async fn who_begins_at_a_message_begins_in_a_tick_that_counts() {
     let shop = Shop::open_to_consumers().await;

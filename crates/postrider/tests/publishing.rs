@@ -484,6 +484,17 @@ async fn an_ended_subscription_stays_while_anything_may_name_it() {
         assert_eq!(shop.ask::<i32>(forget).await, 0, "{names}");
         batch(&client, no_more).await;
     }
+    // A replay is younger than the end of its target.
+    let replay = format!(
+        "select postrider.append_replays(array[min(m.id)], array[{id}]) from postrider.message m"
+    );
+    batch(&client, &replay).await;
+    assert_eq!(shop.ask::<i32>(forget).await, 0, "a replay names it");
+    batch(
+        &client,
+        &format!("update postrider.subscriptions set ended_at = {long_ago} where id = {id}"),
+    )
+    .await;
     let other = shop.client().await;
     batch(
         &other,

@@ -11,8 +11,8 @@ use super::engine::fill;
 use super::report::{Line, Target};
 use super::stand::{Stand, stop};
 
-const ROUNDS: usize = 5;
-const MESSAGE_COUNT: i32 = 1_000_000;
+const ROUNDS: usize = 15;
+const MESSAGE_COUNT: i32 = 300_000;
 const TIMEOUT: Duration = Duration::from_secs(300);
 
 pub async fn measure(stand: &Stand, against: &Path) -> Result<Vec<Line>> {
@@ -20,7 +20,7 @@ pub async fn measure(stand: &Stand, against: &Path) -> Result<Vec<Line>> {
         alternate(ROUNDS, async || used(stand).await, async || used(&stand.with(against)).await)
             .await?;
     Ok(vec![Line {
-        what: "processor time per message, server and dispatcher, 1,000,000 waiting".to_owned(),
+        what: "processor time per message, server and dispatcher, 300,000 waiting".to_owned(),
         measured: format!("{:.2} µs", compared.ours),
         comparison: format!("the other binary: {:.2} µs", compared.theirs),
         value: compared.ratio,

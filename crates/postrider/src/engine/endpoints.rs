@@ -218,7 +218,7 @@ impl Endpoints {
         for endpoint in self.by_id.values_mut() {
             endpoint.breaker.set_back(by, now);
             if let Some(bucket) = &mut endpoint.bucket {
-                bucket.set_back(by, now);
+                bucket.set_back(by);
             }
         }
     }
