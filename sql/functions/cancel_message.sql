@@ -74,7 +74,8 @@ begin
         cross join lateral unnest(m.targets) t (target)
         where m.id = p_message_id
         and t.target <> all (waiting)
-        and not postrider.is_taken(m.id, m.xid, m.targets)
+        and not postrider.is_taken(
+            m.id, m.xid, case when m.expires_at is null then m.targets else '{}' end)
         and not exists (
             select
             from postrider.deferred d
@@ -97,7 +98,7 @@ begin
     perform postrider.free_idempotency_keys(array[p_message_id]);
     -- What is behind it is the dispatcher's to let go: a row that we changed would be locked until our
     -- caller commits, and the dispatcher waits for no application.
-    perform pg_notify('postrider', 'key ' || postrider.key_mark(k.ordering_key))
+    perform postrider.ring('postrider', 'key ' || postrider.key_mark(k.ordering_key))
     from (select distinct o.ordering_key from unnest(ordering_keys) o (ordering_key)) k;
     return true;
 end;

@@ -1,5 +1,6 @@
 -- postrider.is_taken(message_id, xid, targets) → whether a dispatcher has taken the message
 --
+-- Targets: those whose messages may be left to the lag; none for a message that expires.
 -- Application, operator, admin, monitor: views call it. The same rule as LaneState::is_taken of postrider-core, on
 -- the newest checkpoint of the message's shard: what is not taken there was not attempted. Uses
 -- checkpoint_seq, from its end.

@@ -24,14 +24,14 @@ begin
     if p_message_id is null then
         raise exception 'Message id must not be null' using errcode = '22004';
     end if;
-    select m.xid, m.targets, m.endpoint_name, m.scheduled_at
+    select m.xid, m.targets, m.endpoint_name, m.scheduled_at, m.expires_at is not null as expires
     into known
     from postrider.message m
     where m.id = p_message_id;
     if not found then
         select
             null::xid8 as xid, array_agg(l.target) as targets, null::text as endpoint_name,
-            null::timestamptz as scheduled_at
+            null::timestamptz as scheduled_at, false as expires
         into known
         from (
             select distinct l.target
@@ -56,7 +56,9 @@ begin
             when ending.status is not null then ending.status
             -- Its dead letter was cleaned up.
             when known.xid is null or known.xid < postrider.done_before() then 'failed'
-            when postrider.is_taken(p_message_id, known.xid, known.targets) then 'processing'
+            when postrider.is_taken(
+                p_message_id, known.xid, case when known.expires then '{}' else known.targets end)
+            then 'processing'
             else 'pending'
         end,
         coalesce(d.retry_count, ending.retry_count, history.failed_count),

@@ -3,7 +3,7 @@
 --   $4 pg_snapshot: top      $5 pg_snapshot: base         $6 bigint: at most so many rows
 --   $7 integer[]: targets whose messages are left to the lag   $8 boolean: only those, or all others
 --   $9 integer: payloads and headers come along up to so many bytes as they are sent, others are fetched later
---   $10 integer: shards
+--   $10 integer: shards   $11 boolean: what expires is left to nobody
 -- Two ways to the rows, of which the
 -- lane allows one: priority 0 without a key lies in runs of 64 sequence numbers (65,536 ids) that
 -- belong to one shard, and is read run by run; everything else has an index of its own. No sort above
@@ -35,7 +35,8 @@ from (
         and m.lane = $1
         and pg_visible_in_snapshot(m.xid, $4)
         and not pg_visible_in_snapshot(m.xid, $5)
-        and (cardinality(m.targets) = 1 and m.targets[1] = any ($7)) = $8
+        and (cardinality(m.targets) = 1 and m.targets[1] = any ($7)
+            and not ($11 and m.expires_at is not null)) = $8
         order by m.id
     ) r
     where ($1 & 15) = 0
@@ -53,7 +54,8 @@ from (
         and m.id + 0 <= $3
         and pg_visible_in_snapshot(m.xid, $4)
         and not pg_visible_in_snapshot(m.xid, $5)
-        and (cardinality(m.targets) = 1 and m.targets[1] = any ($7)) = $8
+        and (cardinality(m.targets) = 1 and m.targets[1] = any ($7)
+            and not ($11 and m.expires_at is not null)) = $8
         order by m.id + 0
     )
 ) p

@@ -1,7 +1,7 @@
 -- How many messages of each target a page of page.sql has left to the lag, and since when.
 --   $1 smallint: lane        $2 bigint: after this id     $3 bigint: up to this id
 --   $4 pg_snapshot: top      $5 pg_snapshot: base
---   $6 integer[]: targets    $7 integer: shards
+--   $6 integer[]: targets    $7 integer: shards           $8 boolean: what expires is not left
 -- Groups are of type xid, which can be hashed and not be sorted: sorting a flood would take seconds.
 -- Indexes: message_id, message_lane_id.
 select l.target::text::integer as target, count(*) as left_count, min(l.created_at) as oldest
@@ -21,6 +21,7 @@ from (
         and not pg_visible_in_snapshot(m.xid, $5)
         and cardinality(m.targets) = 1
         and m.targets[1] = any ($6)
+        and not ($8 and m.expires_at is not null)
         order by m.id
     ) r on true
     where ($1 & 15) = 0
@@ -36,5 +37,6 @@ from (
     and not pg_visible_in_snapshot(m.xid, $5)
     and cardinality(m.targets) = 1
     and m.targets[1] = any ($6)
+    and not ($8 and m.expires_at is not null)
 ) l
 group by l.target;

@@ -69,7 +69,7 @@ from (
 union all
 select
     o.id, o.endpoint_name, null,
-    case when postrider.is_taken(o.id, o.xid, o.targets) then 'processing' else 'pending' end,
+    case when postrider.is_taken(o.id, o.xid, o.skippable) then 'processing' else 'pending' end,
     o.payload, o.body, o.content_type, 0,
     case when o.scheduled_at > now() then o.scheduled_at end,
     null, o.priority, o.scheduled_at, o.idempotency_key, o.correlation_id, o.expires_at,
@@ -77,7 +77,9 @@ select
     o.replay_of
 from (
     select
-        p.id, m.xid, m.targets, p.endpoint_name, m.payload, m.body, m.content_type, m.priority,
+        p.id, m.xid, m.targets,
+        case when m.expires_at is null then m.targets else '{}' end as skippable,
+        p.endpoint_name, m.payload, m.body, m.content_type, m.priority,
         m.scheduled_at, m.idempotency_key, m.correlation_id, m.expires_at, m.ordering_key, m.headers,
         m.metadata, m.created_at, m.replay_of
     from (
@@ -107,14 +109,15 @@ from (
 union all
 select
     o.id, o.endpoint_name, o.event_type,
-    case when postrider.is_taken(o.id, o.xid, o.targets) then 'processing' else 'pending' end,
+    case when postrider.is_taken(o.id, o.xid, o.skippable) then 'processing' else 'pending' end,
     o.payload, o.body, o.content_type, 0,
     case when o.scheduled_at > now() then o.scheduled_at end,
     null, o.priority, o.scheduled_at, o.idempotency_key, o.correlation_id, o.expires_at,
     o.ordering_key, o.headers, o.metadata, o.created_at, o.target, o.replay_of
 from (
     select
-        p.id, m.xid, m.targets, p.endpoint_name, p.event_type, m.payload, m.body, m.content_type,
+        p.id, m.xid, case when m.expires_at is null then m.targets else '{}' end as skippable,
+        p.endpoint_name, p.event_type, m.payload, m.body, m.content_type,
         m.priority, m.scheduled_at, m.idempotency_key, m.correlation_id, m.expires_at,
         m.ordering_key, m.headers, m.metadata, m.created_at, p.target, m.replay_of
     from (

@@ -33,6 +33,8 @@ pub trait Row {
     fn id(&self) -> MessageId;
     fn xid(&self) -> Xid;
     fn targets(&self) -> &[Target];
+    /// Whether the message expires some time.
+    fn expires(&self) -> bool;
 
     /// The target of a message that has just one. Only such messages are skipped.
     fn only_target(&self) -> Option<Target> {
@@ -70,6 +72,10 @@ pub struct Lag {
     /// What of each target is left to it.
     #[serde(default)]
     pub remaining: BTreeMap<Target, Left>,
+    /// Nothing that expires is skipped: nobody would see that its time is over. Lags of older versions
+    /// have such messages, too.
+    #[serde(default)]
+    pub spares_expiring: bool,
 }
 
 /// How much of something is left, and since when.
@@ -122,9 +128,9 @@ impl LaneState {
 
     /// Whether the message is the lag's to take.
     fn is_skipped(&self, row: &impl Row) -> bool {
-        let since = row
-            .only_target()
-            .and_then(|target| self.lag.as_ref().and_then(|lag| lag.skipped.get(&target)));
+        let (Some(lag), Some(target)) = (&self.lag, row.only_target()) else { return false };
+        let is_spared = lag.spares_expiring && row.expires();
+        let since = lag.skipped.get(&target).filter(|_| !is_spared);
         since.is_some_and(|position| !position.is_behind(row.xid(), row.id()))
     }
 
@@ -158,6 +164,8 @@ pub struct Page {
     pub base: Snapshot,
     /// The tail wants all but these, the lag only these (messages with one target).
     pub targets: Vec<Target>,
+    /// Messages that expire are the tail's, whatever their target.
+    pub spares_expiring: bool,
     pub limit: usize,
 }
 
@@ -316,6 +324,7 @@ impl LaneReader {
             top: window.top.clone(),
             base: position.base.clone(),
             targets: lag.map(|lag| lag.skipped.keys().copied().collect()).unwrap_or_default(),
+            spares_expiring: self.spares_expiring(),
             limit,
         })
     }
@@ -354,7 +363,8 @@ impl LaneReader {
     }
 
     /// Leaves a target's messages, from the one with this id on, to the lag. `created_at` is that
-    /// one's. `false` when too many targets are left already.
+    /// one's. `false` when too many targets are left already. Those that expire stay the tail's, if
+    /// [`Self::spares_expiring`].
     pub fn skip(
         &mut self,
         target: Target,
@@ -392,10 +402,16 @@ impl LaneReader {
                     position: start,
                     skipped: [(target, position)].into(),
                     remaining: [(target, first)].into(),
+                    spares_expiring: true,
                 });
                 true
             }
         }
+    }
+
+    /// Whether no message that expires may be left to the lag. Only a lag of an older version has some.
+    pub fn spares_expiring(&self) -> bool {
+        self.lag.as_ref().is_none_or(|lag| lag.spares_expiring)
     }
 
     /// One more message of a skipped target is left to the lag.

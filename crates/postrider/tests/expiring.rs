@@ -249,3 +249,90 @@ async fn a_message_is_either_expired_or_delivered() {
     assert_eq!(receiver.request_count(), arrived.len(), "nothing came twice");
     assert!(marked > 0 && !arrived.is_empty(), "there was no race");
 }
+
+/// Many messages for one endpoint, of which some expire after a while, sent together.
+async fn flood(shop: &Shop, endpoint: &str, count: usize, expiring: usize) -> Vec<i64> {
+    let sql = format!(
+        "select coalesce(array_agg(s.id) filter (where s.n % {every} = 0), '{{}}')
+        from (
+            select
+                n,
+                case when n % {every} = 0 then postrider.send_with_options(
+                    '{endpoint}', jsonb_build_object('n', n),
+                    p_expires_at => clock_timestamp() + interval '{LIFE}',
+                    p_idempotency_key => 'message ' || n)
+                else postrider.send('{endpoint}', jsonb_build_object('n', n)) end as id
+            from generate_series(1, {count}) n
+        ) s",
+        every = count / expiring
+    );
+    shop.ask(&sql).await
+}
+
+/// That all of these end as expired by themselves, free their keys, and are counted no more.
+async fn expire_by_themselves(shop: &Shop, ids: &[i64], others: i64) {
+    let expected = ids.len();
+    shop.until(&format!("select ({ENDED}) = {expected}")).await;
+    for id in [ids[0], ids[ids.len() - 1]] {
+        assert_eq!(shop.status(id).await, "expired");
+    }
+    shop.until("select not exists (select from postrider.idempotency_key)").await;
+    shop.until(&format!(
+        "select h.pending_messages = {others} from postrider.get_endpoint_health('hooks') h"
+    ))
+    .await;
+    assert_eq!(shop.ask::<i32>("select postrider.mark_expired_messages()").await, 0);
+    let queued = "select count(*) from postrider.queue where expires_at is not null";
+    assert_eq!(shop.ask::<i64>(queued).await, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_waits_in_a_paused_endpoints_backlog_expires_by_itself() {
+    let shop = Shop::open_to_receivers().await;
+    let receiver = Receiver::start(Behaviour::Status(200)).unwrap();
+    shop.quick_endpoint("hooks", &receiver.url()).await;
+    shop.execute("select postrider.pause_endpoint('hooks')").await;
+    let _dispatcher = shop.serve().await;
+    let ids = flood(&shop, "hooks", 20_000, 50).await;
+    expire_by_themselves(&shop, &ids, 20_000 - 50).await;
+    // Nothing else was touched, and nothing that has expired comes.
+    shop.execute("select postrider.resume_endpoint('hooks')").await;
+    receiver.wait_for_accepted(20_000 - 50, LONG).await.unwrap();
+    assert_eq!(receiver.distinct_ids().len(), 20_000 - 50);
+    assert!(numbers(&receiver).iter().all(|number| number % 400 != 0), "expired, and delivered");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_waits_behind_an_open_circuit_expires_by_itself() {
+    let shop = Shop::open_to_receivers().await;
+    let receiver = Receiver::start(Behaviour::Status(503)).unwrap();
+    shop.execute("select postrider.set_setting('circuit_breaker_threshold', '1')").await;
+    shop.execute("select postrider.set_setting('circuit_breaker_cooldown', '3600')").await;
+    shop.slow_endpoint("hooks", &receiver.url()).await;
+    let _dispatcher = shop.serve().await;
+    shop.send("hooks", json!({ "n": 0 })).await;
+    shop.until("select state = 'open' from postrider.circuit").await;
+    let ids = flood(&shop, "hooks", 5_000, 50).await;
+    expire_by_themselves(&shop, &ids, 5_000 - 50 + 1).await;
+    assert_eq!(receiver.request_count(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_waits_in_memory_behind_a_slow_request_expires_by_itself() {
+    let shop = Shop::open_to_receivers().await;
+    let receiver = Receiver::start(Behaviour::Hang).unwrap();
+    shop.execute("select postrider.set_setting('http_timeout', '300')").await;
+    let config = json!({ "url": receiver.url(), "concurrency": 1 });
+    shop.endpoint("hooks", config, json!({})).await;
+    let _dispatcher = shop.serve().await;
+    shop.send("hooks", json!({ "n": 0 })).await;
+    receiver.wait_for(1, LONG).await.unwrap();
+    let plain = shop.send_expiring("hooks", 1, LIFE, "").await;
+    let keyed = shop.send_expiring("hooks", 2, LIFE, "k").await;
+    let behind = shop.send_expiring("hooks", 3, LIFE, "k").await;
+    shop.until(&format!("select ({ENDED}) = 3")).await;
+    for id in [plain, keyed, behind] {
+        assert_eq!(shop.status(id).await, "expired");
+    }
+    assert_eq!(numbers(&receiver), [0], "the first answer is still to come");
+}

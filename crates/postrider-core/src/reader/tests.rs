@@ -15,6 +15,7 @@ struct ModelRow {
     /// What the system column `xmin` would say: a subtransaction's id inside a savepoint.
     system_xmin: Xid,
     targets: [Target; 1],
+    expires: bool,
     /// How many transactions had committed when the id was taken.
     commits_before_id: usize,
 }
@@ -28,6 +29,9 @@ impl Row for ModelRow {
     }
     fn targets(&self) -> &[Target] {
         &self.targets
+    }
+    fn expires(&self) -> bool {
+        self.expires
     }
 }
 
@@ -77,7 +81,7 @@ impl Database {
         self.running[index].xid.unwrap()
     }
 
-    fn insert(&mut self, index: usize, target: i32) {
+    fn insert(&mut self, index: usize, target: i32, expires: bool) {
         let xid = self.assign_xid(index);
         let id = MessageId(self.next_sequence << 10);
         self.next_sequence += 1;
@@ -88,6 +92,7 @@ impl Database {
             xid,
             system_xmin,
             targets: [Target(target)],
+            expires,
             commits_before_id: self.commit_count,
         });
     }
@@ -148,7 +153,7 @@ impl Database {
             .visible()
             .filter(|row| (page.after + 1..=page.upto).contains(&row.id.0))
             .filter(|row| page.top.sees(row.xid) && !page.base.sees(row.xid))
-            .filter(|row| page.targets.contains(&row.targets[0]) == only)
+            .filter(|row| is_left_by(page, row) == only)
             .cloned()
             .collect();
         rows.sort_by_key(|row| row.id);
@@ -162,7 +167,7 @@ impl Database {
             .visible()
             .filter(|row| (page.after + 1..=reached).contains(&row.id.0))
             .filter(|row| page.top.sees(row.xid) && !page.base.sees(row.xid))
-            .filter(|row| page.targets.contains(&row.targets[0]));
+            .filter(|row| is_left_by(page, row));
         by_target(left).into_iter().collect()
     }
 
@@ -172,6 +177,11 @@ impl Database {
             |row: &&ModelRow| state.tail.is_behind(row.xid, row.id) && !state.is_taken(*row);
         by_target(self.visible().filter(is_left))
     }
+}
+
+/// Whether the tail leaves a row of the page to the lag.
+fn is_left_by(page: &Page, row: &ModelRow) -> bool {
+    page.targets.contains(&row.targets[0]) && !(page.spares_expiring && row.expires)
 }
 
 fn by_target<'a>(rows: impl Iterator<Item = &'a ModelRow>) -> BTreeMap<Target, Left> {
@@ -200,10 +210,12 @@ struct Owner {
     lost: Vec<MessageId>,
     /// Targets whose endpoint has no room now.
     full: BTreeSet<Target>,
+    /// Of a version that left to the lag what expires, too.
+    is_old: bool,
 }
 
 impl Owner {
-    fn new() -> Owner {
+    fn new(is_old: bool) -> Owner {
         Owner {
             reader: LaneReader::new(Lane::new(Shard(0), 0), LaneState::new()),
             taken: Vec::new(),
@@ -211,6 +223,7 @@ impl Owner {
             done: BTreeSet::new(),
             lost: Vec::new(),
             full: BTreeSet::new(),
+            is_old,
         }
     }
 
@@ -250,10 +263,15 @@ impl Owner {
         let mut skipped = BTreeSet::new();
         for row in taken.rows {
             let target = row.targets[0];
-            let is_left = skipped.contains(&target)
+            let is_spared = row.expires && self.reader.spares_expiring() && !self.is_old;
+            let is_left = !is_spared && skipped.contains(&target)
                 || may_skip
+                    && !is_spared
                     && self.full.contains(&target)
                     && self.reader.skip(target, &taken.base, &taken.top, row.id, row.created_at());
+            if let Some(lag) = self.reader.lag.as_mut().filter(|_| self.is_old) {
+                lag.spares_expiring = false;
+            }
             if is_left {
                 if !skipped.insert(target) {
                     self.reader.count_left(target, row.created_at());
@@ -292,8 +310,14 @@ impl Owner {
 
     /// Another owner goes on from the checkpoint, which was written after the last row was taken.
     fn crash(&mut self, database: &Database) {
-        let text = serde_json::to_string(&self.reader.state()).unwrap();
-        let state: LaneState = serde_json::from_str(&text).unwrap();
+        let mut text = serde_json::to_value(self.reader.state()).unwrap();
+        if self.is_old
+            && let Some(lag) = text.get_mut("lag").and_then(|lag| lag.as_object_mut())
+        {
+            // It knows nothing of that.
+            lag.remove("spares_expiring");
+        }
+        let state: LaneState = serde_json::from_value(text).unwrap();
         for row in database.visible() {
             if state.is_taken(row) && !state.is_finished(row) && !self.done.contains(&row.id) {
                 self.done.insert(row.id);
@@ -302,12 +326,15 @@ impl Owner {
         let forgotten = self.open.drain(..).map(|(_, id)| id).filter(|id| !self.done.contains(id));
         self.lost.extend(forgotten);
         self.reader = LaneReader::new(self.reader.lane(), state);
+        self.is_old = false;
     }
 }
 
 fn run(operations: &[(u8, u8, u8)]) -> Result<(), TestCaseError> {
     let mut database = Database::new();
-    let mut owner = Owner::new();
+    // Every other history begins with an owner of an older version.
+    let is_old = operations.first().is_some_and(|(_, _, b)| b % 2 == 0);
+    let mut owner = Owner::new(is_old);
     for (operation, a, b) in operations {
         let index = usize::from(*a) % database.running.len().max(1);
         let has_transaction = index < database.running.len();
@@ -315,7 +342,7 @@ fn run(operations: &[(u8, u8, u8)]) -> Result<(), TestCaseError> {
             0 if database.running.len() < 6 => database.running.push(Transaction::default()),
             2..=5 if has_transaction => {
                 for _ in 0..=b % 4 {
-                    database.insert(index, i32::from(b % 3));
+                    database.insert(index, i32::from(b % 3), b % 5 == 0);
                 }
             }
             6 if has_transaction => database.savepoint(index),
@@ -362,9 +389,11 @@ fn judge(database: &Database, owner: &Owner) -> Result<(), TestCaseError> {
     for (index, later) in owner.taken.iter().enumerate() {
         for earlier in &owner.taken[index + 1..] {
             let commit = committed[&earlier.id].1;
-            let is_inverted = earlier.targets == later.targets && commit <= later.commits_before_id;
+            // What expires passes what is left in the log.
+            let is_same = earlier.targets == later.targets && earlier.expires == later.expires;
+            let is_inverted = is_same && commit <= later.commits_before_id;
             prop_assert!(!is_inverted, "{:?} came after {:?}", earlier, later);
-            let is_same_transaction = earlier.xid == later.xid && earlier.targets == later.targets;
+            let is_same_transaction = is_same && earlier.xid == later.xid;
             prop_assert!(!is_same_transaction || earlier.id > later.id, "order in a transaction");
         }
     }
@@ -404,7 +433,7 @@ fn run_broken(broken: Broken, operations: &[(u8, u8, u8)]) -> bool {
         let has_transaction = index < database.running.len();
         match operation % 8 {
             0 if database.running.len() < 6 => database.running.push(Transaction::default()),
-            1 | 2 if has_transaction => database.insert(index, 0),
+            1 | 2 if has_transaction => database.insert(index, 0, false),
             3 if has_transaction => database.savepoint(index),
             4 if has_transaction => database.end_savepoint(index, true),
             5 if has_transaction => database.end(index, b % 4 != 0),
@@ -445,10 +474,10 @@ fn a_reader_bounded_by_id_or_by_system_xmin_loses_messages() {
 #[test]
 fn a_flooded_target_is_left_to_the_lag_and_others_go_on() {
     let mut database = Database::new();
-    let mut owner = Owner::new();
+    let mut owner = Owner::new(false);
     database.running.push(Transaction::default());
     for index in 0..20 {
-        database.insert(0, i32::from(index == 19));
+        database.insert(0, i32::from(index == 19), false);
     }
     database.end(0, true);
     owner.full.insert(Target(0));
@@ -474,10 +503,10 @@ fn a_flooded_target_is_left_to_the_lag_and_others_go_on() {
 #[test]
 fn a_checkpoint_remembers_what_a_merging_tick_took_from_behind_the_tail() {
     let mut database = Database::new();
-    let mut owner = Owner::new();
+    let mut owner = Owner::new(false);
     let commit = |database: &mut Database, target| {
         database.running.push(Transaction::default());
-        database.insert(0, target);
+        database.insert(0, target, false);
         database.end(0, true);
     };
     owner.full.insert(Target(0));

@@ -1,9 +1,10 @@
 //! What expires where it waits: for an endpoint that is disabled or takes nothing, or behind others.
 //!
-//! Deliveries that are due are fetched, expired ones among them. For an endpoint that takes nothing
-//! nothing is fetched, so what has expired is looked for by itself, whatever its endpoint. Only its
-//! owner can tell whether a waiting delivery is in hand, which the claims in the database do not say:
-//! one that was given back was claimed, too.
+//! It waits in memory, to be sent, or in the table: nothing that expires is left in the log (see
+//! [`LaneReader::spares_expiring`]). Deliveries that are due are fetched, expired ones among them. For an
+//! endpoint that takes nothing nothing is fetched, so what has expired is looked for by itself, whatever
+//! its endpoint. Only its owner can tell whether a waiting delivery is in hand, which the claims in the
+//! database do not say: one that was given back was claimed, too.
 
 use super::{waiting::Look, *};
 
@@ -15,6 +16,7 @@ impl Dispatcher {
         }
         self.is_fetching_expired = true;
         self.expired_at = now + EXPIRY_INTERVAL;
+        self.end_expired(now);
         // What is in hand may have expired, and must not keep the rest out of sight.
         let most = EXPIRED_ROWS + self.in_hand.len();
         let log = Arc::clone(&self.log);
@@ -22,6 +24,19 @@ impl Dispatcher {
             let rows = log.deferred_expired(&shards, most).await;
             Event::Expired(most, rows)
         });
+    }
+
+    /// Ends what has expired and waits in memory: for a place in flight, or for its turn.
+    fn end_expired(&mut self, now: Instant) {
+        let timestamp = self.clock.timestamp(now);
+        let has_expired = |delivery: &Delivery| delivery.is_expired(timestamp);
+        let ready = self.chains.take_ready(has_expired);
+        for delivery in &ready {
+            self.endpoints.cancel_reservation(delivery.endpoint, delivery.priority());
+        }
+        for delivery in self.endpoints.take_queued(has_expired).iter().chain(&ready) {
+            self.gathered.expired(delivery, now);
+        }
     }
 
     pub(super) fn take_expired(&mut self, most: usize, rows: Vec<DueDelivery>) {
