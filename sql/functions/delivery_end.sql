@@ -3,7 +3,7 @@
 -- Internal. Status: completed, failed (a dead letter, or one that has been cleaned up), expired,
 -- cancelled. A delivery that waits has not ended,
 -- whatever is on record of it from before. Uses deferred_pkey, dead_letter_failed, ended_message_id,
--- partly_done_message_id, done_bucket.
+-- partly_done_message_id, done_run.
 create or replace function postrider.delivery_end(p_message_id bigint, p_target integer)
 returns table (status text, at timestamptz, retry_count integer, last_error text)
 language plpgsql
@@ -50,9 +50,19 @@ begin
     end if;
     return query
     select 'completed', d.at, null::integer, null::text
-    from postrider.done d
-    where d.bucket = p_message_id >> 22
-    and postrider.has_offset(d.offsets, ((p_message_id >> 10) & 4095)::integer)
+    from (
+        select r.at, r.offsets
+        from postrider.done r
+        where r.bucket = p_message_id >> 22
+        and r.run = (p_message_id >> 16 & 63)::smallint
+        union all
+        -- Of older versions.
+        select r.at, r.offsets
+        from postrider.done r
+        where r.bucket = p_message_id >> 22
+        and r.run is null
+    ) d
+    where postrider.has_offset(d.offsets, ((p_message_id >> 10) & 4095)::integer)
     order by d.at desc
     limit 1;
 end;

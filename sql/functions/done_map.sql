@@ -1,7 +1,7 @@
 -- postrider.done_map() → a byte for each sequence number behind done_map_start: 1 when it is done
 --
 -- Application, operator, admin, monitor: the view queue calls it once, to pass over what has been delivered since
--- the oldest checkpoint without asking for each message. Uses done_bucket.
+-- the oldest checkpoint without asking for each message. Uses done_run.
 create or replace function postrider.done_map()
 returns bytea
 language sql

@@ -8,7 +8,7 @@
 -- A delivery that waited and whose row is gone was ended by somebody else, and is not made to wait again.
 -- Changes rows by their place (ctid) once they are locked: no plan does that by reading the table.
 --
---   done      ids of messages by bucket (see postrider.done)
+--   done      ids of messages by bucket and run (see postrider.done); dispatchers of older versions name no run
 --   partly    deliveries of messages of which other deliveries are not finished
 --   deferred  deliveries that wait from now on: written, or changed where they waited before (waited);
 --             until run_at, or so many milliseconds from now on, or, blocked, for what is before them
@@ -66,7 +66,8 @@ create or replace function postrider.flush(
     p_ended_reasons text[],
     p_read_ids bigint[],
     p_read_targets integer[],
-    p_keyed_ids bigint[])
+    p_keyed_ids bigint[],
+    p_done_runs smallint[] default null)
 returns table (lost smallint[], held_ids bigint[], held_targets integer[])
 language plpgsql
 set search_path = pg_catalog, postrider, pg_temp
@@ -142,9 +143,9 @@ begin
     end if;
 
     if cardinality(p_done_buckets) > 0 then
-        insert into postrider.done (bucket, at, offsets)
-        select d.bucket, clock_timestamp(), d.offsets
-        from unnest(p_done_buckets, p_done_offsets) d (bucket, offsets);
+        insert into postrider.done (bucket, run, at, offsets)
+        select d.bucket, d.run, clock_timestamp(), d.offsets
+        from unnest(p_done_buckets, p_done_offsets, p_done_runs) d (bucket, offsets, run);
     end if;
 
     if cardinality(p_partly_ids) > 0 then

@@ -191,8 +191,7 @@ impl Ledger {
     /// about several messages fails when it is too much for the bound of a statement.
     pub async fn flush(&self, owned: &[Owned], results: &Results) -> Result<Recorded, StoreError> {
         let (shards, epochs) = split(owned);
-        let (buckets, offsets): (Vec<i64>, Vec<Vec<u8>>) =
-            done::encode(&results.done).into_iter().unzip();
+        let done = done::encode(&results.done);
         let deferred = &results.deferred;
         let attempts = &results.attempts;
         let dead = &results.dead;
@@ -203,12 +202,12 @@ impl Ledger {
             .iter()
             .flat_map(|(id, targets)| targets.iter().map(|target| (*id, *target)))
             .collect();
-        let parameters: [Box<dyn ToSql + Sync + Send>; 48] = [
+        let parameters: [Box<dyn ToSql + Sync + Send>; 49] = [
             Box::new(self.id),
             Box::new(shards),
             Box::new(epochs),
-            Box::new(buckets),
-            Box::new(offsets),
+            column(&done, |row| row.bucket),
+            column(&done, |row| row.offsets.clone()),
             column(&partly, |(id, _)| id.0),
             column(&partly, |(_, target)| target.0),
             column(deferred, |row| row.id.0),
@@ -252,6 +251,7 @@ impl Ledger {
             column(&results.read, |(id, _)| id.0),
             column(&results.read, |(_, target)| target.0),
             column(&results.keyed, |id| id.0),
+            column(&done, |row| row.run),
         ];
         let parameters: Vec<&(dyn ToSql + Sync)> =
             parameters.iter().map(|value| value.as_ref() as &(dyn ToSql + Sync)).collect();
