@@ -119,13 +119,13 @@ declare
     visible constant text[] := array[
         'checkpoint', 'circuit', 'deferred', 'dispatcher', 'done', 'ended', 'endpoint_configs', 'event_log',
         'event_types', 'heartbeat', 'installation', 'migration', 'setting', 'shard', 'subscriptions',
-        'transport_option', 'blocked_keys', 'partitions', 'replays', 'jobs', 'consumers', 'consumer', 'consumer_position',
+        'transport_option', 'blocked_keys', 'partitions', 'jobs', 'consumers', 'consumer', 'consumer_position',
         'tick', 'workers', 'worker', 'action', 'live_execution', 'live_generation',
         'pools', 'execution_figures', 'dead_letter_figures', 'execution_rollup', 'execution_statistics',
         'execution_total', 'dead_letter_statistics', 'dead_letter_total', 'broker_report'];
     -- With columns that the monitor does not read.
     partly_visible constant text[] := array[
-        'endpoints', 'queue', 'archive', 'dlq', 'attempt', 'attempts', 'parked_messages', 'executions', 'execution',
+        'endpoints', 'queue', 'archive', 'dlq', 'attempt', 'attempts', 'parked_messages', 'replays', 'executions', 'execution',
         'execution_end', 'execution_dead_letter', 'execution_dead_letters'];
     -- Columns with what an application wrote, or an endpoint answered; of executions also what a worker did.
     -- The config of an endpoint has its URL, which may be a secret: see endpoint_configs.
@@ -210,7 +210,13 @@ begin
                 and c.relname = any (partly_visible)
                 and a.attnum > 0
                 and not a.attisdropped
-                and a.attname <> all (case when c.relname like 'execution%' then worked else written end)
+                and a.attname <> all (case
+                    when c.relname like 'execution%' then worked
+                    -- What a handler says of a failure may quote the message, and a filter does.
+                    when c.relname = 'parked_messages' then written || array['last_error']
+                    when c.relname = 'replays' then written || array['filter']
+                    else written
+                end)
                 group by c.relname
             loop
                 execute format(

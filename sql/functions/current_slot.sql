@@ -5,7 +5,7 @@ create or replace function postrider.current_slot()
 returns smallint
 language sql
 stable
-set search_path = pg_catalog
+set search_path = pg_catalog, postrider, pg_temp
 as $$
     select r.slot
     from postrider.rotation r

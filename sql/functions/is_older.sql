@@ -6,7 +6,7 @@ create or replace function postrider.is_older(p_xmin xid, p_xid xid8)
 returns boolean
 language sql
 stable
-set search_path = pg_catalog
+set search_path = pg_catalog, postrider, pg_temp
 as $$
     select coalesce(age(p_xmin) > age(p_xid::xid), false);
 $$;

@@ -390,7 +390,12 @@ fn gather(
 /// Whether there is a password in it: `user:password@`, or the keyword.
 fn has_password(url: &str) -> bool {
     let authority = url.split_once("://").and_then(|(_, rest)| rest.rsplit_once('@'));
-    authority.is_some_and(|(credentials, _)| credentials.contains(':')) || url.contains("password=")
+    authority.is_some_and(|(credentials, _)| credentials.contains(':')) || has_keyword(url)
+}
+
+fn has_keyword(url: &str) -> bool {
+    let mut parts = url.split("password").skip(1);
+    parts.any(|behind| behind.trim_start().starts_with('='))
 }
 
 fn is_open_to_all(path: &Path) -> bool {

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::{
     Context, Failure,
     input::{parse_moment, parse_object},
-    json_rows,
+    json_rows_or,
 };
 
 const REPLAY_MESSAGE: &str = include_str!("../../../../sql/queries/replay_message.sql");
@@ -14,6 +14,7 @@ const REPLAY_RANGE: &str = include_str!("../../../../sql/queries/replay_range.sq
 const CREATE_REPLAY: &str = include_str!("../../../../sql/queries/create_replay.sql");
 const CANCEL_REPLAY: &str = include_str!("../../../../sql/queries/cancel_replay.sql");
 const REPLAYS: &str = include_str!("../../../../sql/queries/replays.sql");
+const MASKED: &str = include_str!("../../../../sql/queries/replays_masked.sql");
 
 /// Send messages again that have ended, as new ones that name the old ones
 #[derive(Debug, clap::Args)]
@@ -137,7 +138,7 @@ impl Replay {
                 output.done(&json!({ "replay_id": id }), &sentence);
             }
             Action::List { limit } => {
-                let rows = json_rows(&client, REPLAYS, &[limit]).await?;
+                let rows = json_rows_or(&client, [REPLAYS, MASKED], &[limit]).await?;
                 let columns = [
                     "id",
                     "endpoint_name",

@@ -195,9 +195,10 @@ struct Http {
     pool: Arc<RwLock<Option<Arc<Pool>>>>,
 }
 
-/// The connections to one endpoint, all made under the same rule about internal destinations.
+/// The connections to one endpoint, all made under the same rules about internal destinations and ports.
 struct Pool {
     rule: Arc<InternalDestinations>,
+    allows_any_port: bool,
     client: Client<Dial, Payload>,
     counted: Arc<Counted>,
 }
@@ -306,11 +307,14 @@ impl Http {
         Ok(request)
     }
 
-    /// The pool, or a new one if the rule about internal destinations has changed: a connection
-    /// that the new rule forbids must not be used again.
+    /// The pool, or a new one if the rule about internal destinations or ports has changed: a
+    /// connection that the new rule forbids must not be used again.
     fn pool(&self, settings: &Settings) -> Arc<Pool> {
         let rule = &settings.internal_destinations;
-        let fits = |pool: &&Arc<Pool>| Arc::ptr_eq(&pool.rule, rule) || pool.rule == *rule;
+        let fits = |pool: &&Arc<Pool>| {
+            pool.allows_any_port == settings.allows_any_port
+                && (Arc::ptr_eq(&pool.rule, rule) || pool.rule == *rule)
+        };
         let pool = self.pool.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(pool) = pool.as_ref().filter(fits) {
             return Arc::clone(pool);
@@ -319,11 +323,12 @@ impl Http {
         let mut pool = self.pool.write().unwrap_or_else(PoisonError::into_inner);
         match pool.as_ref().filter(fits) {
             Some(pool) => Arc::clone(pool),
-            None => Arc::clone(pool.insert(Arc::new(self.new_pool(Arc::clone(rule))))),
+            None => Arc::clone(pool.insert(Arc::new(self.new_pool(settings)))),
         }
     }
 
-    fn new_pool(&self, rule: Arc<InternalDestinations>) -> Pool {
+    fn new_pool(&self, settings: &Settings) -> Pool {
+        let rule = Arc::clone(&settings.internal_destinations);
         // What is dropped here closes what nobody uses; requests under way keep theirs.
         let slot = Arc::downgrade(&self.pool);
         let close = move || {
@@ -348,7 +353,7 @@ impl Http {
             .http2_keep_alive_interval(PING_INTERVAL)
             .http2_keep_alive_timeout(PING_TIMEOUT)
             .build(dial);
-        Pool { rule, client, counted }
+        Pool { rule, allows_any_port: settings.allows_any_port, client, counted }
     }
 }
 
