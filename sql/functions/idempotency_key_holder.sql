@@ -1,7 +1,7 @@
 -- postrider.idempotency_key_holder(destination, key, payload_hash) → the message that holds a key
 --
--- Internal. Null when the key is free: when its message has ended and idempotency_window has passed
--- since it was claimed. What is left of such a key is taken away. Raises 23505 when the key is held
+-- Internal. Null when the key is free: when its message has ended, and idempotency_window has passed
+-- since it was claimed or nothing came of it (was_taken_back). What is left of such a key is taken away. Raises 23505 when the key is held
 -- with another payload.
 --
 -- Without sequential scans: keys come and go, and a plan that a session made while the table was
@@ -31,16 +31,23 @@ begin
         return null;
     end if;
 
-    if holder.created_at + postrider.idempotency_window() <= clock_timestamp()
-        and (
-            holder.ended_at is not null
-            or not exists (
-                select
-                from postrider.message m
-                where m.id = holder.message_id
-                and (m.targets = '{}' or not postrider.has_ended_everywhere(m.id, m.targets))
-            )
-        )
+    if (case
+            when holder.created_at + postrider.idempotency_window() <= clock_timestamp()
+            then holder.ended_at is not null
+                or not exists (
+                    select
+                    from postrider.message m
+                    where m.id = holder.message_id
+                    and (m.targets = '{}' or not postrider.has_ended_everywhere(m.id, m.targets))
+                )
+            else holder.ended_at is null
+                and exists (
+                    select
+                    from postrider.message m
+                    where m.id = holder.message_id
+                    and postrider.was_taken_back(m.id, m.targets)
+                )
+        end)
     then
         delete from postrider.idempotency_key k
         where k.destination = p_destination

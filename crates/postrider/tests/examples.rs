@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::shop::Shop;
+use crate::shop::{Shop, producing::delivered};
 use xtask::examples;
 use xtask::pgbouncer::{self, PrivatePgBouncer};
 
@@ -16,7 +16,8 @@ async fn check(place: impl Fn(&str, &str, &str) -> Command) {
     shop.execute(
         "create table orders (id bigint primary key, item text not null);
         select postrider.create_endpoint('warehouse', 'discard', '{}');
-        select postrider.create_event_type('order.placed')",
+        select postrider.create_event_type('order.placed');
+        select postrider.subscribe('order.placed', 'warehouse')",
     )
     .await;
     let client = shop.client().await;
@@ -48,6 +49,11 @@ async fn check(place: impl Fn(&str, &str, &str) -> Command) {
     for row in client.query(sql, &[]).await.unwrap() {
         assert!(row.get::<_, bool>(0));
     }
+    // It is delivered by the time it runs again.
+    let published = "select m.id from postrider.message m where m.event_type is not null";
+    let published: i64 = shop.ask(published).await;
+    shop.execute(&delivered(published)).await;
+    shop.execute(&format!("select postrider.free_idempotency_keys(array[{published}])")).await;
     let (out, err) = run(&pooled_url, "1", "it's a lamp");
     assert!(out.starts_with("order 1 placed, messages "), "{out}{err}");
     assert_eq!(state().await, [1, 2, 1], "published once");

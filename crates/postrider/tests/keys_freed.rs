@@ -31,6 +31,7 @@ async fn until_free(shop: &Shop, send: &str, first: i64) -> i64 {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_key_is_free_when_its_message_has_ended() {
     let shop = Shop::open_to_receivers().await;
+    shop.execute("select postrider.set_setting('idempotency_window', '0')").await;
     let hanging = Receiver::start(Behaviour::Delay {
         wait: Duration::from_secs(4),
         then: Box::new(Behaviour::Status(200)),
@@ -85,6 +86,7 @@ async fn a_key_is_free_when_its_message_has_ended() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_published_key_is_held_until_the_last_target_has_ended() {
     let shop = Shop::open_to_receivers().await;
+    shop.execute("select postrider.set_setting('idempotency_window', '0')").await;
     let good = Receiver::start(Behaviour::Status(200)).unwrap();
     let failing = Receiver::start(Behaviour::Status(503)).unwrap();
     let policy = json!({ "base_delay_seconds": 1, "backoff": "fixed", "jitter": 0 });
@@ -128,4 +130,31 @@ async fn a_window_holds_a_key_longer() {
     assert!(apart >= 1.9, "{apart}");
     good.wait_for_accepted(2, LONG).await.unwrap();
     assert_eq!(good.request_count(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_that_nothing_came_of_is_free_at_once() {
+    let shop = Shop::open_to_receivers().await;
+    let good = Receiver::start(Behaviour::Status(200)).unwrap();
+    let refusing = Receiver::start(Behaviour::Status(400)).unwrap();
+    shop.quick_endpoint("good", &good.url()).await;
+    shop.quick_endpoint("refusing", &refusing.url()).await;
+    shop.quick_endpoint("paused", &good.url()).await;
+    shop.execute("select postrider.pause_endpoint('paused')").await;
+    let _dispatcher = shop.serve().await;
+    // By default, whatever runs a second time sends each order once.
+    for endpoint in ["good", "refusing"] {
+        let again = send(endpoint, "order", "");
+        let first: i64 = shop.ask(&again).await;
+        shop.until("select bool_and(k.ended_at is not null) from postrider.idempotency_key k").await;
+        assert_eq!(shop.ask::<i64>(&again).await, first);
+    }
+    let expiring = send("paused", "expired", ", p_expires_at => now() + interval '5 seconds'");
+    let first: i64 = shop.ask(&expiring).await;
+    until_free(&shop, &expiring, first).await;
+    let cancelled = send("paused", "cancelled", "");
+    let first: i64 = shop.ask(&cancelled).await;
+    shop.until(&format!("select postrider.cancel_message({first})")).await;
+    assert_ne!(shop.ask::<i64>(&cancelled).await, first);
+    assert_eq!(good.accepted_count() + refusing.request_count(), 2);
 }
