@@ -768,7 +768,7 @@ begin
                         where s.endpoint_id = new.id)));
         end if;
     end if;
-    perform pg_notify('postrider', 'endpoints');
+    perform postrider.ring('postrider', 'endpoints');
     return null;
 end;
 $$;
@@ -791,7 +791,7 @@ begin
             || postrider.changes_between(to_jsonb(old), to_jsonb(new)));
     end if;
     if new_policy is distinct from old_policy then
-        perform pg_notify('postrider', 'settings');
+        perform postrider.ring('postrider', 'settings');
     end if;
     return null;
 end;
@@ -1013,7 +1013,7 @@ begin
         p_metadata, p_payload, p_body, p_content_type);
 
     if not pg_try_advisory_xact_lock_shared(1886352244, shard) then
-        perform pg_notify('postrider', shard::text);
+        perform postrider.ring('postrider', shard::text);
     end if;
     return message_id;
 end;
@@ -1153,7 +1153,7 @@ begin
     where s.id = n.id;
 
     -- As in send_batch_with_priority.
-    select count(pg_notify('postrider', s.shard::text))
+    select count(postrider.ring('postrider', s.shard::text))
     into rung
     from (
         select distinct ((i.id & 1023) >> 4)::integer as shard
@@ -1312,7 +1312,7 @@ begin
             coalesce(
                 found.message_count::bigint * density < (found.last_id >> 10) - (found.first_id >> 10),
                 false));
-        perform pg_notify('postrider:' || c.name, '')
+        perform postrider.ring('postrider:' || c.name, '')
         from postrider.consumer c;
         return new_id;
     exception
@@ -1486,7 +1486,7 @@ begin
     end loop;
     is_over := jump.are_messages_over and jump.are_executions_over;
     if is_over then
-        perform pg_notify('postrider', 'deferred');
+        perform postrider.ring('postrider', 'deferred');
     end if;
     -- What is still held by then has come to its time by itself.
     if is_over and (not jump.is_incomplete or clock_timestamp() > jump.at + jump.back) then
@@ -1671,7 +1671,7 @@ begin
     p_jump.is_incomplete := p_jump.is_incomplete or changed_count < cardinality(ids);
     p_jump.brought_count := p_jump.brought_count + changed_count;
     if changed_count > 0 then
-        perform pg_notify('postrider', 'deferred');
+        perform postrider.ring('postrider', 'deferred');
     end if;
     return p_jump;
 end;
@@ -1712,7 +1712,7 @@ begin
         for update skip locked));
     get diagnostics changed_count = row_count;
     if changed_count > 0 then
-        perform pg_notify('postrider', 'circuits');
+        perform postrider.ring('postrider', 'circuits');
     end if;
     late_count := cardinality(late) - changed_count;
 
@@ -1919,7 +1919,7 @@ begin
             perform postrider.free_idempotency_keys(given_up.message_ids);
             if is_global then
                 -- What waited behind them at other endpoints.
-                perform pg_notify('postrider', 'key ' || postrider.key_mark(k.ordering_key))
+                perform postrider.ring('postrider', 'key ' || postrider.key_mark(k.ordering_key))
                 from unnest(given_up.keys) k (ordering_key);
             end if;
         end if;
@@ -1940,7 +1940,7 @@ begin
             is_over := false;
         end if;
         held_from := null;
-        perform pg_notify('postrider', 'deferred');
+        perform postrider.ring('postrider', 'deferred');
     end if;
 end;
 $_$;
@@ -2054,7 +2054,7 @@ begin
     where l.id = p_execution
     and l.cancel_requested_at is null;
     if found and current_setting('max_prepared_transactions')::integer = 0 then
-        perform pg_notify('postrider:executions', 'cancel:' || live.worker_id);
+        perform postrider.ring('postrider:executions', 'cancel:' || live.worker_id);
     end if;
     return 'cancelling';
 end;
@@ -2158,7 +2158,8 @@ begin
         cross join lateral unnest(m.targets) t (target)
         where m.id = p_message_id
         and t.target <> all (waiting)
-        and not postrider.is_taken(m.id, m.xid, m.targets)
+        and not postrider.is_taken(
+            m.id, m.xid, case when m.expires_at is null then m.targets else '{}' end)
         and not exists (
             select
             from postrider.deferred d
@@ -2181,7 +2182,7 @@ begin
     perform postrider.free_idempotency_keys(array[p_message_id]);
     -- What is behind it is the dispatcher's to let go: a row that we changed would be locked until our
     -- caller commits, and the dispatcher waits for no application.
-    perform pg_notify('postrider', 'key ' || postrider.key_mark(k.ordering_key))
+    perform postrider.ring('postrider', 'key ' || postrider.key_mark(k.ordering_key))
     from (select distinct o.ordering_key from unnest(ordering_keys) o (ordering_key)) k;
     return true;
 end;
@@ -2386,7 +2387,8 @@ CREATE FUNCTION postrider.check_dispatchers() RETURNS TABLE(status text, details
     select
         case
             when live.live_count = 0 then 'unhealthy'
-            when live.silent_for > 10 or lost.lost_count > 0 or queue.usage > 0.5 then 'degraded'
+            when live.silent_for > 10 or lost.lost_count > 0 or queue.usage > 0.5
+                or standby.waited > 5 then 'degraded'
             else 'healthy'
         end,
         concat_ws(
@@ -2413,6 +2415,11 @@ CREATE FUNCTION postrider.check_dispatchers() RETURNS TABLE(status text, details
                 when queue.usage > 0.5 then format(
                     'the queue of notifications is %s %% full, so dispatchers poll: a session listens and does not read',
                     round(100 * queue.usage))
+            end,
+            case
+                when standby.waited > 5 then format(
+                    'a commit has waited for a synchronous standby for %s, and nothing new is delivered before one answers',
+                    postrider.describe_age(standby.waited))
             end)
     from (
         select
@@ -2441,7 +2448,14 @@ CREATE FUNCTION postrider.check_dispatchers() RETURNS TABLE(status text, details
         where exists (select from postrider.shard s where s.owner = d.id)
         and not exists (select from postrider.get_worker_status() w where w.id = d.id)
     ) lost
-    cross join (select u.usage from postrider.notification_queue_usage() u (usage)) queue;
+    cross join (select u.usage from postrider.notification_queue_usage() u (usage)) queue
+    cross join (
+        select max(extract(epoch from clock_timestamp() - a.query_start)) as waited
+        from pg_stat_activity a
+        where a.datname = current_database()
+        and a.application_name like 'postrider %'
+        and a.wait_event = 'SyncRep'
+    ) standby;
 $$;
 
 -- Name: check_duration(text, interval, text, text); Type: FUNCTION; Schema: postrider; Owner: -
@@ -4350,7 +4364,7 @@ begin
             'by', session_user, 'before', null,
             'after', jsonb_build_object('event_types', p_event_types, 'filter', p_filter)));
     -- Dispatchers make ticks for consumers.
-    perform pg_notify('postrider', 'consumers');
+    perform postrider.ring('postrider', 'consumers');
     return created_id;
 end;
 $_$;
@@ -4473,7 +4487,7 @@ begin
             jsonb_build_object(
                 'id', job_id, 'kind', p_kind, 'filter', nullif(p_filter, '{}'), 'rate', p_rate,
                 'by', session_user)));
-    perform pg_notify('postrider', 'jobs');
+    perform postrider.ring('postrider', 'jobs');
     return job_id;
 end;
 $$;
@@ -4528,7 +4542,7 @@ $$;
 
 CREATE FUNCTION postrider.current_slot() RETURNS smallint
     LANGUAGE sql STABLE
-    SET search_path TO 'pg_catalog'
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
     AS $$
     select r.slot
     from postrider.rotation r
@@ -4580,9 +4594,19 @@ begin
     end if;
     return query
     select 'completed', d.at, null::integer, null::text
-    from postrider.done d
-    where d.bucket = p_message_id >> 22
-    and postrider.has_offset(d.offsets, ((p_message_id >> 10) & 4095)::integer)
+    from (
+        select r.at, r.offsets
+        from postrider.done r
+        where r.bucket = p_message_id >> 22
+        and r.run = (p_message_id >> 16 & 63)::smallint
+        union all
+        -- Of older versions.
+        select r.at, r.offsets
+        from postrider.done r
+        where r.bucket = p_message_id >> 22
+        and r.run is null
+    ) d
+    where postrider.has_offset(d.offsets, ((p_message_id >> 10) & 4095)::integer)
     order by d.at desc
     limit 1;
 end;
@@ -4610,7 +4634,7 @@ begin
     returning w.* into left_worker;
     perform postrider.recover_worker(left_worker, null, true);
     insert into postrider.event_log (event, details)
-    values ('worker.deregistered', jsonb_build_object('worker', left_worker.name));
+    values ('worker.deregistered', jsonb_build_object('worker', left_worker.name, 'by', postrider.caller()));
     return true;
 end;
 $$;
@@ -4900,7 +4924,7 @@ begin
             'consumer', p_name, 'ordering', reader.ordering, 'partitions', reader.partition_count,
             'by', session_user, 'after', null,
             'before', jsonb_build_object('event_types', reader.event_types, 'filter', reader.filter)));
-    perform pg_notify('postrider', 'consumers');
+    perform postrider.ring('postrider', 'consumers');
     return true;
 end;
 $$;
@@ -5223,14 +5247,22 @@ CREATE FUNCTION postrider.ended_ceiling() RETURNS bigint
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
     AS $$
 declare
-    newest_bucket bigint := (select d.bucket from postrider.done d order by d.bucket desc limit 1);
+    newest_bucket bigint;
+    newest_run smallint;
     newest_offset integer;
 begin
+    -- Rows of older versions, which name no run, come first.
+    select d.bucket, d.run
+    into newest_bucket, newest_run
+    from postrider.done d
+    order by d.bucket desc, d.run desc
+    limit 1;
     select max(get_byte(d.offsets, i) * 256 + get_byte(d.offsets, i + 1))
     into newest_offset
     from postrider.done d
     cross join lateral generate_series(0, octet_length(d.offsets) - 2, 2) i
-    where d.bucket = newest_bucket;
+    where d.bucket = newest_bucket
+    and (d.run = newest_run or newest_run is null);
     return greatest(
         0, (((newest_bucket << 12) | newest_offset) << 10) | 1023,
         (
@@ -5466,7 +5498,7 @@ begin
     into message_ids, ordering_keys
     from gone g;
     perform postrider.free_idempotency_keys(message_ids);
-    perform pg_notify('postrider', 'key ' || postrider.key_mark(k.ordering_key))
+    perform postrider.ring('postrider', 'key ' || postrider.key_mark(k.ordering_key))
     from unnest(ordering_keys) k (ordering_key);
     return cardinality(places);
 end;
@@ -5842,9 +5874,9 @@ CREATE FUNCTION postrider.fetched_batches(p_consumer postrider.consumer) RETURNS
     where b.parts is not null;
 $$;
 
--- Name: flush(uuid, smallint[], bigint[], bigint[], bytea[], bigint[], integer[], bigint[], integer[], integer[], timestamp with time zone[], bigint[], integer[], integer[], timestamp with time zone[], timestamp with time zone[], text[], text[], boolean[], boolean[], bigint[], integer[], bigint[], integer[], integer[], integer[], timestamp with time zone[], integer[], text[], integer[], text[], uuid[], jsonb[], bytea[], boolean[], bigint[], integer[], integer[], text[], integer[], text[], bigint[], integer[], integer[], text[], bigint[], integer[], bigint[]); Type: FUNCTION; Schema: postrider; Owner: -
+-- Name: flush(uuid, smallint[], bigint[], bigint[], bytea[], bigint[], integer[], bigint[], integer[], integer[], timestamp with time zone[], bigint[], integer[], integer[], timestamp with time zone[], timestamp with time zone[], text[], text[], boolean[], boolean[], bigint[], integer[], bigint[], integer[], integer[], integer[], timestamp with time zone[], integer[], text[], integer[], text[], uuid[], jsonb[], bytea[], boolean[], bigint[], integer[], integer[], text[], integer[], text[], bigint[], integer[], integer[], text[], bigint[], integer[], bigint[], smallint[]); Type: FUNCTION; Schema: postrider; Owner: -
 
-CREATE FUNCTION postrider.flush(p_dispatcher uuid, p_shards smallint[], p_epochs bigint[], p_done_buckets bigint[], p_done_offsets bytea[], p_partly_ids bigint[], p_partly_targets integer[], p_deferred_ids bigint[], p_deferred_targets integer[], p_deferred_endpoints integer[], p_deferred_run_at timestamp with time zone[], p_deferred_wait_ms bigint[], p_deferred_retry_counts integer[], p_deferred_recovery_counts integer[], p_deferred_created_at timestamp with time zone[], p_deferred_expires_at timestamp with time zone[], p_deferred_errors text[], p_deferred_keys text[], p_deferred_blocked boolean[], p_deferred_waited boolean[], p_settled_ids bigint[], p_settled_targets integer[], p_attempt_ids bigint[], p_attempt_targets integer[], p_attempt_endpoints integer[], p_attempt_numbers integer[], p_attempt_started_at timestamp with time zone[], p_attempt_duration_ms integer[], p_attempt_outcomes text[], p_attempt_statuses integer[], p_attempt_errors text[], p_attempt_correlation_ids uuid[], p_attempt_headers jsonb[], p_attempt_bodies bytea[], p_attempt_truncated boolean[], p_dead_ids bigint[], p_dead_targets integer[], p_dead_endpoints integer[], p_dead_causes text[], p_dead_retry_counts integer[], p_dead_errors text[], p_ended_ids bigint[], p_ended_targets integer[], p_ended_endpoints integer[], p_ended_reasons text[], p_read_ids bigint[], p_read_targets integer[], p_keyed_ids bigint[]) RETURNS TABLE(lost smallint[], held_ids bigint[], held_targets integer[])
+CREATE FUNCTION postrider.flush(p_dispatcher uuid, p_shards smallint[], p_epochs bigint[], p_done_buckets bigint[], p_done_offsets bytea[], p_partly_ids bigint[], p_partly_targets integer[], p_deferred_ids bigint[], p_deferred_targets integer[], p_deferred_endpoints integer[], p_deferred_run_at timestamp with time zone[], p_deferred_wait_ms bigint[], p_deferred_retry_counts integer[], p_deferred_recovery_counts integer[], p_deferred_created_at timestamp with time zone[], p_deferred_expires_at timestamp with time zone[], p_deferred_errors text[], p_deferred_keys text[], p_deferred_blocked boolean[], p_deferred_waited boolean[], p_settled_ids bigint[], p_settled_targets integer[], p_attempt_ids bigint[], p_attempt_targets integer[], p_attempt_endpoints integer[], p_attempt_numbers integer[], p_attempt_started_at timestamp with time zone[], p_attempt_duration_ms integer[], p_attempt_outcomes text[], p_attempt_statuses integer[], p_attempt_errors text[], p_attempt_correlation_ids uuid[], p_attempt_headers jsonb[], p_attempt_bodies bytea[], p_attempt_truncated boolean[], p_dead_ids bigint[], p_dead_targets integer[], p_dead_endpoints integer[], p_dead_causes text[], p_dead_retry_counts integer[], p_dead_errors text[], p_ended_ids bigint[], p_ended_targets integer[], p_ended_endpoints integer[], p_ended_reasons text[], p_read_ids bigint[], p_read_targets integer[], p_keyed_ids bigint[], p_done_runs smallint[] DEFAULT NULL::smallint[]) RETURNS TABLE(lost smallint[], held_ids bigint[], held_targets integer[])
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
     SET lock_timeout TO '500ms'
@@ -5919,9 +5951,9 @@ begin
     end if;
 
     if cardinality(p_done_buckets) > 0 then
-        insert into postrider.done (bucket, at, offsets)
-        select d.bucket, clock_timestamp(), d.offsets
-        from unnest(p_done_buckets, p_done_offsets) d (bucket, offsets);
+        insert into postrider.done (bucket, run, at, offsets)
+        select d.bucket, d.run, clock_timestamp(), d.offsets
+        from unnest(p_done_buckets, p_done_offsets, p_done_runs) d (bucket, offsets, run);
     end if;
 
     if cardinality(p_partly_ids) > 0 then
@@ -6489,10 +6521,14 @@ CREATE FUNCTION postrider.free_idempotency_keys(p_message_ids bigint[]) RETURNS 
     SET jit TO 'off'
     AS $$
 declare
+    freed tid[];
     held tid[];
+    is_over constant boolean := postrider.idempotency_window() = interval '0';
 begin
-    select array_agg(k.ctid)
-    into held
+    select
+        array_agg(k.ctid) filter (where is_over or k.is_free),
+        array_agg(k.ctid) filter (where not is_over and not k.is_free)
+    into freed, held
     from (select distinct i.id from unnest(p_message_ids) i (id) order by i.id) i
     cross join lateral (
         select m.targets
@@ -6503,7 +6539,7 @@ begin
         limit 1
     ) m
     cross join lateral (
-        select o.ctid
+        select o.ctid, postrider.was_taken_back(i.id, m.targets) as is_free
         from postrider.idempotency_key o
         where o.message_id = i.id
         and o.ended_at is null
@@ -6511,13 +6547,11 @@ begin
         offset 0
         for update skip locked
     ) k;
-    if held is null then
-        return;
-    end if;
-    if postrider.idempotency_window() = interval '0' then
+    if freed is not null then
         delete from postrider.idempotency_key k
-        where k.ctid = any (held);
-    else
+        where k.ctid = any (freed);
+    end if;
+    if held is not null then
         update postrider.idempotency_key k
         set ended_at = clock_timestamp()
         where k.ctid = any (held);
@@ -7208,16 +7242,23 @@ begin
         return null;
     end if;
 
-    if holder.created_at + postrider.idempotency_window() <= clock_timestamp()
-        and (
-            holder.ended_at is not null
-            or not exists (
-                select
-                from postrider.message m
-                where m.id = holder.message_id
-                and (m.targets = '{}' or not postrider.has_ended_everywhere(m.id, m.targets))
-            )
-        )
+    if case
+            when holder.created_at + postrider.idempotency_window() <= clock_timestamp()
+            then holder.ended_at is not null
+                or not exists (
+                    select
+                    from postrider.message m
+                    where m.id = holder.message_id
+                    and (m.targets = '{}' or not postrider.has_ended_everywhere(m.id, m.targets))
+                )
+            else holder.ended_at is null
+                and exists (
+                    select
+                    from postrider.message m
+                    where m.id = holder.message_id
+                    and postrider.was_taken_back(m.id, m.targets)
+                )
+        end
     then
         delete from postrider.idempotency_key k
         where k.destination = p_destination
@@ -7319,6 +7360,14 @@ CREATE FUNCTION postrider.is_done(p_message_id bigint) RETURNS boolean
         select
         from postrider.done d
         where d.bucket = p_message_id >> 22
+        and d.run = (p_message_id >> 16 & 63)::smallint
+        and postrider.has_offset(d.offsets, ((p_message_id >> 10) & 4095)::integer)
+    )
+    or exists (
+        select
+        from postrider.done d
+        where d.bucket = p_message_id >> 22
+        and d.run is null
         and postrider.has_offset(d.offsets, ((p_message_id >> 10) & 4095)::integer)
     );
 $$;
@@ -7418,7 +7467,7 @@ $$;
 
 CREATE FUNCTION postrider.is_older(p_xmin xid, p_xid xid8) RETURNS boolean
     LANGUAGE sql STABLE
-    SET search_path TO 'pg_catalog'
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
     AS $$
     select coalesce(age(p_xmin) > age(p_xid::xid), false);
 $$;
@@ -8151,7 +8200,9 @@ CREATE FUNCTION postrider.masked_config(p_config jsonb) RETURNS jsonb
         then jsonb_set(
             p_config, '{url}',
             to_jsonb(regexp_replace(
-                regexp_replace(p_config ->> 'url', '[?#].*$', '?…'), '//[^/?#]*@', '//…@')))
+                regexp_replace(
+                    regexp_replace(p_config ->> 'url', '[?#].*$', '?…'), '//[^/?#]*@', '//…@'),
+                '(?<=[^/:])/[^/?#]{20,}', '/…', 'g')))
         else p_config
     end;
 $_$;
@@ -8202,14 +8253,14 @@ begin
     if p_message_id is null then
         raise exception 'Message id must not be null' using errcode = '22004';
     end if;
-    select m.xid, m.targets, m.endpoint_name, m.scheduled_at
+    select m.xid, m.targets, m.endpoint_name, m.scheduled_at, m.expires_at is not null as expires
     into known
     from postrider.message m
     where m.id = p_message_id;
     if not found then
         select
             null::xid8 as xid, array_agg(l.target) as targets, null::text as endpoint_name,
-            null::timestamptz as scheduled_at
+            null::timestamptz as scheduled_at, false as expires
         into known
         from (
             select distinct l.target
@@ -8234,7 +8285,9 @@ begin
             when ending.status is not null then ending.status
             -- Its dead letter was cleaned up.
             when known.xid is null or known.xid < postrider.done_before() then 'failed'
-            when postrider.is_taken(p_message_id, known.xid, known.targets) then 'processing'
+            when postrider.is_taken(
+                p_message_id, known.xid, case when known.expires then '{}' else known.targets end)
+            then 'processing'
             else 'pending'
         end,
         coalesce(d.retry_count, ending.retry_count, history.failed_count),
@@ -10510,6 +10563,37 @@ begin
 end;
 $_$;
 
+-- Name: recheck_idempotency_keys(bigint, integer); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.recheck_idempotency_keys(p_after bigint, p_most integer) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    AS $$
+declare
+    seen bigint[];
+    held bigint[];
+begin
+    select array_agg(w.message_id order by w.message_id), array_agg(w.message_id) filter (where w.ended_at is null)
+    into seen, held
+    from (
+        select k.message_id, k.ended_at
+        from postrider.idempotency_key k
+        where k.message_id > p_after
+        order by k.message_id
+        limit p_most
+    ) w;
+    if held is not null then
+        perform postrider.free_idempotency_keys(held);
+    end if;
+    return case when cardinality(seen) >= p_most then seen[p_most] else 0 end;
+end;
+$$;
+
 -- Name: recover_claims(uuid, smallint[], bigint[], uuid, bigint[]); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.recover_claims(p_dispatcher uuid, p_shards smallint[], p_epochs bigint[], p_last_owner uuid, p_spared bigint[]) RETURNS TABLE(recovered integer, held_ids bigint[], held_targets integer[], held_retry_counts integer[])
@@ -10968,7 +11052,7 @@ begin
         end if;
     end loop;
     if done_count > 0 then
-        perform pg_notify('postrider', 'deferred');
+        perform postrider.ring('postrider', 'deferred');
     end if;
     if is_over and held_from is not null then
         reached := held_from;
@@ -11129,7 +11213,7 @@ begin
     values (
         'dlq.redriven', letter.endpoint_name,
         jsonb_build_object('dlq_id', p_dlq_id, 'by', session_user));
-    perform pg_notify('postrider', 'deferred');
+    perform postrider.ring('postrider', 'deferred');
     return letter.message_id;
 end;
 $$;
@@ -11294,9 +11378,9 @@ begin
             'by', session_user));
     if current_setting('max_prepared_transactions')::integer = 0 then
         -- Who had the name before says that it lives, hears that it has lost the name, and stops.
-        perform pg_notify('postrider:executions', 'cancel:' || registered.id);
+        perform postrider.ring('postrider:executions', 'cancel:' || registered.id);
     end if;
-    perform pg_notify('postrider', 'workers')
+    perform postrider.ring('postrider', 'workers')
     where registered.carrier = 'rabbitmq';
     return query
     select registered.id, registered.epoch, least(t.heartbeat_interval, t.stale_after / 3), t.stale_after
@@ -11431,7 +11515,7 @@ begin
     and s.epoch = r.epoch
     and s.owner = p_dispatcher;
     get diagnostics released = row_count;
-    perform pg_notify('postrider', 'shards');
+    perform postrider.ring('postrider', 'shards');
     return released;
 end;
 $$;
@@ -11638,7 +11722,7 @@ begin
         jsonb_build_object(
             'from', former.state, 'to', 'closed', 'failure_count', former.failure_count,
             'by', session_user));
-    perform pg_notify('postrider', 'circuits');
+    perform postrider.ring('postrider', 'circuits');
     return true;
 end;
 $$;
@@ -11708,14 +11792,25 @@ CREATE FUNCTION postrider.resolve_parked_message(p_parked_id bigint) RETURNS boo
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
     AS $$
+declare
+    removed record;
 begin
     if p_parked_id is null then
         raise exception 'Parked message id must not be null' using errcode = '22004';
     end if;
-    delete from postrider.parked_message k where k.id = p_parked_id;
+    delete from postrider.parked_message k
+    where k.id = p_parked_id
+    returning k.* into removed;
     if not found then
         raise exception 'Parked message % does not exist', p_parked_id using errcode = '42704';
     end if;
+    insert into postrider.event_log (event, details)
+    select
+        'consumer.message_resolved',
+        jsonb_build_object(
+            'consumer', c.name, 'id', removed.id, 'message_id', removed.message_id, 'by', postrider.caller())
+    from postrider.consumer c
+    where c.id = removed.consumer_id;
     return true;
 end;
 $$;
@@ -12062,6 +12157,19 @@ begin
 end;
 $$;
 
+-- Name: ring(text, text); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.ring(p_channel text, p_message text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+begin
+    if pg_notification_queue_usage() <= 0.5 then
+        perform pg_notify(p_channel, p_message);
+    end if;
+end;
+$$;
+
 -- Name: ring_workers(text); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.ring_workers(p_queue text) RETURNS void
@@ -12080,7 +12188,7 @@ begin
     then
         perform pg_advisory_unlock(1886352248, queue_key);
     else
-        perform pg_notify('postrider:executions', postrider.key_mark(p_queue)::text);
+        perform postrider.ring('postrider:executions', postrider.key_mark(p_queue)::text);
     end if;
 end;
 $$;
@@ -12426,7 +12534,7 @@ begin
     into saved, has_news
     from changed c;
     if has_news then
-        perform pg_notify('postrider', 'circuits');
+        perform postrider.ring('postrider', 'circuits');
     end if;
 
     return query
@@ -12791,7 +12899,7 @@ begin
     from inserted i;
 
     -- One ring per shard whose dispatcher sleeps; the rest hold their shared lock until commit.
-    select count(pg_notify('postrider', s.shard::text))
+    select count(postrider.ring('postrider', s.shard::text))
     into rung
     from (
         select distinct ((i.id & 1023) >> 4)::integer as shard
@@ -12899,7 +13007,7 @@ begin
     -- The doorbell: the shared lock fails only while the shard's dispatcher sleeps on the exclusive
     -- one. See "Waking" in ARCHITECTURE.md.
     if not pg_try_advisory_xact_lock_shared(1886352244, shard) then
-        perform pg_notify('postrider', shard::text);
+        perform postrider.ring('postrider', shard::text);
     end if;
     return message_id;
 end;
@@ -12999,7 +13107,7 @@ begin
             perform setval('postrider.message_gate', gate);
         end if;
     end if;
-    perform pg_notify('postrider', 'settings');
+    perform postrider.ring('postrider', 'settings');
     return checked;
 end;
 $$;
@@ -13666,10 +13774,10 @@ begin
         join postrider.shard s on s.shard = r.shard
         where s.owner <> p_dispatcher
     loop
-        perform pg_notify('postrider', 'loans ' || addressee);
+        perform postrider.ring('postrider', 'loans ' || addressee);
     end loop;
     if cardinality(p_asked_parts) > 0 then
-        perform pg_notify(
+        perform postrider.ring(
             'postrider',
             format(
                 'places %s %s', p_dispatcher,
@@ -14202,6 +14310,23 @@ CREATE FUNCTION postrider.visible_messages(p_xid xid8, p_after_id bigint, p_look
     ) m
     where m.xid is distinct from pg_current_xact_id_if_assigned()
     limit p_look;
+$$;
+
+-- Name: was_taken_back(bigint, integer[]); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.was_taken_back(p_message_id bigint, p_targets integer[]) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+begin
+    return p_targets <> '{}' and not exists (
+        select
+        from unnest(p_targets) t (target)
+        left join lateral postrider.delivery_end(p_message_id, t.target) f on true
+        where f.status is null
+        or f.status not in ('expired', 'cancelled')
+    );
+end;
 $$;
 
 -- Name: worker_executions(integer, integer); Type: FUNCTION; Schema: postrider; Owner: -
@@ -15106,7 +15231,8 @@ CREATE VIEW postrider.dlq AS
 CREATE TABLE postrider.done (
     bucket bigint NOT NULL,
     at timestamp with time zone NOT NULL,
-    offsets bytea NOT NULL
+    offsets bytea NOT NULL,
+    run smallint
 )
 PARTITION BY RANGE (at);
 
@@ -15115,7 +15241,8 @@ PARTITION BY RANGE (at);
 CREATE TABLE postrider.done_default (
     bucket bigint NOT NULL,
     at timestamp with time zone NOT NULL,
-    offsets bytea NOT NULL
+    offsets bytea NOT NULL,
+    run smallint
 );
 
 -- Name: ended; Type: TABLE; Schema: postrider; Owner: -
@@ -15960,7 +16087,7 @@ UNION ALL
     o.endpoint_name,
     NULL::text AS event_type,
         CASE
-            WHEN postrider.is_taken(o.id, o.xid, o.targets) THEN 'processing'::text
+            WHEN postrider.is_taken(o.id, o.xid, o.skippable) THEN 'processing'::text
             ELSE 'pending'::text
         END AS status,
     o.payload,
@@ -15986,6 +16113,10 @@ UNION ALL
    FROM ( SELECT p.id,
             m.xid,
             m.targets,
+                CASE
+                    WHEN (m.expires_at IS NULL) THEN m.targets
+                    ELSE '{}'::integer[]
+                END AS skippable,
             p.endpoint_name,
             m.payload,
             m.body,
@@ -16031,7 +16162,7 @@ UNION ALL
     o.endpoint_name,
     o.event_type,
         CASE
-            WHEN postrider.is_taken(o.id, o.xid, o.targets) THEN 'processing'::text
+            WHEN postrider.is_taken(o.id, o.xid, o.skippable) THEN 'processing'::text
             ELSE 'pending'::text
         END AS status,
     o.payload,
@@ -16056,7 +16187,10 @@ UNION ALL
     o.replay_of
    FROM ( SELECT p.id,
             m.xid,
-            m.targets,
+                CASE
+                    WHEN (m.expires_at IS NULL) THEN m.targets
+                    ELSE '{}'::integer[]
+                END AS skippable,
             p.endpoint_name,
             p.event_type,
             m.payload,
@@ -16752,13 +16886,13 @@ CREATE INDEX deferred_expires_at ON postrider.deferred USING btree (expires_at) 
 
 CREATE INDEX deferred_key ON postrider.deferred USING btree (ordering_key, endpoint_id, message_id) WHERE (ordering_key IS NOT NULL);
 
--- Name: done_bucket; Type: INDEX; Schema: postrider; Owner: -
+-- Name: done_run; Type: INDEX; Schema: postrider; Owner: -
 
-CREATE INDEX done_bucket ON ONLY postrider.done USING btree (bucket);
+CREATE INDEX done_run ON ONLY postrider.done USING btree (bucket, run);
 
--- Name: done_default_bucket_idx; Type: INDEX; Schema: postrider; Owner: -
+-- Name: done_default_bucket_run_idx; Type: INDEX; Schema: postrider; Owner: -
 
-CREATE INDEX done_default_bucket_idx ON postrider.done_default USING btree (bucket);
+CREATE INDEX done_default_bucket_run_idx ON postrider.done_default USING btree (bucket, run);
 
 -- Name: ended_message_id; Type: INDEX; Schema: postrider; Owner: -
 
@@ -17044,9 +17178,9 @@ ALTER INDEX postrider.claim_owner ATTACH PARTITION postrider.claim_1_owner_seq_i
 
 ALTER INDEX postrider.claim_owner ATTACH PARTITION postrider.claim_2_owner_seq_idx;
 
--- Name: done_default_bucket_idx; Type: INDEX ATTACH; Schema: postrider; Owner: -
+-- Name: done_default_bucket_run_idx; Type: INDEX ATTACH; Schema: postrider; Owner: -
 
-ALTER INDEX postrider.done_bucket ATTACH PARTITION postrider.done_default_bucket_idx;
+ALTER INDEX postrider.done_run ATTACH PARTITION postrider.done_default_bucket_run_idx;
 
 -- Name: ended_default_message_id_target_idx; Type: INDEX ATTACH; Schema: postrider; Owner: -
 
@@ -17846,9 +17980,9 @@ GRANT ALL ON FUNCTION postrider.fetch_messages(p_consumer text, p_limit integer,
 
 REVOKE ALL ON FUNCTION postrider.fetched_batches(p_consumer postrider.consumer) FROM PUBLIC;
 
--- Name: FUNCTION flush(p_dispatcher uuid, p_shards smallint[], p_epochs bigint[], p_done_buckets bigint[], p_done_offsets bytea[], p_partly_ids bigint[], p_partly_targets integer[], p_deferred_ids bigint[], p_deferred_targets integer[], p_deferred_endpoints integer[], p_deferred_run_at timestamp with time zone[], p_deferred_wait_ms bigint[], p_deferred_retry_counts integer[], p_deferred_recovery_counts integer[], p_deferred_created_at timestamp with time zone[], p_deferred_expires_at timestamp with time zone[], p_deferred_errors text[], p_deferred_keys text[], p_deferred_blocked boolean[], p_deferred_waited boolean[], p_settled_ids bigint[], p_settled_targets integer[], p_attempt_ids bigint[], p_attempt_targets integer[], p_attempt_endpoints integer[], p_attempt_numbers integer[], p_attempt_started_at timestamp with time zone[], p_attempt_duration_ms integer[], p_attempt_outcomes text[], p_attempt_statuses integer[], p_attempt_errors text[], p_attempt_correlation_ids uuid[], p_attempt_headers jsonb[], p_attempt_bodies bytea[], p_attempt_truncated boolean[], p_dead_ids bigint[], p_dead_targets integer[], p_dead_endpoints integer[], p_dead_causes text[], p_dead_retry_counts integer[], p_dead_errors text[], p_ended_ids bigint[], p_ended_targets integer[], p_ended_endpoints integer[], p_ended_reasons text[], p_read_ids bigint[], p_read_targets integer[], p_keyed_ids bigint[]); Type: ACL; Schema: postrider; Owner: -
+-- Name: FUNCTION flush(p_dispatcher uuid, p_shards smallint[], p_epochs bigint[], p_done_buckets bigint[], p_done_offsets bytea[], p_partly_ids bigint[], p_partly_targets integer[], p_deferred_ids bigint[], p_deferred_targets integer[], p_deferred_endpoints integer[], p_deferred_run_at timestamp with time zone[], p_deferred_wait_ms bigint[], p_deferred_retry_counts integer[], p_deferred_recovery_counts integer[], p_deferred_created_at timestamp with time zone[], p_deferred_expires_at timestamp with time zone[], p_deferred_errors text[], p_deferred_keys text[], p_deferred_blocked boolean[], p_deferred_waited boolean[], p_settled_ids bigint[], p_settled_targets integer[], p_attempt_ids bigint[], p_attempt_targets integer[], p_attempt_endpoints integer[], p_attempt_numbers integer[], p_attempt_started_at timestamp with time zone[], p_attempt_duration_ms integer[], p_attempt_outcomes text[], p_attempt_statuses integer[], p_attempt_errors text[], p_attempt_correlation_ids uuid[], p_attempt_headers jsonb[], p_attempt_bodies bytea[], p_attempt_truncated boolean[], p_dead_ids bigint[], p_dead_targets integer[], p_dead_endpoints integer[], p_dead_causes text[], p_dead_retry_counts integer[], p_dead_errors text[], p_ended_ids bigint[], p_ended_targets integer[], p_ended_endpoints integer[], p_ended_reasons text[], p_read_ids bigint[], p_read_targets integer[], p_keyed_ids bigint[], p_done_runs smallint[]); Type: ACL; Schema: postrider; Owner: -
 
-REVOKE ALL ON FUNCTION postrider.flush(p_dispatcher uuid, p_shards smallint[], p_epochs bigint[], p_done_buckets bigint[], p_done_offsets bytea[], p_partly_ids bigint[], p_partly_targets integer[], p_deferred_ids bigint[], p_deferred_targets integer[], p_deferred_endpoints integer[], p_deferred_run_at timestamp with time zone[], p_deferred_wait_ms bigint[], p_deferred_retry_counts integer[], p_deferred_recovery_counts integer[], p_deferred_created_at timestamp with time zone[], p_deferred_expires_at timestamp with time zone[], p_deferred_errors text[], p_deferred_keys text[], p_deferred_blocked boolean[], p_deferred_waited boolean[], p_settled_ids bigint[], p_settled_targets integer[], p_attempt_ids bigint[], p_attempt_targets integer[], p_attempt_endpoints integer[], p_attempt_numbers integer[], p_attempt_started_at timestamp with time zone[], p_attempt_duration_ms integer[], p_attempt_outcomes text[], p_attempt_statuses integer[], p_attempt_errors text[], p_attempt_correlation_ids uuid[], p_attempt_headers jsonb[], p_attempt_bodies bytea[], p_attempt_truncated boolean[], p_dead_ids bigint[], p_dead_targets integer[], p_dead_endpoints integer[], p_dead_causes text[], p_dead_retry_counts integer[], p_dead_errors text[], p_ended_ids bigint[], p_ended_targets integer[], p_ended_endpoints integer[], p_ended_reasons text[], p_read_ids bigint[], p_read_targets integer[], p_keyed_ids bigint[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION postrider.flush(p_dispatcher uuid, p_shards smallint[], p_epochs bigint[], p_done_buckets bigint[], p_done_offsets bytea[], p_partly_ids bigint[], p_partly_targets integer[], p_deferred_ids bigint[], p_deferred_targets integer[], p_deferred_endpoints integer[], p_deferred_run_at timestamp with time zone[], p_deferred_wait_ms bigint[], p_deferred_retry_counts integer[], p_deferred_recovery_counts integer[], p_deferred_created_at timestamp with time zone[], p_deferred_expires_at timestamp with time zone[], p_deferred_errors text[], p_deferred_keys text[], p_deferred_blocked boolean[], p_deferred_waited boolean[], p_settled_ids bigint[], p_settled_targets integer[], p_attempt_ids bigint[], p_attempt_targets integer[], p_attempt_endpoints integer[], p_attempt_numbers integer[], p_attempt_started_at timestamp with time zone[], p_attempt_duration_ms integer[], p_attempt_outcomes text[], p_attempt_statuses integer[], p_attempt_errors text[], p_attempt_correlation_ids uuid[], p_attempt_headers jsonb[], p_attempt_bodies bytea[], p_attempt_truncated boolean[], p_dead_ids bigint[], p_dead_targets integer[], p_dead_endpoints integer[], p_dead_causes text[], p_dead_retry_counts integer[], p_dead_errors text[], p_ended_ids bigint[], p_ended_targets integer[], p_ended_endpoints integer[], p_ended_reasons text[], p_read_ids bigint[], p_read_targets integer[], p_keyed_ids bigint[], p_done_runs smallint[]) FROM PUBLIC;
 
 -- Name: FUNCTION forget_consumer_rows(); Type: ACL; Schema: postrider; Owner: -
 
@@ -18380,6 +18514,10 @@ REVOKE ALL ON FUNCTION postrider.rebase_executions() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION postrider.rebase_log() FROM PUBLIC;
 
+-- Name: FUNCTION recheck_idempotency_keys(p_after bigint, p_most integer); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.recheck_idempotency_keys(p_after bigint, p_most integer) FROM PUBLIC;
+
 -- Name: FUNCTION recover_claims(p_dispatcher uuid, p_shards smallint[], p_epochs bigint[], p_last_owner uuid, p_spared bigint[]); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.recover_claims(p_dispatcher uuid, p_shards smallint[], p_epochs bigint[], p_last_owner uuid, p_spared bigint[]) FROM PUBLIC;
@@ -18560,6 +18698,10 @@ REVOKE ALL ON FUNCTION postrider.retry_waits(policy jsonb, place text) FROM PUBL
 -- Name: FUNCTION return_execution(p_live postrider.live_execution, p_to_pool boolean); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.return_execution(p_live postrider.live_execution, p_to_pool boolean) FROM PUBLIC;
+
+-- Name: FUNCTION ring(p_channel text, p_message text); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.ring(p_channel text, p_message text) FROM PUBLIC;
 
 -- Name: FUNCTION ring_workers(p_queue text); Type: ACL; Schema: postrider; Owner: -
 
@@ -18762,6 +18904,10 @@ GRANT ALL ON FUNCTION postrider.validate_retry_policy(policy jsonb) TO postrider
 -- Name: FUNCTION visible_messages(p_xid xid8, p_after_id bigint, p_look integer); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.visible_messages(p_xid xid8, p_after_id bigint, p_look integer) FROM PUBLIC;
+
+-- Name: FUNCTION was_taken_back(p_message_id bigint, p_targets integer[]); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.was_taken_back(p_message_id bigint, p_targets integer[]) FROM PUBLIC;
 
 -- Name: FUNCTION worker_executions(p_worker integer, p_epoch integer); Type: ACL; Schema: postrider; Owner: -
 
@@ -19668,10 +19814,6 @@ GRANT SELECT(partition) ON TABLE postrider.parked_messages TO postrider_monitor;
 -- Name: COLUMN parked_messages.attempt_count; Type: ACL; Schema: postrider; Owner: -
 
 GRANT SELECT(attempt_count) ON TABLE postrider.parked_messages TO postrider_monitor;
-
--- Name: COLUMN parked_messages.last_error; Type: ACL; Schema: postrider; Owner: -
-
-GRANT SELECT(last_error) ON TABLE postrider.parked_messages TO postrider_monitor;
 
 -- Name: COLUMN parked_messages.parked_at; Type: ACL; Schema: postrider; Owner: -
 

@@ -20,8 +20,8 @@ from (
         'Where messages with one ordering key wait for each other: at each endpoint, or across all.'
     ),
     (
-        'idempotency_window', '0', 'integer', 0, 2592000, null, 's',
-        'How long an idempotency key is held at least; 0: until its message has ended.'
+        'idempotency_window', '86400', 'integer', 0, 2592000, null, 's',
+        'How long an idempotency key is held, from the creation of its message, once anything was delivered or is a dead letter; 0: until the message has ended.'
     ),
     (
         'max_payload_size', '1048576', 'integer', 1024, 67108864, null, 'bytes',
@@ -78,6 +78,10 @@ from (
     (
         'allow_any_port', 'off', 'choice', null, null, array['off', 'on'], null,
         'Whether messages may be sent to ports where something else than HTTP is spoken, such as 25 and 5432.'
+    ),
+    (
+        'deliver_before_durable', 'off', 'choice', null, null, array['off', 'on'], null,
+        'Whether a message may be delivered before its commit is on disk: sooner, and perhaps one that a crash of PostgreSQL takes back.'
     ),
     (
         'record_attempts', 'failures', 'choice', null, null, array['failures', 'all'], null,

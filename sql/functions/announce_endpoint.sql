@@ -84,7 +84,7 @@ begin
                         where s.endpoint_id = new.id)));
         end if;
     end if;
-    perform pg_notify('postrider', 'endpoints');
+    perform postrider.ring('postrider', 'endpoints');
     return null;
 end;
 $$;

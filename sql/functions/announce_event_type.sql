@@ -20,7 +20,7 @@ begin
             || postrider.changes_between(to_jsonb(old), to_jsonb(new)));
     end if;
     if new_policy is distinct from old_policy then
-        perform pg_notify('postrider', 'settings');
+        perform postrider.ring('postrider', 'settings');
     end if;
     return null;
 end;

@@ -80,7 +80,7 @@ begin
         p_metadata, p_payload, p_body, p_content_type);
 
     if not pg_try_advisory_xact_lock_shared(1886352244, shard) then
-        perform pg_notify('postrider', shard::text);
+        perform postrider.ring('postrider', shard::text);
     end if;
     return message_id;
 end;

@@ -80,7 +80,7 @@ begin
     where s.id = n.id;
 
     -- As in send_batch_with_priority.
-    select count(pg_notify('postrider', s.shard::text))
+    select count(postrider.ring('postrider', s.shard::text))
     into rung
     from (
         select distinct ((i.id & 1023) >> 4)::integer as shard

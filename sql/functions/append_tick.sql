@@ -155,7 +155,7 @@ begin
             coalesce(
                 found.message_count::bigint * density < (found.last_id >> 10) - (found.first_id >> 10),
                 false));
-        perform pg_notify('postrider:' || c.name, '')
+        perform postrider.ring('postrider:' || c.name, '')
         from postrider.consumer c;
         return new_id;
     exception

@@ -61,7 +61,7 @@ begin
     end loop;
     is_over := jump.are_messages_over and jump.are_executions_over;
     if is_over then
-        perform pg_notify('postrider', 'deferred');
+        perform postrider.ring('postrider', 'deferred');
     end if;
     -- What is still held by then has come to its time by itself.
     if is_over and (not jump.is_incomplete or clock_timestamp() > jump.at + jump.back) then

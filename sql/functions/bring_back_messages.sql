@@ -66,7 +66,7 @@ begin
     p_jump.is_incomplete := p_jump.is_incomplete or changed_count < cardinality(ids);
     p_jump.brought_count := p_jump.brought_count + changed_count;
     if changed_count > 0 then
-        perform pg_notify('postrider', 'deferred');
+        perform postrider.ring('postrider', 'deferred');
     end if;
     return p_jump;
 end;

@@ -37,7 +37,7 @@ begin
         for update skip locked));
     get diagnostics changed_count = row_count;
     if changed_count > 0 then
-        perform pg_notify('postrider', 'circuits');
+        perform postrider.ring('postrider', 'circuits');
     end if;
     late_count := cardinality(late) - changed_count;
 

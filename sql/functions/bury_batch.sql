@@ -87,7 +87,7 @@ begin
             perform postrider.free_idempotency_keys(given_up.message_ids);
             if is_global then
                 -- What waited behind them at other endpoints.
-                perform pg_notify('postrider', 'key ' || postrider.key_mark(k.ordering_key))
+                perform postrider.ring('postrider', 'key ' || postrider.key_mark(k.ordering_key))
                 from unnest(given_up.keys) k (ordering_key);
             end if;
         end if;
@@ -108,7 +108,7 @@ begin
             is_over := false;
         end if;
         held_from := null;
-        perform pg_notify('postrider', 'deferred');
+        perform postrider.ring('postrider', 'deferred');
     end if;
 end;
 $$;

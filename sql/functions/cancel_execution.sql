@@ -41,7 +41,7 @@ begin
     where l.id = p_execution
     and l.cancel_requested_at is null;
     if found and current_setting('max_prepared_transactions')::integer = 0 then
-        perform pg_notify('postrider:executions', 'cancel:' || live.worker_id);
+        perform postrider.ring('postrider:executions', 'cancel:' || live.worker_id);
     end if;
     return 'cancelling';
 end;

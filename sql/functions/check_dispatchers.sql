@@ -2,7 +2,7 @@
 --
 -- Internal, by health_check. Unhealthy without a live dispatcher; degraded when one has been silent for
 -- more than 10 s, or has ended without giving its shards back and nobody has taken them over yet, and
--- while the cluster's queue of notifications is more than half full.
+-- while the cluster's queue of notifications is more than half full, and while no synchronous standby answers.
 create or replace function postrider.check_dispatchers()
 returns table (status text, details text)
 language sql
@@ -12,7 +12,8 @@ as $$
     select
         case
             when live.live_count = 0 then 'unhealthy'
-            when live.silent_for > 10 or lost.lost_count > 0 or queue.usage > 0.5 then 'degraded'
+            when live.silent_for > 10 or lost.lost_count > 0 or queue.usage > 0.5
+                or standby.waited > 5 then 'degraded'
             else 'healthy'
         end,
         concat_ws(
@@ -39,6 +40,11 @@ as $$
                 when queue.usage > 0.5 then format(
                     'the queue of notifications is %s %% full, so dispatchers poll: a session listens and does not read',
                     round(100 * queue.usage))
+            end,
+            case
+                when standby.waited > 5 then format(
+                    'a commit has waited for a synchronous standby for %s, and nothing new is delivered before one answers',
+                    postrider.describe_age(standby.waited))
             end)
     from (
         select
@@ -67,5 +73,12 @@ as $$
         where exists (select from postrider.shard s where s.owner = d.id)
         and not exists (select from postrider.get_worker_status() w where w.id = d.id)
     ) lost
-    cross join (select u.usage from postrider.notification_queue_usage() u (usage)) queue;
+    cross join (select u.usage from postrider.notification_queue_usage() u (usage)) queue
+    cross join (
+        select max(extract(epoch from clock_timestamp() - a.query_start)) as waited
+        from pg_stat_activity a
+        where a.datname = current_database()
+        and a.application_name like 'postrider %'
+        and a.wait_event = 'SyncRep'
+    ) standby;
 $$;

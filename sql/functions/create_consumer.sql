@@ -87,7 +87,7 @@ begin
             'by', session_user, 'before', null,
             'after', jsonb_build_object('event_types', p_event_types, 'filter', p_filter)));
     -- Dispatchers make ticks for consumers.
-    perform pg_notify('postrider', 'consumers');
+    perform postrider.ring('postrider', 'consumers');
     return created_id;
 end;
 $$;

@@ -36,7 +36,7 @@ begin
             jsonb_build_object(
                 'id', job_id, 'kind', p_kind, 'filter', nullif(p_filter, '{}'), 'rate', p_rate,
                 'by', session_user)));
-    perform pg_notify('postrider', 'jobs');
+    perform postrider.ring('postrider', 'jobs');
     return job_id;
 end;
 $$;

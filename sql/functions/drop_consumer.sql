@@ -24,7 +24,7 @@ begin
             'consumer', p_name, 'ordering', reader.ordering, 'partitions', reader.partition_count,
             'by', session_user, 'after', null,
             'before', jsonb_build_object('event_types', reader.event_types, 'filter', reader.filter)));
-    perform pg_notify('postrider', 'consumers');
+    perform postrider.ring('postrider', 'consumers');
     return true;
 end;
 $$;

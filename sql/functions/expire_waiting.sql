@@ -71,7 +71,7 @@ begin
     into message_ids, ordering_keys
     from gone g;
     perform postrider.free_idempotency_keys(message_ids);
-    perform pg_notify('postrider', 'key ' || postrider.key_mark(k.ordering_key))
+    perform postrider.ring('postrider', 'key ' || postrider.key_mark(k.ordering_key))
     from unnest(ordering_keys) k (ordering_key);
     return cardinality(places);
 end;

@@ -91,7 +91,7 @@ begin
         end if;
     end loop;
     if done_count > 0 then
-        perform pg_notify('postrider', 'deferred');
+        perform postrider.ring('postrider', 'deferred');
     end if;
     if is_over and held_from is not null then
         reached := held_from;

@@ -35,7 +35,7 @@ begin
     values (
         'dlq.redriven', letter.endpoint_name,
         jsonb_build_object('dlq_id', p_dlq_id, 'by', session_user));
-    perform pg_notify('postrider', 'deferred');
+    perform postrider.ring('postrider', 'deferred');
     return letter.message_id;
 end;
 $$;

@@ -83,9 +83,9 @@ begin
             'by', session_user));
     if current_setting('max_prepared_transactions')::integer = 0 then
         -- Who had the name before says that it lives, hears that it has lost the name, and stops.
-        perform pg_notify('postrider:executions', 'cancel:' || registered.id);
+        perform postrider.ring('postrider:executions', 'cancel:' || registered.id);
     end if;
-    perform pg_notify('postrider', 'workers')
+    perform postrider.ring('postrider', 'workers')
     where registered.carrier = 'rabbitmq';
     return query
     select registered.id, registered.epoch, least(t.heartbeat_interval, t.stale_after / 3), t.stale_after

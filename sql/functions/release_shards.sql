@@ -19,7 +19,7 @@ begin
     and s.epoch = r.epoch
     and s.owner = p_dispatcher;
     get diagnostics released = row_count;
-    perform pg_notify('postrider', 'shards');
+    perform postrider.ring('postrider', 'shards');
     return released;
 end;
 $$;

@@ -43,7 +43,7 @@ begin
         jsonb_build_object(
             'from', former.state, 'to', 'closed', 'failure_count', former.failure_count,
             'by', session_user));
-    perform pg_notify('postrider', 'circuits');
+    perform postrider.ring('postrider', 'circuits');
     return true;
 end;
 $$;

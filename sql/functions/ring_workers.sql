@@ -23,7 +23,7 @@ begin
     then
         perform pg_advisory_unlock(1886352248, queue_key);
     else
-        perform pg_notify('postrider:executions', postrider.key_mark(p_queue)::text);
+        perform postrider.ring('postrider:executions', postrider.key_mark(p_queue)::text);
     end if;
 end;
 $$;

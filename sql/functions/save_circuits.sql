@@ -111,7 +111,7 @@ begin
     into saved, has_news
     from changed c;
     if has_news then
-        perform pg_notify('postrider', 'circuits');
+        perform postrider.ring('postrider', 'circuits');
     end if;
 
     return query

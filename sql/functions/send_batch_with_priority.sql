@@ -50,7 +50,7 @@ begin
     from inserted i;
 
     -- One ring per shard whose dispatcher sleeps; the rest hold their shared lock until commit.
-    select count(pg_notify('postrider', s.shard::text))
+    select count(postrider.ring('postrider', s.shard::text))
     into rung
     from (
         select distinct ((i.id & 1023) >> 4)::integer as shard

@@ -89,7 +89,7 @@ begin
     -- The doorbell: the shared lock fails only while the shard's dispatcher sleeps on the exclusive
     -- one. See "Waking" in ARCHITECTURE.md.
     if not pg_try_advisory_xact_lock_shared(1886352244, shard) then
-        perform pg_notify('postrider', shard::text);
+        perform postrider.ring('postrider', shard::text);
     end if;
     return message_id;
 end;

@@ -48,7 +48,7 @@ begin
             perform setval('postrider.message_gate', gate);
         end if;
     end if;
-    perform pg_notify('postrider', 'settings');
+    perform postrider.ring('postrider', 'settings');
     return checked;
 end;
 $$;

@@ -57,10 +57,10 @@ begin
         join postrider.shard s on s.shard = r.shard
         where s.owner <> p_dispatcher
     loop
-        perform pg_notify('postrider', 'loans ' || addressee);
+        perform postrider.ring('postrider', 'loans ' || addressee);
     end loop;
     if cardinality(p_asked_parts) > 0 then
-        perform pg_notify(
+        perform postrider.ring(
             'postrider',
             format(
                 'places %s %s', p_dispatcher,

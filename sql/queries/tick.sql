@@ -3,7 +3,8 @@
 --   $3 xid8[]: in progress at the last tick               $4 bigint: at most so many rows
 --   $5 integer: payloads and headers come along up to so many bytes as they are sent, others are fetched later
 -- The first row is the tick itself: the snapshot of this very statement, the reasons to refuse it,
--- and the newest sequence number. All branches see the same snapshot. Of the transactions that were in
+-- the newest sequence number, and whether what is seen is durable: up to where it was written at most, up
+-- to where the disk has it, and whether standbys are to have it, too. All branches see the same snapshot. Of the transactions that were in
 -- progress only those are looked at that have ended: one that goes on, with a million messages behind
 -- it, would cost 0.3 s in every tick. The cast of the lane keeps a plan that was made while a partition
 -- was empty from using message_lane_id, which would read all of it. Index: message_xid_id.
@@ -12,6 +13,9 @@ select
     pg_is_in_recovery() as is_standby,
     pg_current_xact_id_if_assigned() is not null as has_own_transaction,
     (select s.last_value from postrider.message_sequence s) as last_number,
+    case when not pg_is_in_recovery() then pg_current_wal_insert_lsn() end as written,
+    case when not pg_is_in_recovery() then pg_current_wal_flush_lsn() end as flushed,
+    current_setting('synchronous_standby_names') <> '' as has_standbys,
     null::bigint as id,
     null::xid8 as xid,
     null::timestamptz as created_at,
@@ -32,7 +36,7 @@ select
 union all
 (
     select
-        null, null, null, null, r.id, r.xid, r.created_at, r.scheduled_at, r.expires_at, r.priority,
+        null, null, null, null, null, null, null, r.id, r.xid, r.created_at, r.scheduled_at, r.expires_at, r.priority,
         r.targets, r.ordering_key, r.idempotency_key is not null, r.correlation_id, r.event_type,
         case when t.bytes <= $5 then r.headers end,
         case when t.bytes <= $5 then t.payload end,

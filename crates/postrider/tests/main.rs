@@ -26,6 +26,7 @@ mod crash;
 mod dead_letters;
 mod deliver;
 mod draining;
+mod durable;
 mod examples;
 mod expiring;
 mod fan_out;

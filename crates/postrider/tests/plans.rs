@@ -32,9 +32,9 @@ const FILL: &str = "
         end loop;
     end;
     $$;
-    insert into postrider.done (bucket, at, offsets)
-    select b, now(), decode(repeat('0001', 20), 'hex')
-    from generate_series(0, 49) b, generate_series(1, 200);
+    insert into postrider.done (bucket, run, at, offsets)
+    select b, r % 64, now(), decode(repeat('0001', 20), 'hex')
+    from generate_series(0, 49) b, generate_series(1, 200) r;
     insert into postrider.deferred (
         message_id, target, endpoint_id, shard, run_at, message_created_at, ordering_key)
     select
@@ -76,16 +76,16 @@ const CASES: &[Case] = &[
         name: "page",
         sql: include_str!("../../../sql/queries/page.sql"),
         types: "smallint, bigint, bigint, pg_snapshot, pg_snapshot, bigint, integer[], boolean, integer,
-            integer",
+            integer, boolean",
         values: "16::smallint, 100000 * 1024, 200000 * 1024, pg_current_snapshot(), '4:4:', 1000,
-            '{}', false, 2000, 16",
+            '{}', false, 2000, 16, true",
         indexes: &["message_id", "message_lane_id"],
     },
     Case {
         name: "page_left",
         sql: include_str!("../../../sql/queries/page_left.sql"),
-        types: "smallint, bigint, bigint, pg_snapshot, pg_snapshot, integer[], integer",
-        values: "16::smallint, 100000 * 1024, 200000 * 1024, pg_current_snapshot(), '4:4:', '{1}', 16",
+        types: "smallint, bigint, bigint, pg_snapshot, pg_snapshot, integer[], integer, boolean",
+        values: "16::smallint, 100000 * 1024, 200000 * 1024, pg_current_snapshot(), '4:4:', '{1}', 16, true",
         indexes: &["message_id", "message_lane_id"],
     },
     Case {
@@ -163,7 +163,7 @@ const CASES: &[Case] = &[
         sql: include_str!("../../../sql/queries/done_between.sql"),
         types: "bigint, bigint",
         values: "20, 22",
-        indexes: &["done_bucket"],
+        indexes: &["done_run"],
     },
     // Bodies of functions, whose plans `explain` does not show.
     Case {
@@ -415,6 +415,7 @@ const FLUSH: &[(&str, &str)] = &[
     ("read_ids", "bigint"),
     ("read_targets", "integer"),
     ("keyed_ids", "bigint"),
+    ("done_runs", "smallint"),
 ];
 
 /// A flush of a hundred deliveries: the parameters whose names begin so are about them.
@@ -426,6 +427,7 @@ fn flush(kinds: &[&str], ids: &str) -> String {
             let one = match *kind {
                 "integer" => "1",
                 "bigint" => "1000",
+                "smallint" => "1",
                 "timestamptz" => "now()",
                 "text" if name.ends_with("keys") => "null",
                 "text" => "'expired'",
@@ -542,16 +544,16 @@ fn of_dispatchers() -> Vec<Bound> {
             "page",
             include_str!("../../../sql/queries/page.sql"),
             "smallint, bigint, bigint, pg_snapshot, pg_snapshot, bigint, integer[], boolean, integer,
-            integer",
+            integer, boolean",
             "16::smallint, 100 * 1024, 900 * 1024, pg_current_snapshot(), '4:4:', 100, '{}', false,
-            2000, 16",
+            2000, 16, true",
             500,
         ),
         query(
             "page_left",
             include_str!("../../../sql/queries/page_left.sql"),
-            "smallint, bigint, bigint, pg_snapshot, pg_snapshot, integer[], integer",
-            "16::smallint, 100 * 1024, 900 * 1024, pg_current_snapshot(), '4:4:', '{1}', 16",
+            "smallint, bigint, bigint, pg_snapshot, pg_snapshot, integer[], integer, boolean",
+            "16::smallint, 100 * 1024, 900 * 1024, pg_current_snapshot(), '4:4:', '{1}', 16, true",
             500,
         ),
         query(
@@ -608,6 +610,11 @@ fn of_dispatchers() -> Vec<Bound> {
             "forget_idempotency_keys",
             "select postrider.forget_idempotency_keys()".to_owned(),
             4_000,
+        ),
+        call(
+            "recheck_idempotency_keys",
+            "select postrider.recheck_idempotency_keys(0, 100)".to_owned(),
+            12_000,
         ),
         call(
             "forget_keys_to_nobody",
@@ -1203,6 +1210,8 @@ const WITHOUT_BOUND: &[(&str, &str)] = &[
     ("upkeep_session", "settings"),
     ("dispatcher_session", "settings"),
     ("fleet_session", "settings"),
+    ("durability_session", "settings"),
+    ("make_durable", "reads no table"),
     ("limit_statements", "settings"),
     ("limit_waits", "settings"),
     ("limit_locks", "settings"),

@@ -317,6 +317,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "read_partition",
             "rebase_executions",
             "rebase_log",
+            "recheck_idempotency_keys",
             "recover_claims",
             "recover_messages",
             "recover_waiting",
@@ -339,6 +340,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "retry_policy_keys",
             "retry_waits",
             "return_execution",
+            "ring",
             "ring_workers",
             "roll_up_executions",
             "rotate_slots",
@@ -361,6 +363,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "unregister_dispatcher",
             "update_full_endpoints",
             "update_gate",
+            "was_taken_back",
             "url_origin",
             "visible_messages",
             "worker_room",
@@ -386,7 +389,7 @@ const RELATIONS: &[(&str, &[&str])] = &[
         ],
     ),
     ("wpoam", &["workers"]),
-    ("oam*", &["attempt", "attempts", "dead_letter", "endpoints"]),
+    ("oam*", &["attempt", "attempts", "dead_letter", "endpoints", "replays"]),
     ("poam", &["action", "blocked_keys", "live_execution", "live_generation", "pools", "worker"]),
     (
         "oam",
@@ -415,7 +418,6 @@ const RELATIONS: &[(&str, &[&str])] = &[
             "migration",
             "jobs",
             "partitions",
-            "replays",
             "setting",
             "shard",
             "subscriptions",
@@ -576,7 +578,12 @@ async fn each_table_is_read_by_its_roles_and_hardly_any_is_written() {
                 let is_read = refusal(&client, role, &sql).await.is_none();
                 let hidden =
                     if name.starts_with("execution") { HIDDEN_OF_EXECUTIONS } else { HIDDEN };
-                let is_hidden = hidden.contains(&column.as_str());
+                // What a handler says of a failure may quote the message, and so may a filter.
+                let is_quoting = matches!(
+                    (name.as_str(), column.as_str()),
+                    ("parked_messages", "last_error") | ("replays", "filter")
+                );
+                let is_hidden = hidden.contains(&column.as_str()) || is_quoting;
                 if is_partial && letter == 'w' {
                     assert_eq!(is_read, ["id", "status"].contains(&column.as_str()), "{sql}");
                 } else if is_partial && name != "dead_letter" {
@@ -1090,7 +1097,7 @@ async fn notifications_carry_nothing_that_somebody_wrote() {
     let (shop, client) = open().await;
     client.batch_execute("alter role stranger login").await.unwrap();
     let sql = "select string_agg(p.proname, ' ' order by p.proname collate \"C\") from pg_proc p
-        where p.pronamespace = 'postrider'::regnamespace and p.prosrc ~ 'pg_notify'";
+        where p.pronamespace = 'postrider'::regnamespace and p.prosrc ~ 'postrider.ring\('";
     assert_eq!(strings(&client, sql).await, [NOTIFYING]);
 
     let url = DatabaseUrl::new(shop.postgres.url_as("stranger", "shop"));

@@ -2,12 +2,14 @@
 //! crashes.
 
 use std::{
+    collections::HashMap,
     path::{Path, PathBuf},
     sync::{Arc, atomic::Ordering},
     time::{Duration, Instant},
 };
 
 use anyhow::{Context, Result, ensure};
+use tokio_postgres::Client;
 
 use super::{
     Scale, until,
@@ -45,7 +47,9 @@ enum Disturbance {
 /// When the run itself cannot go on. A ledger that does not add up is in the report.
 pub async fn prove_faults(binary: &Path, scale: Scale, seed: u64) -> Result<Report> {
     let mut dice = fastrand::Rng::with_seed(seed);
-    let postgres = PrivatePostgres::start(Options::default())?;
+    // It forgets what did not wait for the disk for longer than it usually would.
+    let options = Options::default().set("wal_writer_delay", "2s");
+    let postgres = PrivatePostgres::start(options)?;
     postgres.create_database("proof").await?;
     let url = postgres.url_for("proof");
     let receivers = [
@@ -90,9 +94,14 @@ pub async fn prove_faults(binary: &Path, scale: Scale, seed: u64) -> Result<Repo
     })
     .await?;
     shared.is_over.store(true, Ordering::Relaxed);
-    while let Some(ledger) = writers.join_next().await {
-        scene.ledger.merge(ledger.context("a writer panicked")?);
+    let mut hasty = Vec::new();
+    while let Some(written) = writers.join_next().await {
+        let written = written.context("a writer panicked")?;
+        scene.ledger.merge(written.ledger);
+        hasty.extend(written.hasty);
     }
+    let forgotten = settle(&mut scene.ledger, &connect(&url).await?, hasty).await?;
+    println!("  {forgotten} messages of asynchronous commits were forgotten by PostgreSQL");
     scene.end_long_transaction().await?;
     scene.drain().await?;
 
@@ -115,6 +124,32 @@ pub async fn prove_faults(binary: &Path, scale: Scale, seed: u64) -> Result<Repo
         });
     }
     Ok(ledger.check())
+}
+
+/// Commits that did not wait for the disk: what the log has was committed, what it has not never existed,
+/// whatever its sender was told. Returns how many it has not.
+async fn settle(ledger: &mut Ledger, client: &Client, hasty: Vec<Commit>) -> Result<usize> {
+    let sql = "select m.id, m.payload ->> 'marker' from postrider.message m";
+    let rows = client.query(sql, &[]).await?;
+    let known: HashMap<String, i64> = rows
+        .iter()
+        .filter_map(|row| Some((row.get::<_, Option<String>>(1)?, row.get(0))))
+        .collect();
+    let mut forgotten = 0;
+    for commit in hasty {
+        let id = commit.marker.as_ref().and_then(|marker| known.get(marker));
+        match id {
+            Some(id) => {
+                ledger.commit(Commit { id: Some(MessageId(*id)), is_certain: true, ..commit })
+            }
+            None => {
+                forgotten += 1;
+                // Its id may be another message's by now.
+                ledger.roll_back(Rollback { id: None, marker: commit.marker });
+            }
+        }
+    }
+    Ok(forgotten)
 }
 
 /// All faults in a random order.

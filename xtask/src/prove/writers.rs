@@ -32,21 +32,28 @@ struct Sent {
     marker: String,
 }
 
-/// Starts writers that go on until `shared.is_over`; each returns its ledger.
+/// What a writer has done.
+pub struct Written {
+    pub ledger: Ledger,
+    /// Messages of commits that did not wait for the disk: PostgreSQL may have forgotten them when it crashed.
+    pub hasty: Vec<Commit>,
+}
+
+/// Starts writers that go on until `shared.is_over`.
 pub fn start(
     url: &str,
     count: usize,
     seed: u64,
     shared: &Arc<Shared>,
     started_at: Instant,
-) -> JoinSet<Ledger> {
+) -> JoinSet<Written> {
     let mut writers = JoinSet::new();
     for number in 0..count {
         let writer = Writer {
             number,
             url: url.to_owned(),
             dice: fastrand::Rng::with_seed(seed ^ (number as u64) << 32),
-            ledger: Ledger::new(started_at),
+            written: Written { ledger: Ledger::new(started_at), hasty: Vec::new() },
             serial: 0,
         };
         writers.spawn(writer.write(Arc::clone(shared)));
@@ -58,12 +65,12 @@ struct Writer {
     number: usize,
     url: String,
     dice: fastrand::Rng,
-    ledger: Ledger,
+    written: Written,
     serial: usize,
 }
 
 impl Writer {
-    async fn write(mut self, shared: Arc<Shared>) -> Ledger {
+    async fn write(mut self, shared: Arc<Shared>) -> Written {
         while !shared.is_over.load(Ordering::Relaxed) {
             // The server may be down: an application tries again.
             let Ok(client) = connect(&self.url).await else {
@@ -81,13 +88,14 @@ impl Writer {
                 tokio::time::sleep(Duration::from_millis(self.dice.u64(1..12))).await;
             }
         }
-        self.ledger
+        self.written
     }
 
     /// One transaction; how many messages it committed.
     async fn transaction(&mut self, client: &Client) -> Result<usize> {
         let mut sent = Vec::new();
-        let written = self.fill(client, &mut sent).await;
+        let is_hasty = self.dice.u8(..4) == 0;
+        let written = self.fill(client, is_hasty, &mut sent).await;
         if let Err(error) = written {
             // The connection broke: nothing of it exists.
             self.roll_back(sent);
@@ -103,21 +111,27 @@ impl Writer {
         let at = Instant::now();
         let count = sent.len();
         for message in sent {
-            self.ledger.commit(Commit {
+            let commit = Commit {
                 destination: message.destination.into(),
                 id: message.id,
                 marker: Some(message.marker),
                 order: None,
                 at,
                 is_certain: committed.is_ok(),
-            });
+            };
+            if is_hasty {
+                self.written.hasty.push(commit);
+            } else {
+                self.written.ledger.commit(commit);
+            }
         }
         committed.context("commit")?;
         Ok(count)
     }
 
-    async fn fill(&mut self, client: &Client, sent: &mut Vec<Sent>) -> Result<()> {
-        client.batch_execute("begin").await?;
+    async fn fill(&mut self, client: &Client, is_hasty: bool, sent: &mut Vec<Sent>) -> Result<()> {
+        let fast = if is_hasty { "; select postrider.enable_fast_mode()" } else { "" };
+        client.batch_execute(&format!("begin{fast}")).await?;
         for _ in 0..self.dice.usize(1..4) {
             match self.dice.u8(..10) {
                 0 => {
@@ -185,7 +199,9 @@ impl Writer {
 
     fn roll_back(&mut self, sent: Vec<Sent>) {
         for message in sent {
-            self.ledger.roll_back(Rollback { id: message.id, marker: Some(message.marker) });
+            self.written
+                .ledger
+                .roll_back(Rollback { id: message.id, marker: Some(message.marker) });
         }
     }
 }

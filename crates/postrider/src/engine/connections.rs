@@ -4,7 +4,7 @@
 use std::{sync::Arc, time::Duration};
 
 use tokio::sync::{broadcast, watch};
-use tokio_postgres::Notification;
+use tokio_postgres::{Notification, error::DbError};
 use tracing::warn;
 use uuid::Uuid;
 
@@ -14,6 +14,7 @@ use crate::store::{
     bounded::{Bounded, Bounds, Then},
     circuits::Circuits,
     connect::{Connector, Session},
+    durability::Durability,
     lease::Lease,
     ledger::Ledger,
     log::Log,
@@ -32,6 +33,8 @@ pub struct Connections {
     pub doorbell: Arc<Doorbell>,
     /// Taking over what others have left behind, and ticks for consumers.
     pub takeover: Arc<Side>,
+    /// Durability: waits for the disk and for standbys, so that what was read may be attempted.
+    pub durability: Arc<Durability>,
     /// Everything that may come late.
     pub chores: Arc<Side>,
     all: Vec<Bounded>,
@@ -60,18 +63,21 @@ impl Connections {
     ) -> Result<(Connections, Calls), ServeError> {
         let bounds = Bounds::for_lease(lease);
         let opened = |purpose, then| open(connector, purpose, then, bounds);
-        let (reading, recording, claiming, sharing, takeover, chores) = tokio::try_join!(
+        let (reading, recording, claiming, sharing, takeover, durability, chores) = tokio::try_join!(
             opened("reading", Then::Again),
             opened("recording", Then::Again),
             opened("claiming", Then::Again),
             opened("sharing", Then::Again),
             opened("takeover", Then::Again),
+            opened("durability", Then::Again),
             opened("chores", Then::Later),
         )?;
         let (lost_sender, lost) = watch::channel(false);
         let notifications = sharing.0.notifications.resubscribe();
         let mut all = Vec::new();
-        for (session, client) in [&reading, &recording, &claiming, &sharing, &takeover, &chores] {
+        for (session, client) in
+            [&reading, &recording, &claiming, &sharing, &takeover, &durability, &chores]
+        {
             all.push(client.clone());
             let (mut session_lost, lost_sender) = (session.lost.clone(), lost_sender.clone());
             tokio::spawn(async move {
@@ -79,13 +85,14 @@ impl Connections {
                 let _ = lost_sender.send(true);
             });
         }
-        let (log, ledger, claims, circuits, doorbell, takeover, chores) = tokio::try_join!(
+        let (log, ledger, claims, circuits, doorbell, takeover, durability, chores) = tokio::try_join!(
             Log::open(reading.1),
             Ledger::open(recording.1, id),
             Lease::open(claiming.1, id),
             Circuits::open(sharing.1.clone(), id),
             Doorbell::open(sharing.1, is_listening),
             Side::open(takeover.1, id),
+            Durability::open(durability.1, durability.0.notices),
             Side::open(chores.1, id),
         )?;
         let connections = Connections {
@@ -95,6 +102,7 @@ impl Connections {
             circuits: Arc::new(circuits),
             doorbell: Arc::new(doorbell),
             takeover: Arc::new(takeover),
+            durability: Arc::new(durability),
             chores: Arc::new(chores),
             all,
         };
@@ -130,13 +138,14 @@ pub async fn open(
     then: Then,
     bounds: Bounds,
 ) -> Result<(Calling, Bounded), ServeError> {
-    let Session { client, lost, notifications, .. } = super::connect(connector).await?;
+    let Session { client, lost, notifications, notices } = super::connect(connector).await?;
     let client = Bounded::new(client, connector.clone(), purpose, then, bounds).await?;
-    Ok((Calling { lost, notifications }, client))
+    Ok((Calling { lost, notifications, notices }, client))
 }
 
 /// What a connection tells by itself.
 pub struct Calling {
     lost: crate::store::connect::Lost,
     notifications: broadcast::Receiver<Notification>,
+    notices: broadcast::Receiver<DbError>,
 }

@@ -70,6 +70,7 @@ use crate::{
         StoreError,
         archive::Upkeep,
         circuits::{Answer, Circuits, Granted, Loan, Proposal},
+        durability::Durability,
         lease::{
             Acquired, Beat, Cancels, Checkpoint, Claim, Heartbeat, Lease, MadeTick, Owned,
             Recovered, Statistics, StillWaiting,
@@ -98,7 +99,7 @@ const ROOM_PAUSE: Duration = Duration::from_millis(20);
 const ENDPOINT_REFRESH: Duration = Duration::from_secs(2);
 const DEFERRED_REFRESH: Duration = Duration::from_secs(5);
 /// How often we look for what has expired where it waits.
-const EXPIRY_INTERVAL: Duration = Duration::from_secs(5);
+const EXPIRY_INTERVAL: Duration = Duration::from_secs(2);
 /// So many of those are fetched at a time, besides what is in hand.
 const EXPIRED_ROWS: usize = 1_000;
 const MAINTENANCE: Duration = Duration::from_secs(60);
@@ -293,6 +294,7 @@ pub struct Dispatcher {
     log: Arc<Log>,
     ledger: Arc<Ledger>,
     doorbell: Arc<Doorbell>,
+    durability: Arc<Durability>,
     chores: Arc<Side>,
     takeover: Arc<Side>,
     events: mpsc::UnboundedReceiver<Event>,
@@ -554,6 +556,7 @@ impl Dispatcher {
             log: Arc::clone(&connections.log),
             ledger: Arc::clone(&connections.ledger),
             doorbell: Arc::clone(&connections.doorbell),
+            durability: Arc::clone(&connections.durability),
             chores: Arc::clone(&connections.chores),
             takeover: Arc::clone(&connections.takeover),
             keeper,

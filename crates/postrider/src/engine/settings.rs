@@ -17,6 +17,8 @@ pub struct Settings {
     /// `record_attempts = all`: successful attempts are recorded, too.
     pub records_successes: bool,
     pub ordering_scope: Scope,
+    /// `deliver_before_durable`
+    pub delivers_before_durable: bool,
 }
 
 impl Settings {
@@ -26,6 +28,7 @@ impl Settings {
         let mut transport = transport::Settings::default();
         let mut records_successes = false;
         let mut ordering_scope = Scope::default();
+        let mut delivers_before_durable = false;
         for (name, value) in rows {
             let seconds = || value.parse().map(Duration::from_secs).ok();
             let target = match name.as_str() {
@@ -43,6 +46,10 @@ impl Settings {
                 }
                 "record_attempts" => {
                     records_successes = value == "all";
+                    continue;
+                }
+                "deliver_before_durable" => {
+                    delivers_before_durable = value == "on";
                     continue;
                 }
                 "allow_any_port" => {
@@ -73,7 +80,14 @@ impl Settings {
             };
             *target = seconds().unwrap_or(*target);
         }
-        Settings { policy, breaker, transport, records_successes, ordering_scope }
+        Settings {
+            policy,
+            breaker,
+            transport,
+            records_successes,
+            ordering_scope,
+            delivers_before_durable,
+        }
     }
 }
 

@@ -2,7 +2,10 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, HashSet},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    },
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
@@ -276,6 +279,8 @@ impl Heart {
 pub struct Lease {
     id: Uuid,
     client: Bounded,
+    /// The message of the last idempotency key that was looked at.
+    rechecked: AtomicI64,
     save_checkpoint: Statement,
     save_claim: Statement,
     cancel_number: Statement,
@@ -295,6 +300,7 @@ impl Lease {
             async |sql| client.once().prepare(sql).await.map_err(StoreError::to("prepare"));
         Ok(Lease {
             id,
+            rechecked: AtomicI64::new(0),
             save_checkpoint: prepare(include_str!("../../../../sql/queries/save_checkpoint.sql"))
                 .await?,
             save_claim: prepare(include_str!("../../../../sql/queries/save_claim.sql")).await?,
@@ -523,6 +529,17 @@ impl Lease {
     pub async fn forget_keys_to_nobody(&self) -> Result<i32, StoreError> {
         let sql = include_str!("../../../../sql/queries/forget_keys_to_nobody.sql");
         self.answer(sql, "forget idempotency keys of messages to nobody").await
+    }
+
+    /// Looks at some idempotency keys whether their messages have ended unseen, and the next time at those
+    /// behind them.
+    pub async fn recheck_idempotency_keys(&self) -> Result<(), StoreError> {
+        let sql = include_str!("../../../../sql/queries/recheck_idempotency_keys.sql");
+        let after = self.rechecked.load(Ordering::Relaxed);
+        let row = self.client.query_one(sql, &[&after]).await;
+        let row = row.map_err(StoreError::to("look at idempotency keys"))?;
+        self.rechecked.store(row.get("answer"), Ordering::Relaxed);
+        Ok(())
     }
 
     /// Makes messages that a former owner had in hand waiting deliveries again.

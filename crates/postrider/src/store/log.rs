@@ -19,6 +19,7 @@ use uuid::Uuid;
 use super::{
     StoreError,
     bounded::Bounded,
+    durability::Written,
     wire::{JsonText, PgSnapshot, Targets, Timestamp, Xid8},
 };
 
@@ -94,6 +95,7 @@ struct Candidate {
     id: MessageId,
     xid: Xid,
     targets: Targets,
+    expires: bool,
 }
 
 impl reader::Row for Candidate {
@@ -105,6 +107,9 @@ impl reader::Row for Candidate {
     }
     fn targets(&self) -> &[Target] {
         self.targets.as_slice()
+    }
+    fn expires(&self) -> bool {
+        self.expires
     }
 }
 
@@ -123,6 +128,9 @@ impl reader::Row for LogMessage {
     }
     fn targets(&self) -> &[Target] {
         self.targets.as_slice()
+    }
+    fn expires(&self) -> bool {
+        self.terms.expires_at.is_some()
     }
 }
 
@@ -178,9 +186,10 @@ pub enum Tick {
         rows: Vec<LogMessage>,
         /// The newest sequence number at that moment.
         last_number: i64,
+        written: Written,
     },
     /// Too many to be taken in at once.
-    TooMany { top: Snapshot },
+    TooMany { top: Snapshot, written: Written },
 }
 
 /// The bounds of a walk through a window.
@@ -308,11 +317,16 @@ impl Log {
         if top.xmax() < base.xmax() {
             return Err(StoreError::TransactionIdsWentBack);
         }
+        let written = Written {
+            upto: first.get("written"),
+            flushed: first.get("flushed"),
+            has_standbys: first.get("has_standbys"),
+        };
         if messages.len() > limit {
-            return Ok(Tick::TooMany { top });
+            return Ok(Tick::TooMany { top, written });
         }
-        let rows = messages.iter().map(|row| message(row, 4)).collect::<Result<_, _>>()?;
-        Ok(Tick::Rows { top, rows, last_number: first.get("last_number") })
+        let rows = messages.iter().map(|row| message(row, 7)).collect::<Result<_, _>>()?;
+        Ok(Tick::Rows { top, rows, last_number: first.get("last_number"), written })
     }
 
     /// How many shards there are.
@@ -341,6 +355,7 @@ impl Log {
                     &(page.which == Which::Lag),
                     &INLINE_BYTES,
                     &self.shard_count,
+                    &page.spares_expiring,
                 ],
             )
             .await
@@ -365,6 +380,7 @@ impl Log {
                     &PgSnapshot(page.base.clone()),
                     &targets,
                     &self.shard_count,
+                    &page.spares_expiring,
                 ],
             )
             .await
@@ -793,7 +809,7 @@ fn waiting_count(row: &Row) -> WaitingCount {
 
 fn candidate(row: &Row) -> Candidate {
     let Xid8(xid) = row.get(1);
-    Candidate { id: MessageId(row.get(0)), xid, targets: row.get(2) }
+    Candidate { id: MessageId(row.get(0)), xid, targets: row.get(2), expires: row.get(3) }
 }
 
 fn text(text: Option<&str>) -> Option<Arc<str>> {

@@ -4,6 +4,7 @@ pub mod archive;
 pub mod bounded;
 pub mod circuits;
 pub mod connect;
+pub mod durability;
 pub mod fleet;
 pub mod lease;
 pub mod ledger;

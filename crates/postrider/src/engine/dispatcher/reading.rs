@@ -44,8 +44,8 @@ impl Dispatcher {
             return;
         }
         self.is_ticking = true;
-        let log = Arc::clone(&self.log);
-        self.send(async move { Event::Ticked(tick_groups(&log, groups).await) });
+        let (log, durability) = (Arc::clone(&self.log), Arc::clone(&self.durability));
+        self.send(async move { Event::Ticked(tick_groups(&log, &durability, groups).await) });
     }
 
     pub(super) fn take_tick(&mut self, answers: Vec<GroupTick>) {
@@ -58,7 +58,7 @@ impl Dispatcher {
                 self.lanes.free(*lane);
             }
             match (answer, bounds) {
-                (Tick::Rows { top, rows, last_number }, _) => {
+                (Tick::Rows { top, rows, last_number, .. }, _) => {
                     let top = common.get_or_insert(top).clone();
                     row_count += rows.len();
                     self.take_tick_rows(&group, &top, rows);
@@ -66,7 +66,7 @@ impl Dispatcher {
                         is_news |= self.lanes.note_read(*lane, last_number);
                     }
                 }
-                (Tick::TooMany { top }, Some(bounds)) => {
+                (Tick::TooMany { top, .. }, Some(bounds)) => {
                     let top = common.get_or_insert(top).clone();
                     row_count += TICK_ROWS;
                     self.lanes.open_windows(&group, &top, bounds);
@@ -160,9 +160,12 @@ impl Dispatcher {
         let mut skipped: HashSet<Target> = HashSet::new();
         for row in rows {
             // What is not due yet needs no room. With ordering keys nothing is left to the lag: it
-            // would be passed by what comes later for another target of the same endpoint.
+            // would be passed by what comes later for another target of the same endpoint. Nor is what
+            // expires: nobody would see in the log that its time is over.
             let is_due = row.terms.scheduled_at.is_none_or(|at| at <= now);
-            let may_lag = is_due && !lane.is_keyed();
+            let is_spared = row.expires()
+                && self.lanes.get_mut(lane).is_none_or(|owned| owned.reader.spares_expiring());
+            let may_lag = is_due && !lane.is_keyed() && !is_spared;
             if let Some(target) = row.only_target()
                 && which == Which::Tail
             {
@@ -170,7 +173,7 @@ impl Dispatcher {
                 let priority = row.terms.priority;
                 let is_full =
                     may_lag && endpoint.is_some_and(|id| self.endpoints.room(id, priority) == 0);
-                let is_skipped = skipped.contains(&target);
+                let is_skipped = !is_spared && skipped.contains(&target);
                 if is_skipped || is_full && self.skip(lane, target, &base, &top, &row) {
                     skipped.insert(target);
                     if let Some(owned) = self.lanes.get_mut(lane) {
@@ -255,6 +258,7 @@ impl Dispatcher {
     pub(super) fn empty_held(&mut self, now: Instant) {
         let mut admitted = Vec::new();
         let mut aside = Vec::new();
+        let timestamp = self.clock.timestamp(now);
         for lane in self.lanes.iter_mut() {
             let priority = lane_priority(lane);
             while let Some(front) = lane.held.front() {
@@ -267,12 +271,13 @@ impl Dispatcher {
                     continue;
                 }
                 let blocked = front.target;
+                let is_expired = front.is_expired(timestamp);
                 let is_in_the_way = lane
                     .reader
                     .skipped()
                     .any(|target| target != blocked && self.endpoints.is_hungry(target, priority));
                 let patience = patience(&self.endpoints, &lane.reader);
-                if !is_in_the_way && now < lane.lag_moved_at + patience {
+                if !is_expired && !is_in_the_way && now < lane.lag_moved_at + patience {
                     break;
                 }
                 aside.extend(lane.held.pop_front());
@@ -357,16 +362,33 @@ fn wanted_of_lag(endpoints: &Endpoints, lane: &OwnedLane, now: Instant) -> usize
 }
 
 /// Ticks all groups so that they end at one snapshot: the first one's. The others see at least that
-/// much, and what is beyond it is left to the next tick.
-async fn tick_groups(log: &Log, groups: Vec<TickGroup>) -> Result<Vec<GroupTick>, StoreError> {
+/// much, and what is beyond it is left to the next tick. What was seen is durable when this returns.
+async fn tick_groups(
+    log: &Log,
+    durability: &Durability,
+    groups: Vec<TickGroup>,
+) -> Result<Vec<GroupTick>, StoreError> {
     let mut answers = Vec::new();
+    let mut seen = None;
     for group in groups {
         let tick = log.tick(&group.base, &group.lanes, TICK_ROWS).await?;
         let bounds = match &tick {
-            Tick::TooMany { .. } => Some(log.window(&group.base, &group.lanes).await?),
-            Tick::Rows { .. } => None,
+            Tick::TooMany { written, .. } => {
+                seen = Some(*written);
+                Some(log.window(&group.base, &group.lanes).await?)
+            }
+            Tick::Rows { rows, written, .. } => {
+                if !rows.is_empty() {
+                    seen = Some(*written);
+                }
+                None
+            }
         };
         answers.push((group, tick, bounds));
+    }
+    // The last one has seen the most.
+    if let Some(written) = seen {
+        durability.prove(written).await?;
     }
     Ok(answers)
 }

@@ -52,6 +52,7 @@ impl Dispatcher {
                     late(lease.retire_failing().await)?;
                     forget(|| lease.forget_idempotency_keys()).await?;
                     forget(|| lease.forget_keys_to_nobody()).await?;
+                    late(lease.recheck_idempotency_keys().await)?;
                     forget(|| lease.clean_up()).await?;
                     forget(|| lease.forget_consumer_rows()).await?;
                     forget(|| lease.forget_executions()).await?;
@@ -148,6 +149,7 @@ impl Dispatcher {
         self.policies.set_event_types(shared.event_type_policies);
         self.endpoints.set_rules(settings.breaker);
         self.records_successes = settings.records_successes;
+        self.durability.waive(settings.delivers_before_durable);
         self.set_ordering_scope(settings.ordering_scope);
         let shared = self.endpoints.shared();
         if *shared.settings() != settings.transport {

@@ -1,0 +1,188 @@
+//! Durable before delivered: nothing is attempted whose commit PostgreSQL may still forget.
+
+use std::{collections::HashMap, process::Command};
+
+use serde_json::Value;
+use tokio_postgres::Client;
+use xtask::{
+    postgres::Options,
+    process::Dispatcher,
+    receiver::{Behaviour, Receiver},
+};
+
+use crate::shop::{Shop, serving::LONG};
+
+/// From now on nobody writes to the disk what was committed asynchronously, but who waits for it.
+async fn stop_writing(shop: &Shop) {
+    let writer = "select pid from pg_stat_activity where backend_type = 'walwriter'";
+    let pid: i32 = shop.ask(writer).await;
+    let stop = Command::new("kill").args(["-STOP", &pid.to_string()]).status().unwrap();
+    assert!(stop.success());
+}
+
+/// Sends so many messages, each in a transaction of its own that does not wait for the disk.
+async fn send_fast(client: &Client, first: i64, count: i64) {
+    let send = "select postrider.send('hooks', jsonb_build_object('n', $1::bigint))";
+    let send = client.prepare(send).await.unwrap();
+    for number in first..first + count {
+        client.batch_execute("begin; select postrider.enable_fast_mode()").await.unwrap();
+        client.query_one(&send, &[&number]).await.unwrap();
+        client.batch_execute("commit").await.unwrap();
+    }
+}
+
+/// What was delivered and is not in the log, or is another message there.
+async fn forgotten(shop: &Shop, receiver: &Receiver) -> Vec<i64> {
+    let client = shop.client().await;
+    let rows = client.query("select id, (payload ->> 'n')::bigint from postrider.message", &[]).await;
+    let known: HashMap<i64, i64> =
+        rows.unwrap().iter().map(|row| (row.get(0), row.get(1))).collect();
+    let number = |body: &[u8]| serde_json::from_slice::<Value>(body).unwrap()["n"].as_i64().unwrap();
+    receiver
+        .requests()
+        .iter()
+        .filter_map(|request| Some((request.id?.0, number(&request.body))))
+        .filter(|(id, number)| known.get(id) != Some(number))
+        .map(|(id, _)| id)
+        .collect()
+}
+
+/// Delivers while PostgreSQL crashes a few times; what it had delivered and forgotten.
+async fn crash_while_delivering(setting: &str) -> Vec<i64> {
+    const ROUNDS: i64 = 3;
+    const COUNT: i64 = 40;
+    let options = Options::default().set("wal_buffers", "64MB").set("autovacuum", "off");
+    let mut shop = Shop::open_migrated_with(options).await;
+    shop.execute("select postrider.set_setting('allow_internal_destinations', 'on')").await;
+    shop.execute(&format!("select postrider.set_setting('deliver_before_durable', '{setting}')"))
+        .await;
+    let receiver = Receiver::start(Behaviour::Status(200)).unwrap();
+    shop.quick_endpoint("hooks", &receiver.url()).await;
+    let dispatcher = shop.serve().await;
+    let mut all = Vec::new();
+    for round in 0..ROUNDS {
+        stop_writing(&shop).await;
+        let before = receiver.accepted_count();
+        let client = shop.client().await;
+        send_fast(&client, round * 1_000, COUNT).await;
+        receiver.wait_for_accepted(before + COUNT as usize, LONG).await.unwrap();
+        send_fast(&client, round * 1_000 + COUNT, 5).await;
+        shop.postgres.kill().unwrap();
+        let position = dispatcher.log_position();
+        shop.postgres.start_again().unwrap();
+        all.extend(forgotten(&shop, &receiver).await);
+        dispatcher.wait_for_log_from(position, "shards acquired", LONG).await.unwrap();
+        receiver.clear();
+    }
+    all
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_delivered_that_a_crash_takes_back() {
+    assert_eq!(crash_while_delivering("off").await, [0i64; 0]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_prefers_to_be_quick_delivers_what_a_crash_takes_back() {
+    assert_ne!(crash_while_delivering("on").await, [0i64; 0], "or the test above cannot fail");
+}
+
+/// Whether our dispatcher's commit waits for a standby.
+const WAITS: &str = "select exists (
+    select
+    from pg_stat_activity a
+    where a.application_name like 'postrider %'
+    and a.wait_event = 'SyncRep')";
+
+async fn wants_standby(shop: &Shop, names: &str) {
+    shop.execute(&format!("alter system set synchronous_standby_names = '{names}'")).await;
+    shop.execute("select pg_reload_conf()").await;
+    shop.until(&format!("select current_setting('synchronous_standby_names') = '{names}'")).await;
+}
+
+fn tenures(dispatcher: &Dispatcher) -> usize {
+    dispatcher.log_lines().iter().filter(|line| line.contains("dispatching")).count()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_standby_that_does_not_answer_delays_deliveries_and_ends_nothing() {
+    let shop = Shop::open_to_receivers().await;
+    let receiver = Receiver::start(Behaviour::Status(200)).unwrap();
+    shop.quick_endpoint("hooks", &receiver.url()).await;
+    shop.execute("select postrider.set_setting('stale_recovery_timeout', '5')").await;
+    let mut standby = shop.postgres.standby().unwrap();
+    wants_standby(&shop, "*").await;
+    let dispatcher = shop.serve().await;
+    let client = shop.client().await;
+    send_fast(&client, 0, 10).await;
+    receiver.wait_for_accepted(10, LONG).await.unwrap();
+
+    // Nobody confirms any more. The sender does not wait, the delivery does.
+    standby.kill().unwrap();
+    send_fast(&client, 10, 10).await;
+    shop.until(WAITS).await;
+    // Whoever ends the wait has made nothing durable.
+    for _ in 0..3 {
+        let cancel = "select bool_or(pg_cancel_backend(a.pid))
+            from pg_stat_activity a where a.wait_event = 'SyncRep'";
+        assert!(shop.ask::<bool>(cancel).await);
+        shop.until(WAITS).await;
+    }
+    // Leases go on: three of them, and health says what is the matter.
+    let beats = "select count(*) from postrider.heartbeat";
+    let before: i64 = shop.ask(beats).await;
+    shop.until(&format!("select ({beats}) > {before} + 9")).await;
+    shop.until(
+        "select details like '%synchronous standby%' and status = 'degraded'
+        from postrider.health_check() where component = 'dispatchers'",
+    )
+    .await;
+    assert_eq!(receiver.accepted_count(), 10, "delivered, and on one disk only");
+    assert_eq!(tenures(&dispatcher), 1);
+
+    standby.start_again().unwrap();
+    receiver.wait_for_accepted(20, LONG).await.unwrap();
+    shop.until("select not exists (select from postrider.queue)").await;
+    assert_eq!(tenures(&dispatcher), 1);
+    assert_eq!(receiver.request_count(), 20, "nothing came twice");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_delivered_is_on_the_standby_that_takes_over() {
+    const COUNT: i64 = 300;
+    let mut shop = Shop::open_to_receivers().await;
+    let receiver = Receiver::start(Behaviour::Status(200)).unwrap();
+    shop.quick_endpoint("hooks", &receiver.url()).await;
+    let standby = shop.postgres.standby().unwrap();
+    wants_standby(&shop, "*").await;
+    let dispatcher = shop.serve().await;
+    let client = shop.client().await;
+    // It dies in the middle of it.
+    let sending = tokio::spawn(async move {
+        let send = "select postrider.send('hooks', jsonb_build_object('n', $1::bigint))";
+        for number in 0..COUNT {
+            let mode = if number % 2 == 0 { "off" } else { "local" };
+            let set = format!("set synchronous_commit = {mode}");
+            if client.batch_execute(&set).await.is_err()
+                || client.query_one(send, &[&number]).await.is_err()
+            {
+                break;
+            }
+        }
+    });
+    receiver.wait_for_accepted(50, LONG).await.unwrap();
+    shop.postgres.kill().unwrap();
+    sending.await.unwrap();
+    assert!(dispatcher.sigkill());
+    shop.postgres = standby;
+    shop.execute("select pg_promote()").await;
+    shop.until("select not pg_is_in_recovery()").await;
+    assert_eq!(forgotten(&shop, &receiver).await, [0i64; 0]);
+
+    // Its heir goes on, and nothing is lost of what is there.
+    wants_standby(&shop, "").await;
+    let _heir = shop.serve().await;
+    let sent: i64 = shop.ask("select count(*) from postrider.message").await;
+    receiver.wait_for_accepted(sent as usize, LONG).await.unwrap();
+    shop.until("select not exists (select from postrider.queue)").await;
+}
