@@ -88,14 +88,14 @@ declare
     working constant text[] := array[
         'register_worker', 'worker_heartbeat', 'deregister_worker', 'take_executions', 'start_execution',
         'extend_execution', 'complete_execution', 'fail_execution', 'release_execution',
-        'worker_executions'];
+        'worker_executions', 'check_pool_name'];
     taking_back constant text[] := array['cancel_message', 'cancel_execution'];
     watching constant text[] := array[
         'dlq_summary', 'explain_policy', 'get_endpoint_health', 'get_setting', 'get_worker_status',
         'health_check', 'metrics', 'shard_count', 'masked_config'];
-    -- What the views and message_status call, which run with the rights of who reads them.
+    -- What the views, message_status and the command line call, with the rights of who reads them.
     viewing constant text[] := array[
-        'message_status', 'describe_end', 'done_before', 'done_map', 'done_map_start',
+        'message_status', 'check_action_name', 'check_endpoint_name', 'check_event_type', 'check_pool_name', 'describe_end', 'done_before', 'done_map', 'done_map_start',
         'consumer_holders', 'consumer_report', 'pool_figures', 'ended_ceiling', 'has_ended', 'is_claimed', 'is_deferred', 'is_taken', 'pending_floor'];
     operating constant text[] := array[
         'enable_endpoint', 'disable_endpoint', 'pause_endpoint', 'resume_endpoint', 'reset_circuit_breaker',

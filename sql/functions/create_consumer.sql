@@ -4,7 +4,7 @@
 -- as order.* and *; null: everything in the log, what was sent to endpoints, too) and whose payload
 -- contains the filter. Starts at the beginning of the log, now, at a time (what was created from then on)
 -- or at a message. Logged in event_log. Raises 22004 (a null), 22023 (a value that is not valid), 42704 (no
--- such message), 42710 (the name is taken).
+-- such event type or message), 42710 (the name is taken).
 create or replace function postrider.create_consumer(
     p_name text,
     p_event_types text[] default null,
@@ -42,6 +42,9 @@ begin
             raise exception
                 'p_event_types must hold names of event types or patterns such as order.* or *, got %',
                 coalesce(quote_literal(left(wanted, 200)), 'null') using errcode = '22023';
+        end if;
+        if right(wanted, 1) <> '*' then
+            perform postrider.check_event_type(wanted);
         end if;
     end loop;
     if jsonb_typeof(p_filter) <> 'object' then

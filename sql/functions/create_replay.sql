@@ -2,7 +2,7 @@
 --
 -- Operator, admin. A replay_range that dispatchers do, in steps (advance_replays): at so many messages per second
 -- at most, and only while the log has room. `filter` is contained in the payload. Logged in event_log.
--- Raises 22004, 22023, 42704 (no such endpoint), 55000 (disabled). Uses message_created_at.
+-- Raises 22004, 22023, 42704 (no such endpoint or event type), 55000 (disabled). Uses message_created_at.
 create or replace function postrider.create_replay(
     p_endpoint_name text,
     p_from_ts timestamptz,
@@ -23,6 +23,7 @@ declare
 begin
     perform postrider.direct_target(p_endpoint_name);
     perform postrider.check_replay(p_from_ts, p_to_ts, p_status);
+    perform postrider.check_event_type(p_event_type);
     if jsonb_typeof(p_filter) <> 'object' then
         raise exception 'p_filter must be an object, got %', jsonb_typeof(p_filter)
             using errcode = '22023';

@@ -4,9 +4,9 @@
 -- Operator, admin. Makes a job that puts dead letters back, see redrive_batch: those that failed in [from, to),
 -- whose last error matches the POSIX regular expression, and so on; what is null does not matter. With a
 -- rate they are due so many a second, the first at once. Dead letters of dropped endpoints stay. The
--- estimate is a count of those among the first 10,000 letters. Raises 42704 (no such endpoint), 22023 (an
--- empty time range, a pattern that is none, a rate out of its range). Uses dead_letter_failed or
--- dead_letter_summary, dead_letter_pkey.
+-- estimate is a count of those among the first 10,000 letters. Raises 42704 (no such endpoint or event
+-- type), 22023 (an empty time range, a pattern that is none, no cause that there is, a rate out of its
+-- range). Uses dead_letter_failed or dead_letter_summary, dead_letter_pkey.
 create or replace function postrider.redrive_matching(
     p_endpoint_name text default null,
     p_from timestamptz default null,
@@ -47,6 +47,12 @@ begin
         raise exception 'p_rate must be between 1 and 100000 deliveries per second, got %', p_rate
             using errcode = '22023';
     end if;
+    if p_cause not in ('rejected', 'gone', 'retries_exhausted', 'stale', 'endpoint_dropped') then
+        raise exception
+            'p_cause must be rejected, gone, retries_exhausted, stale or endpoint_dropped, got ''%''',
+            left(p_cause, 100) using errcode = '22023';
+    end if;
+    perform postrider.check_event_type(p_event_type);
     begin
         perform '' ~ p_error_pattern;
     exception

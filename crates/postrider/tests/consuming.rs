@@ -412,6 +412,11 @@ async fn values_out_of_range_are_refused_and_change_nothing() {
             "p_event_types must hold names of event types or patterns such as order.* or *, got null",
         ),
         (
+            "select postrider.create_consumer('e', '{order.*,order.payd}')",
+            "42704",
+            "Event type 'order.payd' does not exist",
+        ),
+        (
             "select postrider.create_consumer('e', p_filter => '[]')",
             "22023",
             "p_filter must be an object, got array",

@@ -30,6 +30,7 @@ mod durable;
 mod examples;
 mod expiring;
 mod fan_out;
+mod filters;
 mod fleet;
 mod fleet_carriers;
 mod fleet_figures;

@@ -22,9 +22,13 @@ const ROLES: [(char, &str); 8] = [
 const FUNCTIONS: &[(&str, &[&str])] = &[
     ("cpoam", &["consumer_holders", "consumer_report"]),
     ("cpoa", &["resolve_parked_message"]),
+    ("wpoam", &["check_pool_name"]),
     (
         "poam",
         &[
+            "check_action_name",
+            "check_endpoint_name",
+            "check_event_type",
             "describe_end",
             "done_before",
             "done_map",
@@ -902,6 +906,10 @@ const VICTIMS: &str = r#"
     postrider.message_status({id})
     postrider.explain_policy({id})
     postrider.get_endpoint_health('a')
+    postrider.check_endpoint_name('a')
+    postrider.check_event_type('order.created')
+    postrider.check_action_name(null)
+    postrider.check_pool_name('default')
     postrider.get_worker_status()
     postrider.masked_config('{"url": "http://u:p@a.test/?b"}')
     postrider.consumer_holders()

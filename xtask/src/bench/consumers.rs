@@ -83,6 +83,7 @@ async fn fill(database: &Database<'_>, log: &Log) -> Result<()> {
         select postrider.set_setting('tick_interval_ms', '0');
         select postrider.create_consumer('commit');
         select postrider.create_consumer('transaction', p_ordering => 'transaction');
+        select postrider.create_event_type('bench.rare');
         select postrider.create_consumer('filtered', array['bench.rare']);
         select postrider.create_consumer('partitioned', p_partitions => 4)";
     client.batch_execute(set).await?;

@@ -7,12 +7,11 @@ use super::{
     Context, Failure,
     input::{parse_timeout, parse_ttl},
     json_rows,
-    suggest::did_you_mean,
+    suggest::{ACTION_NAMES, did_you_mean},
 };
 
 const SET_ACTION: &str = include_str!("../../../../sql/queries/set_action.sql");
 const ACTIONS: &str = include_str!("../../../../sql/queries/actions.sql");
-const ACTION_NAMES: &str = include_str!("../../../../sql/queries/action_names.sql");
 const DROP_ACTION: &str = include_str!("../../../../sql/queries/drop_action.sql");
 
 /// Say what executions of an action have in common, such as how many may run at a time

@@ -9,6 +9,7 @@ use super::{
     input::{parse_object, parse_start},
     json_rows, json_rows_or,
     output::Output,
+    suggest::{CONSUMER_NAMES, did_you_mean},
     tail::{PAGE_SIZE, PAUSE, pin_plans, show_message, until_interrupted},
 };
 
@@ -203,6 +204,15 @@ async fn parked(
     limit: i64,
 ) -> Result<(), Failure> {
     let rows = json_rows_or(client, [PARKED_MESSAGES, MASKED_PARKED], &[&consumer, &limit]).await?;
+    if let Some(name) = consumer
+        && rows.is_empty()
+    {
+        let known = client.query(CONSUMER_NAMES, &[]).await?;
+        if known.iter().all(|row| row.get::<_, &str>(0) != name) {
+            let hint = did_you_mean(client, CONSUMER_NAMES, name).await?;
+            return Err(Failure::Failed(format!("Consumer '{name}' does not exist{hint}")));
+        }
+    }
     let columns = [
         "id",
         "consumer_name",

@@ -4,7 +4,9 @@ use clap::Subcommand;
 use serde_json::json;
 use tokio_postgres::{Client, types::ToSql};
 
-use super::{Context, Failure, input::parse_moment, job::Waiting, json_rows, json_rows_or};
+use super::{
+    Context, Failure, input::parse_moment, job::Waiting, json_rows, json_rows_or, suggest::Filter,
+};
 
 const DEAD_LETTERS: &str = include_str!("../../../../sql/queries/dead_letters.sql");
 const DEAD_LETTER: &str = include_str!("../../../../sql/queries/dead_letter.sql");
@@ -82,7 +84,7 @@ struct Matching {
     /// Those whose last error matches this POSIX regular expression
     #[arg(long, value_name = "PATTERN", group = "which")]
     error: Option<String>,
-    /// Those that failed for this cause: rejected, gone, retries_exhausted, stale
+    /// Those that failed for this cause: rejected, gone, retries_exhausted, stale, endpoint_dropped
     #[arg(long, value_name = "CAUSE", group = "which")]
     cause: Option<String>,
     /// Those of messages published with this event type
@@ -97,6 +99,9 @@ impl DeadLetter {
         match &self.action {
             Action::List { endpoint, redriven, limit } => {
                 let rows = json_rows(&client, DEAD_LETTERS, &[endpoint, redriven, limit]).await?;
+                if rows.is_empty() {
+                    Filter::Endpoint.check(&client, endpoint.as_deref()).await?;
+                }
                 let columns = [
                     "id",
                     "endpoint_name",

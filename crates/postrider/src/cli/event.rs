@@ -1,6 +1,6 @@
 //! `postrider events`
 
-use super::{Context, Failure, input::parse_seconds, json_rows};
+use super::{Context, Failure, input::parse_seconds, json_rows, suggest::Filter};
 
 const EVENTS: &str = include_str!("../../../../sql/queries/events.sql");
 
@@ -28,6 +28,9 @@ impl Events {
         let parameters: [&(dyn tokio_postgres::types::ToSql + Sync); 3] =
             [&self.endpoint, &self.since, &self.limit];
         let rows = json_rows(&client, EVENTS, &parameters).await?;
+        if rows.is_empty() {
+            Filter::Endpoint.check(&client, self.endpoint.as_deref()).await?;
+        }
         context.output.list(&rows, &["at", "event", "endpoint_name", "details"], "No such events.");
         Ok(())
     }

@@ -9,7 +9,7 @@ use tokio_postgres::Client;
 use super::{
     Context, Failure, json_rows, json_rows_or,
     output::Output,
-    suggest::{WORKER_NAMES, did_you_mean},
+    suggest::{Filter, WORKER_NAMES, did_you_mean},
     tail::pin_plans,
 };
 
@@ -232,6 +232,10 @@ impl List {
         }
         pin_plans(client).await?;
         let rows = self.find(client).await?;
+        if rows.is_empty() {
+            Filter::Action.check(client, self.action.as_deref()).await?;
+            Filter::Pool.check(client, self.pool.as_deref()).await?;
+        }
         let columns = [
             "id",
             "action",

@@ -1,6 +1,6 @@
 //! `postrider queue`
 
-use super::{Context, Failure, json_rows};
+use super::{Context, Failure, json_rows, suggest::Filter};
 
 const QUEUE: &str = include_str!("../../../../sql/queries/queue.sql");
 
@@ -24,6 +24,9 @@ impl Queue {
     pub async fn run(&self, context: &Context) -> Result<(), Failure> {
         let client = context.connect().await?.client;
         let rows = json_rows(&client, QUEUE, &[&self.endpoint, &self.limit]).await?;
+        if rows.is_empty() {
+            Filter::Endpoint.check(&client, self.endpoint.as_deref()).await?;
+        }
         let columns = [
             "id",
             "endpoint_name",

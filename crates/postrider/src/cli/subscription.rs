@@ -8,6 +8,7 @@ use super::{
     Context, Failure,
     input::{parse_object, parse_object_or_null},
     json_rows,
+    suggest::Filter,
 };
 
 const SUBSCRIPTIONS: &str = include_str!("../../../../sql/queries/subscriptions.sql");
@@ -108,6 +109,9 @@ impl Subscription {
 async fn list(context: &Context, endpoint: Option<&str>, ended: bool) -> Result<(), Failure> {
     let client = context.connect().await?.client;
     let rows = json_rows(&client, SUBSCRIPTIONS, &[&endpoint, &ended]).await?;
+    if rows.is_empty() {
+        Filter::Endpoint.check(&client, endpoint).await?;
+    }
     let columns = [
         "id",
         "endpoint_name",

@@ -11,6 +11,7 @@ use super::{
     Context, Failure,
     input::{parse_event_pattern, parse_object, parse_start},
     output::Output,
+    suggest::Filter,
 };
 
 const START: &str = include_str!("../../../../sql/queries/live_start.sql");
@@ -64,6 +65,10 @@ impl Tail {
         if start.get("is_standby") {
             let text = "tail needs the primary: on a standby no transaction is known to be running";
             return Err(Failure::Database(text.to_owned()));
+        }
+        // A pattern is for event types to come, too.
+        for name in self.event_type.iter().filter(|name| !name.ends_with('*')) {
+            Filter::EventType.check(client, Some(name)).await?;
         }
         pin_plans(client).await?;
         let mut look = Look {

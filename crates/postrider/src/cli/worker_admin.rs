@@ -2,12 +2,12 @@
 
 use clap::Subcommand;
 use serde_json::{Value, json};
-use tokio_postgres::{Client, error::SqlState};
+use tokio_postgres::Client;
 
 use super::{
     Context, Failure, json_rows,
     output::Output,
-    suggest::{WORKER_NAMES, did_you_mean},
+    suggest::{Filter, WORKER_NAMES, did_you_mean, explain},
 };
 
 const WORKERS: &str = include_str!("../../../../sql/queries/workers.sql");
@@ -74,7 +74,7 @@ impl WorkerCommand {
             Self::Drop { name } => {
                 let dropped = client.query_one(DROP_WORKER, &[name]).await;
                 if let Err(error) = dropped {
-                    return Err(explain(&client, name, error).await);
+                    return Err(explain(&client, WORKER_NAMES, name, error).await);
                 }
                 let object = json!({ "name": name, "dropped": true });
                 output.done(&object, &format!("Worker {name} is dropped."));
@@ -86,6 +86,9 @@ impl WorkerCommand {
 
 async fn list(client: &Client, output: Output, pool: Option<&str>) -> Result<(), Failure> {
     let rows = json_rows(client, WORKERS, &[&pool, &None::<&str>]).await?;
+    if rows.is_empty() {
+        Filter::Pool.check(client, pool).await?;
+    }
     let columns = [
         "name",
         "pool",
@@ -136,18 +139,6 @@ async fn show(client: &Client, output: Output, name: &str) -> Result<(), Failure
 async fn switch(client: &Client, query: &str, name: &str) -> Result<bool, Failure> {
     match client.query_one(query, &[&name]).await {
         Ok(row) => Ok(row.get(0)),
-        Err(error) => Err(explain(client, name, error).await),
-    }
-}
-
-/// The database's error; where there is no such worker, with the name that was meant.
-async fn explain(client: &Client, name: &str, error: tokio_postgres::Error) -> Failure {
-    let is_unknown = error.code() == Some(&SqlState::UNDEFINED_OBJECT);
-    match Failure::from(error) {
-        Failure::Failed(text) if is_unknown => {
-            let hint = did_you_mean(client, WORKER_NAMES, name).await.unwrap_or_default();
-            Failure::Failed(text + &hint)
-        }
-        failure => failure,
+        Err(error) => Err(explain(client, WORKER_NAMES, name, error).await),
     }
 }

@@ -1,0 +1,176 @@
+//! A filter with a name that nothing has, or a value that nothing can have, is an error and no empty answer.
+
+use crate::shop::{Shop, producing::check_refusals};
+use serde_json::json;
+
+async fn open() -> Shop {
+    let shop = Shop::open_migrated().await;
+    let sql = "select postrider.create_endpoint(e.name, 'discard', '{}')
+        from unnest('{orders,gone,audit}'::text[]) e (name);
+        select postrider.create_event_type(t.name)
+        from unnest('{order.paid,order.lost}'::text[]) t (name);
+        select postrider.publish('order.lost', '{}');
+        select postrider.drop_event_type('order.lost');
+        select postrider.drop_endpoint('gone');
+        select postrider.create_consumer('totals');
+        select postrider.register_worker('big-one', 'images');
+        select postrider.set_action('resize')";
+    shop.execute(sql).await;
+    shop
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_refuses_names_that_nothing_has_or_had() {
+    let shop = open().await;
+    let check = |arguments: &[&str], text: &str| {
+        let refused = shop.run(arguments).fail(1, text);
+        assert_eq!(refused.stdout, "", "{arguments:?}");
+    };
+    let endpoint = "Endpoint 'ordes' does not exist (did you mean orders?)";
+    check(&["queue", "--endpoint", "ordes"], endpoint);
+    check(&["queue", "--endpoint", "ordes", "--json"], endpoint);
+    check(&["events", "--endpoint", "ordes"], endpoint);
+    check(&["subscription", "list", "--endpoint", "ordes"], endpoint);
+    check(&["dlq", "list", "--endpoint", "ordes"], endpoint);
+    check(
+        &["worker", "list", "--pool", "image"],
+        "Pool 'image' does not exist (did you mean images?)",
+    );
+    let action = "Action 'resiz' does not exist (did you mean resize?)";
+    check(&["execution", "list", "--action", "resiz"], action);
+    check(&["execution", "list", "--pool", "nowhere"], "Pool 'nowhere' does not exist");
+    check(&["execution", "list", "--worker", "big-two"], "Worker 'big-two' does not exist");
+    let consumer = "Consumer 'total' does not exist (did you mean totals?)";
+    check(&["consumer", "parked", "total"], consumer);
+    let event_type = "Event type 'order.payd' does not exist (did you mean order.paid?)";
+    check(&["tail", "--event-type", "order.payd"], event_type);
+    check(&["tail", "--event-type", "order.*", "--event-type", "order.payd"], event_type);
+
+    let empty = |arguments: &[&str]| {
+        assert_eq!(shop.run(&[arguments, &["--json"]].concat()).json(), json!([]), "{arguments:?}");
+    };
+    for endpoint in ["orders", "gone"] {
+        empty(&["queue", "--endpoint", endpoint]);
+        empty(&["subscription", "list", "--endpoint", endpoint]);
+        empty(&["dlq", "list", "--endpoint", endpoint]);
+    }
+    empty(&["events", "--endpoint", "gone", "--since", "0.000001s"]);
+    empty(&["worker", "list", "--pool", "default"]);
+    empty(&["execution", "list", "--action", "resize", "--pool", "images"]);
+    empty(&["consumer", "parked", "totals"]);
+    let lost = ["tail", "--event-type", "order.lost", "--start", "beginning", "--limit", "1"];
+    assert!(shop.run(&lost).succeed().stdout.contains("order.lost"));
+}
+
+/// What names an endpoint that was dropped: any of these alone.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_left_of_a_dropped_endpoint_keeps_its_name_known() {
+    let shop = open().await;
+    let sql = "insert into postrider.dead_letter (
+            message_id, target, endpoint_id, endpoint_name, cause, retry_count, message_created_at,
+            priority, event_type, payload)
+        values (1024, 9, 9, 'of-letters', 'rejected', 0, now(), 0, 'of.letters', '{}');
+        select postrider.send('audit', '{}');
+        select postrider.drop_endpoint('audit', true);
+        delete from postrider.event_log;
+        delete from postrider.job";
+    shop.execute(sql).await;
+    for name in ["of-letters", "audit"] {
+        shop.execute(&format!("select postrider.check_endpoint_name('{name}')")).await;
+    }
+    for name in ["of.letters", "order.lost"] {
+        shop.execute(&format!("select postrider.check_event_type('{name}')")).await;
+    }
+    let client = shop.client().await;
+    check_refusals(
+        &client,
+        &[
+            (
+                "select postrider.check_endpoint_name('gone')",
+                "42704",
+                "Endpoint 'gone' does not exist",
+            ),
+            (
+                "select postrider.check_event_type('gone')",
+                "42704",
+                "Event type 'gone' does not exist",
+            ),
+        ],
+    )
+    .await;
+}
+
+/// An execution that has ended is in no total at first.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_an_execution_named_stays_known_in_every_state() {
+    let shop = open().await;
+    let client = shop.client().await;
+    let check = async |when: &str| {
+        let sql = "select postrider.check_action_name('pack'), postrider.check_pool_name('boxes')";
+        client.batch_execute(sql).await.unwrap_or_else(|error| panic!("{when}: {error:?}"));
+    };
+    let submitted = "select postrider.submit_execution('pack', p_pool => 'boxes')";
+    let id: i64 = client.query_one(submitted, &[]).await.unwrap().get(0);
+    check("it waits").await;
+    client.query_one("select postrider.cancel_execution($1)", &[&id]).await.unwrap();
+    check("it has ended").await;
+    client.query_one("select postrider.roll_up_executions()", &[]).await.unwrap();
+    check("it is in the totals").await;
+    client
+        .batch_execute("delete from postrider.execution_end; delete from postrider.execution")
+        .await
+        .unwrap();
+    check("it is forgotten").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn functions_refuse_what_their_filters_cannot_find() {
+    let shop = open().await;
+    let client = shop.client().await;
+    let cause =
+        "p_cause must be rejected, gone, retries_exhausted, stale or endpoint_dropped, got 'stael'";
+    let cases = [
+        ("select postrider.redrive_matching('ordes')", "42704", "Endpoint 'ordes' does not exist"),
+        ("select postrider.redrive_matching(p_cause => 'stael')", "22023", cause),
+        (
+            "select postrider.redrive_matching(p_event_type => 'order.payd')",
+            "42704",
+            "Event type 'order.payd' does not exist",
+        ),
+        (
+            "select postrider.redrive_matching(p_event_type => 'order.*')",
+            "42704",
+            "Event type 'order.*' does not exist",
+        ),
+        (
+            "select postrider.create_replay('orders', '2001-01-01', '2002-01-01', p_event_type => 'order.payd')",
+            "42704",
+            "Event type 'order.payd' does not exist",
+        ),
+        (
+            "select postrider.create_consumer('c', '{order.payd}')",
+            "42704",
+            "Event type 'order.payd' does not exist",
+        ),
+        (
+            "select postrider.get_endpoint_health('ordes')",
+            "42704",
+            "Endpoint 'ordes' does not exist",
+        ),
+    ];
+    check_refusals(&client, &cases).await;
+    for known in [
+        "select postrider.redrive_matching(p_cause => 'endpoint_dropped', p_event_type => 'order.lost')",
+        "select postrider.create_replay('orders', '2001-01-01', '2002-01-01', p_event_type => 'order.lost')",
+        "select postrider.create_consumer('c', '{order.lost,order.paid,later.*}')",
+    ] {
+        shop.execute(known).await;
+    }
+    let redrive = |options: &[&str]| shop.run(&[&["dlq", "redrive"], options].concat());
+    redrive(&["--cause", "stael"]).fail(2, cause);
+    redrive(&["--event-type", "order.payd"]).fail(1, "Event type 'order.payd' does not exist");
+    redrive(&["--endpoint", "ordes"]).fail(1, "Endpoint 'ordes' does not exist");
+    let replay = ["replay", "create", "orders", "--from", "2030-05-01", "--to", "2030-05-02"];
+    let typed = [&replay[..], &["--event-type", "order.payd"]].concat();
+    shop.run(&typed).fail(1, "Event type 'order.payd' does not exist");
+}
