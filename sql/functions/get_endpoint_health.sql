@@ -1,8 +1,9 @@
 -- postrider.get_endpoint_health(endpoint) → how each endpoint does, or one of them, in order of name
 --
 -- Operator, admin, monitor. Its circuit breaker, when it last accepted and failed, how many deliveries are pending
--- (not delivered, dead, expired or cancelled) and when the oldest of their messages was sent. Counts
--- nothing: see pending_deliveries. Raises 42704 (no such endpoint).
+-- (not delivered, dead, expired or cancelled) and since when the oldest of them is pending: without what
+-- is scheduled for later, and null while the endpoint is paused. Counts nothing: see pending_deliveries.
+-- Raises 42704 (no such endpoint).
 create or replace function postrider.get_endpoint_health(p_endpoint_name text default null)
 returns table (
     endpoint_name text,
@@ -35,7 +36,7 @@ begin
     select
         e.name, e.protocol, e.enabled, coalesce(c.state, 'closed'), coalesce(c.failure_count, 0),
         c.last_success_at, c.last_failure_at, coalesce(round(p.delivery_count), 0)::bigint,
-        p.oldest_at, e.paused,
+        case when not e.paused then p.oldest_at end, e.paused,
         case when c.paused_until > clock_timestamp() then c.paused_until end,
         c.probe_at, c.failing_since
     from postrider.endpoints e

@@ -60,7 +60,10 @@ as $$
             ('endpoint_pending_messages', coalesce(round(p.delivery_count), 0)),
             (
                 'endpoint_oldest_pending_seconds',
-                coalesce(greatest(extract(epoch from n.at - p.oldest_at), 0), 0)
+                case
+                    when e.paused then 0
+                    else coalesce(greatest(extract(epoch from n.at - p.oldest_at), 0), 0)
+                end
             ),
             ('endpoint_last_success_timestamp_seconds', extract(epoch from c.last_success_at))
         ) v (name, value)

@@ -72,7 +72,7 @@ as $$
     from known k
     join postrider.endpoints e on e.id = k.endpoint_id
     left join postrider.circuit c on c.endpoint_id = e.id
-    where k.since is not null
+    where k.since <= clock_timestamp()
     and e.enabled
     and not e.paused
     and coalesce(c.state, 'closed') = 'closed'

@@ -49,6 +49,11 @@ pub trait Row {
 pub trait Aged: Row {
     /// In microseconds since 2000-01-01 UTC.
     fn created_at(&self) -> i64;
+
+    /// Since when it is pending: later than it was sent where it is scheduled for later.
+    fn pending_since(&self) -> i64 {
+        self.created_at()
+    }
 }
 
 /// The state of a lane that survives its owner.
@@ -82,7 +87,7 @@ pub struct Lag {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Left {
     pub count: u64,
-    /// When the oldest of it was sent, in microseconds since 2000-01-01 UTC. Once some of it was
+    /// Since when the oldest of it is pending, in microseconds since 2000-01-01 UTC. Once some of it was
     /// taken: when the newest of that was sent, because what follows is not known before it is read.
     pub oldest: i64,
 }
@@ -266,7 +271,7 @@ impl LaneReader {
         if let Some(lag) = &mut self.lag {
             for row in &left {
                 let Some(target) = row.only_target() else { continue };
-                lag.add(target, Left { count: 1, oldest: row.created_at() });
+                lag.add(target, Left { count: 1, oldest: row.pending_since() });
             }
         }
         rows.sort_unstable_by_key(Row::id);
@@ -362,18 +367,17 @@ impl LaneReader {
         Taken { segment, base: page.base.clone(), top: page.top.clone(), rows }
     }
 
-    /// Leaves a target's messages, from the one with this id on, to the lag. `created_at` is that
-    /// one's. `false` when too many targets are left already. Those that expire stay the tail's, if
-    /// [`Self::spares_expiring`].
+    /// Leaves a target's messages, from the one with this id on, to the lag. `since` is from when on
+    /// that one is pending. `false` when too many targets are left already.
     pub fn skip(
         &mut self,
         target: Target,
         base: &Snapshot,
         top: &Snapshot,
         id: MessageId,
-        created_at: i64,
+        since: i64,
     ) -> bool {
-        let first = Left { count: 1, oldest: created_at };
+        let first = Left { count: 1, oldest: since };
         let position = Position::within(base.clone(), top.clone(), id.0 - 1, i64::MAX);
         match &mut self.lag {
             Some(lag) => {
@@ -415,9 +419,9 @@ impl LaneReader {
     }
 
     /// One more message of a skipped target is left to the lag.
-    pub fn count_left(&mut self, target: Target, created_at: i64) {
+    pub fn count_left(&mut self, target: Target, since: i64) {
         if let Some(lag) = &mut self.lag {
-            lag.add(target, Left { count: 1, oldest: created_at });
+            lag.add(target, Left { count: 1, oldest: since });
         }
     }
 

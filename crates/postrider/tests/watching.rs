@@ -98,6 +98,51 @@ async fn what_nobody_has_read_is_pending() {
         .await;
 }
 
+/// Neither what is scheduled for later nor what waits for a paused endpoint is late.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_oldest_is_one_that_could_be_sent() {
+    let shop = Shop::open_to_receivers().await;
+    let silent = Receiver::start(Behaviour::Hang).unwrap();
+    hang(&shop, "a", &silent.url(), 4).await;
+    let send = |delay: &str, key: &str| {
+        format!(
+            "select postrider.send_with_options('a', '1', p_ordering_key => {key},
+                p_scheduled_at => now() + interval '{delay}')"
+        )
+    };
+    let age = "select m.metric_value from postrider.metrics() m
+        where m.metric_name = 'endpoint_oldest_pending_seconds'";
+    let oldest = "select min(created_at) from postrider.message where scheduled_at is null";
+    shop.execute(&send("1 hour", "null")).await;
+    shop.execute(&send("1 hour", "'k'")).await;
+    until_pending(&shop, "a", 2, NONE).await;
+    assert_eq!(shop.ask::<f64>(age).await, 0.0);
+    shop.send_many("a", 1).await;
+    until_pending(&shop, "a", 3, oldest).await;
+
+    // Read, and waiting; then counted by who takes over.
+    for _ in 0..2 {
+        let dispatcher = shop.serve().await;
+        shop.until("select count(*) = 2 from postrider.deferred where retry_count = 0").await;
+        shop.until("select count(*) = 0 from postrider.unread_messages()").await;
+        until_pending(&shop, "a", 3, oldest).await;
+        dispatcher.sigkill();
+    }
+    shop.execute("select postrider.pause_endpoint('a')").await;
+    until_pending(&shop, "a", 3, NONE).await;
+    assert_eq!(shop.ask::<f64>(age).await, 0.0);
+    let status = shop.run(&["status", "--json"]).json();
+    assert_eq!(status["endpoints"][0]["oldest_pending_message"], Value::Null, "{status}");
+    shop.execute("select postrider.resume_endpoint('a')").await;
+    until_pending(&shop, "a", 3, oldest).await;
+
+    // Only what is scheduled is left.
+    silent.set_behaviour(Behaviour::Status(200));
+    let _last = shop.serve().await;
+    until_pending(&shop, "a", 2, NONE).await;
+    assert_eq!(shop.ask::<f64>(age).await, 0.0);
+}
+
 /// Of many unread messages a part is looked at, and tells of the rest.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_large_unread_part_of_the_log_is_estimated() {

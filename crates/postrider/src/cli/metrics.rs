@@ -22,7 +22,10 @@ const HELP: &[(&str, &str)] = &[
     ("endpoint_circuit_state", "0 closed, 1 half-open, 2 open."),
     ("endpoint_enabled", "1 when the endpoint is enabled."),
     ("endpoint_last_success_timestamp_seconds", "When the endpoint last accepted something."),
-    ("endpoint_oldest_pending_seconds", "Age of the oldest pending message; 0 without any."),
+    (
+        "endpoint_oldest_pending_seconds",
+        "Age of the oldest message that is due; 0 without any, or while paused.",
+    ),
     ("endpoint_paused", "1 when the endpoint is paused, by people or because it asked for it."),
     ("endpoint_pending_messages", "Deliveries that have not ended."),
     ("errors_total", "Failed attempts of a dispatcher."),

@@ -93,7 +93,7 @@ impl Gathered {
         let mut changes: HashMap<(Shard, Target), Change> = HashMap::new();
         for row in self.results.deferred.iter().filter(|row| !row.has_waited) {
             let place = (row.id.lane().shard(), row.target);
-            changes.entry(place).or_default().came(row.created_at);
+            changes.entry(place).or_default().came(row.pending_since());
         }
         for ended in &self.ended {
             let place = (ended.id.lane().shard(), ended.target);
@@ -337,7 +337,10 @@ impl Gathered {
         let is_last = delivery.message.close_one();
         match delivery.source {
             Source::Log { lane, segment } => {
-                self.closed.entry(place(delivery)).or_default().add(created_at(delivery));
+                self.closed
+                    .entry(place(delivery))
+                    .or_default()
+                    .add(delivery.message.terms.pending_since());
                 if is_last {
                     *self.finished.entry((lane, segment)).or_default() += 1;
                 }

@@ -1,4 +1,5 @@
-//! What is pending of each target, and since when: for people who watch, not for decisions.
+//! What is pending of each target, and since when: for people who watch, not for decisions. What is
+//! scheduled for later counts from then on: a moment in the future says that nothing is late.
 //!
 //! Kept while deliveries come and go, so that nobody has to count them. What was read from the log and
 //! is in hand is known to the second. What waits in the table is counted now and then; between two
@@ -21,7 +22,7 @@ const SMALL: i64 = 10_000;
 
 const SECOND_US: i64 = 1_000_000;
 
-/// Deliveries by the second in which their messages were sent.
+/// Deliveries by the second since which they are pending.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ages(BTreeMap<i64, Second>);
 
@@ -55,11 +56,11 @@ pub struct Pending {
 }
 
 impl Ages {
-    pub fn add(&mut self, created_at: Timestamp) {
-        let fresh = Second { count: 0, oldest: created_at };
-        let second = self.0.entry(created_at.0.div_euclid(SECOND_US)).or_insert(fresh);
+    pub fn add(&mut self, since: Timestamp) {
+        let fresh = Second { count: 0, oldest: since };
+        let second = self.0.entry(since.0.div_euclid(SECOND_US)).or_insert(fresh);
         second.count += 1;
-        second.oldest = second.oldest.min(created_at);
+        second.oldest = second.oldest.min(since);
     }
 
     pub fn count(&self) -> i64 {
@@ -89,11 +90,12 @@ impl Default for Change {
 }
 
 impl Change {
-    pub fn came(&mut self, created_at: Timestamp) {
+    pub fn came(&mut self, since: Timestamp) {
         self.count += 1;
-        self.oldest_came = self.oldest_came.min(created_at);
+        self.oldest_came = self.oldest_came.min(since);
     }
 
+    /// Not by what it was pending since: one that was counted when it was due counts from its sending on.
     pub fn left(&mut self, created_at: Timestamp) {
         self.count -= 1;
         self.oldest_left = self.oldest_left.min(created_at);
@@ -101,8 +103,8 @@ impl Change {
 }
 
 impl Pending {
-    pub fn take_in_hand(&mut self, shard: Shard, target: Target, created_at: Timestamp) {
-        self.in_hand.entry((shard, target)).or_default().add(created_at);
+    pub fn take_in_hand(&mut self, shard: Shard, target: Target, since: Timestamp) {
+        self.in_hand.entry((shard, target)).or_default().add(since);
     }
 
     pub fn put_down(&mut self, place: (Shard, Target), gone: &Ages) {

@@ -171,9 +171,9 @@ pub struct Statistics {
 pub struct PendingAt {
     pub endpoint: EndpointId,
     pub count: i64,
-    /// When the oldest of it was sent.
+    /// Since when the oldest of it is pending: in the future where all is scheduled for later.
     pub oldest: Timestamp,
-    /// When the oldest was sent of what was passed over in the log and not attempted yet.
+    /// The same of what was passed over in the log and not attempted yet.
     pub left_since: Option<Timestamp>,
 }
 

@@ -59,6 +59,16 @@ pub struct Deferred {
     pub has_waited: bool,
 }
 
+impl Deferred {
+    /// When its message was sent; of a first attempt that is scheduled for later, until when it waits. The
+    /// same rule as in deferred_count.sql.
+    pub fn pending_since(&self) -> Timestamp {
+        let is_first = self.retry_count == 0 && !self.is_blocked;
+        let later = self.run_at.filter(|_| is_first);
+        later.map_or(self.created_at, |at| at.max(self.created_at))
+    }
+}
+
 /// What came of a try to record results.
 #[derive(Debug, Default)]
 pub struct Recorded {

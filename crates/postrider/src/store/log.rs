@@ -52,6 +52,13 @@ pub struct Terms {
     pub has_idempotency_key: bool,
 }
 
+impl Terms {
+    /// When it was sent, or for when it is scheduled.
+    pub fn pending_since(&self) -> Timestamp {
+        self.scheduled_at.map_or(self.created_at, |at| at.max(self.created_at))
+    }
+}
+
 /// What is sent of a message.
 #[derive(Debug, Clone)]
 pub struct Content {
@@ -116,6 +123,10 @@ impl reader::Row for Candidate {
 impl reader::Aged for LogMessage {
     fn created_at(&self) -> i64 {
         self.terms.created_at.0
+    }
+
+    fn pending_since(&self) -> i64 {
+        self.terms.pending_since().0
     }
 }
 
@@ -230,7 +241,8 @@ pub struct WaitingCount {
     pub shard: Shard,
     pub target: Target,
     pub count: i64,
-    /// When the oldest of their messages was sent.
+    /// When the oldest of their messages was sent, but that of what is scheduled for later counts from
+    /// then on.
     pub oldest: Timestamp,
 }
 

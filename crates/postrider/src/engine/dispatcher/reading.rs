@@ -178,7 +178,7 @@ impl Dispatcher {
                     skipped.insert(target);
                     if let Some(owned) = self.lanes.get_mut(lane) {
                         if is_skipped {
-                            owned.reader.count_left(target, row.terms.created_at.0);
+                            owned.reader.count_left(target, row.terms.pending_since().0);
                         }
                         owned.reader.finish(segment, 1);
                     }
@@ -201,7 +201,7 @@ impl Dispatcher {
         if !owned.reader.has_lag() {
             owned.lag_moved_at = Instant::now();
         }
-        owned.reader.skip(target, base, top, row.id, row.terms.created_at.0)
+        owned.reader.skip(target, base, top, row.id, row.terms.pending_since().0)
     }
 
     /// Takes a message in: one delivery for each of its targets.
@@ -216,7 +216,7 @@ impl Dispatcher {
         backlog.in_hand += targets.as_slice().len() as i64;
         let shard = message.id.lane().shard();
         for target in targets.as_slice() {
-            self.pending.take_in_hand(shard, *target, message.terms.created_at);
+            self.pending.take_in_hand(shard, *target, message.terms.pending_since());
             let endpoint = self.endpoints.by_target(*target);
             let delivery = Delivery {
                 message: Arc::clone(&message),
