@@ -1,6 +1,7 @@
 -- postrider.check_setting(setting, value) → the value as it is to be stored
 --
--- Internal. Raises 22023 with the rule and the range when the setting cannot have the value.
+-- Internal. Raises 22023 with the rule and the range when the setting cannot have the value: of the times
+-- of workers, one is checked against the other.
 create or replace function postrider.check_setting(p_setting postrider.setting, p_value text)
 returns text
 language plpgsql
@@ -11,15 +12,37 @@ declare
     trimmed text := btrim(p_value);
     expected text;
     networks text;
+    -- Heartbeats that come late, or get lost, do not make a worker count as lost.
+    beats constant integer := 3;
+    other bigint;
 begin
     case p_setting.kind
     when 'integer' then
         if trimmed ~ '^[+-]?[0-9]{1,18}$'
             and trimmed::bigint between p_setting.minimum and p_setting.maximum
         then
-            return trimmed::bigint::text;
+            select s.value::bigint
+            into other
+            from postrider.setting s
+            where (p_setting.name, s.name) in (
+                ('worker_heartbeat_interval', 'worker_stale_after'),
+                ('worker_stale_after', 'worker_heartbeat_interval'));
+            case
+                when p_setting.name = 'worker_stale_after' and trimmed::bigint < beats * other then
+                    expected := format(
+                        'at least %s times worker_heartbeat_interval, which is %s %s', beats,
+                        beats * other, p_setting.unit);
+                when p_setting.name = 'worker_heartbeat_interval' and beats * trimmed::bigint > other then
+                    expected := format(
+                        'at most worker_stale_after divided by %s, which is %s %s', beats,
+                        other / beats, p_setting.unit);
+                else
+                    return trimmed::bigint::text;
+            end case;
+        else
+            expected :=
+                concat_ws(' ', 'between', p_setting.minimum, 'and', p_setting.maximum, p_setting.unit);
         end if;
-        expected := concat_ws(' ', 'between', p_setting.minimum, 'and', p_setting.maximum, p_setting.unit);
     when 'switch' then
         if trimmed in ('on', 'off') then
             return trimmed;

@@ -1,6 +1,7 @@
 -- postrider.reset_setting(name) → the default, which is its value now
 --
--- Admin. See set_setting. Raises 22004 (a null name), 42704 (no such setting).
+-- Admin. See set_setting. Raises 22004 (a null name), 42704 (no such setting), 22023 (the default does not
+-- go with another setting).
 create or replace function postrider.reset_setting(name text)
 returns text
 language plpgsql

@@ -18,6 +18,14 @@ begin
     if set_setting.name is null or set_setting.value is null then
         raise exception 'Setting name and value must not be null' using errcode = '22004';
     end if;
+    -- Each of these is checked against the other. In one order, so that nobody waits in a circle.
+    if set_setting.name in ('worker_heartbeat_interval', 'worker_stale_after') then
+        perform
+        from postrider.setting s
+        where s.name in ('worker_heartbeat_interval', 'worker_stale_after')
+        order by s.name
+        for update;
+    end if;
     select s.* into known from postrider.setting s where s.name = set_setting.name for update;
     if known.name is null then
         raise exception 'Setting ''%'' does not exist', set_setting.name using errcode = '42704';

@@ -33,6 +33,7 @@ async fn set_clock(from: i64, to: i64) {
         select postrider.set_setting('circuit_breaker_threshold', '3');
         select postrider.set_setting('circuit_breaker_cooldown', '{SOON}');
         select postrider.set_setting('stale_recovery_timeout', '10');
+        select postrider.set_setting('worker_heartbeat_interval', '3');
         select postrider.set_setting('worker_stale_after', '10');
         select postrider.create_consumer('c', p_partitions => 4)"
     ))

@@ -1,6 +1,9 @@
 //! Endpoints and settings, through SQL: what the functions do and what they raise.
 
-use crate::shop::Shop;
+use crate::shop::{
+    Shop,
+    producing::{check_refusal, check_refusals, pid_of, until_blocked},
+};
 use serde_json::{Value, json};
 use tokio_postgres::{Client, types::Json};
 
@@ -547,4 +550,74 @@ async fn the_event_log_says_who_changed_what() {
     let shown = shop.run(&["endpoint", "show", "b", "--json"]).json();
     assert!(shown["secrets_set_at"]["headers"].is_string(), "{shown}");
     assert!(!shown.to_string().contains("s3cret"), "{shown}");
+}
+
+/// A worker that counted as lost between two heartbeats would be lost for ever.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_times_of_workers_go_together_whichever_is_set() {
+    let shop = Shop::open_migrated().await;
+    let client = shop.client().await;
+    let too_short = |least: u32, value: u32| {
+        format!(
+            "Setting 'worker_stale_after' must be at least 3 times worker_heartbeat_interval, which is \
+             {least} s, got '{value}'"
+        )
+    };
+    let too_long = |most: u32, value: u32| {
+        format!(
+            "Setting 'worker_heartbeat_interval' must be at most worker_stale_after divided by 3, which is \
+             {most} s, got '{value}'"
+        )
+    };
+    let cases = [
+        ("select postrider.set_setting('worker_stale_after', '29')", "22023", &*too_short(30, 29)),
+        (
+            "select postrider.set_setting('worker_heartbeat_interval', '11')",
+            "22023",
+            &too_long(10, 11),
+        ),
+        (
+            "select postrider.set_setting('worker_heartbeat_interval', '301')",
+            "22023",
+            "Setting 'worker_heartbeat_interval' must be between 1 and 300 s, got '301'",
+        ),
+    ];
+    check_refusals(&client, &cases).await;
+    let set = "select postrider.set_setting('worker_stale_after', '100');
+        select postrider.set_setting('worker_heartbeat_interval', '33')";
+    client.batch_execute(set).await.unwrap();
+    let cases = [
+        ("select postrider.set_setting('worker_stale_after', '98')", "22023", &*too_short(99, 98)),
+        (
+            "select postrider.set_setting('worker_heartbeat_interval', '34')",
+            "22023",
+            &too_long(33, 34),
+        ),
+        ("select postrider.reset_setting('worker_stale_after')", "22023", &too_short(99, 30)),
+    ];
+    check_refusals(&client, &cases).await;
+    shop.run(&["setting", "set", "worker_stale_after", "98"]).fail(2, &too_short(99, 98));
+
+    // Two at a time: the second waits, and sees what the first has set.
+    shop.execute("select postrider.set_setting('worker_stale_after', '102')").await;
+    let other = shop.client().await;
+    other
+        .batch_execute("begin; select postrider.set_setting('worker_stale_after', '99')")
+        .await
+        .unwrap();
+    let pid = pid_of(&client).await;
+    let second = tokio::spawn(async move {
+        check_refusal(
+            &client,
+            (
+                "select postrider.set_setting('worker_heartbeat_interval', '34')",
+                "22023",
+                &too_long(33, 34),
+            ),
+        )
+        .await;
+    });
+    until_blocked(&shop, pid).await;
+    other.batch_execute("commit").await.unwrap();
+    second.await.unwrap();
 }
