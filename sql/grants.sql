@@ -132,6 +132,8 @@ declare
     written constant text[] := array[
         'payload', 'data', 'body', 'headers', 'metadata', 'response_body', 'config'];
     worked constant text[] := array['parameters', 'result', 'error', 'x_death', 'details', 'body'];
+    -- Which version this is: every command of ours asks.
+    versions constant text[] := array['installation', 'migration'];
     member record;
     granted record;
 begin
@@ -139,10 +141,13 @@ begin
     for member in
         select k.kind, r.rolname as name, k.functions, k.relations
         from (values
-            ('producer', producing, '{}'::text[]),
-            ('consumer', consuming, array['consumers', 'parked_messages']),
-            ('worker', working, array['workers']),
-            ('application', producing || consuming || working || taking_back || viewing, readable),
+            ('producer', producing, versions),
+            ('consumer', consuming, array['consumers', 'parked_messages'] || versions),
+            ('worker', working, array['workers'] || versions),
+            (
+                'application', producing || consuming || working || taking_back || viewing,
+                readable || versions
+            ),
             (
                 'operator', taking_back || watching || viewing || operating,
                 readable || visible || partly_visible || array['dead_letter']

@@ -225,6 +225,60 @@ async fn a_program_says_which_side_has_to_be_upgraded() {
     assert!(newer.to_string().ends_with("; upgrade this program"), "{newer}");
 }
 
+/// Whoever asks, with whatever rights, and whatever for.
+#[tokio::test(flavor = "multi_thread")]
+async fn every_command_says_the_same_of_a_wrong_schema() {
+    const COMMANDS: [&str; 9] = [
+        "serve",
+        "status",
+        "health",
+        "metrics",
+        "send a {}",
+        "queue",
+        "setting list",
+        "tail",
+        "worker --exec /bin/true",
+    ];
+    let shop = Shop::open().await;
+    let check_all = async |state: &str| {
+        let text = check(&shop.url()).await.unwrap_err().to_string();
+        for command in COMMANDS {
+            let arguments: Vec<&str> = command.split(' ').collect();
+            let refused = shop.run(&arguments).fail(3, &text);
+            assert_eq!(refused.stdout, "", "{state}: {command}");
+        }
+        text
+    };
+    check_all("nothing is installed").await;
+    shop.run(&["migrate"]).succeed();
+    let users = "create role producer login in role postrider_producer;
+        create role consumer login in role postrider_consumer;
+        create role worker login in role postrider_worker;
+        create role app login in role postrider_application;
+        create role monitor login in role postrider_monitor";
+    shop.execute(users).await;
+    for (state, change) in [
+        ("another build", "update postrider.installation set fingerprint = 'another'"),
+        (
+            "a newer one",
+            "insert into postrider.migration (version, name, checksum) values (999, '0999', '')",
+        ),
+    ] {
+        shop.execute(change).await;
+        let text = check_all(state).await;
+        for (role, command) in [
+            ("producer", "send a {}"),
+            ("consumer", "consumer list"),
+            ("worker", "worker --exec /bin/true"),
+            ("app", "queue"),
+            ("monitor", "health"),
+        ] {
+            let arguments: Vec<&str> = command.split(' ').collect();
+            run(&shop.postgres.url_as(role, "shop"), &arguments, "").fail(3, &text);
+        }
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_changed_setting_survives_and_an_unchanged_one_follows_the_default() {
     let shop = Shop::open_migrated().await;

@@ -377,6 +377,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
 
 /// Who may read a table or view as a whole; `m*`: the monitor, but not every column.
 const RELATIONS: &[(&str, &[&str])] = &[
+    ("rcwpoam", &["installation", "migration"]),
     ("w*poam*", &["executions"]),
     ("cpoam*", &["parked_messages"]),
     ("cpoam", &["consumers"]),
@@ -418,8 +419,6 @@ const RELATIONS: &[(&str, &[&str])] = &[
             "execution_statistics",
             "execution_total",
             "heartbeat",
-            "installation",
-            "migration",
             "jobs",
             "partitions",
             "setting",

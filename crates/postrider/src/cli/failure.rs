@@ -11,7 +11,7 @@ use crate::{
     store::{
         StoreError,
         connect::{ConnectError, error_text},
-        migrate::MigrateError,
+        migrate::{MigrateError, SchemaError},
     },
 };
 
@@ -121,7 +121,7 @@ impl From<ServeError> for Failure {
     fn from(error: ServeError) -> Self {
         match error {
             ServeError::Connect(error) => error.into(),
-            ServeError::Schema(error) => Self::Database(chain(&error)),
+            ServeError::Schema(error) => error.into(),
             ServeError::Store(error @ StoreError::Standby) => Self::Database(chain(&error)),
             ServeError::Store(error) => Self::Failed(chain(&error)),
             error @ ServeError::Thread(_) => Self::Failed(chain(&error)),
@@ -129,6 +129,12 @@ impl From<ServeError> for Failure {
                 Self::Usage(chain(&error))
             }
         }
+    }
+}
+
+impl From<SchemaError> for Failure {
+    fn from(error: SchemaError) -> Self {
+        Self::Database(chain(&error))
     }
 }
 

@@ -43,8 +43,8 @@ impl Migrate {
     }
 
     pub async fn run(&self, context: &Context) -> Result<(), Failure> {
-        let mut session = context.connect().await?;
-        let watcher = context.connect().await?;
+        let mut session = context.connect_to_any().await?;
+        let watcher = context.connect_to_any().await?;
         let migrated =
             migrate::migrate(&mut session.client, &watcher.client, &self.choices()).await;
         loop {

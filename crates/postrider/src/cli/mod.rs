@@ -50,7 +50,10 @@ use tracing::warn;
 
 use crate::{
     config::{Config, Flags, ServeFlags},
-    store::connect::{Connector, Session},
+    store::{
+        connect::{Connector, Session},
+        migrate as migrate_store,
+    },
 };
 
 /// What `pg_stat_activity` shows while a command runs.
@@ -205,7 +208,15 @@ fn execute(flags: Flags, output: Output, command: Command) -> Result<(), Failure
 }
 
 impl Context {
+    /// A connection to a schema of this version.
     async fn connect(&self) -> Result<Session, Failure> {
+        let session = self.connect_to_any().await?;
+        migrate_store::check_version(&session.client).await?;
+        Ok(session)
+    }
+
+    /// A connection, whatever schema there is.
+    async fn connect_to_any(&self) -> Result<Session, Failure> {
         let Config { database_url, database_ca_file, .. } = &self.config;
         let connector = Connector::new(database_url, database_ca_file.as_deref(), APPLICATION_NAME);
         Ok(connector?.connect().await?)
@@ -214,7 +225,7 @@ impl Context {
     /// The text of a denial, and which role would help.
     async fn with_grant(&self, text: String) -> String {
         let roles = async {
-            let session = self.connect().await.ok()?;
+            let session = self.connect_to_any().await.ok()?;
             let name = failure::denied_name(&text)?;
             let sql = include_str!("../../../../sql/queries/entitled_roles.sql");
             let rows = session.client.query(sql, &[&name]).await.ok()?;

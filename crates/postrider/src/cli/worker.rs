@@ -31,7 +31,14 @@ use tokio::{
 use tracing::{debug, info, warn};
 
 use super::{Context, Failure, worker_admin::WorkerCommand};
-use crate::{config::Config, fleet::rabbitmq::read_authorities, store::connect::Connector};
+use crate::{
+    config::Config,
+    fleet::rabbitmq::read_authorities,
+    store::{
+        connect::Connector,
+        migrate::{self, SchemaError},
+    },
+};
 
 /// EX_TEMPFAIL of sysexits.h: another try may work.
 const TEMPORARY_FAILURE: i32 = 75;
@@ -177,6 +184,13 @@ impl Worker {
         };
         let connector = Connector::new(database_url, database_ca_file.as_deref(), &session_name)?;
         let database = connector.target().to_owned();
+        // A database that cannot be reached yet is waited for.
+        if let Ok(session) = connector.connect().await {
+            match migrate::check_version(&session.client).await {
+                Ok(()) | Err(SchemaError::Unreadable(_)) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
         let (config, tls) = connector.into_parts();
         let mut worker = postrider_client::Worker::builder()
             .config(config)

@@ -14,7 +14,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use tokio_postgres::{Client, IsolationLevel, error::SqlState};
+use tokio_postgres::{Client, IsolationLevel, Row, error::SqlState};
 
 use crate::transport;
 
@@ -29,6 +29,7 @@ const FINISH: &str = include_str!("../../../../sql/install/finish.sql");
 const GRANTS: &str = include_str!("../../../../sql/grants.sql");
 const APPLIED_MIGRATIONS: &str = include_str!("../../../../sql/queries/applied_migrations.sql");
 const SCHEMA_STATE: &str = include_str!("../../../../sql/queries/schema_state.sql");
+const SCHEMA_VERSION: &str = include_str!("../../../../sql/queries/schema_version.sql");
 const INSTALLED_VERSION: &str = include_str!("../../../../sql/queries/installed_version.sql");
 
 const BACKEND_PID: &str = include_str!("../../../../sql/queries/backend_pid.sql");
@@ -331,7 +332,24 @@ async fn try_to_migrate(client: &mut Client, choices: &Choices) -> Result<Report
     })
 }
 
-/// Whether this program can work with the schema of the database that `client` is connected to.
+/// Whether this program can dispatch with the schema of the database that `client` is connected to.
+///
+/// # Errors
+///
+/// When it cannot, with a text that says what to do.
+pub async fn check(client: &Client) -> Result<(), SchemaError> {
+    let state = client.query_one(SCHEMA_STATE, &[]).await?;
+    check_state(client, &state).await?;
+    if !state.get::<_, bool>("is_owner") {
+        let database = state.get("database");
+        let (role, owner) = (state.get("role"), state.get("schema_owner"));
+        return Err(SchemaError::NotOwner { database, role, owner });
+    }
+    Ok(())
+}
+
+/// Whether this program can call the functions of the schema of the database that `client` is connected to,
+/// as whatever role.
 ///
 /// A database that was migrated by a newer program with the same migrations is fine: whatever
 /// changes how its functions are called comes with a migration.
@@ -339,17 +357,21 @@ async fn try_to_migrate(client: &mut Client, choices: &Choices) -> Result<Report
 /// # Errors
 ///
 /// When it cannot, with a text that says what to do.
-pub async fn check(client: &Client) -> Result<(), SchemaError> {
-    let state = client.query_one(SCHEMA_STATE, &[]).await?;
+pub async fn check_version(client: &Client) -> Result<(), SchemaError> {
+    check_state(client, &client.query_one(SCHEMA_STATE, &[]).await?).await
+}
+
+async fn check_state(client: &Client, state: &Row) -> Result<(), SchemaError> {
     let database: String = state.get("database");
     if !state.get::<_, bool>("is_installed") {
         return Err(SchemaError::Missing { database });
     }
-    if !state.get::<_, bool>("is_owner") {
-        let (role, owner) = (state.get("role"), state.get("schema_owner"));
-        return Err(SchemaError::NotOwner { database, role, owner });
-    }
-    let Some(row) = client.query_opt(INSTALLED_VERSION, &[]).await? else {
+    let row = match client.query_opt(SCHEMA_VERSION, &[]).await {
+        // A stranger, who will hear what it may not do.
+        Err(error) if error.code() == Some(&SqlState::INSUFFICIENT_PRIVILEGE) => return Ok(()),
+        row => row?,
+    };
+    let Some(row) = row else {
         return Err(SchemaError::Missing { database });
     };
     let installed = Version {
