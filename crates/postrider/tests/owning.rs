@@ -14,6 +14,7 @@ use postrider::store::{
 };
 use postrider_core::id::{MessageId, Target};
 use serde_json::json;
+use tokio::net::{TcpListener, TcpStream};
 use uuid::Uuid;
 use xtask::{
     process::{Dispatcher, DispatcherOptions},
@@ -378,6 +379,73 @@ async fn a_server_that_ends_while_a_dispatcher_starts_is_waited_for() {
     outage.abort();
     until_it_owns_all(&shop, &dispatcher).await;
     dispatcher.stop(LONG).await.unwrap();
+}
+
+/// Carries connections to the server, up to the one that a tenure begins with, if only that is wanted: then
+/// nobody listens any more.
+async fn carry(front: TcpListener, server: u16, is_one_enough: bool) {
+    loop {
+        let (mut client, _) = front.accept().await.unwrap();
+        let mut packet = [0; 512];
+        let length = client.peek(&mut packet).await.unwrap();
+        // A dispatcher's other task comes as well.
+        let is_first = !String::from_utf8_lossy(&packet[..length]).contains("fleet");
+        tokio::spawn(async move {
+            let mut server = TcpStream::connect(("127.0.0.1", server)).await.unwrap();
+            let _ = tokio::io::copy_bidirectional(&mut client, &mut server).await;
+        });
+        if is_first && is_one_enough {
+            return;
+        }
+    }
+}
+
+/// A database behind another port, and the listener of that.
+async fn behind_another_port(shop: &Shop) -> (String, TcpListener, u16) {
+    let front = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+    let port = front.local_addr().unwrap().port();
+    let url = shop.url().replace(&shop.postgres.port().to_string(), &port.to_string());
+    (format!("{url}?sslmode=disable"), front, port)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_cannot_be_reached_any_more_while_a_dispatcher_starts_is_waited_for() {
+    let shop = open_patiently().await;
+    let (url, front, port) = behind_another_port(&shop).await;
+    let options = DispatcherOptions::serve(env!("CARGO_BIN_EXE_postrider"), &url);
+    let dispatcher = Dispatcher::start(&options).unwrap();
+    carry(front, shop.postgres.port(), true).await;
+    dispatcher.wait_for_log("the database cannot be used yet", LONG).await.unwrap();
+    let front = TcpListener::bind(("127.0.0.1", port)).await.unwrap();
+    let carrying = tokio::spawn(carry(front, shop.postgres.port(), false));
+    until_it_owns_all(&shop, &dispatcher).await;
+    dispatcher.stop(LONG).await.unwrap();
+    carrying.abort();
+}
+
+/// What it was told is wrong, whether the server answers at once or not.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wrong_database_ends_a_dispatcher_behind_an_outage_too() {
+    let shop = open_patiently().await;
+    let (url, front, port) = behind_another_port(&shop).await;
+    let url = url.replace("/shop?", "/nowhere?");
+    let options = DispatcherOptions::serve(env!("CARGO_BIN_EXE_postrider"), &url);
+    let dispatcher = Dispatcher::start(&options).unwrap();
+    // It hangs up on each of the first ones.
+    let outage = tokio::spawn(async move {
+        loop {
+            drop(front.accept().await.unwrap());
+        }
+    });
+    dispatcher.wait_for_log("the database cannot be used yet", LONG).await.unwrap();
+    outage.abort();
+    assert!(outage.await.unwrap_err().is_cancelled());
+    let front = TcpListener::bind(("127.0.0.1", port)).await.unwrap();
+    let carrying = tokio::spawn(carry(front, shop.postgres.port(), false));
+    assert_eq!(dispatcher.wait(LONG).await.unwrap().code(), Some(3));
+    let log = dispatcher.log_lines().join("\n");
+    assert!(log.contains("database \"nowhere\" does not exist"), "{log}");
+    carrying.abort();
 }
 
 #[tokio::test(flavor = "multi_thread")]

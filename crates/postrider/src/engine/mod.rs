@@ -165,8 +165,8 @@ async fn asked_to_stop() {
 }
 
 /// Dispatches until `is_asked_to_stop` turns true. Connections that are lost are made again; a schema
-/// that does not fit, or a standby, ends it at once. So does a database that cannot be used from the
-/// start, unless it is just ending or starting.
+/// that does not fit, or a standby, ends it at once. So does, before anything was dispatched, whatever is
+/// no loss of a connection, and a server that has never been there: both are mistakes of who has started us.
 pub async fn run(
     options: Options,
     is_asked_to_stop: watch::Receiver<bool>,
@@ -176,11 +176,14 @@ pub async fn run(
     let shared = Shared::with_options(settings, options.transport.clone());
     let mut former = None;
     let mut backoff = Duration::ZERO;
-    let mut is_first = true;
+    let mut has_dispatched = false;
+    let mut was_there = false;
     while !*is_asked_to_stop.borrow() {
         let began = Instant::now();
-        let tenure = tenure(&options, &shared, former.clone(), is_asked_to_stop.clone());
-        match tenure.await {
+        let stop = is_asked_to_stop.clone();
+        let tenure = tenure(&options, &shared, former.clone(), stop, &mut was_there).await;
+        has_dispatched |= tenure.is_ok();
+        match tenure {
             Ok((End::Stopped, _)) => {
                 info!("stopped");
                 return Ok(());
@@ -194,10 +197,16 @@ pub async fn run(
                 warn!(%error, "the database is lost; starting over from its checkpoints");
                 former = Some(tenure);
             }
-            Err(error) if is_final(&error) || is_first && !is_outage(&error) => return Err(error),
-            Err(error) => warn!(error = %chain(&error), "the database cannot be used yet"),
+            Err(error) if is_final(&error) => return Err(error),
+            Err(error) => {
+                was_there |= is_outage(&error);
+                let may_pass = has_dispatched || was_there && is_loss(&error);
+                if !may_pass {
+                    return Err(error);
+                }
+                warn!(error = %chain(&error), "the database cannot be used yet");
+            }
         }
-        is_first = false;
         // A tenure that lasted was not in vain: try again at once.
         backoff = if began.elapsed() > LONGEST_BACKOFF {
             Duration::ZERO
@@ -210,12 +219,17 @@ pub async fn run(
     Ok(())
 }
 
-/// Whether the server is ending or starting, or ended while we began.
+/// Whether there is a server, which is ending or starting.
 fn is_outage(error: &ServeError) -> bool {
+    matches!(error, ServeError::Connect(error) if error.is_outage())
+}
+
+/// Whether a connection was lost, or a server that was there cannot be reached any more.
+fn is_loss(error: &ServeError) -> bool {
     match error {
-        ServeError::Connect(error) => error.is_outage(),
-        ServeError::Store(error) => error.is_outage(),
-        ServeError::Schema(SchemaError::Unreadable(error)) => store::is_outage(error),
+        ServeError::Connect(error) => error.is_loss(),
+        ServeError::Store(error) => error.is_loss(),
+        ServeError::Schema(SchemaError::Unreadable(error)) => store::is_loss(error),
         _ => false,
     }
 }
@@ -236,10 +250,13 @@ async fn tenure(
     shared: &Arc<Shared>,
     former: Option<Tenure>,
     is_asked_to_stop: watch::Receiver<bool>,
+    was_there: &mut bool,
 ) -> Result<(End, Tenure), ServeError> {
     let id = Uuid::new_v4();
     let connector = options.connector.named(&format!("postrider {id}"));
-    let first = connect(&connector).await?;
+    let first = connector.connect().await?;
+    *was_there = true;
+    prepare(&first).await?;
     if lease::is_standby(&first.client).await? {
         return Err(StoreError::Standby.into());
     }
@@ -270,12 +287,14 @@ async fn tenure(
 /// A connection with a dispatcher's session settings.
 async fn connect(connector: &Connector) -> Result<Session, ServeError> {
     let session = connector.connect().await?;
-    session
-        .client
-        .batch_execute(include_str!("../../../../sql/queries/dispatcher_session.sql"))
-        .await
-        .map_err(StoreError::to("prepare the session"))?;
+    prepare(&session).await?;
     Ok(session)
+}
+
+async fn prepare(session: &Session) -> Result<(), ServeError> {
+    let sql = include_str!("../../../../sql/queries/dispatcher_session.sql");
+    let prepared = session.client.batch_execute(sql).await;
+    Ok(prepared.map_err(StoreError::to("prepare the session"))?)
 }
 
 /// How a process is called among all that use the database: host and process id.

@@ -119,6 +119,15 @@ impl ConnectError {
     pub fn is_outage(&self) -> bool {
         matches!(self, Self::Refused { source, .. } if super::is_outage(source))
     }
+
+    /// Whether a server that was there cannot be reached any more; one that has refused us can.
+    pub fn is_loss(&self) -> bool {
+        match self {
+            Self::Timeout { .. } => true,
+            Self::Refused { source, .. } => super::is_loss(source),
+            Self::Url { .. } | Self::CaFile { .. } => false,
+        }
+    }
 }
 
 /// Makes connections to one database.

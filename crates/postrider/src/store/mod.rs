@@ -74,11 +74,11 @@ impl StoreError {
         }
     }
 
-    /// Whether the server went away, and may come back by itself.
-    pub fn is_outage(&self) -> bool {
+    /// Whether the connection was lost.
+    pub fn is_loss(&self) -> bool {
         match self {
             StoreError::Closed => true,
-            StoreError::Database { source, .. } => is_outage(source),
+            StoreError::Database { source, .. } => is_loss(source),
             _ => false,
         }
     }
@@ -93,18 +93,33 @@ impl StoreError {
 
 /// Whether a server that was there ends, is starting, or has dropped the connection.
 pub fn is_outage(error: &tokio_postgres::Error) -> bool {
+    use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
+    match io_error(error) {
+        Some(error) => {
+            matches!(error.kind(), BrokenPipe | ConnectionAborted | ConnectionReset | UnexpectedEof)
+        }
+        None => is_ended(error),
+    }
+}
+
+/// Whether a server that was there cannot be reached any more, whatever the network says of it.
+pub fn is_loss(error: &tokio_postgres::Error) -> bool {
+    io_error(error).is_some() || is_ended(error)
+}
+
+fn is_ended(error: &tokio_postgres::Error) -> bool {
     const STATES: [SqlState; 3] =
         [SqlState::ADMIN_SHUTDOWN, SqlState::CRASH_SHUTDOWN, SqlState::CANNOT_CONNECT_NOW];
+    error.is_closed() || error.code().is_some_and(|code| STATES.contains(code))
+}
+
+fn io_error(error: &tokio_postgres::Error) -> Option<&io::Error> {
     let mut cause = error.source();
     while let Some(error) = cause {
-        if let Some(error) = error.downcast_ref::<io::Error>() {
-            use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
-            return matches!(
-                error.kind(),
-                BrokenPipe | ConnectionAborted | ConnectionReset | UnexpectedEof
-            );
+        if let Some(error) = error.downcast_ref() {
+            return Some(error);
         }
         cause = error.source();
     }
-    error.is_closed() || error.code().is_some_and(|code| STATES.contains(code))
+    None
 }
