@@ -2,9 +2,9 @@
 --
 -- Internal. Messages that the last owner of their shard had read and not recorded as done become
 -- waiting deliveries, due now: where they may have been attempted with one retry used up, and that
--- attempt in the history. Of an ordering key only the first may have been, so the others are blocked
--- and keep their retries. What is recorded otherwise (waiting, delivered in part, dead, ended) stays as
--- it is.
+-- attempt in the history. Of an ordering key only the first may have been, at its endpoint or, as
+-- ordering_scope says, across all, so the others are blocked and keep their retries. What is recorded
+-- otherwise (waiting, delivered in part, dead, ended) stays as it is.
 create or replace function postrider.recover_messages(
     p_dispatcher uuid,
     p_shards smallint[],
@@ -17,8 +17,16 @@ set search_path = pg_catalog, postrider, pg_temp
 set lock_timeout = '500ms'
 as $$
 declare
+    is_global constant boolean := exists (
+        select
+        from postrider.setting s
+        where s.name = 'ordering_scope'
+        and s.value = 'global'
+    );
     recovered integer;
     places tid[];
+    -- Those that are let go and were not attempted.
+    spared tid[];
 begin
     if postrider.lost_shards(p_dispatcher, p_shards, p_epochs) <> '{}' then
         return 0;
@@ -98,8 +106,10 @@ begin
     where c.ctid = any (places);
 
     -- One that is locked is being cancelled or has expired, in a transaction that may stay open.
-    select array_agg(d.ctid)
-    into places
+    select
+        array_agg(d.ctid) filter (where p_attempted and f.is_first),
+        array_agg(d.ctid) filter (where not (p_attempted and f.is_first))
+    into places, spared
     from unnest(p_message_ids) i (id)
     cross join lateral (
         select k.scheduled_at
@@ -110,7 +120,7 @@ begin
         limit 1
     ) m
     cross join lateral (
-        select w.ctid
+        select w.ctid, w.ordering_key
         from postrider.deferred w
         where w.message_id = i.id
         and w.is_blocked
@@ -126,18 +136,32 @@ begin
         offset 0
         for update skip locked
     ) d
+    cross join lateral (
+        select not is_global or not exists (
+            select
+            from (
+                select k.message_id
+                from postrider.deferred k
+                where is_global
+                and k.ordering_key = d.ordering_key
+                offset 0
+            ) b
+            where b.message_id < i.id
+        )
+    ) f (is_first)
     where m.scheduled_at is null
     or m.scheduled_at <= clock_timestamp();
+    update postrider.deferred d
+    set is_blocked = false,
+        run_at = clock_timestamp()
+    where d.ctid = any (spared);
     with released as (
         update postrider.deferred d
         set is_blocked = false,
             run_at = clock_timestamp(),
-            retry_count = d.retry_count + p_attempted::integer,
-            recovery_count = d.recovery_count + p_attempted::integer,
-            last_error = case
-                when p_attempted then '[RETRYABLE] Recovered from stale processing state'
-                else d.last_error
-            end
+            retry_count = d.retry_count + 1,
+            recovery_count = d.recovery_count + 1,
+            last_error = '[RETRYABLE] Recovered from stale processing state'
         where d.ctid = any (places)
         returning d.message_id, d.target, d.endpoint_id, d.retry_count
     )
@@ -155,8 +179,7 @@ begin
         and k.id <= r.message_id
         order by k.id
         limit 1
-    ) m
-    where p_attempted;
+    ) m;
     return recovered;
 end;
 $$;

@@ -2,8 +2,8 @@
 -- recovered, and which of them somebody else holds
 --
 -- Internal. Waiting deliveries that a former owner had in hand: due now, one retry used up, and the attempt
--- that may have been made in the history. Those behind another one of their ordering key were not
--- attempted. One that is locked is passed over, for the caller to come back to. It is claimed until
+-- that may have been made in the history. Those behind another one of their ordering key, at their endpoint
+-- or, as ordering_scope says, at any, were not attempted. One that is locked is passed over, for the caller to come back to. It is claimed until
 -- then, so that the caller's successor does, too. Writes nothing when a
 -- shard is lost, and names all. Uses
 -- deferred_pkey, deferred_key, message_id.
@@ -21,6 +21,12 @@ set search_path = pg_catalog, postrider, pg_temp
 set lock_timeout = '500ms'
 as $$
 declare
+    is_global constant boolean := exists (
+        select
+        from postrider.setting s
+        where s.name = 'ordering_scope'
+        and s.value = 'global'
+    );
     places tid[];
 begin
     recovered := 0;
@@ -60,6 +66,19 @@ begin
             and (b.ordering_key, b.endpoint_id, b.message_id)
                 < (w.ordering_key, w.endpoint_id, w.message_id)
             offset 0
+        )
+        and not (
+            is_global
+            and exists (
+                select
+                from (
+                    select o.message_id
+                    from postrider.deferred o
+                    where o.ordering_key = w.ordering_key
+                    offset 0
+                ) b
+                where b.message_id < w.message_id
+            )
         )
         offset 0
     ) k

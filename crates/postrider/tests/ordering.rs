@@ -528,6 +528,50 @@ async fn in_the_global_scope_a_key_waits_across_endpoints() {
     shop.until_empty().await;
 }
 
+/// Of a chain across endpoints a dispatcher that died had attempted the first only, whether it had read it
+/// from the log or from the table.
+#[tokio::test(flavor = "multi_thread")]
+async fn in_the_global_scope_a_crash_costs_the_first_of_a_chain_a_retry_and_no_other() {
+    let left = Receiver::start(Behaviour::Hang).unwrap();
+    let right = Receiver::start(Behaviour::Status(200)).unwrap();
+    let shop = open_with_two(&left, &right).await;
+    set_scope(&shop, "global").await;
+    shop.execute(
+        "select postrider.set_setting('stale_recovery_timeout', '5');
+        update postrider.endpoints set config = config || '{\"timeout_seconds\": 300}'",
+    )
+    .await;
+    let mut dispatcher = shop.serve().await;
+    shop.send_keyed("left", "k", 1..=2).await;
+    left.wait_for(1, LONG).await.unwrap();
+    shop.send_keyed("right", "k", 3..=4).await;
+    shop.publish_keyed("k", 5).await;
+    // All of it is in hand.
+    shop.until("select count(*) = 0 from postrider.unread_messages()").await;
+    for crashes in 1..=3 {
+        dispatcher.sigkill();
+        dispatcher = shop.serve().await;
+        left.wait_for(crashes + 1, LONG).await.unwrap();
+        shop.until("select count(*) = 6 from postrider.deferred").await;
+        let counts: Vec<i32> = shop
+            .ask("select array_agg(retry_count order by message_id, target) from postrider.deferred")
+            .await;
+        let crashes = i32::try_from(crashes).unwrap();
+        assert_eq!(counts, [crashes, 0, 0, 0, 0, 0]);
+        let charged: Vec<i64> =
+            shop.ask("select array_agg(message_id) from postrider.attempt").await;
+        assert_eq!(charged.len() as i32, crashes, "each with an attempt in the history");
+    }
+    assert_eq!(right.request_count(), 0);
+    left.set_behaviour(Behaviour::Status(200));
+    dispatcher.sigkill();
+    let _last = shop.serve().await;
+    left.wait_for_accepted(3, LONG).await.unwrap();
+    right.wait_for_accepted(3, LONG).await.unwrap();
+    assert_eq!(numbers(&right, "k"), [3, 4, 5]);
+    shop.until_empty().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_scope_changes_while_messages_wait() {
     let stuck = || answering(503, |key, _| key == "k");
