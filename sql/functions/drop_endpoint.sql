@@ -43,17 +43,7 @@ begin
         where d.endpoint_id = dropped.id
         limit count_to
     ) w;
-    if p_force is not true
-        and (
-            estimate > 0
-            or exists (
-                select
-                from postrider.subscriptions s
-                where s.endpoint_id = dropped.id
-                and postrider.has_unread_messages(s.id)
-            )
-        )
-    then
+    if p_force is not true and postrider.has_waiting_messages(dropped.id) then
         raise exception 'Endpoint ''%'' has messages waiting for it', dropped.name
             using errcode = '55000',
                 hint = 'p_force => true moves them to the dead letter queue.';
@@ -69,8 +59,9 @@ begin
     where s.endpoint_id = dropped.id
     and s.event_type is not null
     and s.ended_at is null;
-    delete from postrider.endpoints e where e.id = dropped.id;
+    -- Before the delete, which is refused where nothing would bury what waits (keep_endpoint).
     job_id := postrider.create_job(
         'drop', dropped.id, dropped.name, '{}', null, null, estimate, has_more);
+    delete from postrider.endpoints e where e.id = dropped.id;
 end;
 $$;

@@ -114,7 +114,7 @@ async fn what_an_execution_named_stays_known_in_every_state() {
     check("it waits").await;
     client.query_one("select postrider.cancel_execution($1)", &[&id]).await.unwrap();
     check("it has ended").await;
-    client.query_one("select postrider.roll_up_executions()", &[]).await.unwrap();
+    client.query_one("select postrider.roll_up_executions(1000)", &[]).await.unwrap();
     check("it is in the totals").await;
     client
         .batch_execute("delete from postrider.execution_end; delete from postrider.execution")
@@ -170,7 +170,8 @@ async fn functions_refuse_what_their_filters_cannot_find() {
     redrive(&["--cause", "stael"]).fail(2, cause);
     redrive(&["--event-type", "order.payd"]).fail(1, "Event type 'order.payd' does not exist");
     redrive(&["--endpoint", "ordes"]).fail(1, "Endpoint 'ordes' does not exist");
-    let replay = ["replay", "create", "orders", "--from", "2030-05-01", "--to", "2030-05-02"];
+    let replay =
+        ["replay", "create", "orders", "--from", "2030-05-01T00:00Z", "--to", "2030-05-02T00:00Z"];
     let typed = [&replay[..], &["--event-type", "order.payd"]].concat();
     shop.run(&typed).fail(1, "Event type 'order.payd' does not exist");
 }

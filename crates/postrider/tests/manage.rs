@@ -234,8 +234,8 @@ async fn an_endpoint_lives_from_create_to_drop_and_all_of_it_is_logged() {
         event("altered"),
         event("altered"),
         event("altered"),
-        ("endpoint.dropped".to_owned(), a(), json!({"id": id})),
         ("job.created".to_owned(), a(), json!({"id": 1, "kind": "drop"})),
+        ("endpoint.dropped".to_owned(), a(), json!({"id": id})),
     ];
     assert_eq!(events(&client, 0).await, expected);
 }
@@ -436,7 +436,7 @@ async fn changes_wake_who_listens() {
         (CREATE, "endpoints"),
         ("select postrider.set_setting('http_timeout', '7')", "settings"),
         ("select postrider.disable_endpoint('a')", "endpoints"),
-        ("select postrider.drop_endpoint('a')", "endpoints"),
+        ("select postrider.drop_endpoint('a')", "jobs"),
     ] {
         client.batch_execute(sql).await.unwrap();
         assert_eq!(session.notifications.recv().await.unwrap().payload(), expected, "{sql}");
@@ -620,4 +620,109 @@ async fn the_times_of_workers_go_together_whichever_is_set() {
     until_blocked(&shop, pid).await;
     other.batch_execute("commit").await.unwrap();
     second.await.unwrap();
+}
+
+/// Whatever is not done by our functions, by whomever.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_delete_of_an_endpoint_with_messages_waiting_is_refused() {
+    let shop = Shop::open_migrated().await;
+    let client = shop.client().await;
+    let create = "select postrider.create_endpoint(e.name, 'discard', '{}')
+        from unnest('{unread,waiting,published,empty}'::text[]) e (name);
+        select postrider.create_event_type('t'), postrider.subscribe('t', 'published');
+        select postrider.send('unread', '{}'), postrider.send('waiting', '{}');
+        select postrider.publish('t', '{}');
+        select postrider.send('empty', '{}');
+        insert into postrider.deferred (
+            message_id, target, endpoint_id, shard, run_at, message_created_at)
+        select m.id, m.targets[1], e.id, 0, now(), m.created_at
+        from postrider.message m
+        join postrider.endpoints e on e.name = m.endpoint_name
+        where e.name = 'waiting';
+        insert into postrider.done (bucket, at, offsets)
+        select m.id >> 22, now(), decode(lpad(to_hex((m.id >> 10) & 4095), 4, '0'), 'hex')
+        from postrider.message m
+        where m.endpoint_name = 'empty'";
+    client.batch_execute(create).await.unwrap();
+    for role in ["postgres", "owner"] {
+        let waits = |name: &str| format!("Endpoint '{name}' has messages waiting for it");
+        let cases = [
+            ("delete from postrider.endpoints where name = 'unread'", "55000", &*waits("unread")),
+            ("delete from postrider.endpoints where name = 'waiting'", "55000", &waits("waiting")),
+            (
+                "delete from postrider.endpoints where name = 'published'",
+                "55000",
+                &waits("published"),
+            ),
+            ("select postrider.drop_endpoint('unread')", "55000", &waits("unread")),
+            ("select postrider.drop_endpoint('waiting')", "55000", &waits("waiting")),
+        ];
+        check_refusals(&client, &cases).await;
+        if role == "postgres" {
+            let become_owner = "create role owner;
+                grant usage, create on schema postrider to owner;
+                grant all on all tables in schema postrider to owner;
+                grant all on all sequences in schema postrider to owner;
+                grant execute on all functions in schema postrider to owner;
+                alter table postrider.endpoints owner to owner;
+                set role owner";
+            client.batch_execute(become_owner).await.unwrap();
+        }
+    }
+    client.batch_execute("reset role").await.unwrap();
+    client.batch_execute("delete from postrider.endpoints where name = 'empty'").await.unwrap();
+    for name in ["unread", "waiting", "published"] {
+        client.execute("select postrider.drop_endpoint($1, true)", &[&name]).await.unwrap();
+    }
+    shop.finish_jobs().await;
+    shop.until("select count(*) = 0 from postrider.deferred").await;
+    shop.until("select count(*) = 1 from postrider.dead_letter").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_update_of_a_setting_is_checked_like_set_setting() {
+    let shop = Shop::open_migrated().await;
+    let client = shop.client().await;
+    let cases = [
+        (
+            "update postrider.setting set value = '301' where name = 'http_timeout'",
+            "22023",
+            "Setting 'http_timeout' must be between 1 and 300 s, got '301'",
+        ),
+        (
+            "update postrider.setting set value = 'soon' where name = 'http_timeout'",
+            "22023",
+            "Setting 'http_timeout' must be between 1 and 300 s, got 'soon'",
+        ),
+        (
+            "update postrider.setting set value = 'on' where kind = 'networks';
+            update postrider.setting set value = '10.0.0.0/33' where kind = 'networks'",
+            "22023",
+            "Setting 'allow_internal_destinations' must be off, on, or up to 1000 networks such as \
+             10.0.0.0/8, fd00::/8, got '10.0.0.0/33'",
+        ),
+        (
+            "update postrider.setting set value = '11' where name = 'worker_heartbeat_interval'",
+            "22023",
+            "Setting 'worker_heartbeat_interval' must be at most worker_stale_after divided by 3, which is \
+             10 s, got '11'",
+        ),
+        (
+            "update postrider.setting set value = null where name = 'http_timeout'",
+            "22004",
+            "Setting name and value must not be null",
+        ),
+        (
+            "update postrider.setting set name = 'http_time' where name = 'http_timeout'",
+            "22023",
+            "Setting 'http_timeout' cannot be called otherwise",
+        ),
+    ];
+    check_refusals(&client, &cases).await;
+    let set = "update postrider.setting set value = ' 20 ' where name = 'http_timeout'";
+    client.batch_execute(set).await.unwrap();
+    assert_eq!(shop.run(&["setting", "get", "http_timeout"]).succeed().stdout, "20\n");
+    shop.run(&["setting", "set", "http_timeout", "30"]).succeed();
+    shop.run(&["setting", "reset", "http_timeout"]).succeed();
+    shop.run(&["migrate"]).succeed();
 }

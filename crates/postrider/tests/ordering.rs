@@ -554,7 +554,9 @@ async fn in_the_global_scope_a_crash_costs_the_first_of_a_chain_a_retry_and_no_o
         left.wait_for(crashes + 1, LONG).await.unwrap();
         shop.until("select count(*) = 6 from postrider.deferred").await;
         let counts: Vec<i32> = shop
-            .ask("select array_agg(retry_count order by message_id, target) from postrider.deferred")
+            .ask(
+                "select array_agg(retry_count order by message_id, target) from postrider.deferred",
+            )
             .await;
         let crashes = i32::try_from(crashes).unwrap();
         assert_eq!(counts, [crashes, 0, 0, 0, 0, 0]);
