@@ -112,9 +112,9 @@ declare
         'executions', 'workers', 'pools', 'execution_dead_letters', 'execution', 'live_execution', 'live_generation',
         'execution_end',
         'execution_dead_letter', 'worker', 'action'];
-    -- Secrets, and what only dispatchers lock.
+    -- Secrets, what only dispatchers lock, and the door to the log.
     withheld constant text[] := array['endpoint_secret', 'fence', 'chore', 'rate_turn', 'loan',
-        'cancel_bucket', 'worker_lock', 'action_slot'];
+        'cancel_bucket', 'worker_lock', 'action_slot', 'log_change'];
     -- Neither payloads nor what else an application wrote.
     visible constant text[] := array[
         'checkpoint', 'circuit', 'deferred', 'dispatcher', 'done', 'ended', 'endpoint_configs', 'event_log',

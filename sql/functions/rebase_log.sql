@@ -179,11 +179,14 @@ begin
     select count(*), count(*) filter (where g.is_finished) into group_count, finished_count from grouped g;
     analyze settled;
 
+    -- Nobody else may.
+    insert into postrider.log_change default values;
     update postrider.message m
     set xid = g.xid
     from settled s
     join grouped g on g.is_finished = s.is_finished and g.readers = s.readers
     where m.id = s.id;
+    delete from postrider.log_change;
     select count(*) into unfinished from settled m where not m.is_finished;
 
     select 1 + greatest(max(n.id), 0)

@@ -1,7 +1,7 @@
 //! Old partitions are dropped when consumers have read them, and not before, unless the settings say so.
 
 use crate::shop::{
-    Shop,
+    Shop, changing_the_log,
     consuming::{acknowledge, drain, fetch, ids, tick},
     producing::id_of,
     serving::LONG,
@@ -40,13 +40,13 @@ async fn old_month(client: &Client, months_ago: i32) -> String {
 async fn age(client: &Client, months: i32, condition: &str) {
     run(
         client,
-        &format!(
+        &changing_the_log(&format!(
             "update postrider.message m set created_at = created_at - interval '{months} months'
             where {condition};
             update postrider.tick
             set from_at = from_at - interval '{months} months'
             where from_at > now() - interval '1 month'"
-        ),
+        )),
     )
     .await;
 }

@@ -1,7 +1,7 @@
 //! Where consumers are, how far behind, and what keeps them: the view, the metrics, the health check.
 
 use crate::shop::{
-    Shop,
+    Shop, changing_the_log,
     consuming::{acknowledge, drain, fetch, fetch_with, tick},
     producing::{id_of, pid_of},
 };
@@ -262,8 +262,8 @@ async fn a_large_lag_is_estimated_at_the_same_cost() {
         assert!((found - messages).abs() <= messages / 10, "{name}: {found}");
     }
     // One in ten is wanted, of those that are looked at.
-    run(&client, "update postrider.message set payload = '{\"n\": 2}' where (id >> 10) % 10 = 0")
-        .await;
+    let change = "update postrider.message set payload = '{\"n\": 2}' where (id >> 10) % 10 = 0";
+    run(&client, &changing_the_log(change)).await;
     let found = lag(&client, "filtered").await;
     assert!((18_000..=22_000).contains(&found), "{found}");
 }
@@ -291,8 +291,8 @@ async fn it_shows_which_transaction_a_consumer_waits_for() {
     assert!(waiting["waits_for_query"].is_string(), "{waiting}");
 
     assert_health(health(&client).await, "healthy", "consumers: 1");
-    shop.execute("update postrider.message set created_at = created_at - interval '6 minutes'")
-        .await;
+    let age = "update postrider.message set created_at = created_at - interval '6 minutes'";
+    shop.execute(&changing_the_log(age)).await;
     let text =
         format!("consumer t has waited for 6 min for pid {}, open for", pid_of(&other).await);
     assert_health(health(&client).await, "degraded", &text);

@@ -1,5 +1,6 @@
 //! The program beside real servers. All tests are one crate: what they share is compiled and linked once.
 
+mod append_only;
 mod backpressure;
 mod bodies;
 mod book;

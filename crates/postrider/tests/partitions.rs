@@ -11,7 +11,7 @@ use std::{
 };
 
 use crate::shop::{
-    Shop,
+    Shop, changing_the_log,
     producing::{check_refusals, id_of},
     serving::LONG,
 };
@@ -46,7 +46,7 @@ fn old_month(months_ago: i32) -> String {
 
 /// Makes all that is on record as much older as messages, records and waiting deliveries can be.
 fn age(months: i32) -> String {
-    format!(
+    changing_the_log(&format!(
         "update postrider.message set created_at = created_at - interval '{months} months';
         update postrider.done set at = at - interval '{months} months';
         update postrider.partly_done set at = at - interval '{months} months';
@@ -54,7 +54,7 @@ fn age(months: i32) -> String {
         update postrider.attempt set started_at = started_at - interval '{months} months';
         update postrider.deferred
         set message_created_at = message_created_at - interval '{months} months'"
-    )
+    ))
 }
 
 const OLD: &str = "select count(*)

@@ -4,7 +4,7 @@
 use std::time::Instant;
 
 use crate::shop::{
-    Shop,
+    Shop, changing_the_log,
     consuming::{acknowledge, drain, fetch, tick},
     producing::id_of,
 };
@@ -28,7 +28,7 @@ async fn a_large_log_is_rebased_within_a_dispatchers_limits() {
     shop.send_many("sink", UNFINISHED as usize).await;
     // As if the counter of this cluster stood far behind.
     let ahead = "update postrider.message set xid = ((xid::text)::bigint + 1000000000)::text::xid8";
-    shop.execute(ahead).await;
+    shop.execute(&changing_the_log(ahead)).await;
 
     let client = shop.client().await;
     client.batch_execute(SESSION).await.unwrap();

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, time::Duration};
 
 use crate::book::{Page, names_in, table, text_of};
 use crate::shop::{
-    Shop,
+    Shop, changing_the_log,
     producing::{checkpoint, pid_of, until_blocked},
     serving::LONG,
 };
@@ -383,13 +383,13 @@ async fn a_silent_dispatcher_is_noticed_before_its_lease_ends() {
 
 /// It has sent its messages so long ago.
 async fn age(shop: &Shop, seconds: i64) {
-    shop.execute(&format!(
-        "set session_replication_role = replica;
+    shop.execute(&changing_the_log(&format!(
+        "set local session_replication_role = replica;
         update postrider.message set created_at = now() - interval '{seconds} s';
         update postrider.deferred set run_at = now() - interval '{seconds} s';
         update postrider.endpoints set updated_at = now() - interval '1 day';
         update postrider.circuit set since = now() - interval '1 day'"
-    ))
+    )))
     .await;
 }
 

@@ -106,6 +106,14 @@ impl Shop {
     }
 }
 
+/// Statements that change messages in the log, which nobody else may: as if these had been written so.
+pub fn changing_the_log(sql: &str) -> String {
+    format!(
+        "begin; insert into postrider.log_change default values; {}; delete from postrider.log_change; commit",
+        sql.trim_end().trim_end_matches(';')
+    )
+}
+
 /// Runs the program on a database.
 pub fn run(url: &str, arguments: &[&str], input: &str) -> Run {
     let mut command = Command::new(env!("CARGO_BIN_EXE_postrider"));
