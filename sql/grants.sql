@@ -98,8 +98,9 @@ declare
         'message_status', 'check_action_name', 'check_endpoint_name', 'check_event_type', 'check_pool_name', 'describe_end', 'done_before', 'done_map', 'done_map_start',
         'consumer_holders', 'consumer_report', 'pool_figures', 'ended_ceiling', 'has_ended', 'is_claimed', 'is_deferred', 'is_taken', 'pending_floor'];
     operating constant text[] := array[
-        'enable_endpoint', 'disable_endpoint', 'pause_endpoint', 'resume_endpoint', 'reset_circuit_breaker',
-        'redrive_message', 'redrive_endpoint', 'redrive_all', 'redrive_matching', 'cleanup_dlq',
+        'enable_endpoint', 'disable_endpoint', 'pause_endpoint', 'resume_endpoint', 'pause_all', 'resume_all',
+        'reset_circuit_breaker',
+        'retry_delivery', 'fail_delivery', 'skip_delivery', 'redrive_message', 'redrive_endpoint', 'redrive_all', 'redrive_matching', 'cleanup_dlq',
         'cleanup_event_log', 'mark_expired_messages', 'maintain_archive_partitions', 'replay_message',
         'replay_range', 'create_replay', 'cancel_replay', 'cancel_job', 'resolve_parked_message', 'retry_execution',
         'cordon_worker', 'uncordon_worker'];

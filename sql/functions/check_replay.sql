@@ -24,8 +24,8 @@ begin
         raise exception 'p_from_ts must be before p_to_ts, got % and %', p_from_ts, p_to_ts
             using errcode = '22023';
     end if;
-    if p_status not in ('completed', 'failed', 'expired', 'cancelled') then
-        raise exception 'p_status must be completed, failed, expired or cancelled, got ''%''',
+    if p_status not in ('completed', 'failed', 'expired', 'cancelled', 'skipped') then
+        raise exception 'p_status must be completed, failed, expired, cancelled or skipped, got ''%''',
             left(p_status, 100) using errcode = '22023';
     end if;
 end;

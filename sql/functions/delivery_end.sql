@@ -1,7 +1,7 @@
 -- postrider.delivery_end(message_id, target) → how a delivery ended; no row while it has not
 --
 -- Internal. Status: completed, failed (a dead letter, or one that has been cleaned up), expired,
--- cancelled. A delivery that waits has not ended,
+-- cancelled, skipped (last_error: why). A delivery that waits has not ended,
 -- whatever is on record of it from before. Uses deferred_pkey, dead_letter_failed, ended_message_id,
 -- partly_done_message_id, done_run.
 create or replace function postrider.delivery_end(p_message_id bigint, p_target integer)
@@ -30,7 +30,7 @@ begin
         return;
     end if;
     return query
-    select e.reason, e.at, null::integer, null::text
+    select e.reason, e.at, null::integer, e.note
     from postrider.ended e
     where e.message_id = p_message_id
     and e.target = p_target

@@ -1,6 +1,6 @@
 -- postrider.ended_status(message_id, target, xid, done_before) → how a delivery ended; null while it has not
 --
--- Internal: replays. As the view archive says it: completed, failed, expired or cancelled. Uses what
+-- Internal: replays. As the view archive says it: completed, failed, expired, cancelled or skipped. Uses what
 -- delivery_end uses.
 create or replace function postrider.ended_status(
     p_message_id bigint, p_target integer, p_xid xid8, p_done_before xid8)

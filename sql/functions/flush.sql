@@ -173,13 +173,24 @@ begin
     end if;
 
     if cardinality(p_dead_ids) > 0 then
+        -- What waited and is gone was ended by somebody else, who may have said how.
         perform postrider.bury(
+            array_agg(d.message_id order by d.number), array_agg(d.target order by d.number),
+            array_agg(d.endpoint_id order by d.number), array_agg(d.cause order by d.number),
+            array_agg(d.retry_count order by d.number), array_agg(d.last_error order by d.number))
+        from unnest(
             p_dead_ids, p_dead_targets, p_dead_endpoints, p_dead_causes, p_dead_retry_counts,
-            p_dead_errors);
+            p_dead_errors)
+            with ordinality
+            d (message_id, target, endpoint_id, cause, retry_count, last_error, number)
+        where (d.message_id, d.target) not in (
+            select g.message_id, g.target
+            from unnest(gone_ids, gone_targets) g (message_id, target)
+        );
     end if;
 
     if cardinality(p_ended_ids) > 0 then
-        -- What waited and is gone was ended by somebody else, as expired or cancelled.
+        -- What waited and is gone was ended by somebody else, as expired, cancelled or skipped.
         insert into postrider.ended (message_id, target, endpoint_id, reason)
         select e.message_id, e.target, e.endpoint_id, e.reason
         from unnest(p_ended_ids, p_ended_targets, p_ended_endpoints, p_ended_reasons)

@@ -1,7 +1,7 @@
 -- postrider.message_status(message_id) → how far each delivery of a message is, in order of target
 --
 -- Application, operator, admin, monitor. Status: pending, processing (a dispatcher has it), completed, failed
--- (in the dead letter queue), expired, cancelled. No row for a published message that nobody
+-- (in the dead letter queue), expired, cancelled, skipped. No row for a published message that nobody
 -- subscribed to. A redriven message whose partition is gone is found by its dead letters. Raises 22004
 -- (a null id), 42704 (no such message). Uses message_id, dead_letter_message, deferred_pkey, and what
 -- delivery_end uses.

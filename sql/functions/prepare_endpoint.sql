@@ -33,6 +33,8 @@ begin
         end if;
         select s.config into secrets from postrider.endpoint_secret s where s.endpoint_id = old.id;
         new.version := old.version + 1;
+        -- Whoever resumes it takes it out of what resume_all resumes.
+        new.is_paused_with_all := new.is_paused_with_all and new.paused;
         -- By another limit it is judged anew.
         new.is_full := new.is_full
             and new.config -> 'max_queue_size' is not distinct from old.config -> 'max_queue_size';

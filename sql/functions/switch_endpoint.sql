@@ -20,6 +20,22 @@ begin
     if found then
         return true;
     end if;
+    -- One that pause_all has paused is paused by itself from now on. That changes nothing for dispatchers, so
+    -- announce_endpoint does not see it.
+    update postrider.endpoints e
+    set is_paused_with_all = false
+    where e.name = p_endpoint_name
+    and p_paused
+    and e.is_paused_with_all;
+    if found then
+        insert into postrider.event_log (event, endpoint_name, details)
+        values (
+            'endpoint.paused', p_endpoint_name,
+            jsonb_build_object(
+                'by', session_user, 'before', jsonb_build_object('paused', 'with all'),
+                'after', jsonb_build_object('paused', true)));
+        return true;
+    end if;
     if not exists (select from postrider.endpoints e where e.name = p_endpoint_name) then
         raise exception 'Endpoint ''%'' does not exist', p_endpoint_name using errcode = '42704';
     end if;

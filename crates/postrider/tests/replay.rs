@@ -217,7 +217,7 @@ async fn what_cannot_be_replayed_is_refused() {
             (
                 &sql_5,
                 "22023",
-                "p_status must be completed, failed, expired or cancelled, got 'pending'",
+                "p_status must be completed, failed, expired, cancelled or skipped, got 'pending'",
             ),
             (
                 &sql_6,
@@ -233,7 +233,7 @@ async fn what_cannot_be_replayed_is_refused() {
             (
                 &sql_13,
                 "22023",
-                "p_status must be completed, failed, expired or cancelled, got 'done'",
+                "p_status must be completed, failed, expired, cancelled or skipped, got 'done'",
             ),
             (&sql_14, "22023", "p_to_ts must be a finite time, got infinity"),
             ("select postrider.cancel_replay(null)", "22004", "Replay id must not be null"),

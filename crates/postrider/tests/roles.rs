@@ -111,8 +111,10 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "create_replay",
             "disable_endpoint",
             "enable_endpoint",
+            "fail_delivery",
             "maintain_archive_partitions",
             "mark_expired_messages",
+            "pause_all",
             "pause_endpoint",
             "redrive_all",
             "redrive_endpoint",
@@ -121,8 +123,11 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "replay_message",
             "replay_range",
             "reset_circuit_breaker",
+            "resume_all",
             "resume_endpoint",
+            "retry_delivery",
             "retry_execution",
+            "skip_delivery",
             "uncordon_worker",
         ],
     ),
@@ -194,6 +199,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "check_locks",
             "check_options",
             "check_partitions",
+            "check_reason",
             "check_replay",
             "create_job",
             "check_retry_policy_keys",
@@ -218,6 +224,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "dispatch_executions",
             "edit_distance",
             "empty_slot",
+            "end_deliveries",
             "end_execution",
             "end_stale_flushes",
             "ended_status",
@@ -255,6 +262,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "held_execution",
             "held_worker",
             "hold_consumer",
+            "hold_deliveries",
             "hold_slots",
             "idempotency_key_holder",
             "idempotency_window",
@@ -263,6 +271,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "is_foreign",
             "is_generation_left",
             "is_http_url",
+            "is_in_hand",
             "is_letter_wanted",
             "is_older",
             "is_partition_behind",
@@ -301,6 +310,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "note_fetch",
             "note_page",
             "note_published",
+            "note_verb",
             "notification_queue_usage",
             "open_snapshot",
             "open_transactions",
@@ -358,6 +368,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "schedule_executions",
             "schedule_queue",
             "shard_reports",
+            "switch_all_endpoints",
             "switch_endpoint",
             "switch_worker",
             "take_at_once",
@@ -897,6 +908,8 @@ const VICTIMS: &str = r#"
     postrider.enable_endpoint('b')
     postrider.pause_endpoint('b')
     postrider.resume_endpoint('b')
+    postrider.pause_all()
+    postrider.resume_all()
     postrider.reset_circuit_breaker('b')
     postrider.create_event_type('order.created', 'd', '{}', '{"_retry_policy": {"numRetries": 20}}')
     postrider.subscribe('order.*', 'a', '{"n": 1}', '{"enabled": true, "_retry_policy": {"preset": "sns-managed"}}')
@@ -941,6 +954,10 @@ const VICTIMS: &str = r#"
     postrider.create_replay('a', '2001-01-01', '2101-01-01', 'failed', 'order.created', '{"n": 1}', 5)
     postrider.cancel_replay(1)
     postrider.redrive_message({letter})
+    postrider.retry_delivery({waiting}, 'a')
+    postrider.fail_delivery({waiting}, 'a', 'r')
+    postrider.redrive_message({letter})
+    postrider.skip_delivery({waiting}, 'a', 'r')
     postrider.redrive_endpoint('a')
     postrider.redrive_all(5)
     postrider.redrive_matching('a', '2020-01-01', '2100-01-01', 'x', 'gone', 'order.created', 10)
@@ -1044,6 +1061,8 @@ async fn nobody_runs_code_with_the_owners_rights_by_search_path() {
         let parked = "select coalesce(max(id), 0)::text from postrider.parked_message";
         let parked = first(parked).await;
         let letter = first("select max(id)::text from postrider.dead_letter").await;
+        let waiting = "select coalesce(min(message_id), 0)::text from postrider.deferred";
+        let waiting = first(waiting).await;
         let subscription = first("select max(id)::text from postrider.subscriptions").await;
         let ended = "select coalesce(max(execution_id), 0)::text
             from postrider.execution_end where is_final";
@@ -1063,6 +1082,7 @@ async fn nobody_runs_code_with_the_owners_rights_by_search_path() {
         let sql = victim
             .replace("{id}", &id)
             .replace("{letter}", &letter)
+            .replace("{waiting}", &waiting)
             .replace("{parked}", &parked)
             .replace("{subscription}", &subscription)
             // The casts of a victim's arguments are mallory's own affair.
@@ -1098,8 +1118,8 @@ async fn nobody_runs_code_with_the_owners_rights_by_search_path() {
 
 /// Functions that notify. One that is new has to be called below, with names that somebody chose.
 const NOTIFYING: &str = "announce_endpoint announce_event_type append_message append_replays append_tick bring_back bring_back_messages bring_back_rows bury_batch \
-    cancel_execution cancel_message create_consumer create_job drop_consumer expire_waiting redrive_batch \
-    redrive_message register_worker release_shards reset_circuit_breaker ring_workers save_circuits \
+    cancel_execution cancel_message create_consumer create_job drop_consumer end_deliveries expire_waiting redrive_batch \
+    redrive_message register_worker release_shards reset_circuit_breaker retry_delivery ring_workers save_circuits \
     send_batch_with_priority send_with_options set_setting trade_places";
 
 /// Every login may listen, and hears neither names nor keys.
@@ -1136,6 +1156,8 @@ async fn notifications_carry_nothing_that_somebody_wrote() {
         select postrider.bury(array[m.id], m.targets, array[1], array['rejected'], array[1], array['s3cret'])
         from postrider.message m order by m.id limit 1;
         select postrider.redrive_message(d.id) from postrider.dead_letter d;
+        select postrider.retry_delivery(d.message_id) from postrider.deferred d;
+        select postrider.skip_delivery(d.message_id, 's3cret-e', 's3cret') from postrider.deferred d;
         select postrider.create_replay('s3cret-e', '2001-01-01', '2101-01-01');
         select postrider.redrive_all();
         select postrider.tick();

@@ -19,6 +19,8 @@ const ENABLE_ENDPOINT: &str = include_str!("../../../../sql/queries/enable_endpo
 const DISABLE_ENDPOINT: &str = include_str!("../../../../sql/queries/disable_endpoint.sql");
 const PAUSE_ENDPOINT: &str = include_str!("../../../../sql/queries/pause_endpoint.sql");
 const RESUME_ENDPOINT: &str = include_str!("../../../../sql/queries/resume_endpoint.sql");
+const PAUSE_ALL: &str = include_str!("../../../../sql/queries/pause_all.sql");
+const RESUME_ALL: &str = include_str!("../../../../sql/queries/resume_all.sql");
 const RESET_CIRCUIT_BREAKER: &str =
     include_str!("../../../../sql/queries/reset_circuit_breaker.sql");
 
@@ -31,6 +33,7 @@ Examples:
       --set headers.x-tenant=acme --retry-policy '{\"max_retries\": 20, \"base_delay_seconds\": 5}'
   postrider endpoint alter orders --set timeout_seconds=5 --unset headers
   postrider endpoint disable orders
+  postrider endpoint pause --all
   postrider endpoint list --json")]
 pub struct Endpoint {
     #[command(subcommand)]
@@ -78,11 +81,29 @@ enum Action {
     /// Stop deliveries to an endpoint and refuse new messages; what waits keeps waiting
     Disable { name: String },
     /// Stop deliveries to an endpoint that goes on taking messages
-    Pause { name: String },
+    Pause {
+        #[command(flatten)]
+        which: Which,
+    },
     /// Let deliveries to a paused endpoint go on
-    Resume { name: String },
+    ///
+    /// With --all those go on that `pause --all` has stopped, and no others.
+    Resume {
+        #[command(flatten)]
+        which: Which,
+    },
     /// Close an endpoint's circuit breaker, and end a pause that it asked for
     Reset { name: String },
+}
+
+#[derive(Debug, clap::Args)]
+#[group(required = true, multiple = false)]
+struct Which {
+    /// The endpoint's name
+    name: Option<String>,
+    /// All endpoints; one that is made later is not among them
+    #[arg(long)]
+    all: bool,
 }
 
 #[derive(Debug, clap::Args)]
@@ -146,12 +167,24 @@ impl Endpoint {
                 let object = json!({ "name": name, "enabled": false, "changed": is_new });
                 output.done(&object, &format!("Endpoint {name} is disabled."));
             }
-            Action::Pause { name } => {
+            Action::Pause { which: Which { name: None, .. } } => {
+                let (count, held) = switch_all(&client, PAUSE_ALL).await?;
+                let object = json!({ "paused": count, "held": held });
+                output.done(&object, &format!("{count} endpoints are paused."));
+                check_held(&held, "paused")?;
+            }
+            Action::Resume { which: Which { name: None, .. } } => {
+                let (count, held) = switch_all(&client, RESUME_ALL).await?;
+                let object = json!({ "resumed": count, "held": held });
+                output.done(&object, &format!("{count} endpoints are resumed."));
+                check_held(&held, "resumed")?;
+            }
+            Action::Pause { which: Which { name: Some(name), .. } } => {
                 let is_new: bool = client.query_one(PAUSE_ENDPOINT, &[name]).await?.get(0);
                 let object = json!({ "name": name, "paused": true, "changed": is_new });
                 output.done(&object, &format!("Endpoint {name} is paused."));
             }
-            Action::Resume { name } => {
+            Action::Resume { which: Which { name: Some(name), .. } } => {
                 let is_new: bool = client.query_one(RESUME_ENDPOINT, &[name]).await?.get(0);
                 let object = json!({ "name": name, "paused": false, "changed": is_new });
                 output.done(&object, &format!("Endpoint {name} is resumed."));
@@ -164,6 +197,23 @@ impl Endpoint {
         }
         Ok(())
     }
+}
+
+/// Pauses or resumes all endpoints: how many, and which somebody else's transaction has locked.
+async fn switch_all(client: &Client, sql: &str) -> Result<(i64, Vec<String>), Failure> {
+    let row = client.query_one(sql, &[]).await?;
+    Ok((row.get("count"), row.get("held")))
+}
+
+/// What was left as it is, is said after what was done.
+fn check_held(held: &[String], done: &str) -> Result<(), Failure> {
+    if held.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::Failed(format!(
+        "not {done}, because other transactions have locked them: {}; do it again when these have ended",
+        held.join(", ")
+    )))
 }
 
 async fn find(client: &Client, name: &str) -> Result<Value, Failure> {

@@ -92,6 +92,7 @@ enum Status {
     Failed,
     Expired,
     Cancelled,
+    Skipped,
 }
 
 impl EndpointRange {
@@ -101,6 +102,7 @@ impl EndpointRange {
             Status::Failed => "failed",
             Status::Expired => "expired",
             Status::Cancelled => "cancelled",
+            Status::Skipped => "skipped",
         })
     }
 }

@@ -1,0 +1,17 @@
+-- What an operator may say of endpoints and deliveries when something hangs.
+
+-- Paused by pause_all and not by itself: what resume_all resumes.
+alter table postrider.endpoints
+    add column is_paused_with_all boolean not null default false,
+    add constraint endpoints_paused_with_all check (paused or not is_paused_with_all);
+
+-- A delivery that an operator has ended without a dead letter (skip_delivery) is `skipped`, and says why.
+alter table postrider.ended drop constraint ended_reason_check;
+alter table postrider.ended
+    add column note text,
+    add constraint ended_reason_check check (reason in ('expired', 'cancelled', 'failed', 'skipped')),
+    add constraint ended_note_check check (note is null or reason = 'skipped');
+alter table postrider.replay drop constraint replay_status_check;
+alter table postrider.replay
+    add constraint replay_status_check
+    check (status in ('completed', 'failed', 'expired', 'cancelled', 'skipped'));

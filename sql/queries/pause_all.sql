@@ -1,0 +1,2 @@
+select p.paused_count as count, p.held
+from postrider.pause_all() p;
