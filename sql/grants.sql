@@ -100,7 +100,8 @@ declare
     operating constant text[] := array[
         'enable_endpoint', 'disable_endpoint', 'pause_endpoint', 'resume_endpoint', 'pause_all', 'resume_all',
         'reset_circuit_breaker',
-        'retry_delivery', 'fail_delivery', 'skip_delivery', 'redrive_message', 'redrive_endpoint', 'redrive_all', 'redrive_matching', 'cleanup_dlq',
+        'retry_delivery', 'fail_delivery', 'skip_delivery', 'retry_matching_deliveries',
+        'fail_matching_deliveries', 'skip_matching_deliveries', 'cancel_endpoint_messages', 'redrive_message', 'redrive_endpoint', 'redrive_all', 'redrive_matching', 'cleanup_dlq',
         'cleanup_event_log', 'mark_expired_messages', 'maintain_archive_partitions', 'replay_message',
         'replay_range', 'create_replay', 'cancel_replay', 'cancel_job', 'resolve_parked_message', 'retry_execution',
         'cordon_worker', 'uncordon_worker'];

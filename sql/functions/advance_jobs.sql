@@ -49,11 +49,12 @@ begin
     end if;
 
     begin
-        if job.kind = 'drop' then
-            batch := postrider.bury_batch(job);
-        else
-            batch := postrider.redrive_batch(job);
-        end if;
+        case job.kind
+            when 'drop' then batch := postrider.bury_batch(job);
+            when 'redrive' then batch := postrider.redrive_batch(job);
+            when 'cancel' then batch := postrider.cancel_batch(job);
+            else batch := postrider.tell_batch(job);
+        end case;
     exception
         -- A batch that takes too long stands aside, too: others' jobs go on.
         when query_canceled or others then

@@ -15,3 +15,11 @@ alter table postrider.replay drop constraint replay_status_check;
 alter table postrider.replay
     add constraint replay_status_check
     check (status in ('completed', 'failed', 'expired', 'cancelled', 'skipped'));
+
+-- More verbs over many rows. retry, fail, skip: deliveries that wait. cancel: what was sent to an endpoint.
+alter table postrider.job drop constraint job_kind_check;
+alter table postrider.job
+    -- Who made it: what was changed by later transactions has changed since.
+    add column xid xid8 not null default pg_current_xact_id(),
+    add constraint job_kind_check
+    check (kind in ('drop', 'redrive', 'retry', 'fail', 'skip', 'cancel'));

@@ -75,6 +75,8 @@ mod schedule;
 mod shop;
 mod strangers;
 mod telling;
+mod telling_many;
+mod telling_races;
 mod tick_model;
 mod ticks;
 mod views;

@@ -796,6 +796,9 @@ fn of_dispatchers() -> Vec<Bound> {
                 .to_owned(),
             150_000,
         ),
+        call("advance_jobs: retry", advance("retry", "tell_batch"), 150_000),
+        call("advance_jobs: skip", advance("skip", "tell_batch"), 150_000),
+        call("advance_jobs: cancel", advance("cancel", "cancel_batch"), 150_000),
         call("advance_replays", "select postrider.advance_replays()".to_owned(), 300_000),
         call(
             "append_replays",
@@ -812,6 +815,14 @@ fn of_dispatchers() -> Vec<Bound> {
         call("advance_ticks", "select * from postrider.advance_ticks()".to_owned(), 40_000),
         call("shard_reports", "select * from postrider.shard_reports()".to_owned(), 500),
     ]
+}
+
+/// One batch of a job.
+fn advance(kind: &str, function: &str) -> String {
+    format!(
+        "select * from postrider.job j, lateral postrider.{function}(j)
+        where j.kind = '{kind}' and j.state = 'running' order by j.id limit 1"
+    )
 }
 
 /// What the clients run for applications, consumers and workers.
@@ -990,6 +1001,9 @@ const FILL_WAITING: &str = "
     insert into postrider.job (kind, endpoint_id, endpoint_name, estimate, has_more) values ('drop', 2, 'gone', 0, false);
     insert into postrider.job (kind, endpoint_id, endpoint_name, estimate, has_more, last_id, next_at)
     values ('redrive', 1, 'sink', 0, false, 1000000000, '-infinity');
+    insert into postrider.job (kind, endpoint_id, endpoint_name, estimate, has_more, last_id, filter)
+    select k, 1, 'sink', 0, false, 1000000000, '{\"reason\": \"r\"}'
+    from unnest('{retry,skip,cancel}'::text[]) k;
     insert into postrider.replay (
         endpoint_id, endpoint_name, from_ts, to_ts, position, last_id, position_at, state, finished_at)
     select 1, 'sink', now() - interval '1 day', now(), 0, 1000, now(), 'completed', now()

@@ -103,6 +103,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
     (
         "oa",
         &[
+            "cancel_endpoint_messages",
             "cancel_job",
             "cancel_replay",
             "cleanup_dlq",
@@ -112,6 +113,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "disable_endpoint",
             "enable_endpoint",
             "fail_delivery",
+            "fail_matching_deliveries",
             "maintain_archive_partitions",
             "mark_expired_messages",
             "pause_all",
@@ -127,7 +129,9 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "resume_endpoint",
             "retry_delivery",
             "retry_execution",
+            "retry_matching_deliveries",
             "skip_delivery",
+            "skip_matching_deliveries",
             "uncordon_worker",
         ],
     ),
@@ -184,6 +188,8 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "bury_batch",
             "bury_orphans",
             "caller",
+            "cancel_batch",
+            "cancel_unread",
             "changes_between",
             "check_clock",
             "check_config_headers",
@@ -202,6 +208,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "check_reason",
             "check_replay",
             "create_job",
+            "create_delivery_job",
             "check_retry_policy_keys",
             "check_room",
             "check_setting",
@@ -267,6 +274,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "idempotency_key_holder",
             "idempotency_window",
             "is_at_end",
+            "is_delivery_wanted",
             "is_done",
             "is_foreign",
             "is_generation_left",
@@ -374,6 +382,8 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "take_at_once",
             "take_chore",
             "take_tokens",
+            "tell_batch",
+            "tell_deliveries",
             "tick_content",
             "tick_messages",
             "trade_places",
@@ -961,6 +971,10 @@ const VICTIMS: &str = r#"
     postrider.redrive_endpoint('a')
     postrider.redrive_all(5)
     postrider.redrive_matching('a', '2020-01-01', '2100-01-01', 'x', 'gone', 'order.created', 10)
+    postrider.retry_matching_deliveries('a', '2020-01-01', '2100-01-01', 'x', 'order.created', 'ordering', 10)
+    postrider.fail_matching_deliveries('r', 'a', '2020-01-01', '2100-01-01', 'x', 'order.created', 'ordering', 10)
+    postrider.skip_matching_deliveries('r', 'a', '2020-01-01', '2100-01-01', 'x', 'order.created', 'ordering', 10)
+    postrider.cancel_endpoint_messages('a')
     postrider.cancel_job(1)
     postrider.dlq_summary()
     postrider.cleanup_dlq()
@@ -1120,7 +1134,7 @@ async fn nobody_runs_code_with_the_owners_rights_by_search_path() {
 const NOTIFYING: &str = "announce_endpoint announce_event_type append_message append_replays append_tick bring_back bring_back_messages bring_back_rows bury_batch \
     cancel_execution cancel_message create_consumer create_job drop_consumer end_deliveries expire_waiting redrive_batch \
     redrive_message register_worker release_shards reset_circuit_breaker retry_delivery ring_workers save_circuits \
-    send_batch_with_priority send_with_options set_setting trade_places";
+    send_batch_with_priority send_with_options set_setting tell_batch trade_places";
 
 /// Every login may listen, and hears neither names nor keys.
 #[tokio::test(flavor = "multi_thread")]

@@ -365,6 +365,9 @@ pub struct Dispatcher {
     /// Ordering keys of which the next waiting delivery has to be fetched.
     keys_to_fetch: HashSet<(Arc<str>, EndpointId)>,
     is_fetching_followers: bool,
+    /// Of which something may have gone from the table since they were asked for: the answer may show it
+    /// as it was before, and be the last.
+    told_keys: HashSet<(Arc<str>, EndpointId)>,
     followers_at: Instant,
     /// Waiting deliveries in hand whose cancellation was under way, or which somebody has locked, and
     /// when to look again; the first comes first.
@@ -379,6 +382,8 @@ pub struct Dispatcher {
     deferrals: u64,
     refresh_deferred_at: Instant,
     is_refreshing_deferred: bool,
+    /// Something has become due since it was asked what is.
+    is_deferred_news: bool,
     expired_at: Instant,
     is_fetching_expired: bool,
     /// Waiting deliveries whose dispatcher died more than once, and the one that is being
@@ -508,6 +513,7 @@ impl Dispatcher {
             chains: Chains::default(),
             keys_to_fetch: HashSet::new(),
             is_fetching_followers: false,
+            told_keys: HashSet::new(),
             followers_at: now,
             postponed: Vec::new(),
             unrecovered: Vec::new(),
@@ -518,6 +524,7 @@ impl Dispatcher {
             deferrals: 0,
             refresh_deferred_at: now,
             is_refreshing_deferred: false,
+            is_deferred_news: false,
             expired_at: now,
             is_fetching_expired: false,
             suspects: Vec::new(),
@@ -780,7 +787,11 @@ impl Dispatcher {
             }
             Event::Waiting(next) => {
                 self.is_refreshing_deferred = false;
-                self.refresh_deferred_at = Instant::now() + DEFERRED_REFRESH;
+                let pause = match std::mem::take(&mut self.is_deferred_news) {
+                    true => Duration::ZERO,
+                    false => DEFERRED_REFRESH,
+                };
+                self.refresh_deferred_at = Instant::now() + pause;
                 let unknown = self.endpoints.note_waiting(next?);
                 if !unknown.is_empty() {
                     self.endpoints_at = Instant::now();

@@ -90,6 +90,10 @@ impl Dispatcher {
         for (key, endpoint) in stored {
             let link = Link { key, id: MessageId(0), endpoint };
             self.want_stored(&link);
+            if self.is_fetching_followers {
+                let place = self.place_of(link.key, endpoint);
+                self.told_keys.insert(place);
+            }
         }
     }
 
@@ -212,6 +216,7 @@ impl Dispatcher {
 
     pub(super) fn take_followers(&mut self, asked: Vec<Asked>, rows: Vec<DueDelivery>) {
         self.is_fetching_followers = false;
+        let told = std::mem::take(&mut self.told_keys);
         let mut by_key: HashMap<(Arc<str>, EndpointId), Vec<DueDelivery>> = HashMap::new();
         let is_global = self.chains.scope() == Scope::Global;
         for row in rows {
@@ -223,8 +228,9 @@ impl Dispatcher {
         }
         let mut claimed = Vec::new();
         for (key, endpoint, version) in asked {
-            // Something was stored since: the answer may lack it.
-            if self.chains.version(&key) != Some(version) {
+            // Something was stored since: the answer may lack it. Or somebody has ended something.
+            let place = (Arc::clone(&key), endpoint);
+            if self.chains.version(&key) != Some(version) || told.contains(&place) {
                 continue;
             }
             let rows = by_key.remove(&(Arc::clone(&key), endpoint)).unwrap_or_default();

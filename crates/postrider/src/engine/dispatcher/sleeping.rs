@@ -122,6 +122,7 @@ impl Dispatcher {
             Signal::Asked(..) | Signal::Loans(_) => {}
             Signal::Deferred => {
                 self.refresh_deferred_at = now;
+                self.is_deferred_news = self.is_refreshing_deferred;
                 self.count_soon();
             }
         }

@@ -1,0 +1,191 @@
+//! Operators tell deliveries what to do while dispatchers attempt them: what was ended is not attempted
+//! afterwards, and everything comes to one end.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use crate::shop::{Shop, serving::LONG};
+use serde_json::json;
+use tokio_postgres::Client;
+use xtask::receiver::{Behaviour, Receiver};
+
+/// What an operator did to a message, and how often it had been requested when that was committed.
+#[derive(Debug, Clone, Copy)]
+struct Told {
+    status: &'static str,
+    request_count: usize,
+}
+
+const OPERATORS: u64 = 6;
+/// One of those that wait and are about to be attempted, or have just been.
+const WAITING: &str = "select w.message_id
+    from (
+        select d.message_id
+        from postrider.deferred d
+        order by abs(extract(epoch from least(d.run_at, now() + interval '1 hour') - clock_timestamp()))
+        limit 20
+    ) w
+    order by random()
+    limit 1";
+
+fn request_count(receiver: &Receiver, id: i64) -> usize {
+    let is_of = |request: &&xtask::receiver::Request| request.id.is_some_and(|of| of.0 == id);
+    receiver.with_requests(|requests| requests.iter().filter(is_of).count())
+}
+
+/// Tells deliveries something until it is over; returns what was ended.
+async fn operate(
+    client: Client,
+    receiver: Arc<Receiver>,
+    is_over: Arc<AtomicBool>,
+    seed: u64,
+) -> HashMap<i64, Told> {
+    let mut dice = fastrand::Rng::with_seed(seed);
+    let mut told = HashMap::new();
+    while !is_over.load(Ordering::Relaxed) {
+        tokio::time::sleep(Duration::from_micros(dice.u64(0..10_000))).await;
+        let Some(row) = client.query_opt(WAITING, &[]).await.unwrap() else { continue };
+        let id: i64 = row.get(0);
+        let (call, status) = match dice.u8(..10) {
+            0..3 => ("fail_delivery($1, null, 'raced')", Some("failed")),
+            3..6 => ("skip_delivery($1, 'hooks', 'raced')", Some("skipped")),
+            _ => ("retry_delivery($1)", None),
+        };
+        client.batch_execute("begin").await.unwrap();
+        let answer = client.query_one(&format!("select postrider.{call}"), &[&id]).await;
+        if let Err(error) = answer {
+            let code = error.code().map(|code| code.code().to_owned());
+            // In hand or held, or over by now.
+            assert!(matches!(code.as_deref(), Some("55006" | "55000")), "{error:?}");
+            client.batch_execute("rollback").await.unwrap();
+            continue;
+        }
+        if dice.u8(..20) == 0 {
+            tokio::time::sleep(Duration::from_millis(dice.u64(100..600))).await;
+        }
+        if dice.u8(..5) == 0 {
+            client.batch_execute("rollback").await.unwrap();
+            continue;
+        }
+        client.batch_execute("commit").await.unwrap();
+        if let Some(status) = status {
+            let end = Told { status, request_count: request_count(&receiver, id) };
+            assert!(told.insert(id, end).is_none(), "{id} was ended twice");
+        }
+    }
+    told
+}
+
+/// Sends messages that are refused once, with a few ordering keys, while operators are at it.
+async fn race(shop: &Arc<Shop>, receiver: &Arc<Receiver>, count: usize) -> HashMap<i64, Told> {
+    let seed = fastrand::u64(..1_000_000);
+    println!("seed {seed}");
+    let is_over = Arc::new(AtomicBool::new(false));
+    let mut operators = Vec::new();
+    for index in 0..OPERATORS {
+        let (receiver, is_over) = (Arc::clone(receiver), Arc::clone(&is_over));
+        let client = shop.client().await;
+        operators.push(tokio::spawn(operate(client, receiver, is_over, seed + index)));
+    }
+    let client = shop.client().await;
+    let send = "select postrider.send_with_options(
+        'hooks', '{}', p_ordering_key => case when $1 % 3 = 0 then 'key ' || $1 % 180 end)";
+    let send = client.prepare_typed(send, &[tokio_postgres::types::Type::INT4]).await.unwrap();
+    for number in 0..count {
+        client.query_one(&send, &[&(number as i32)]).await.unwrap();
+    }
+    let ended = "select not exists (
+        select
+        from postrider.message m
+        cross join lateral unnest(m.targets) t (target)
+        where not postrider.has_ended(m.id, t.target))";
+    shop.until(ended).await;
+    is_over.store(true, Ordering::Relaxed);
+    let mut told: HashMap<i64, Told> = HashMap::new();
+    for operator in operators {
+        for (id, end) in operator.await.unwrap() {
+            assert!(told.insert(id, end).is_none(), "{id} was ended twice");
+        }
+    }
+    told
+}
+
+/// Every message came to the one end that it was told, or was accepted.
+async fn check(shop: &Shop, receiver: &Receiver, count: usize, told: &HashMap<i64, Told>) {
+    let client = shop.client().await;
+    let sql = "select m.id, s.status, coalesce(s.last_error, '')
+        from postrider.message m
+        cross join lateral postrider.message_status(m.id) s";
+    let rows = client.query(sql, &[]).await.unwrap();
+    assert_eq!(rows.len(), count);
+    let mut ends: HashMap<String, usize> = HashMap::new();
+    for row in rows {
+        let (id, status, error): (i64, String, String) = (row.get(0), row.get(1), row.get(2));
+        let requests = request_count(receiver, id);
+        match told.get(&id) {
+            Some(end) => {
+                assert_eq!((status.as_str(), error.ends_with("raced")), (end.status, true), "{id}");
+                assert_eq!(requests, end.request_count, "{id} was attempted after its end");
+            }
+            None => {
+                assert_eq!(status, "completed", "{id}: {error}");
+                assert!(requests >= 2, "{id} was refused once, and accepted");
+            }
+        }
+        *ends.entry(status).or_default() += 1;
+    }
+    println!("{ends:?}");
+    for status in ["completed", "failed", "skipped"] {
+        assert!(ends.contains_key(status), "{ends:?}");
+    }
+    let letters: i64 = shop
+        .ask(
+            "select count(distinct message_id) from postrider.dead_letter where cause = 'operator'",
+        )
+        .await;
+    assert_eq!(letters as usize, ends["failed"]);
+    assert_eq!(shop.ask::<i64>("select count(*) from postrider.dead_letter").await, letters);
+    let skipped: i64 = shop.ask("select count(*) from postrider.ended").await;
+    assert_eq!(skipped as usize, ends["skipped"]);
+    assert!(!shop.ask::<bool>("select exists (select from postrider.deferred)").await);
+}
+
+async fn open() -> (Arc<Shop>, Arc<Receiver>) {
+    let shop = Shop::open_to_receivers().await;
+    shop.execute("select postrider.set_setting('stale_recovery_timeout', '5')").await;
+    let receiver = Receiver::start(Behaviour::FirstFail { count: 1, status: 503 }).unwrap();
+    let policy =
+        json!({ "base_delay_seconds": 1, "backoff": "fixed", "jitter": 1, "max_retries": 100 });
+    shop.endpoint("hooks", json!({ "url": receiver.url() }), policy).await;
+    (Arc::new(shop), Arc::new(receiver))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_delivery_is_either_ended_or_attempted() {
+    const COUNT: usize = 1_000;
+    let (shop, receiver) = open().await;
+    let _dispatchers = (shop.serve().await, shop.serve().await);
+    let told = race(&shop, &receiver, COUNT).await;
+    check(&shop, &receiver, COUNT, &told).await;
+    assert_eq!(receiver.accepted_count() + told.len(), COUNT, "nothing came twice");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn it_is_so_when_a_dispatcher_is_killed_as_well() {
+    const COUNT: usize = 1_000;
+    let (shop, receiver) = open().await;
+    let (killed, _staying) = (shop.serve().await, shop.serve().await);
+    shop.until("select count(distinct s.owner) = 2 from postrider.shard s").await;
+    let kill = async {
+        receiver.wait_for(COUNT / 2, LONG).await.unwrap();
+        killed.sigkill();
+    };
+    let (told, ()) = tokio::join!(race(&shop, &receiver, COUNT), kill);
+    check(&shop, &receiver, COUNT, &told).await;
+}

@@ -1,0 +1,70 @@
+-- postrider.tell_deliveries(verb, message_ids, targets, reason, from, gap) → how many were told, and how many somebody
+-- has
+--
+-- Internal: a step of tell_batch and cancel_batch. Locks rows, passing over what is locked, and then looks which of them
+-- a dispatcher has claimed: it writes its claim and then looks whether the row is there and whether it is locked
+-- (still_waiting), so that whoever comes second sees the first. `retry`: due from `from` on, each a `gap` after the one
+-- before; what is in hand needs none. Others: see end_deliveries. Uses deferred_pkey, claim_owner.
+create or replace function postrider.tell_deliveries(
+    p_verb text,
+    p_message_ids bigint[],
+    p_targets integer[],
+    p_reason text,
+    p_from timestamptz,
+    p_gap interval,
+    out told_count bigint,
+    out held_count bigint)
+language plpgsql
+set search_path = pg_catalog, postrider, pg_temp
+set enable_seqscan = off
+set enable_hashjoin = on
+set jit = off
+as $$
+declare
+    places tid[];
+    free tid[];
+begin
+    select
+        coalesce(array_agg(d.ctid) filter (where d.ctid is not null), '{}'),
+        count(*) filter (where d.ctid is null and postrider.is_deferred(i.message_id, i.target))
+    into places, held_count
+    from unnest(p_message_ids, p_targets) i (message_id, target)
+    left join lateral (
+        select w.ctid
+        from postrider.deferred w
+        where w.message_id = i.message_id
+        and w.target = i.target
+        offset 0
+        for update skip locked
+    ) d on true;
+    with claimed as materialized (
+        select r.message_id, r.target, r.retry_count
+        from postrider.shard s
+        join postrider.claim c on c.owner = s.owner
+        cross join lateral unnest(c.message_ids, c.targets, c.retry_counts)
+            r (message_id, target, retry_count)
+        where (r.message_id & 1023) >> 4 = s.shard
+    )
+    select coalesce(array_agg(d.ctid order by d.message_id, d.target), '{}')
+    into free
+    from postrider.deferred d
+    where d.ctid = any (places)
+    and not exists (
+        select
+        from claimed c
+        where c.message_id = d.message_id
+        and c.target = d.target
+        and c.retry_count = d.retry_count
+    );
+    told_count := cardinality(free);
+    if p_verb <> 'retry' then
+        held_count := held_count + cardinality(places) - told_count;
+        perform postrider.end_deliveries(free, p_verb, p_reason);
+        return;
+    end if;
+    update postrider.deferred d
+    set run_at = least(d.run_at, p_from + (f.place - 1) * p_gap)
+    from unnest(free) with ordinality f (ctid, place)
+    where d.ctid = f.ctid;
+end;
+$$;
