@@ -289,3 +289,55 @@ async fn what_cannot_be_meant_is_refused() {
         cases.iter().map(|(sql, code, text)| (sql.as_str(), *code, *text)).collect();
     check_refusals(&client, &cases).await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_command_line_tells_one_or_many() {
+    let shop = Shop::open_to_receivers().await;
+    let receiver = Receiver::start(Behaviour::FirstFail { count: 1, status: 503 }).unwrap();
+    for name in ["a", "b"] {
+        shop.endpoint(name, json!({ "url": receiver.url() }), patient()).await;
+    }
+    let _dispatcher = shop.serve().await;
+    let mut ids = Vec::new();
+    for _ in 0..3 {
+        ids.push(shop.send("a", json!({})).await.to_string());
+    }
+    shop.send_many("b", 20).await;
+    shop.until("select count(*) = 23 from postrider.deferred where retry_count = 1").await;
+
+    let run = |arguments: &[&str]| shop.run(&[&["message"], arguments, &["--json"]].concat());
+    let id = |index: usize| ids[index].parse::<i64>().unwrap();
+    let expected = json!({ "message_id": id(0), "retried": 1 });
+    assert_eq!(run(&["retry", &ids[0]]).json(), expected);
+    let expected = json!({ "message_id": id(1), "failed": 1 });
+    assert_eq!(run(&["fail", &ids[1], "--endpoint", "a", "--reason", "r"]).json(), expected);
+    let said = shop.run(&["message", "skip", &ids[2], "--reason", "r"]).succeed().stdout;
+    assert_eq!(said, format!("1 delivery of message {} is skipped.\n", id(2)));
+    run(&["skip", &ids[2], "--reason", "r"]).fail(1, "No delivery of message");
+    receiver.wait_for_accepted(1, LONG).await.unwrap();
+
+    let made = run(&["skip", "--error", "HTTP 404", "--reason", "r", "--no-wait"]).json();
+    assert_eq!(made, json!({ "job_id": 1, "estimate": 0, "has_more": false }));
+    let told = run(&["retry", "--endpoint", "b", "--from", "2001-01-01T00:00Z"]).json();
+    assert_eq!(told, json!({ "retried": 20, "job_id": 2 }));
+    receiver.wait_for_accepted(21, LONG).await.unwrap();
+
+    shop.execute("select postrider.pause_endpoint('b')").await;
+    shop.send_many("b", 5).await;
+    let arguments = ["endpoint", "cancel-messages", "b", "--json"];
+    assert_eq!(shop.run(&arguments).json(), json!({ "cancelled": 5, "job_id": 3 }));
+    assert_eq!(shop.run(&arguments).json(), json!({ "cancelled": 0, "job_id": 4 }));
+
+    for wrong in [
+        &["retry"][..],
+        &["skip", "5"],
+        &["retry", "5", "--all"],
+        &["retry", "5", "--rate", "1"],
+        &["retry", "--all", "--endpoint", "a"],
+        &["fail", "--rate", "1", "--reason", "r"],
+        &[],
+    ] {
+        assert_eq!(run(wrong).code, 2, "{wrong:?}");
+    }
+    run(&[&ids[0]]).succeed();
+}

@@ -21,6 +21,7 @@ const PAUSE_ENDPOINT: &str = include_str!("../../../../sql/queries/pause_endpoin
 const RESUME_ENDPOINT: &str = include_str!("../../../../sql/queries/resume_endpoint.sql");
 const PAUSE_ALL: &str = include_str!("../../../../sql/queries/pause_all.sql");
 const RESUME_ALL: &str = include_str!("../../../../sql/queries/resume_all.sql");
+const CANCEL_MESSAGES: &str = include_str!("../../../../sql/queries/cancel_endpoint_messages.sql");
 const RESET_CIRCUIT_BREAKER: &str =
     include_str!("../../../../sql/queries/reset_circuit_breaker.sql");
 
@@ -91,6 +92,14 @@ enum Action {
     Resume {
         #[command(flatten)]
         which: Which,
+    },
+    /// Take back what was sent to an endpoint until now, attempted or not
+    ///
+    /// Pause it before, so that what queues up for it in memory is taken back at once.
+    CancelMessages {
+        name: String,
+        #[command(flatten)]
+        waiting: Waiting,
     },
     /// Close an endpoint's circuit breaker, and end a pause that it asked for
     Reset { name: String },
@@ -188,6 +197,18 @@ impl Endpoint {
                 let is_new: bool = client.query_one(RESUME_ENDPOINT, &[name]).await?.get(0);
                 let object = json!({ "name": name, "paused": false, "changed": is_new });
                 output.done(&object, &format!("Endpoint {name} is resumed."));
+            }
+            Action::CancelMessages { name, waiting } => {
+                let made = waiting.make(&client, CANCEL_MESSAGES, &[name]).await?;
+                match waiting.wait(&client, output, &made).await? {
+                    Some(count) => {
+                        let object = json!({ "cancelled": count, "job_id": made.id });
+                        let sentence =
+                            format!("{count} deliveries to endpoint {name} are cancelled.");
+                        output.done(&object, &sentence);
+                    }
+                    None => output.done(&made.object(), &made.sentence()),
+                }
             }
             Action::Reset { name } => {
                 let is_new: bool = client.query_one(RESET_CIRCUIT_BREAKER, &[name]).await?.get(0);

@@ -204,7 +204,7 @@ fn describe(job: &Value) -> String {
     let mut text = format!("job {}: {done} of {more}{}", number("id"), estimate.max(done));
     match number("held_count") {
         0 => {}
-        held => text.push_str(&format!("; {held} are held by other transactions")),
+        held => text.push_str(&format!("; {held} are in hand, or held by other transactions")),
     }
     if let Some(error) = job["last_error"].as_str() {
         text.push_str(&format!("; {error}"));

@@ -1,39 +1,247 @@
 //! `postrider message`
 
-use super::{Context, Failure, json_rows};
+use clap::Subcommand;
+use serde_json::json;
+use tokio_postgres::{Client, types::ToSql};
+
+use super::{Context, Failure, Output, input::parse_moment, job::Waiting, json_rows};
 
 const MESSAGE_STATUS: &str = include_str!("../../../../sql/queries/message_status.sql");
+const RETRY_DELIVERY: &str = include_str!("../../../../sql/queries/retry_delivery.sql");
+const FAIL_DELIVERY: &str = include_str!("../../../../sql/queries/fail_delivery.sql");
+const SKIP_DELIVERY: &str = include_str!("../../../../sql/queries/skip_delivery.sql");
+const RETRY_MATCHING: &str = include_str!("../../../../sql/queries/retry_matching_deliveries.sql");
+const FAIL_MATCHING: &str = include_str!("../../../../sql/queries/fail_matching_deliveries.sql");
+const SKIP_MATCHING: &str = include_str!("../../../../sql/queries/skip_matching_deliveries.sql");
 
-/// Show what became of a message, for each endpoint it is for
+/// Show what became of a message, and tell deliveries that wait what to do
 #[derive(Debug, clap::Args)]
-#[command(after_help = "\
+#[command(
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    after_help = "\
 Examples:
   postrider message 1024
-  postrider message 1024 --json | jq '.[].status'")]
+  postrider message 1024 --json | jq '.[].status'
+  postrider message retry 1024
+  postrider message skip 1024 --endpoint orders --reason 'withdrawn'
+  postrider message retry --endpoint orders --error 'HTTP 50[234]' --rate 50
+  postrider message fail --ordering-key customer-7 --reason 'closed account'"
+)]
 pub struct Message {
     /// The message's id
-    #[arg(value_name = "MESSAGE", value_parser = clap::value_parser!(i64).range(1..))]
-    id: i64,
+    #[arg(value_name = "MESSAGE", required = true, value_parser = clap::value_parser!(i64).range(1..))]
+    id: Option<i64>,
+    #[command(subcommand)]
+    action: Option<Action>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Make due now what waits for its retry
+    Retry {
+        #[command(flatten)]
+        which: Which,
+        #[command(flatten)]
+        how: How,
+    },
+    /// Make a dead letter of what waits
+    Fail {
+        #[command(flatten)]
+        which: Which,
+        /// Why, for who looks later
+        #[arg(long, value_name = "TEXT")]
+        reason: String,
+        #[command(flatten)]
+        how: How,
+    },
+    /// End what waits without a dead letter; the next of its ordering key goes
+    Skip {
+        #[command(flatten)]
+        which: Which,
+        /// Why, for who looks later
+        #[arg(long, value_name = "TEXT")]
+        reason: String,
+        #[command(flatten)]
+        how: How,
+    },
+}
+
+/// One message, or all deliveries that wait and for which all of this holds.
+#[derive(Debug, clap::Args)]
+#[group(required = true, multiple = true)]
+struct Which {
+    /// The message's id
+    #[arg(
+        value_name = "MESSAGE",
+        value_parser = clap::value_parser!(i64).range(1..),
+        conflicts_with_all = ["from", "to", "error", "event_type", "ordering_key", "all", "rate", "no_wait"]
+    )]
+    id: Option<i64>,
+    /// The delivery to this endpoint, or all to it
+    #[arg(long, value_name = "NAME", conflicts_with = "all")]
+    endpoint: Option<String>,
+    /// Of messages that were sent at or after this moment, such as 2026-11-21T08:00Z
+    #[arg(long, value_name = "MOMENT", value_parser = parse_moment, conflicts_with = "all")]
+    from: Option<String>,
+    /// Of messages that were sent before this moment
+    #[arg(long, value_name = "MOMENT", value_parser = parse_moment, conflicts_with = "all")]
+    to: Option<String>,
+    /// Those whose last error matches this POSIX regular expression
+    #[arg(long, value_name = "PATTERN", conflicts_with = "all")]
+    error: Option<String>,
+    /// Of messages published with this event type
+    #[arg(long, value_name = "NAME", conflicts_with = "all")]
+    event_type: Option<String>,
+    /// Of messages with this ordering key
+    #[arg(long, value_name = "KEY", conflicts_with = "all")]
+    ordering_key: Option<String>,
+    /// All that wait
+    #[arg(long)]
+    all: bool,
+}
+
+#[derive(Debug, clap::Args)]
+struct How {
+    /// So many deliveries a second, and not all at once
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(i32).range(1..=100_000))]
+    rate: Option<i32>,
+    #[command(flatten)]
+    waiting: Waiting,
+}
+
+/// What deliveries are told, and how that is said.
+struct Verb<'a> {
+    one: &'static str,
+    matching: &'static str,
+    reason: Option<&'a str>,
+    /// The name of the count in JSON.
+    count: &'static str,
+    /// What deliveries are or do from now on: one of them, and several.
+    done: [&'static str; 2],
 }
 
 impl Message {
     pub async fn run(&self, context: &Context) -> Result<(), Failure> {
-        let Self { id } = self;
         let client = context.connect().await?.client;
-        let rows = json_rows(&client, MESSAGE_STATUS, &[id]).await?;
-        if rows.is_empty() {
-            let text = format!("Message {id} is for no endpoint, or does not exist (any more)");
-            return Err(Failure::Failed(text));
+        match (&self.action, self.id) {
+            (Some(action), _) => action.run(&client, context.output).await,
+            (None, id) => show(&client, context.output, id.unwrap_or_default()).await,
         }
-        let columns = [
-            "endpoint_name",
-            "status",
-            "retry_count",
-            "next_retry_at",
-            "completed_at",
-            "last_error",
-        ];
-        context.output.list(&rows, &columns, "");
+    }
+}
+
+async fn show(client: &Client, output: Output, id: i64) -> Result<(), Failure> {
+    let rows = json_rows(client, MESSAGE_STATUS, &[&id]).await?;
+    if rows.is_empty() {
+        let text = format!("Message {id} is for no endpoint, or does not exist (any more)");
+        return Err(Failure::Failed(text));
+    }
+    let columns =
+        ["endpoint_name", "status", "retry_count", "next_retry_at", "completed_at", "last_error"];
+    output.list(&rows, &columns, "");
+    Ok(())
+}
+
+impl Action {
+    async fn run(&self, client: &Client, output: Output) -> Result<(), Failure> {
+        let (which, how, verb) = match self {
+            Self::Retry { which, how } => (
+                which,
+                how,
+                Verb {
+                    one: RETRY_DELIVERY,
+                    matching: RETRY_MATCHING,
+                    reason: None,
+                    count: "retried",
+                    done: ["is due now", "are due now"],
+                },
+            ),
+            Self::Fail { which, reason, how } => (
+                which,
+                how,
+                Verb {
+                    one: FAIL_DELIVERY,
+                    matching: FAIL_MATCHING,
+                    reason: Some(reason),
+                    count: "failed",
+                    done: ["is a dead letter now", "are dead letters now"],
+                },
+            ),
+            Self::Skip { which, reason, how } => (
+                which,
+                how,
+                Verb {
+                    one: SKIP_DELIVERY,
+                    matching: SKIP_MATCHING,
+                    reason: Some(reason),
+                    count: "skipped",
+                    done: ["is skipped", "are skipped"],
+                },
+            ),
+        };
+        match which.id {
+            Some(id) => verb.tell_one(client, output, id, which.endpoint.as_deref()).await,
+            None => verb.tell_matching(client, output, which, how).await,
+        }
+    }
+}
+
+impl Verb<'_> {
+    async fn tell_one(
+        &self,
+        client: &Client,
+        output: Output,
+        id: i64,
+        endpoint: Option<&str>,
+    ) -> Result<(), Failure> {
+        let mut parameters: Vec<&(dyn ToSql + Sync)> = vec![&id, &endpoint];
+        if let Some(reason) = &self.reason {
+            parameters.push(reason);
+        }
+        let count: i32 = client.query_one(self.one, &parameters).await?.get(0);
+        let object = json!({ "message_id": id, self.count: count });
+        output.done(
+            &object,
+            &format!("{} of message {id} {}.", deliveries(count.into()), self.said(count.into())),
+        );
         Ok(())
+    }
+
+    async fn tell_matching(
+        &self,
+        client: &Client,
+        output: Output,
+        which: &Which,
+        How { rate, waiting }: &How,
+    ) -> Result<(), Failure> {
+        let Which { endpoint, from, to, error, event_type, ordering_key, .. } = which;
+        let mut parameters: Vec<&(dyn ToSql + Sync)> = Vec::new();
+        if let Some(reason) = &self.reason {
+            parameters.push(reason);
+        }
+        let filter: [&(dyn ToSql + Sync); 7] =
+            [endpoint, from, to, error, event_type, ordering_key, rate];
+        parameters.extend(filter);
+        let made = waiting.make(client, self.matching, &parameters).await?;
+        match waiting.wait(client, output, &made).await? {
+            Some(count) => {
+                let object = json!({ self.count: count, "job_id": made.id });
+                output.done(&object, &format!("{} {}.", deliveries(count), self.said(count)));
+            }
+            None => output.done(&made.object(), &made.sentence()),
+        }
+        Ok(())
+    }
+
+    fn said(&self, count: i64) -> &'static str {
+        self.done[usize::from(count != 1)]
+    }
+}
+
+fn deliveries(count: i64) -> String {
+    match count {
+        1 => "1 delivery".to_owned(),
+        _ => format!("{count} deliveries"),
     }
 }

@@ -50,6 +50,24 @@ const VALUES: &[(&str, &str)] = &[
 
 /// Where one function wants something else.
 const SPECIAL: &[(&str, &str, &str)] = &[
+    (
+        "retry_delivery",
+        "p_message_id",
+        "(select min(d.message_id) from postrider.deferred d
+            where d.ordering_key is not null and not d.is_blocked)",
+    ),
+    (
+        "fail_delivery",
+        "p_message_id",
+        "(select min(d.message_id) from postrider.deferred d
+            where d.ordering_key is not null and not d.is_blocked)",
+    ),
+    (
+        "skip_delivery",
+        "p_message_id",
+        "(select min(d.message_id) from postrider.deferred d
+            where d.ordering_key is not null and not d.is_blocked)",
+    ),
     ("get_setting", "name", "'dlq_retention_days'"),
     ("reset_setting", "name", "'dlq_retention_days'"),
     ("set_setting", "name", "'dlq_retention_days'"),
