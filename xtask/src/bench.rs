@@ -78,6 +78,9 @@ enum Measurement {
     Pinned,
     /// From commit to attempt.
     Latency,
+    /// The same with senders that wait for the disk and that do not, and with deliveries that wait for it
+    /// and that do not.
+    Durable,
     /// A failing receiver, or a flooded one, beside a good one.
     Isolation,
     /// Pages of a consumer, and how fast it drains the log; 5,000,000 messages, 2,000,000 with less than
@@ -158,6 +161,7 @@ impl Measurement {
             Self::Senders => senders::measure(stand, time).await,
             Self::Pinned => pinned::measure(stand, time).await,
             Self::Latency => latency::measure(stand).await,
+            Self::Durable => latency::measure_durable(stand).await,
             Self::Isolation => isolation::measure(stand).await,
             Self::Consumers => consumers::measure(stand, time).await,
             Self::Fleet => fleet::measure(stand, time).await,
