@@ -152,6 +152,8 @@ const LONGEST_SLEEP: Duration = Duration::from_secs(60);
 const KEYS_AT_ONCE: usize = 64;
 /// When so many results wait to be recorded, nothing more is read.
 const UNRECORDED: usize = 8 * 1024;
+/// What was read and is not durable yet is read again after so long.
+const UNPROVEN_PAUSE: Duration = Duration::from_millis(100);
 /// What somebody's transaction has locked is tried again after so long.
 const HELD_PAUSE: Duration = Duration::from_millis(500);
 /// What an attempt may take at most, whatever its transport's timeouts are.
@@ -159,7 +161,8 @@ const LONGEST_ATTEMPT: Duration = Duration::from_secs(900);
 
 /// What a task reports.
 enum Event {
-    Ticked(Result<Vec<GroupTick>, StoreError>),
+    /// What ticks have found, and whether it is durable.
+    Ticked(Result<(Vec<GroupTick>, bool), StoreError>),
     Paged(Page, Result<LeftPage, StoreError>),
     Due(Vec<(EndpointId, usize)>, u64, Result<DueAnswer, StoreError>),
     Waiting(Result<Vec<(EndpointId, Timestamp)>, StoreError>),
@@ -774,8 +777,8 @@ impl Dispatcher {
     fn try_take(&mut self, event: Event) -> Result<(), StoreError> {
         match event {
             Event::Ticked(answers) => {
-                let answers = answers?;
-                self.take_tick(answers);
+                let (answers, is_durable) = answers?;
+                self.take_tick(answers, is_durable);
             }
             Event::Paged(page, rows) => {
                 let (rows, left) = rows?;

@@ -3,7 +3,8 @@
 //! A commit with `synchronous_commit = off` can be seen before it is on disk, and PostgreSQL forgets it when
 //! it crashes. Where it was written can be seen, too: what is on disk up to there is durable. If it is not,
 //! or if standbys have to have it, a commit of our own that waits for both says so. It may wait for a
-//! standby without end, so nothing else runs on its connection.
+//! standby without end, so nothing else runs on its connection, and whoever asks for a proof waits for a
+//! while only.
 
 use std::{
     sync::atomic::{AtomicBool, Ordering},
@@ -12,10 +13,10 @@ use std::{
 
 use tokio::{
     sync::{
-        Mutex,
         broadcast::{self, error::TryRecvError},
+        watch,
     },
-    time::Instant,
+    time::{Instant, timeout},
 };
 use tokio_postgres::{
     Statement,
@@ -26,6 +27,8 @@ use tracing::{info, warn};
 
 use super::{StoreError, bounded::Bounded};
 
+/// So long a proof is waited for; then it is asked for again with what is read by then.
+const PATIENCE: Duration = Duration::from_secs(2);
 /// After so long people hear that nothing is delivered.
 const LONG_WAIT: Duration = Duration::from_secs(5);
 
@@ -40,18 +43,18 @@ pub struct Written {
     pub has_standbys: bool,
 }
 
-/// The connection whose commits are durable.
+/// Says what is durable.
 pub struct Durability {
-    client: Bounded,
-    make_durable: Statement,
-    /// What the server says beside its answers. Whoever has it is the one whose commit is under way.
-    notices: Mutex<broadcast::Receiver<DbError>>,
+    /// How many proofs were asked for, and up to which one there are.
+    wanted: watch::Sender<u64>,
+    proven: watch::Receiver<u64>,
     /// `deliver_before_durable`
     is_waived: AtomicBool,
 }
 
 impl Durability {
-    /// Prepares a connection with a dispatcher's session settings.
+    /// Takes a connection with a dispatcher's session settings. `notices`: what the server says there beside
+    /// its answers.
     pub async fn open(
         client: Bounded,
         notices: broadcast::Receiver<DbError>,
@@ -63,8 +66,10 @@ impl Durability {
             .map_err(&prepared)?;
         let sql = include_str!("../../../../sql/queries/make_durable.sql");
         let make_durable = client.once().prepare(sql).await.map_err(prepared)?;
-        let is_waived = AtomicBool::new(false);
-        Ok(Durability { client, make_durable, notices: Mutex::new(notices), is_waived })
+        let (wanted, wishes) = watch::channel(0);
+        let (proofs, proven) = watch::channel(0);
+        tokio::spawn(Prover { client, make_durable, notices }.run(wishes, proofs));
+        Ok(Durability { wanted, proven, is_waived: AtomicBool::new(false) })
     }
 
     /// Whether deliveries need not wait (`deliver_before_durable`).
@@ -72,42 +77,67 @@ impl Durability {
         self.is_waived.store(is_waived, Ordering::Relaxed);
     }
 
-    /// Returns when all that was visible at that moment is durable.
-    pub async fn prove(&self, written: Written) -> Result<(), StoreError> {
-        if !written.has_standbys && written.flushed >= written.upto {
-            return Ok(());
+    /// Whether all that was visible at that moment is durable; waits a little for it.
+    pub async fn prove(&self, written: Written) -> Result<bool, StoreError> {
+        if self.is_waived.load(Ordering::Relaxed)
+            || !written.has_standbys && written.flushed >= written.upto
+        {
+            return Ok(true);
         }
-        self.prove_all().await
+        let mut number = 0;
+        self.wanted.send_modify(|wanted| {
+            *wanted += 1;
+            number = *wanted;
+        });
+        let mut proven = self.proven.clone();
+        match timeout(PATIENCE, proven.wait_for(|proven| *proven >= number)).await {
+            Ok(Ok(_)) => Ok(true),
+            Ok(Err(_)) => Err(StoreError::Closed),
+            Err(_) => Ok(false),
+        }
+    }
+}
+
+/// Makes commits that are durable, one after the other, each for all who have asked by then.
+struct Prover {
+    client: Bounded,
+    make_durable: Statement,
+    notices: broadcast::Receiver<DbError>,
+}
+
+impl Prover {
+    /// Until nobody is there to ask, or the connection is lost.
+    async fn run(mut self, mut wishes: watch::Receiver<u64>, proofs: watch::Sender<u64>) {
+        while wishes.changed().await.is_ok() {
+            let asked = *wishes.borrow_and_update();
+            if self.commit().await.is_err() || proofs.send(asked).is_err() {
+                return;
+            }
+        }
     }
 
-    /// The same for all that is visible now.
-    pub async fn prove_all(&self) -> Result<(), StoreError> {
-        if self.is_waived.load(Ordering::Relaxed) {
-            return Ok(());
-        }
-        let mut notices = self.notices.lock().await;
+    async fn commit(&mut self) -> Result<(), tokio_postgres::Error> {
         let began = Instant::now();
         let mut is_late = false;
         loop {
             // Of a commit before.
-            has_warned(&mut notices);
+            has_warned(&mut self.notices);
             let commit = self.client.query_one(&self.make_durable, &[]);
             let mut commit = std::pin::pin!(commit);
-            let answer = tokio::select! {
-                answer = &mut commit => answer,
+            tokio::select! {
+                answer = &mut commit => answer?,
                 () = tokio::time::sleep_until(began + LONG_WAIT), if !is_late => {
                     is_late = true;
                     warn!(
                         "commits wait for the disk or for a synchronous standby; nothing that is \
                          new is delivered until they are durable"
                     );
-                    commit.await
+                    commit.await?
                 }
             };
-            answer.map_err(StoreError::to("make commits durable"))?;
             // Somebody has ended the wait for a standby: the commit counts as done, with a warning, and is
             // not known to be anywhere else.
-            if !has_warned(&mut notices) {
+            if !has_warned(&mut self.notices) {
                 if is_late {
                     info!(waited = ?began.elapsed(), "commits are durable again");
                 }

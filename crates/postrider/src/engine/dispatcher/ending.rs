@@ -30,8 +30,7 @@ impl Dispatcher {
     /// Whether a stop may end: everything has landed and is on record, or the grace is over.
     pub(super) fn is_finished(&mut self) -> bool {
         let now = Instant::now();
-        // A tick may wait for a standby without end, and what it has seen is anybody's.
-        let is_idle = self.endpoints.in_flight == 0 && self.pages == 0;
+        let is_idle = self.endpoints.in_flight == 0 && self.pages == 0 && !self.is_ticking;
         let is_claimed = !self.is_claiming
             && !self.is_fetching_due
             && !self.is_fetching_followers

@@ -127,17 +127,8 @@ impl Dispatcher {
         }
         self.is_acquiring = true;
         let side = Arc::clone(&self.takeover);
-        let durability = Arc::clone(&self.durability);
         let former = self.former.clone();
-        self.send(async move {
-            let acquired = acquire(&side, limit, &silent, former).await;
-            // A former owner of an older version has taken what may not be durable yet.
-            let is_proven = match &acquired {
-                Ok((acquired, _)) if !acquired.is_empty() => durability.prove_all().await,
-                _ => Ok(()),
-            };
-            Event::Acquired(is_proven.and(acquired))
-        });
+        self.send(async move { Event::Acquired(acquire(&side, limit, &silent, former).await) });
     }
 
     pub(super) fn take_acquired(&mut self, acquired: Vec<Acquired>, stored: Stored) {

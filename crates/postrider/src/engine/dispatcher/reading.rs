@@ -48,8 +48,16 @@ impl Dispatcher {
         self.send(async move { Event::Ticked(tick_groups(&log, &durability, groups).await) });
     }
 
-    pub(super) fn take_tick(&mut self, answers: Vec<GroupTick>) {
+    pub(super) fn take_tick(&mut self, answers: Vec<GroupTick>, is_durable: bool) {
         self.is_ticking = false;
+        if !is_durable {
+            // As if nobody had looked: a standby that does not answer keeps no lane busy.
+            for lane in answers.iter().flat_map(|(group, ..)| &group.lanes) {
+                self.lanes.free(*lane);
+            }
+            self.tick_at = Instant::now() + UNPROVEN_PAUSE;
+            return;
+        }
         let mut row_count = 0;
         let mut common: Option<Snapshot> = None;
         let mut is_news = false;
@@ -362,12 +370,12 @@ fn wanted_of_lag(endpoints: &Endpoints, lane: &OwnedLane, now: Instant) -> usize
 }
 
 /// Ticks all groups so that they end at one snapshot: the first one's. The others see at least that
-/// much, and what is beyond it is left to the next tick. What was seen is durable when this returns.
+/// much, and what is beyond it is left to the next tick. Says whether what was seen is durable.
 async fn tick_groups(
     log: &Log,
     durability: &Durability,
     groups: Vec<TickGroup>,
-) -> Result<Vec<GroupTick>, StoreError> {
+) -> Result<(Vec<GroupTick>, bool), StoreError> {
     let mut answers = Vec::new();
     let mut seen = None;
     for group in groups {
@@ -387,8 +395,9 @@ async fn tick_groups(
         answers.push((group, tick, bounds));
     }
     // The last one has seen the most.
-    if let Some(written) = seen {
-        durability.prove(written).await?;
-    }
-    Ok(answers)
+    let is_durable = match seen {
+        Some(written) => durability.prove(written).await?,
+        None => true,
+    };
+    Ok((answers, is_durable))
 }
