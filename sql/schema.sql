@@ -416,11 +416,12 @@ begin
     end if;
 
     begin
-        if job.kind = 'drop' then
-            batch := postrider.bury_batch(job);
-        else
-            batch := postrider.redrive_batch(job);
-        end if;
+        case job.kind
+            when 'drop' then batch := postrider.bury_batch(job);
+            when 'redrive' then batch := postrider.redrive_batch(job);
+            when 'cancel' then batch := postrider.cancel_batch(job);
+            else batch := postrider.tell_batch(job);
+        end case;
     exception
         -- A batch that takes too long stands aside, too: others' jobs go on.
         when query_canceled or others then
@@ -479,7 +480,7 @@ CREATE TABLE postrider.replay (
     CONSTRAINT replay_filter_check CHECK ((jsonb_typeof(filter) = 'object'::text)),
     CONSTRAINT replay_rate_check CHECK (((rate >= 1) AND (rate <= 100000))),
     CONSTRAINT replay_state_check CHECK ((state = ANY (ARRAY['running'::text, 'completed'::text, 'cancelled'::text, 'failed'::text]))),
-    CONSTRAINT replay_status_check CHECK ((status = ANY (ARRAY['completed'::text, 'failed'::text, 'expired'::text, 'cancelled'::text])))
+    CONSTRAINT replay_status_check CHECK ((status = ANY (ARRAY['completed'::text, 'failed'::text, 'expired'::text, 'cancelled'::text, 'skipped'::text])))
 )
 WITH (fillfactor='50');
 
@@ -1834,11 +1835,12 @@ CREATE TABLE postrider.job (
     created_by text DEFAULT SESSION_USER NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     finished_at timestamp with time zone,
+    xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
     CONSTRAINT job_check CHECK (((state = 'running'::text) = (finished_at IS NULL))),
     CONSTRAINT job_check1 CHECK (((kind = 'drop'::text) = (last_id IS NULL))),
     CONSTRAINT job_check2 CHECK (((kind <> 'drop'::text) OR (endpoint_id IS NOT NULL))),
     CONSTRAINT job_filter_check CHECK ((jsonb_typeof(filter) = 'object'::text)),
-    CONSTRAINT job_kind_check CHECK ((kind = ANY (ARRAY['drop'::text, 'redrive'::text]))),
+    CONSTRAINT job_kind_check CHECK ((kind = ANY (ARRAY['drop'::text, 'redrive'::text, 'retry'::text, 'fail'::text, 'skip'::text, 'cancel'::text]))),
     CONSTRAINT job_rate_check CHECK (((rate >= 1) AND (rate <= 100000))),
     CONSTRAINT job_state_check CHECK ((state = ANY (ARRAY['running'::text, 'completed'::text, 'cancelled'::text, 'failed'::text])))
 )
@@ -2014,6 +2016,150 @@ CREATE FUNCTION postrider.caller() RETURNS text
         when 'none' then session_user::text
         else pg_catalog.current_setting('role')
     end;
+$$;
+
+-- Name: cancel_batch(postrider.job); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.cancel_batch(p_job postrider.job, OUT done_count bigint, OUT reached jsonb, OUT held_from jsonb, OUT held_count bigint, OUT paced_to timestamp with time zone, OUT pause interval, OUT is_over boolean) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $_$
+declare
+    most constant bigint := 1000;
+    chunk_size constant bigint := 200;
+    began constant timestamptz := clock_timestamp();
+    targets constant integer[] := array(
+        select s.id
+        from postrider.subscriptions s
+        where s.endpoint_id = p_job.endpoint_id
+    );
+    seen record;
+    told record;
+    next jsonb;
+begin
+    done_count := 0;
+    reached := coalesce(p_job.position, jsonb_build_object('log', postrider.pending_floor()));
+    held_from := p_job.held_from;
+    held_count := case when held_from is null then 0 else p_job.held_count end;
+    paced_to := p_job.paced_to;
+    pause := '0';
+    is_over := false;
+    while done_count < most and not is_over
+        and clock_timestamp() < began + interval '200 milliseconds'
+    loop
+        if reached ? 'log' then
+            execute $walk$
+                select
+                    count(*) as looked_at, max(w.id) as last_message,
+                    coalesce(array_agg(w.id) filter (where w.is_wanted), '{}') as message_ids
+                from (
+                    select m.id, m.targets && $3 as is_wanted
+                    from postrider.message m
+                    where m.id > $1
+                    and m.id <= $2
+                    order by m.id
+                    limit $4
+                ) w
+                $walk$
+            into seen
+            using (reached ->> 'log')::bigint, p_job.last_id, targets, chunk_size;
+            told := postrider.cancel_unread(seen.message_ids, targets);
+            done_count := done_count + told.cancelled_count;
+            next := case
+                when seen.looked_at < chunk_size then jsonb_build_object('waiting', '[0, 0]'::jsonb)
+                else jsonb_build_object('log', seen.last_message)
+            end;
+        else
+            execute $walk$
+                select
+                    count(*) as looked_at,
+                    coalesce(array_agg(w.message_id) filter (where w.is_wanted), '{}') as message_ids,
+                    coalesce(array_agg(w.target) filter (where w.is_wanted), '{}') as targets,
+                    (array_agg(w.message_id order by w.message_id desc, w.target desc))[1]
+                        as last_message,
+                    (array_agg(w.target order by w.message_id desc, w.target desc))[1] as last_target
+                from (
+                    select
+                        d.message_id, d.target,
+                        d.endpoint_id = $4
+                        -- Who has put it back since the job was made wants it delivered.
+                        and not exists (
+                            select
+                            from postrider.dead_letter l
+                            where l.message_id = d.message_id
+                            and l.target = d.target
+                            and l.redriven_at >= $6
+                        ) as is_wanted
+                    from postrider.deferred d
+                    where (d.message_id, d.target) > ($1, $2)
+                    and d.message_id <= $3
+                    order by d.message_id, d.target
+                    limit $5
+                ) w
+                $walk$
+            into seen
+            using
+                (reached #>> '{waiting,0}')::bigint, (reached #>> '{waiting,1}')::integer,
+                p_job.last_id, p_job.endpoint_id, chunk_size, p_job.created_at;
+            told := postrider.tell_deliveries(
+                'cancel', seen.message_ids, seen.targets, null, null, null);
+            done_count := done_count + told.told_count;
+            is_over := seen.looked_at < chunk_size;
+            next := jsonb_build_object(
+                'waiting', jsonb_build_array(seen.last_message, seen.last_target));
+        end if;
+        if told.held_count > 0 then
+            held_from := coalesce(held_from, reached);
+            held_count := held_count + told.held_count;
+        end if;
+        reached := next;
+    end loop;
+    if is_over and held_from is not null then
+        reached := held_from;
+        held_from := null;
+        is_over := false;
+        pause := '1 second';
+    end if;
+end;
+$_$;
+
+-- Name: cancel_endpoint_messages(text); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.cancel_endpoint_messages(p_endpoint_name text, OUT job_id bigint, OUT estimate bigint, OUT has_more boolean) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET enable_seqscan TO 'off'
+    AS $$
+declare
+    count_to constant integer := 10000;
+    wanted integer;
+begin
+    if p_endpoint_name is null then
+        raise exception 'Endpoint name must not be null' using errcode = '22004';
+    end if;
+    select e.id into wanted from postrider.endpoints e where e.name = p_endpoint_name;
+    if wanted is null then
+        raise exception 'Endpoint ''%'' does not exist', p_endpoint_name using errcode = '42704';
+    end if;
+    select count(*), count(*) = count_to
+    into estimate, has_more
+    from (
+        select
+        from postrider.deferred d
+        where d.endpoint_id = wanted
+        limit count_to
+    ) w;
+    has_more := has_more or exists (
+        select
+        from postrider.subscriptions s
+        where s.endpoint_id = wanted
+        and postrider.has_unread_messages(s.id)
+    );
+    job_id := postrider.create_job(
+        'cancel', wanted, p_endpoint_name, '{}', null,
+        (select (s.last_value << 10) | 1023 from postrider.message_sequence s), estimate, has_more);
+end;
 $$;
 
 -- Name: cancel_execution(bigint); Type: FUNCTION; Schema: postrider; Owner: -
@@ -2220,6 +2366,79 @@ begin
 end;
 $$;
 
+-- Name: cancel_unread(bigint[], integer[]); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.cancel_unread(p_message_ids bigint[], p_targets integer[], OUT cancelled_count bigint, OUT held_count bigint) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+declare
+    locked bigint[];
+    unread record;
+begin
+    perform
+    from postrider.cancel_bucket b
+    where b.bucket = any (array(
+        select distinct i.id >> 10 & 1023
+        from unnest(p_message_ids) i (id)
+    ))
+    for key share;
+    locked := array(
+        select m.id
+        from unnest(p_message_ids) i (id)
+        cross join lateral (
+            select k.id
+            from postrider.message k
+            where k.id = i.id
+            offset 0
+            for update skip locked
+        ) m
+    );
+    perform nextval('postrider.cancel_sequence');
+    select
+        coalesce(array_agg(c.id) filter (where not c.is_taken), '{}') as message_ids,
+        coalesce(array_agg(c.target) filter (where not c.is_taken), '{}') as targets,
+        count(*) filter (where c.is_taken) as taken_count
+    into unread
+    from (
+        select
+            m.id, t.target,
+            postrider.is_taken(
+                m.id, m.xid, case when m.expires_at is null then m.targets else '{}' end) as is_taken
+        from unnest(locked) i (id)
+        cross join lateral (
+            select k.id, k.xid, k.targets, k.expires_at
+            from postrider.message k
+            where k.id >= i.id
+            and k.id <= i.id
+            order by k.id
+            limit 1
+        ) m
+        cross join lateral unnest(m.targets) t (target)
+        where t.target = any (p_targets)
+        and not postrider.is_deferred(m.id, t.target)
+        and not postrider.has_ended(m.id, t.target)
+        offset 0
+    ) c;
+    with marked as (
+        insert into postrider.cancellation (message_id, target)
+        select u.message_id, u.target
+        from unnest(unread.message_ids, unread.targets) u (message_id, target)
+        on conflict (message_id, target) do nothing
+        returning message_id, target
+    )
+    insert into postrider.ended (message_id, target, endpoint_id, reason)
+    select m.message_id, m.target, coalesce(s.endpoint_id, 0), 'cancelled'
+    from marked m
+    left join postrider.subscriptions s on s.id = m.target;
+    get diagnostics cancelled_count = row_count;
+    perform postrider.free_idempotency_keys(unread.message_ids);
+    held_count := unread.taken_count + cardinality(p_message_ids) - cardinality(locked);
+end;
+$$;
+
 -- Name: changes_between(jsonb, jsonb); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.changes_between(p_before jsonb, p_after jsonb) RETURNS jsonb
@@ -2237,6 +2456,30 @@ CREATE FUNCTION postrider.changes_between(p_before jsonb, p_after jsonb) RETURNS
         select jsonb_object_keys(coalesce(p_before, '{}') || coalesce(p_after, '{}'))
     ) k (key)
     where p_before -> k.key is distinct from p_after -> k.key;
+$$;
+
+-- Name: check_action_name(text); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.check_action_name(p_name text) RETURNS void
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+begin
+    if p_name is null
+        or exists (select from postrider.action a where a.name = p_name)
+        or exists (select from postrider.execution_total t where t.action = p_name)
+        or exists (
+            select
+            from postrider.execution_end e
+            where e.xid >= (select r.horizon from postrider.execution_rollup r)
+            and e.action = p_name
+        )
+        or exists (select from postrider.live_execution l where l.action = p_name)
+    then
+        return;
+    end if;
+    raise exception 'Action ''%'' does not exist', left(p_name, 200) using errcode = '42704';
+end;
 $$;
 
 -- Name: check_clock(); Type: FUNCTION; Schema: postrider; Owner: -
@@ -2469,6 +2712,53 @@ begin
         raise exception '% must be between % and %, got %', p_parameter, p_least, p_most, p_duration
             using errcode = '22023';
     end if;
+end;
+$$;
+
+-- Name: check_endpoint_name(text); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.check_endpoint_name(p_name text) RETURNS void
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+begin
+    if p_name is null
+        or exists (select from postrider.endpoints e where e.name = p_name)
+        or exists (select from postrider.dead_letter l where l.endpoint_name = p_name)
+        or exists (select from postrider.message m where m.endpoint_name = p_name)
+        or exists (select from postrider.job j where j.endpoint_name = p_name)
+        or exists (select from postrider.replay r where r.endpoint_name = p_name)
+        or exists (select from postrider.event_log l where l.endpoint_name = p_name)
+    then
+        return;
+    end if;
+    raise exception 'Endpoint ''%'' does not exist', left(p_name, 200) using errcode = '42704';
+end;
+$$;
+
+-- Name: check_event_type(text); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.check_event_type(p_name text) RETURNS void
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+begin
+    if p_name is null
+        or exists (select from postrider.event_types t where t.name = p_name)
+        or exists (
+            select
+            from postrider.event_log l
+            where l.event = 'event_type.dropped'
+            and l.details ->> 'event_type' = p_name
+        )
+        or exists (select from postrider.dead_letter l where l.event_type = p_name)
+        or exists (select from postrider.message m where m.event_type = p_name)
+    then
+        return;
+    end if;
+    raise exception 'Event type ''%'' does not exist', left(p_name, 200) using errcode = '42704';
 end;
 $$;
 
@@ -3121,6 +3411,53 @@ CREATE FUNCTION postrider.check_partitions() RETURNS TABLE(status text, details 
     ) p;
 $$;
 
+-- Name: check_pool_name(text); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.check_pool_name(p_name text) RETURNS void
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+begin
+    if p_name is null
+        or p_name = 'default'
+        or exists (select from postrider.worker w where w.pool = p_name)
+        or exists (
+            select
+            from postrider.execution_total t
+            where t.pool = p_name
+            and t.pool <> ''
+        )
+        or exists (
+            select
+            from postrider.execution_end e
+            where e.xid >= (select r.horizon from postrider.execution_rollup r)
+            and e.pool = p_name
+        )
+        or exists (select from postrider.live_execution l where l.pool = p_name)
+    then
+        return;
+    end if;
+    raise exception 'Pool ''%'' does not exist', left(p_name, 200) using errcode = '42704';
+end;
+$$;
+
+-- Name: check_reason(text); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.check_reason(p_reason text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+begin
+    if p_reason is null then
+        raise exception 'Reason must not be null' using errcode = '22004';
+    end if;
+    if btrim(p_reason) = '' or length(p_reason) > 1000 then
+        raise exception 'p_reason must have 1 to 1000 characters and not only spaces, got %',
+            length(p_reason) using errcode = '22023';
+    end if;
+end;
+$$;
+
 -- Name: check_replay(timestamp with time zone, timestamp with time zone, text); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.check_replay(p_from_ts timestamp with time zone, p_to_ts timestamp with time zone, p_status text) RETURNS void
@@ -3144,8 +3481,8 @@ begin
         raise exception 'p_from_ts must be before p_to_ts, got % and %', p_from_ts, p_to_ts
             using errcode = '22023';
     end if;
-    if p_status not in ('completed', 'failed', 'expired', 'cancelled') then
-        raise exception 'p_status must be completed, failed, expired or cancelled, got ''%''',
+    if p_status not in ('completed', 'failed', 'expired', 'cancelled', 'skipped') then
+        raise exception 'p_status must be completed, failed, expired, cancelled or skipped, got ''%''',
             left(p_status, 100) using errcode = '22023';
     end if;
 end;
@@ -3325,15 +3662,37 @@ declare
     trimmed text := btrim(p_value);
     expected text;
     networks text;
+    -- Heartbeats that come late, or get lost, do not make a worker count as lost.
+    beats constant integer := 3;
+    other bigint;
 begin
     case p_setting.kind
     when 'integer' then
         if trimmed ~ '^[+-]?[0-9]{1,18}$'
             and trimmed::bigint between p_setting.minimum and p_setting.maximum
         then
-            return trimmed::bigint::text;
+            select s.value::bigint
+            into other
+            from postrider.setting s
+            where (p_setting.name, s.name) in (
+                ('worker_heartbeat_interval', 'worker_stale_after'),
+                ('worker_stale_after', 'worker_heartbeat_interval'));
+            case
+                when p_setting.name = 'worker_stale_after' and trimmed::bigint < beats * other then
+                    expected := format(
+                        'at least %s times worker_heartbeat_interval, which is %s %s', beats,
+                        beats * other, p_setting.unit);
+                when p_setting.name = 'worker_heartbeat_interval' and beats * trimmed::bigint > other then
+                    expected := format(
+                        'at most worker_stale_after divided by %s, which is %s %s', beats,
+                        other / beats, p_setting.unit);
+                else
+                    return trimmed::bigint::text;
+            end case;
+        else
+            expected :=
+                concat_ws(' ', 'between', p_setting.minimum, 'and', p_setting.maximum, p_setting.unit);
         end if;
-        expected := concat_ws(' ', 'between', p_setting.minimum, 'and', p_setting.maximum, p_setting.unit);
     when 'switch' then
         if trimmed in ('on', 'off') then
             return trimmed;
@@ -4320,6 +4679,9 @@ begin
                 'p_event_types must hold names of event types or patterns such as order.* or *, got %',
                 coalesce(quote_literal(left(wanted, 200)), 'null') using errcode = '22023';
         end if;
+        if right(wanted, 1) <> '*' then
+            perform postrider.check_event_type(wanted);
+        end if;
     end loop;
     if jsonb_typeof(p_filter) <> 'object' then
         raise exception 'p_filter must be an object, got %', jsonb_typeof(p_filter)
@@ -4368,6 +4730,77 @@ begin
     return created_id;
 end;
 $_$;
+
+-- Name: create_delivery_job(text, text, text, timestamp with time zone, timestamp with time zone, text, text, text, integer); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.create_delivery_job(p_kind text, p_reason text, p_endpoint_name text, p_from timestamp with time zone, p_to timestamp with time zone, p_error_pattern text, p_event_type text, p_ordering_key text, p_rate integer, OUT job_id bigint, OUT estimate bigint, OUT has_more boolean) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET enable_seqscan TO 'off'
+    AS $$
+declare
+    look_at constant integer := 10000;
+    wanted integer;
+    wanted_deliveries constant jsonb := jsonb_strip_nulls(
+        jsonb_build_object(
+            'from', p_from, 'to', p_to, 'error_pattern', p_error_pattern,
+            'event_type', p_event_type, 'ordering_key', p_ordering_key));
+begin
+    if p_kind <> 'retry' then
+        perform postrider.check_reason(p_reason);
+    end if;
+    if p_endpoint_name is not null then
+        select e.id into wanted from postrider.endpoints e where e.name = p_endpoint_name;
+        if wanted is null then
+            raise exception 'Endpoint ''%'' does not exist', p_endpoint_name
+                using errcode = '42704';
+        end if;
+    end if;
+    if p_event_type is not null
+        and not exists (select from postrider.event_types t where t.name = p_event_type)
+    then
+        raise exception 'Event type ''%'' does not exist', p_event_type using errcode = '42704';
+    end if;
+    if p_from >= p_to then
+        raise exception 'p_from must be before p_to, got % and %', p_from, p_to
+            using errcode = '22023';
+    end if;
+    if length(p_ordering_key) not between 1 and 255 then
+        raise exception 'p_ordering_key must have 1 to 255 characters, got %', length(p_ordering_key)
+            using errcode = '22023';
+    end if;
+    if p_rate not between 1 and 100000 then
+        raise exception 'p_rate must be between 1 and 100000 deliveries per second, got %', p_rate
+            using errcode = '22023';
+    end if;
+    begin
+        perform '' ~ p_error_pattern;
+    exception
+        when invalid_regular_expression then
+            raise exception 'p_error_pattern must be a POSIX regular expression, got ''%''',
+                left(p_error_pattern, 200) using errcode = '22023', detail = sqlerrm;
+    end;
+    select count(*) filter (where w.is_wanted), count(*) = look_at
+    into estimate, has_more
+    from (
+        select
+            postrider.is_delivery_wanted(
+                wanted_deliveries, d.message_id, d.target, d.message_created_at, d.last_error,
+                d.ordering_key)
+            and (p_kind <> 'retry' or d.run_at > clock_timestamp() and not d.is_blocked)
+            as is_wanted
+        from postrider.deferred d
+        where wanted is null
+        or d.endpoint_id = wanted
+        limit look_at
+    ) w;
+    job_id := postrider.create_job(
+        p_kind, wanted, p_endpoint_name,
+        wanted_deliveries || jsonb_strip_nulls(jsonb_build_object('reason', p_reason)), p_rate,
+        (select (s.last_value << 10) | 1023 from postrider.message_sequence s), estimate, has_more);
+end;
+$$;
 
 -- Name: create_endpoint(text, text, jsonb); Type: FUNCTION; Schema: postrider; Owner: -
 
@@ -4505,6 +4938,7 @@ declare
 begin
     perform postrider.direct_target(p_endpoint_name);
     perform postrider.check_replay(p_from_ts, p_to_ts, p_status);
+    perform postrider.check_event_type(p_event_type);
     if jsonb_typeof(p_filter) <> 'object' then
         raise exception 'p_filter must be an object, got %', jsonb_typeof(p_filter)
             using errcode = '22023';
@@ -4574,7 +5008,7 @@ begin
         return;
     end if;
     return query
-    select e.reason, e.at, null::integer, null::text
+    select e.reason, e.at, null::integer, e.note
     from postrider.ended e
     where e.message_id = p_message_id
     and e.target = p_target
@@ -4634,7 +5068,7 @@ begin
     returning w.* into left_worker;
     perform postrider.recover_worker(left_worker, null, true);
     insert into postrider.event_log (event, details)
-    values ('worker.deregistered', jsonb_build_object('worker', left_worker.name, 'by', postrider.caller()));
+    values ('worker.deregistered', jsonb_build_object('worker', left_worker.name, 'by', session_user));
     return true;
 end;
 $$;
@@ -4962,17 +5396,7 @@ begin
         where d.endpoint_id = dropped.id
         limit count_to
     ) w;
-    if p_force is not true
-        and (
-            estimate > 0
-            or exists (
-                select
-                from postrider.subscriptions s
-                where s.endpoint_id = dropped.id
-                and postrider.has_unread_messages(s.id)
-            )
-        )
-    then
+    if p_force is not true and postrider.has_waiting_messages(dropped.id) then
         raise exception 'Endpoint ''%'' has messages waiting for it', dropped.name
             using errcode = '55000',
                 hint = 'p_force => true moves them to the dead letter queue.';
@@ -4988,9 +5412,10 @@ begin
     where s.endpoint_id = dropped.id
     and s.event_type is not null
     and s.ended_at is null;
-    delete from postrider.endpoints e where e.id = dropped.id;
+    -- Before the delete, which is refused where nothing would bury what waits (keep_endpoint).
     job_id := postrider.create_job(
         'drop', dropped.id, dropped.name, '{}', null, null, estimate, has_more);
+    delete from postrider.endpoints e where e.id = dropped.id;
 end;
 $$;
 
@@ -5144,6 +5569,58 @@ CREATE FUNCTION postrider.enable_fast_mode() RETURNS void
     AS $$
 begin
     perform set_config('synchronous_commit', 'off', true);
+end;
+$$;
+
+-- Name: end_deliveries(tid[], text, text); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.end_deliveries(p_places tid[], p_verb text, p_reason text) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+declare
+    gone record;
+begin
+    with gone as (
+        delete from postrider.deferred d
+        where d.ctid = any (p_places)
+        returning
+            d.message_id, d.target, d.endpoint_id, d.retry_count, d.ordering_key, d.is_blocked
+    )
+    select
+        count(*)::integer as ended_count,
+        array_agg(g.message_id) as message_ids, array_agg(g.target) as targets,
+        array_agg(g.endpoint_id) as endpoint_ids, array_agg(g.retry_count) as retry_counts,
+        -- What was blocked has blocked nobody.
+        array_agg(distinct g.ordering_key)
+            filter (where g.ordering_key is not null and not g.is_blocked) as ordering_keys
+    into gone
+    from gone g;
+    if gone.ended_count = 0 then
+        return 0;
+    end if;
+    if p_verb = 'fail' then
+        perform postrider.bury(
+            gone.message_ids, gone.targets, gone.endpoint_ids,
+            array_fill('operator'::text, array[gone.ended_count]), gone.retry_counts,
+            array_fill('[OPERATOR] ' || p_reason, array[gone.ended_count]));
+    else
+        insert into postrider.ended (message_id, target, endpoint_id, reason, note)
+        select
+            g.message_id, g.target, g.endpoint_id,
+            case p_verb when 'skip' then 'skipped' else 'cancelled' end,
+            case p_verb when 'skip' then p_reason end
+        from unnest(gone.message_ids, gone.targets, gone.endpoint_ids)
+            g (message_id, target, endpoint_id);
+    end if;
+    perform postrider.free_idempotency_keys(gone.message_ids);
+    perform postrider.ring('postrider', 'key ' || postrider.key_mark(k.ordering_key))
+    from unnest(gone.ordering_keys) k (ordering_key);
+    -- They are counted anew.
+    perform postrider.ring('postrider', 'deferred');
+    return gone.ended_count;
 end;
 $$;
 
@@ -5698,6 +6175,27 @@ begin
 end;
 $$;
 
+-- Name: fail_delivery(bigint, text, text); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.fail_delivery(p_message_id bigint, p_endpoint_name text, p_reason text) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+declare
+    held record;
+begin
+    perform postrider.check_reason(p_reason);
+    select array_agg(h.place) as places, array_agg(h.endpoint_name) as names
+    into held
+    from postrider.hold_deliveries('fail_delivery', p_message_id, p_endpoint_name) h;
+    perform postrider.end_deliveries(held.places, 'fail', p_reason);
+    perform postrider.note_verb('fail', p_message_id, held.names, p_reason);
+    return cardinality(held.places);
+end;
+$$;
+
 -- Name: fail_execution(bigint, bigint, text, jsonb); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.fail_execution(p_execution bigint, p_fence bigint, p_reason text, p_error jsonb DEFAULT NULL::jsonb) RETURNS text
@@ -5723,6 +6221,18 @@ begin
     return postrider.fail_attempt(live, p_reason, p_error);
 end;
 $_$;
+
+-- Name: fail_matching_deliveries(text, text, timestamp with time zone, timestamp with time zone, text, text, text, integer); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.fail_matching_deliveries(p_reason text, p_endpoint_name text DEFAULT NULL::text, p_from timestamp with time zone DEFAULT NULL::timestamp with time zone, p_to timestamp with time zone DEFAULT NULL::timestamp with time zone, p_error_pattern text DEFAULT NULL::text, p_event_type text DEFAULT NULL::text, p_ordering_key text DEFAULT NULL::text, p_rate integer DEFAULT NULL::integer, OUT job_id bigint, OUT estimate bigint, OUT has_more boolean) RETURNS record
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+    select j.job_id, j.estimate, j.has_more
+    from postrider.create_delivery_job(
+        'fail', p_reason, p_endpoint_name, p_from, p_to, p_error_pattern, p_event_type, p_ordering_key,
+        p_rate) j;
+$$;
 
 -- Name: fetch_messages(text, integer, interval, integer, boolean); Type: FUNCTION; Schema: postrider; Owner: -
 
@@ -5981,13 +6491,24 @@ begin
     end if;
 
     if cardinality(p_dead_ids) > 0 then
+        -- What waited and is gone was ended by somebody else, who may have said how.
         perform postrider.bury(
+            array_agg(d.message_id order by d.number), array_agg(d.target order by d.number),
+            array_agg(d.endpoint_id order by d.number), array_agg(d.cause order by d.number),
+            array_agg(d.retry_count order by d.number), array_agg(d.last_error order by d.number))
+        from unnest(
             p_dead_ids, p_dead_targets, p_dead_endpoints, p_dead_causes, p_dead_retry_counts,
-            p_dead_errors);
+            p_dead_errors)
+            with ordinality
+            d (message_id, target, endpoint_id, cause, retry_count, last_error, number)
+        where (d.message_id, d.target) not in (
+            select g.message_id, g.target
+            from unnest(gone_ids, gone_targets) g (message_id, target)
+        );
     end if;
 
     if cardinality(p_ended_ids) > 0 then
-        -- What waited and is gone was ended by somebody else, as expired or cancelled.
+        -- What waited and is gone was ended by somebody else, as expired, cancelled or skipped.
         insert into postrider.ended (message_id, target, endpoint_id, reason)
         select e.message_id, e.target, e.endpoint_id, e.reason
         from unnest(p_ended_ids, p_ended_targets, p_ended_endpoints, p_ended_reasons)
@@ -6643,7 +7164,7 @@ begin
     select
         e.name, e.protocol, e.enabled, coalesce(c.state, 'closed'), coalesce(c.failure_count, 0),
         c.last_success_at, c.last_failure_at, coalesce(round(p.delivery_count), 0)::bigint,
-        p.oldest_at, e.paused,
+        case when not e.paused then p.oldest_at end, e.paused,
         case when c.paused_until > clock_timestamp() then c.paused_until end,
         c.probe_at, c.failing_since
     from postrider.endpoints e
@@ -6972,6 +7493,29 @@ begin
 end;
 $$;
 
+-- Name: has_waiting_messages(integer); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.has_waiting_messages(p_endpoint_id integer) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET enable_seqscan TO 'off'
+    AS $$
+begin
+    return exists (
+        select
+        from postrider.deferred d
+        where d.endpoint_id = p_endpoint_id
+    )
+    or exists (
+        select
+        from postrider.subscriptions s
+        where s.endpoint_id = p_endpoint_id
+        and postrider.has_unread_messages(s.id)
+    );
+end;
+$$;
+
 -- Name: health_check(); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.health_check() RETURNS TABLE(component text, status text, details text, checked_at timestamp with time zone)
@@ -7175,6 +7719,103 @@ begin
 end;
 $$;
 
+-- Name: hold_deliveries(text, bigint, text); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.hold_deliveries(p_verb text, p_message_id bigint, p_endpoint_name text) RETURNS TABLE(place tid, target integer, endpoint_name text)
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+declare
+    patience constant interval := '1 second';
+    look constant double precision := 0.02;
+    began constant timestamptz := clock_timestamp();
+    wanted integer;
+    places tid[];
+    is_held boolean;
+    held_at text;
+begin
+    if p_message_id is null then
+        raise exception 'Message id must not be null' using errcode = '22004';
+    end if;
+    if current_setting('transaction_isolation') not in ('read committed', 'read uncommitted') then
+        raise exception '% needs a transaction with isolation level READ COMMITTED, this is %',
+            p_verb, upper(current_setting('transaction_isolation')) using errcode = '25001';
+    end if;
+    if p_endpoint_name is not null then
+        select e.id into wanted from postrider.endpoints e where e.name = p_endpoint_name;
+        if wanted is null then
+            raise exception 'Endpoint ''%'' does not exist', p_endpoint_name
+                using errcode = '42704';
+        end if;
+    end if;
+
+    perform from postrider.cancel_bucket b where b.bucket = p_message_id >> 10 & 1023 for key share;
+    loop
+        perform from postrider.message m where m.id = p_message_id for update skip locked;
+        is_held := not found
+            and exists (select from postrider.message m where m.id = p_message_id);
+        places := array(
+            select d.ctid
+            from postrider.deferred d
+            where d.message_id = p_message_id
+            and (wanted is null or d.endpoint_id = wanted)
+            for update skip locked
+        );
+        is_held := is_held or exists (
+            select
+            from postrider.deferred d
+            where d.message_id = p_message_id
+            and (wanted is null or d.endpoint_id = wanted)
+            and d.ctid <> all (places)
+        );
+        exit when not is_held;
+        if clock_timestamp() not between began and began + patience then
+            raise exception 'Message % is held by another transaction', p_message_id
+                using errcode = '55006', hint = 'Try again when that transaction has ended.';
+        end if;
+        perform pg_sleep(look);
+    end loop;
+    if places = '{}' then
+        if not exists (select from postrider.message m where m.id = p_message_id)
+            and not exists (select from postrider.dead_letter l where l.message_id = p_message_id)
+        then
+            raise exception 'Message % does not exist', p_message_id using errcode = '42704';
+        end if;
+        raise exception 'No delivery of message % waits%', p_message_id,
+            coalesce(' for endpoint ''' || p_endpoint_name || '''', '')
+            using
+                errcode = '55000',
+                detail = (
+                    select string_agg(format('%s: %s', s.endpoint_name, s.status), ', ')
+                    from postrider.message_status(p_message_id) s
+                ),
+                hint = 'What no dispatcher has read yet is taken back by cancel_message.';
+    end if;
+    perform nextval('postrider.cancel_sequence');
+
+    select coalesce(e.name, d.endpoint_id::text)
+    into held_at
+    from postrider.deferred d
+    left join postrider.endpoints e on e.id = d.endpoint_id
+    where d.ctid = any (places)
+    and postrider.is_in_hand(d.message_id, d.target, d.retry_count)
+    limit 1;
+    if found then
+        raise exception 'A dispatcher has the delivery of message % to endpoint ''%'' in hand',
+            p_message_id, held_at
+            using errcode = '55006', hint = 'Try again when its attempt is over.';
+    end if;
+    return query
+    select d.ctid, d.target, coalesce(e.name, d.endpoint_id::text)
+    from postrider.deferred d
+    left join postrider.endpoints e on e.id = d.endpoint_id
+    where d.ctid = any (places)
+    order by d.target;
+end;
+$$;
+
 -- Name: hold_slots(text, integer); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.hold_slots(p_action text, p_most integer) RETURNS smallint[]
@@ -7242,7 +7883,7 @@ begin
         return null;
     end if;
 
-    if case
+    if (case
             when holder.created_at + postrider.idempotency_window() <= clock_timestamp()
             then holder.ended_at is not null
                 or not exists (
@@ -7258,7 +7899,7 @@ begin
                     where m.id = holder.message_id
                     and postrider.was_taken_back(m.id, m.targets)
                 )
-        end
+        end)
     then
         delete from postrider.idempotency_key k
         where k.destination = p_destination
@@ -7347,6 +7988,48 @@ begin
         where d.message_id = p_message_id
         and d.target = p_target
     );
+end;
+$$;
+
+-- Name: is_delivery_wanted(jsonb, bigint, integer, timestamp with time zone, text, text); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.is_delivery_wanted(p_filter jsonb, p_message_id bigint, p_target integer, p_created_at timestamp with time zone, p_last_error text, p_ordering_key text) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    known text;
+begin
+    if not coalesce(
+        (not p_filter ? 'from' or p_created_at >= (p_filter ->> 'from')::timestamptz)
+        and (not p_filter ? 'to' or p_created_at < (p_filter ->> 'to')::timestamptz)
+        and (not p_filter ? 'error_pattern' or p_last_error ~ (p_filter ->> 'error_pattern'))
+        and (not p_filter ? 'ordering_key' or p_ordering_key = p_filter ->> 'ordering_key'),
+        false)
+    then
+        return false;
+    end if;
+    if not p_filter ? 'event_type' then
+        return true;
+    end if;
+    select m.event_type
+    into known
+    from postrider.message m
+    where m.id >= p_message_id
+    and m.id <= p_message_id
+    order by m.id
+    limit 1;
+    if not found then
+        -- It was put back after its partition was dropped.
+        select l.event_type
+        into known
+        from postrider.dead_letter l
+        where l.message_id = p_message_id
+        and l.target = p_target
+        order by l.id desc
+        limit 1;
+    end if;
+    return coalesce(known = p_filter ->> 'event_type', false);
 end;
 $$;
 
@@ -7445,6 +8128,32 @@ CREATE FUNCTION postrider.is_http_url(url text, maximum bigint) RETURNS boolean
             between 1 and 65535,
         true);
 $_$;
+
+-- Name: is_in_hand(bigint, integer, integer); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.is_in_hand(p_message_id bigint, p_target integer, p_retry_count integer) RETURNS boolean
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+    select exists (
+        select
+        from postrider.claim c
+        where c.owner = (
+            select s.owner
+            from postrider.shard s
+            where s.shard = (p_message_id & 1023) >> 4
+        )
+        and c.message_ids @> array[p_message_id]
+        and exists (
+            select
+            from unnest(c.message_ids, c.targets, c.retry_counts)
+                r (message_id, target, retry_count)
+            where r.message_id = p_message_id
+            and r.target = p_target
+            and r.retry_count = p_retry_count
+        )
+    );
+$$;
 
 -- Name: is_letter_wanted(jsonb, timestamp with time zone, text, text, text); Type: FUNCTION; Schema: postrider; Owner: -
 
@@ -7742,6 +8451,30 @@ CREATE FUNCTION postrider.keep_dead_letter(p_body bytea, p_x_death jsonb, p_deta
     AS $$
     insert into postrider.execution_dead_letter (outcome, carrier, x_death, body, details)
     values ('unreadable', 'rabbitmq', p_x_death, p_body, p_details);
+$$;
+
+-- Name: keep_endpoint(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.keep_endpoint() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+begin
+    if not exists (
+            select
+            from postrider.job j
+            where j.kind = 'drop'
+            and j.state = 'running'
+            and j.endpoint_id = old.id
+        )
+        and postrider.has_waiting_messages(old.id)
+    then
+        raise exception 'Endpoint ''%'' has messages waiting for it', old.name
+            using errcode = '55000',
+                hint = 'postrider.drop_endpoint with p_force => true moves them to the dead letter queue.';
+    end if;
+    return old;
+end;
 $$;
 
 -- Name: kept_message(bigint, integer); Type: FUNCTION; Schema: postrider; Owner: -
@@ -8375,7 +9108,10 @@ CREATE FUNCTION postrider.metrics() RETURNS TABLE(metric_name text, metric_value
             ('endpoint_pending_messages', coalesce(round(p.delivery_count), 0)),
             (
                 'endpoint_oldest_pending_seconds',
-                coalesce(greatest(extract(epoch from n.at - p.oldest_at), 0), 0)
+                case
+                    when e.paused then 0
+                    else coalesce(greatest(extract(epoch from n.at - p.oldest_at), 0), 0)
+                end
             ),
             ('endpoint_last_success_timestamp_seconds', extract(epoch from c.last_success_at))
         ) v (name, value)
@@ -8932,6 +9668,25 @@ begin
 end;
 $$;
 
+-- Name: note_verb(text, bigint, text[], text); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.note_verb(p_verb text, p_message_id bigint, p_endpoint_names text[], p_reason text) RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+    insert into postrider.event_log (event, endpoint_name, details)
+    select
+        case p_verb
+            when 'retry' then 'delivery.retried'
+            when 'fail' then 'delivery.failed'
+            when 'skip' then 'delivery.skipped'
+        end,
+        n.name,
+        jsonb_strip_nulls(
+            jsonb_build_object('message_id', p_message_id, 'reason', p_reason, 'by', session_user))
+    from unnest(p_endpoint_names) n (name);
+$$;
+
 -- Name: notification_queue_usage(); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.notification_queue_usage() RETURNS double precision
@@ -9058,7 +9813,7 @@ CREATE FUNCTION postrider.overdue_deliveries() RETURNS TABLE(endpoint_name text,
     from known k
     join postrider.endpoints e on e.id = k.endpoint_id
     left join postrider.circuit c on c.endpoint_id = e.id
-    where k.since is not null
+    where k.since <= clock_timestamp()
     and e.enabled
     and not e.paused
     and coalesce(c.state, 'closed') = 'closed'
@@ -9306,6 +10061,15 @@ begin
 end;
 $$;
 
+-- Name: pause_all(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.pause_all(OUT paused_count bigint, OUT held text[]) RETURNS record
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+    select s.switched_count, s.held from postrider.switch_all_endpoints(true) s;
+$$;
+
 -- Name: pause_endpoint(text); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.pause_endpoint(p_endpoint_name text) RETURNS boolean
@@ -9427,11 +10191,14 @@ declare
     unread_ids integer[];
     unread_counts double precision[];
     unread_oldest timestamptz[];
+    unread_due timestamptz[];
     is_unread_known boolean := true;
 begin
     begin
-        select array_agg(u.endpoint_id), array_agg(u.delivery_count), array_agg(u.oldest_at)
-        into unread_ids, unread_counts, unread_oldest
+        select
+            array_agg(u.endpoint_id), array_agg(u.delivery_count), array_agg(u.oldest_at),
+            array_agg(u.due_since)
+        into unread_ids, unread_counts, unread_oldest, unread_due
         from postrider.unread_messages() u;
     exception
         when lock_not_available then is_unread_known := false;
@@ -9441,22 +10208,25 @@ begin
         select
             (p.value ->> 0)::integer as endpoint_id,
             sum((p.value ->> 1)::double precision * r.share) as delivery_count,
-            min(timestamptz 'epoch' + (p.value ->> 2)::double precision * interval '1 microsecond')
-                as oldest_at,
-            min(timestamptz 'epoch' + (p.value ->> 3)::double precision * interval '1 microsecond')
-                as passed_since
+            min(s.oldest_at) filter (where s.oldest_at <= clock_timestamp()) as oldest_at,
+            min(s.passed_since) filter (where s.passed_since <= clock_timestamp()) as passed_since
         from postrider.shard_reports() r
         cross join lateral jsonb_array_elements(r.statistics -> 'pending') p
+        cross join lateral (
+            select
+                timestamptz 'epoch' + (p.value ->> 2)::double precision * interval '1 microsecond',
+                timestamptz 'epoch' + (p.value ->> 3)::double precision * interval '1 microsecond'
+        ) s (oldest_at, passed_since)
         group by 1
     ), unread as (
-        select u.endpoint_id, u.delivery_count, u.oldest_at
-        from unnest(unread_ids, unread_counts, unread_oldest)
-            u (endpoint_id, delivery_count, oldest_at)
+        select u.endpoint_id, u.delivery_count, u.oldest_at, u.due_since
+        from unnest(unread_ids, unread_counts, unread_oldest, unread_due)
+            u (endpoint_id, delivery_count, oldest_at, due_since)
     )
     select
         coalesce(r.endpoint_id, u.endpoint_id),
         coalesce(r.delivery_count, 0) + coalesce(u.delivery_count, 0),
-        least(r.oldest_at, u.oldest_at), r.passed_since,
+        least(r.oldest_at, u.due_since), r.passed_since,
         case when is_unread_known then coalesce(u.delivery_count, 0) end,
         u.oldest_at
     from reported r
@@ -9759,6 +10529,8 @@ begin
         end if;
         select s.config into secrets from postrider.endpoint_secret s where s.endpoint_id = old.id;
         new.version := old.version + 1;
+        -- Whoever resumes it takes it out of what resume_all resumes.
+        new.is_paused_with_all := new.is_paused_with_all and new.paused;
         -- By another limit it is judged anew.
         new.is_full := new.is_full
             and new.config -> 'max_queue_size' is not distinct from old.config -> 'max_queue_size';
@@ -9862,6 +10634,28 @@ begin
             using errcode = '22023';
     end if;
     perform postrider.validate_retry_policy(new.metadata -> '_retry_policy');
+    return new;
+end;
+$$;
+
+-- Name: prepare_setting(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.prepare_setting() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+begin
+    if new.name <> old.name then
+        raise exception 'Setting ''%'' cannot be called otherwise', old.name using errcode = '22023';
+    end if;
+    if new.value is null then
+        raise exception 'Setting name and value must not be null' using errcode = '22004';
+    end if;
+    if new.value <> old.value
+        and (new.value <> new.default_value or new.default_value = old.default_value)
+    then
+        new.value := postrider.check_setting(new, new.value);
+    end if;
     return new;
 end;
 $$;
@@ -10469,11 +11263,14 @@ begin
     select count(*), count(*) filter (where g.is_finished) into group_count, finished_count from grouped g;
     analyze settled;
 
+    -- Nobody else may.
+    insert into postrider.log_change default values;
     update postrider.message m
     set xid = g.xid
     from settled s
     join grouped g on g.is_finished = s.is_finished and g.readers = s.readers
     where m.id = s.id;
+    delete from postrider.log_change;
     select count(*) into unfinished from settled m where not m.is_finished;
 
     select 1 + greatest(max(n.id), 0)
@@ -10630,8 +11427,16 @@ CREATE FUNCTION postrider.recover_messages(p_dispatcher uuid, p_shards smallint[
     SET lock_timeout TO '500ms'
     AS $$
 declare
+    is_global constant boolean := exists (
+        select
+        from postrider.setting s
+        where s.name = 'ordering_scope'
+        and s.value = 'global'
+    );
     recovered integer;
     places tid[];
+    -- Those that are let go and were not attempted.
+    spared tid[];
 begin
     if postrider.lost_shards(p_dispatcher, p_shards, p_epochs) <> '{}' then
         return 0;
@@ -10711,8 +11516,10 @@ begin
     where c.ctid = any (places);
 
     -- One that is locked is being cancelled or has expired, in a transaction that may stay open.
-    select array_agg(d.ctid)
-    into places
+    select
+        array_agg(d.ctid) filter (where p_attempted and f.is_first),
+        array_agg(d.ctid) filter (where not (p_attempted and f.is_first))
+    into places, spared
     from unnest(p_message_ids) i (id)
     cross join lateral (
         select k.scheduled_at
@@ -10723,7 +11530,7 @@ begin
         limit 1
     ) m
     cross join lateral (
-        select w.ctid
+        select w.ctid, w.ordering_key
         from postrider.deferred w
         where w.message_id = i.id
         and w.is_blocked
@@ -10739,18 +11546,32 @@ begin
         offset 0
         for update skip locked
     ) d
+    cross join lateral (
+        select not is_global or not exists (
+            select
+            from (
+                select k.message_id
+                from postrider.deferred k
+                where is_global
+                and k.ordering_key = d.ordering_key
+                offset 0
+            ) b
+            where b.message_id < i.id
+        )
+    ) f (is_first)
     where m.scheduled_at is null
     or m.scheduled_at <= clock_timestamp();
+    update postrider.deferred d
+    set is_blocked = false,
+        run_at = clock_timestamp()
+    where d.ctid = any (spared);
     with released as (
         update postrider.deferred d
         set is_blocked = false,
             run_at = clock_timestamp(),
-            retry_count = d.retry_count + p_attempted::integer,
-            recovery_count = d.recovery_count + p_attempted::integer,
-            last_error = case
-                when p_attempted then '[RETRYABLE] Recovered from stale processing state'
-                else d.last_error
-            end
+            retry_count = d.retry_count + 1,
+            recovery_count = d.recovery_count + 1,
+            last_error = '[RETRYABLE] Recovered from stale processing state'
         where d.ctid = any (places)
         returning d.message_id, d.target, d.endpoint_id, d.retry_count
     )
@@ -10768,8 +11589,7 @@ begin
         and k.id <= r.message_id
         order by k.id
         limit 1
-    ) m
-    where p_attempted;
+    ) m;
     return recovered;
 end;
 $$;
@@ -10782,6 +11602,12 @@ CREATE FUNCTION postrider.recover_waiting(p_dispatcher uuid, p_shards smallint[]
     SET lock_timeout TO '500ms'
     AS $$
 declare
+    is_global constant boolean := exists (
+        select
+        from postrider.setting s
+        where s.name = 'ordering_scope'
+        and s.value = 'global'
+    );
     places tid[];
 begin
     recovered := 0;
@@ -10821,6 +11647,19 @@ begin
             and (b.ordering_key, b.endpoint_id, b.message_id)
                 < (w.ordering_key, w.endpoint_id, w.message_id)
             offset 0
+        )
+        and not (
+            is_global
+            and exists (
+                select
+                from (
+                    select o.message_id
+                    from postrider.deferred o
+                    where o.ordering_key = w.ordering_key
+                    offset 0
+                ) b
+                where b.message_id < w.message_id
+            )
         )
         offset 0
     ) k
@@ -11154,6 +11993,12 @@ begin
         raise exception 'p_rate must be between 1 and 100000 deliveries per second, got %', p_rate
             using errcode = '22023';
     end if;
+    if p_cause not in ('rejected', 'gone', 'retries_exhausted', 'stale', 'operator', 'endpoint_dropped') then
+        raise exception
+            'p_cause must be rejected, gone, retries_exhausted, stale, operator or endpoint_dropped, got ''%''',
+            left(p_cause, 100) using errcode = '22023';
+    end if;
+    perform postrider.check_event_type(p_event_type);
     begin
         perform '' ~ p_error_pattern;
     exception
@@ -11300,6 +12145,27 @@ begin
         using errcode = '55006',
             detail = format('pid %s', coalesce(holders, 'unknown')),
             hint = 'It takes executions for this worker, submits them to it or changes it: end that transaction.';
+end;
+$$;
+
+-- Name: refuse_log_change(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.refuse_log_change() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+begin
+    if exists (
+        select
+        from postrider.log_change c
+        where c.xid = pg_current_xact_id_if_assigned()
+    )
+    then
+        return new;
+    end if;
+    raise exception 'Message % cannot be changed: the log is append-only', old.id
+        using errcode = 'P0001',
+            hint = 'Cancel it with postrider.cancel_message, or send another one.';
 end;
 $$;
 
@@ -11808,11 +12674,20 @@ begin
     select
         'consumer.message_resolved',
         jsonb_build_object(
-            'consumer', c.name, 'id', removed.id, 'message_id', removed.message_id, 'by', postrider.caller())
+            'consumer', c.name, 'id', removed.id, 'message_id', removed.message_id, 'by', session_user)
     from postrider.consumer c
     where c.id = removed.consumer_id;
     return true;
 end;
+$$;
+
+-- Name: resume_all(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.resume_all(OUT resumed_count bigint, OUT held text[]) RETURNS record
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+    select s.switched_count, s.held from postrider.switch_all_endpoints(false) s;
 $$;
 
 -- Name: resume_endpoint(text); Type: FUNCTION; Schema: postrider; Owner: -
@@ -11922,6 +12797,54 @@ begin
 end;
 $$;
 
+-- Name: retry_delivery(bigint, text); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.retry_delivery(p_message_id bigint, p_endpoint_name text DEFAULT NULL::text) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+declare
+    held record;
+    waits record;
+begin
+    select array_agg(h.place) as places, array_agg(h.endpoint_name) as names
+    into held
+    from postrider.hold_deliveries('retry_delivery', p_message_id, p_endpoint_name) h;
+    select
+        d.is_blocked, m.scheduled_at, d.ordering_key,
+        coalesce(e.name, d.endpoint_id::text) as endpoint_name
+    into waits
+    from postrider.deferred d
+    left join postrider.endpoints e on e.id = d.endpoint_id
+    left join lateral (
+        select k.scheduled_at
+        from postrider.message k
+        where k.id = d.message_id
+    ) m on true
+    where d.ctid = any (held.places)
+    and (d.is_blocked or d.run_at > clock_timestamp() and m.scheduled_at > clock_timestamp())
+    limit 1;
+    if waits.is_blocked then
+        raise exception
+            'The delivery of message % to endpoint ''%'' waits for an earlier one of its ordering key',
+            p_message_id, waits.endpoint_name
+            using errcode = '55000', hint = 'Retry, fail or skip the earlier one: see blocked_keys.';
+    end if;
+    if waits.scheduled_at is not null then
+        raise exception 'Message % is scheduled for %', p_message_id, waits.scheduled_at
+            using errcode = '55000', hint = 'It is for its sender to say when it may go.';
+    end if;
+    update postrider.deferred d
+    set run_at = least(d.run_at, clock_timestamp())
+    where d.ctid = any (held.places);
+    perform postrider.note_verb('retry', p_message_id, held.names, null);
+    perform postrider.ring('postrider', 'deferred');
+    return cardinality(held.places);
+end;
+$$;
+
 -- Name: retry_execution(bigint); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.retry_execution(p_execution bigint) RETURNS bigint
@@ -11945,6 +12868,18 @@ begin
     original.idempotency_key := null;
     return postrider.append_execution(original);
 end;
+$$;
+
+-- Name: retry_matching_deliveries(text, timestamp with time zone, timestamp with time zone, text, text, text, integer); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.retry_matching_deliveries(p_endpoint_name text DEFAULT NULL::text, p_from timestamp with time zone DEFAULT NULL::timestamp with time zone, p_to timestamp with time zone DEFAULT NULL::timestamp with time zone, p_error_pattern text DEFAULT NULL::text, p_event_type text DEFAULT NULL::text, p_ordering_key text DEFAULT NULL::text, p_rate integer DEFAULT NULL::integer, OUT job_id bigint, OUT estimate bigint, OUT has_more boolean) RETURNS record
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+    select j.job_id, j.estimate, j.has_more
+    from postrider.create_delivery_job(
+        'retry', null, p_endpoint_name, p_from, p_to, p_error_pattern, p_event_type, p_ordering_key,
+        p_rate) j;
 $$;
 
 -- Name: retry_phases(jsonb); Type: FUNCTION; Schema: postrider; Owner: -
@@ -13077,6 +14012,14 @@ begin
     if set_setting.name is null or set_setting.value is null then
         raise exception 'Setting name and value must not be null' using errcode = '22004';
     end if;
+    -- Each of these is checked against the other. In one order, so that nobody waits in a circle.
+    if set_setting.name in ('worker_heartbeat_interval', 'worker_stale_after') then
+        perform
+        from postrider.setting s
+        where s.name in ('worker_heartbeat_interval', 'worker_stale_after')
+        order by s.name
+        for update;
+    end if;
     select s.* into known from postrider.setting s where s.name = set_setting.name for update;
     if known.name is null then
         raise exception 'Setting ''%'' does not exist', set_setting.name using errcode = '42704';
@@ -13158,6 +14101,39 @@ begin
         where m.shard <> all (named);
     end loop;
 end;
+$$;
+
+-- Name: skip_delivery(bigint, text, text); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.skip_delivery(p_message_id bigint, p_endpoint_name text, p_reason text) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+declare
+    held record;
+begin
+    perform postrider.check_reason(p_reason);
+    select array_agg(h.place) as places, array_agg(h.endpoint_name) as names
+    into held
+    from postrider.hold_deliveries('skip_delivery', p_message_id, p_endpoint_name) h;
+    perform postrider.end_deliveries(held.places, 'skip', p_reason);
+    perform postrider.note_verb('skip', p_message_id, held.names, p_reason);
+    return cardinality(held.places);
+end;
+$$;
+
+-- Name: skip_matching_deliveries(text, text, timestamp with time zone, timestamp with time zone, text, text, text, integer); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.skip_matching_deliveries(p_reason text, p_endpoint_name text DEFAULT NULL::text, p_from timestamp with time zone DEFAULT NULL::timestamp with time zone, p_to timestamp with time zone DEFAULT NULL::timestamp with time zone, p_error_pattern text DEFAULT NULL::text, p_event_type text DEFAULT NULL::text, p_ordering_key text DEFAULT NULL::text, p_rate integer DEFAULT NULL::integer, OUT job_id bigint, OUT estimate bigint, OUT has_more boolean) RETURNS record
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+    select j.job_id, j.estimate, j.has_more
+    from postrider.create_delivery_job(
+        'skip', p_reason, p_endpoint_name, p_from, p_to, p_error_pattern, p_event_type, p_ordering_key,
+        p_rate) j;
 $$;
 
 -- Name: start_execution(bigint, bigint, integer); Type: FUNCTION; Schema: postrider; Owner: -
@@ -13346,6 +14322,51 @@ begin
 end;
 $_$;
 
+-- Name: switch_all_endpoints(boolean); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.switch_all_endpoints(p_paused boolean, OUT switched_count bigint, OUT held text[]) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    patience constant interval := '1 second';
+    look constant double precision := 0.02;
+    began constant timestamptz := clock_timestamp();
+    free integer[];
+begin
+    switched_count := 0;
+    loop
+        free := array(
+            select e.id
+            from postrider.endpoints e
+            where e.paused <> p_paused
+            and (p_paused or e.is_paused_with_all)
+            order by e.id
+            for update skip locked
+        );
+        update postrider.endpoints e
+        set paused = p_paused,
+            is_paused_with_all = p_paused
+        where e.id = any (free);
+        switched_count := switched_count + cardinality(free);
+        held := array(
+            select e.name
+            from postrider.endpoints e
+            where e.paused <> p_paused
+            and (p_paused or e.is_paused_with_all)
+            order by e.name
+        );
+        exit when held = '{}'
+            or clock_timestamp() not between began and began + patience;
+        perform pg_sleep(look);
+    end loop;
+    insert into postrider.event_log (event, details)
+    values (
+        case when p_paused then 'endpoints.paused' else 'endpoints.resumed' end,
+        jsonb_build_object('count', switched_count, 'held', held, 'by', session_user));
+end;
+$$;
+
 -- Name: switch_endpoint(text, boolean, boolean); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.switch_endpoint(p_endpoint_name text, p_enabled boolean, p_paused boolean) RETURNS boolean
@@ -13362,6 +14383,22 @@ begin
     where e.name = p_endpoint_name
     and (e.enabled <> p_enabled or e.paused <> p_paused);
     if found then
+        return true;
+    end if;
+    -- One that pause_all has paused is paused by itself from now on. That changes nothing for dispatchers, so
+    -- announce_endpoint does not see it.
+    update postrider.endpoints e
+    set is_paused_with_all = false
+    where e.name = p_endpoint_name
+    and p_paused
+    and e.is_paused_with_all;
+    if found then
+        insert into postrider.event_log (event, endpoint_name, details)
+        values (
+            'endpoint.paused', p_endpoint_name,
+            jsonb_build_object(
+                'by', session_user, 'before', jsonb_build_object('paused', 'with all'),
+                'after', jsonb_build_object('paused', true)));
         return true;
     end if;
     if not exists (select from postrider.endpoints e where e.name = p_endpoint_name) then
@@ -13555,6 +14592,178 @@ begin
         values (postrider.current_slot(), asked.endpoint_id, used);
         return next;
     end loop;
+end;
+$$;
+
+-- Name: tell_batch(postrider.job); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.tell_batch(p_job postrider.job, OUT done_count bigint, OUT reached jsonb, OUT held_from jsonb, OUT held_count bigint, OUT paced_to timestamp with time zone, OUT pause interval, OUT is_over boolean) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $_$
+declare
+    most constant bigint := 1000;
+    chunk_size constant bigint := 250;
+    ahead constant interval := '5 seconds';
+    began constant timestamptz := clock_timestamp();
+    -- Without a rate the microseconds keep the order.
+    gap constant interval := coalesce(interval '1 second' / p_job.rate, '1 microsecond');
+    allowed bigint := most;
+    look_at bigint;
+    seen record;
+    told record;
+begin
+    done_count := 0;
+    reached := coalesce(p_job.position, '[0, 0]');
+    held_from := p_job.held_from;
+    held_count := case when held_from is null then 0 else p_job.held_count end;
+    pause := '0';
+    is_over := false;
+    -- What is due later than that was written before the clock was set back.
+    paced_to := least(p_job.paced_to, began + ahead);
+    if p_job.rate is not null then
+        paced_to := greatest(paced_to, began);
+        allowed := least(most, floor(p_job.rate * extract(epoch from began + ahead - paced_to)));
+    end if;
+    while done_count < allowed and not is_over
+        and clock_timestamp() < began + interval '200 milliseconds'
+    loop
+        look_at := least(chunk_size, allowed - done_count);
+        execute $walk$
+            select
+                count(*) as looked_at,
+                coalesce(array_agg(w.message_id) filter (where w.is_wanted), '{}') as message_ids,
+                coalesce(array_agg(w.target) filter (where w.is_wanted), '{}') as targets,
+                (array_agg(w.message_id order by w.message_id desc, w.target desc))[1] as last_message,
+                (array_agg(w.target order by w.message_id desc, w.target desc))[1] as last_target
+            from (
+                select
+                    d.message_id, d.target,
+                    ($4 is null or d.endpoint_id = $4)
+                    and (
+                        $6 <> 'retry'
+                        or d.run_at > clock_timestamp()
+                        and not d.is_blocked
+                        and postrider.is_older(d.xmin, $7)
+                        and not coalesce((
+                            select m.scheduled_at
+                            from postrider.message m
+                            where m.id >= d.message_id
+                            and m.id <= d.message_id
+                            order by m.id
+                            limit 1
+                        ) > clock_timestamp(), false)
+                    )
+                    -- Who has put it back since the job was made wants it delivered.
+                    and not exists (
+                        select
+                        from postrider.dead_letter l
+                        where l.message_id = d.message_id
+                        and l.target = d.target
+                        and l.redriven_at >= $9
+                    )
+                    and postrider.is_delivery_wanted(
+                        $5, d.message_id, d.target, d.message_created_at, d.last_error,
+                        d.ordering_key)
+                    as is_wanted
+                from postrider.deferred d
+                where (d.message_id, d.target) > ($1, $2)
+                and d.message_id <= $3
+                order by d.message_id, d.target
+                limit $8
+            ) w
+            $walk$
+        into seen
+        using
+            (reached ->> 0)::bigint, (reached ->> 1)::integer, p_job.last_id, p_job.endpoint_id,
+            p_job.filter, p_job.kind, p_job.xid, look_at, p_job.created_at;
+        is_over := seen.looked_at < look_at;
+        if seen.message_ids <> '{}' then
+            if p_job.rate is null then
+                paced_to := greatest(paced_to, clock_timestamp() - chunk_size * gap);
+            end if;
+            told := postrider.tell_deliveries(
+                p_job.kind, seen.message_ids, seen.targets, p_job.filter ->> 'reason', paced_to, gap);
+            paced_to := paced_to + told.told_count * gap;
+            done_count := done_count + told.told_count;
+            if told.held_count > 0 then
+                held_from := coalesce(held_from, reached);
+                held_count := held_count + told.held_count;
+            end if;
+        end if;
+        if seen.looked_at > 0 then
+            reached := jsonb_build_array(seen.last_message, seen.last_target);
+        end if;
+    end loop;
+    if done_count > 0 then
+        perform postrider.ring('postrider', 'deferred');
+    end if;
+    if is_over and held_from is not null then
+        reached := held_from;
+        held_from := null;
+        is_over := false;
+        pause := '1 second';
+    elsif allowed < most and done_count >= allowed then
+        pause := '1 second';
+    end if;
+end;
+$_$;
+
+-- Name: tell_deliveries(text, bigint[], integer[], text, timestamp with time zone, interval); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.tell_deliveries(p_verb text, p_message_ids bigint[], p_targets integer[], p_reason text, p_from timestamp with time zone, p_gap interval, OUT told_count bigint, OUT held_count bigint) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_hashjoin TO 'on'
+    SET jit TO 'off'
+    AS $$
+declare
+    places tid[];
+    free tid[];
+begin
+    select
+        coalesce(array_agg(d.ctid) filter (where d.ctid is not null), '{}'),
+        count(*) filter (where d.ctid is null and postrider.is_deferred(i.message_id, i.target))
+    into places, held_count
+    from unnest(p_message_ids, p_targets) i (message_id, target)
+    left join lateral (
+        select w.ctid
+        from postrider.deferred w
+        where w.message_id = i.message_id
+        and w.target = i.target
+        offset 0
+        for update skip locked
+    ) d on true;
+    with claimed as materialized (
+        select r.message_id, r.target, r.retry_count
+        from postrider.shard s
+        join postrider.claim c on c.owner = s.owner
+        cross join lateral unnest(c.message_ids, c.targets, c.retry_counts)
+            r (message_id, target, retry_count)
+        where (r.message_id & 1023) >> 4 = s.shard
+    )
+    select coalesce(array_agg(d.ctid order by d.message_id, d.target), '{}')
+    into free
+    from postrider.deferred d
+    where d.ctid = any (places)
+    and not exists (
+        select
+        from claimed c
+        where c.message_id = d.message_id
+        and c.target = d.target
+        and c.retry_count = d.retry_count
+    );
+    told_count := cardinality(free);
+    if p_verb <> 'retry' then
+        held_count := held_count + cardinality(places) - told_count;
+        perform postrider.end_deliveries(free, p_verb, p_reason);
+        return;
+    end if;
+    update postrider.deferred d
+    set run_at = least(d.run_at, p_from + (f.place - 1) * p_gap)
+    from unnest(free) with ordinality f (ctid, place)
+    where d.ctid = f.ctid;
 end;
 $$;
 
@@ -14504,7 +15713,9 @@ CREATE TABLE postrider.endpoints (
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     updated_at timestamp with time zone DEFAULT now() NOT NULL,
     is_full boolean DEFAULT false NOT NULL,
-    CONSTRAINT endpoints_name_check CHECK ((name ~ '^[A-Za-z0-9][A-Za-z0-9_.:-]{0,199}$'::text))
+    is_paused_with_all boolean DEFAULT false NOT NULL,
+    CONSTRAINT endpoints_name_check CHECK ((name ~ '^[A-Za-z0-9][A-Za-z0-9_.:-]{0,199}$'::text)),
+    CONSTRAINT endpoints_paused_with_all CHECK ((paused OR (NOT is_paused_with_all)))
 );
 
 -- Name: message; Type: TABLE; Schema: postrider; Owner: -
@@ -15253,7 +16464,9 @@ CREATE TABLE postrider.ended (
     endpoint_id integer NOT NULL,
     reason text NOT NULL,
     at timestamp with time zone DEFAULT now() NOT NULL,
-    CONSTRAINT ended_reason_check CHECK ((reason = ANY (ARRAY['expired'::text, 'cancelled'::text, 'failed'::text])))
+    note text,
+    CONSTRAINT ended_note_check CHECK (((note IS NULL) OR (reason = 'skipped'::text))),
+    CONSTRAINT ended_reason_check CHECK ((reason = ANY (ARRAY['expired'::text, 'cancelled'::text, 'failed'::text, 'skipped'::text])))
 )
 PARTITION BY RANGE (at);
 
@@ -15265,7 +16478,9 @@ CREATE TABLE postrider.ended_default (
     endpoint_id integer NOT NULL,
     reason text NOT NULL,
     at timestamp with time zone DEFAULT now() NOT NULL,
-    CONSTRAINT ended_reason_check CHECK ((reason = ANY (ARRAY['expired'::text, 'cancelled'::text, 'failed'::text])))
+    note text,
+    CONSTRAINT ended_note_check CHECK (((note IS NULL) OR (reason = 'skipped'::text))),
+    CONSTRAINT ended_reason_check CHECK ((reason = ANY (ARRAY['expired'::text, 'cancelled'::text, 'failed'::text, 'skipped'::text])))
 );
 
 -- Name: endpoint_secret; Type: TABLE; Schema: postrider; Owner: -
@@ -15836,6 +17051,12 @@ CREATE TABLE postrider.loan (
     endpoint_id integer NOT NULL,
     shard smallint NOT NULL,
     borrower uuid NOT NULL
+);
+
+-- Name: log_change; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.log_change (
+    xid xid8 DEFAULT pg_current_xact_id() NOT NULL
 );
 
 -- Name: message_default; Type: TABLE; Schema: postrider; Owner: -
@@ -16733,6 +17954,11 @@ ALTER TABLE ONLY postrider.live_execution
 ALTER TABLE ONLY postrider.loan
     ADD CONSTRAINT loan_pkey PRIMARY KEY (endpoint_id, shard);
 
+-- Name: log_change log_change_pkey; Type: CONSTRAINT; Schema: postrider; Owner: -
+
+ALTER TABLE ONLY postrider.log_change
+    ADD CONSTRAINT log_change_pkey PRIMARY KEY (xid);
+
 -- Name: migration migration_pkey; Type: CONSTRAINT; Schema: postrider; Owner: -
 
 ALTER TABLE ONLY postrider.migration
@@ -17270,6 +18496,10 @@ CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON postrider.event_type
 
 CREATE TRIGGER announce AFTER UPDATE OF filter, retry_policy, enabled ON postrider.subscriptions FOR EACH ROW EXECUTE FUNCTION postrider.announce_subscription();
 
+-- Name: endpoints keep; Type: TRIGGER; Schema: postrider; Owner: -
+
+CREATE TRIGGER keep BEFORE DELETE ON postrider.endpoints FOR EACH ROW EXECUTE FUNCTION postrider.keep_endpoint();
+
 -- Name: event_log note_actor; Type: TRIGGER; Schema: postrider; Owner: -
 
 CREATE TRIGGER note_actor BEFORE INSERT ON postrider.event_log FOR EACH ROW EXECUTE FUNCTION postrider.note_actor();
@@ -17282,9 +18512,19 @@ CREATE TRIGGER prepare BEFORE INSERT OR UPDATE ON postrider.endpoints FOR EACH R
 
 CREATE TRIGGER prepare BEFORE INSERT OR UPDATE ON postrider.event_types FOR EACH ROW EXECUTE FUNCTION postrider.prepare_event_type();
 
+-- Name: setting prepare; Type: TRIGGER; Schema: postrider; Owner: -
+
+CREATE TRIGGER prepare BEFORE UPDATE ON postrider.setting FOR EACH ROW EXECUTE FUNCTION postrider.prepare_setting();
+
 -- Name: subscriptions prepare; Type: TRIGGER; Schema: postrider; Owner: -
 
 CREATE TRIGGER prepare BEFORE INSERT OR UPDATE OF filter, retry_policy, enabled ON postrider.subscriptions FOR EACH ROW EXECUTE FUNCTION postrider.prepare_subscription();
+
+-- Name: message refuse_change; Type: TRIGGER; Schema: postrider; Owner: -
+
+CREATE TRIGGER refuse_change BEFORE UPDATE ON postrider.message FOR EACH ROW EXECUTE FUNCTION postrider.refuse_log_change();
+
+ALTER TABLE postrider.message ENABLE ALWAYS TRIGGER refuse_change;
 
 -- Name: circuit circuit_endpoint_id_fkey; Type: FK CONSTRAINT; Schema: postrider; Owner: -
 
@@ -17540,6 +18780,16 @@ REVOKE ALL ON FUNCTION postrider.bury_orphans() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION postrider.caller() FROM PUBLIC;
 
+-- Name: FUNCTION cancel_batch(p_job postrider.job, OUT done_count bigint, OUT reached jsonb, OUT held_from jsonb, OUT held_count bigint, OUT paced_to timestamp with time zone, OUT pause interval, OUT is_over boolean); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.cancel_batch(p_job postrider.job, OUT done_count bigint, OUT reached jsonb, OUT held_from jsonb, OUT held_count bigint, OUT paced_to timestamp with time zone, OUT pause interval, OUT is_over boolean) FROM PUBLIC;
+
+-- Name: FUNCTION cancel_endpoint_messages(p_endpoint_name text, OUT job_id bigint, OUT estimate bigint, OUT has_more boolean); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.cancel_endpoint_messages(p_endpoint_name text, OUT job_id bigint, OUT estimate bigint, OUT has_more boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.cancel_endpoint_messages(p_endpoint_name text, OUT job_id bigint, OUT estimate bigint, OUT has_more boolean) TO postrider_operator;
+GRANT ALL ON FUNCTION postrider.cancel_endpoint_messages(p_endpoint_name text, OUT job_id bigint, OUT estimate bigint, OUT has_more boolean) TO postrider_admin;
+
 -- Name: FUNCTION cancel_execution(p_execution bigint); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.cancel_execution(p_execution bigint) FROM PUBLIC;
@@ -17566,9 +18816,21 @@ REVOKE ALL ON FUNCTION postrider.cancel_replay(p_replay_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.cancel_replay(p_replay_id bigint) TO postrider_operator;
 GRANT ALL ON FUNCTION postrider.cancel_replay(p_replay_id bigint) TO postrider_admin;
 
+-- Name: FUNCTION cancel_unread(p_message_ids bigint[], p_targets integer[], OUT cancelled_count bigint, OUT held_count bigint); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.cancel_unread(p_message_ids bigint[], p_targets integer[], OUT cancelled_count bigint, OUT held_count bigint) FROM PUBLIC;
+
 -- Name: FUNCTION changes_between(p_before jsonb, p_after jsonb); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.changes_between(p_before jsonb, p_after jsonb) FROM PUBLIC;
+
+-- Name: FUNCTION check_action_name(p_name text); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.check_action_name(p_name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.check_action_name(p_name text) TO postrider_application;
+GRANT ALL ON FUNCTION postrider.check_action_name(p_name text) TO postrider_operator;
+GRANT ALL ON FUNCTION postrider.check_action_name(p_name text) TO postrider_monitor;
+GRANT ALL ON FUNCTION postrider.check_action_name(p_name text) TO postrider_admin;
 
 -- Name: FUNCTION check_clock(); Type: ACL; Schema: postrider; Owner: -
 
@@ -17589,6 +18851,22 @@ REVOKE ALL ON FUNCTION postrider.check_dispatchers() FROM PUBLIC;
 -- Name: FUNCTION check_duration(p_parameter text, p_duration interval, p_least text, p_most text); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.check_duration(p_parameter text, p_duration interval, p_least text, p_most text) FROM PUBLIC;
+
+-- Name: FUNCTION check_endpoint_name(p_name text); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.check_endpoint_name(p_name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.check_endpoint_name(p_name text) TO postrider_application;
+GRANT ALL ON FUNCTION postrider.check_endpoint_name(p_name text) TO postrider_operator;
+GRANT ALL ON FUNCTION postrider.check_endpoint_name(p_name text) TO postrider_monitor;
+GRANT ALL ON FUNCTION postrider.check_endpoint_name(p_name text) TO postrider_admin;
+
+-- Name: FUNCTION check_event_type(p_name text); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.check_event_type(p_name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.check_event_type(p_name text) TO postrider_application;
+GRANT ALL ON FUNCTION postrider.check_event_type(p_name text) TO postrider_operator;
+GRANT ALL ON FUNCTION postrider.check_event_type(p_name text) TO postrider_monitor;
+GRANT ALL ON FUNCTION postrider.check_event_type(p_name text) TO postrider_admin;
 
 -- Name: FUNCTION check_execution(p_action text, p_parameters jsonb, p_worker text, p_pool text, p_ttl interval, p_timeout interval, p_priority integer, p_max_retries integer, p_idempotency_key text); Type: ACL; Schema: postrider; Owner: -
 
@@ -17625,6 +18903,19 @@ REVOKE ALL ON FUNCTION postrider.check_options(p_largest_payload bigint, p_prior
 -- Name: FUNCTION check_partitions(); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.check_partitions() FROM PUBLIC;
+
+-- Name: FUNCTION check_pool_name(p_name text); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.check_pool_name(p_name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.check_pool_name(p_name text) TO postrider_worker;
+GRANT ALL ON FUNCTION postrider.check_pool_name(p_name text) TO postrider_application;
+GRANT ALL ON FUNCTION postrider.check_pool_name(p_name text) TO postrider_operator;
+GRANT ALL ON FUNCTION postrider.check_pool_name(p_name text) TO postrider_monitor;
+GRANT ALL ON FUNCTION postrider.check_pool_name(p_name text) TO postrider_admin;
+
+-- Name: FUNCTION check_reason(p_reason text); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.check_reason(p_reason text) FROM PUBLIC;
 
 -- Name: FUNCTION check_replay(p_from_ts timestamp with time zone, p_to_ts timestamp with time zone, p_status text); Type: ACL; Schema: postrider; Owner: -
 
@@ -17754,6 +19045,10 @@ GRANT ALL ON FUNCTION postrider.cordon_worker(p_name text) TO postrider_admin;
 
 REVOKE ALL ON FUNCTION postrider.create_consumer(p_name text, p_event_types text[], p_filter jsonb, p_start text, p_ordering text, p_partitions integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.create_consumer(p_name text, p_event_types text[], p_filter jsonb, p_start text, p_ordering text, p_partitions integer) TO postrider_admin;
+
+-- Name: FUNCTION create_delivery_job(p_kind text, p_reason text, p_endpoint_name text, p_from timestamp with time zone, p_to timestamp with time zone, p_error_pattern text, p_event_type text, p_ordering_key text, p_rate integer, OUT job_id bigint, OUT estimate bigint, OUT has_more boolean); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.create_delivery_job(p_kind text, p_reason text, p_endpoint_name text, p_from timestamp with time zone, p_to timestamp with time zone, p_error_pattern text, p_event_type text, p_ordering_key text, p_rate integer, OUT job_id bigint, OUT estimate bigint, OUT has_more boolean) FROM PUBLIC;
 
 -- Name: FUNCTION create_endpoint(name text, protocol text, config jsonb); Type: ACL; Schema: postrider; Owner: -
 
@@ -17893,6 +19188,10 @@ GRANT ALL ON FUNCTION postrider.enable_fast_mode() TO postrider_producer;
 GRANT ALL ON FUNCTION postrider.enable_fast_mode() TO postrider_application;
 GRANT ALL ON FUNCTION postrider.enable_fast_mode() TO postrider_admin;
 
+-- Name: FUNCTION end_deliveries(p_places tid[], p_verb text, p_reason text); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.end_deliveries(p_places tid[], p_verb text, p_reason text) FROM PUBLIC;
+
 -- Name: TABLE live_execution; Type: ACL; Schema: postrider; Owner: -
 
 GRANT SELECT ON TABLE postrider.live_execution TO postrider_application;
@@ -17962,12 +19261,24 @@ GRANT ALL ON FUNCTION postrider.extend_execution(p_execution bigint, p_fence big
 
 REVOKE ALL ON FUNCTION postrider.fail_attempt(p_live postrider.live_execution, p_reason text, p_error jsonb) FROM PUBLIC;
 
+-- Name: FUNCTION fail_delivery(p_message_id bigint, p_endpoint_name text, p_reason text); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.fail_delivery(p_message_id bigint, p_endpoint_name text, p_reason text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.fail_delivery(p_message_id bigint, p_endpoint_name text, p_reason text) TO postrider_operator;
+GRANT ALL ON FUNCTION postrider.fail_delivery(p_message_id bigint, p_endpoint_name text, p_reason text) TO postrider_admin;
+
 -- Name: FUNCTION fail_execution(p_execution bigint, p_fence bigint, p_reason text, p_error jsonb); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.fail_execution(p_execution bigint, p_fence bigint, p_reason text, p_error jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.fail_execution(p_execution bigint, p_fence bigint, p_reason text, p_error jsonb) TO postrider_worker;
 GRANT ALL ON FUNCTION postrider.fail_execution(p_execution bigint, p_fence bigint, p_reason text, p_error jsonb) TO postrider_application;
 GRANT ALL ON FUNCTION postrider.fail_execution(p_execution bigint, p_fence bigint, p_reason text, p_error jsonb) TO postrider_admin;
+
+-- Name: FUNCTION fail_matching_deliveries(p_reason text, p_endpoint_name text, p_from timestamp with time zone, p_to timestamp with time zone, p_error_pattern text, p_event_type text, p_ordering_key text, p_rate integer, OUT job_id bigint, OUT estimate bigint, OUT has_more boolean); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.fail_matching_deliveries(p_reason text, p_endpoint_name text, p_from timestamp with time zone, p_to timestamp with time zone, p_error_pattern text, p_event_type text, p_ordering_key text, p_rate integer, OUT job_id bigint, OUT estimate bigint, OUT has_more boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.fail_matching_deliveries(p_reason text, p_endpoint_name text, p_from timestamp with time zone, p_to timestamp with time zone, p_error_pattern text, p_event_type text, p_ordering_key text, p_rate integer, OUT job_id bigint, OUT estimate bigint, OUT has_more boolean) TO postrider_operator;
+GRANT ALL ON FUNCTION postrider.fail_matching_deliveries(p_reason text, p_endpoint_name text, p_from timestamp with time zone, p_to timestamp with time zone, p_error_pattern text, p_event_type text, p_ordering_key text, p_rate integer, OUT job_id bigint, OUT estimate bigint, OUT has_more boolean) TO postrider_admin;
 
 -- Name: FUNCTION fetch_messages(p_consumer text, p_limit integer, p_wait interval, p_partition integer, p_wait_for_holder boolean); Type: ACL; Schema: postrider; Owner: -
 
@@ -18100,6 +19411,10 @@ REVOKE ALL ON FUNCTION postrider.has_tick_turn(p_table text, p_is_patient boolea
 
 REVOKE ALL ON FUNCTION postrider.has_unread_messages(p_target integer) FROM PUBLIC;
 
+-- Name: FUNCTION has_waiting_messages(p_endpoint_id integer); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.has_waiting_messages(p_endpoint_id integer) FROM PUBLIC;
+
 -- Name: FUNCTION health_check(); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.health_check() FROM PUBLIC;
@@ -18122,6 +19437,10 @@ REVOKE ALL ON FUNCTION postrider.held_worker(p_name text) FROM PUBLIC;
 -- Name: FUNCTION hold_consumer(p_consumer postrider.consumer); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.hold_consumer(p_consumer postrider.consumer) FROM PUBLIC;
+
+-- Name: FUNCTION hold_deliveries(p_verb text, p_message_id bigint, p_endpoint_name text); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.hold_deliveries(p_verb text, p_message_id bigint, p_endpoint_name text) FROM PUBLIC;
 
 -- Name: FUNCTION hold_slots(p_action text, p_most integer); Type: ACL; Schema: postrider; Owner: -
 
@@ -18155,6 +19474,10 @@ GRANT ALL ON FUNCTION postrider.is_deferred(p_message_id bigint, p_target intege
 GRANT ALL ON FUNCTION postrider.is_deferred(p_message_id bigint, p_target integer) TO postrider_monitor;
 GRANT ALL ON FUNCTION postrider.is_deferred(p_message_id bigint, p_target integer) TO postrider_admin;
 
+-- Name: FUNCTION is_delivery_wanted(p_filter jsonb, p_message_id bigint, p_target integer, p_created_at timestamp with time zone, p_last_error text, p_ordering_key text); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.is_delivery_wanted(p_filter jsonb, p_message_id bigint, p_target integer, p_created_at timestamp with time zone, p_last_error text, p_ordering_key text) FROM PUBLIC;
+
 -- Name: FUNCTION is_done(p_message_id bigint); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.is_done(p_message_id bigint) FROM PUBLIC;
@@ -18170,6 +19493,10 @@ REVOKE ALL ON FUNCTION postrider.is_generation_left(p_generation integer) FROM P
 -- Name: FUNCTION is_http_url(url text, maximum bigint); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.is_http_url(url text, maximum bigint) FROM PUBLIC;
+
+-- Name: FUNCTION is_in_hand(p_message_id bigint, p_target integer, p_retry_count integer); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.is_in_hand(p_message_id bigint, p_target integer, p_retry_count integer) FROM PUBLIC;
 
 -- Name: FUNCTION is_letter_wanted(p_filter jsonb, p_failed_at timestamp with time zone, p_last_error text, p_cause text, p_event_type text); Type: ACL; Schema: postrider; Owner: -
 
@@ -18226,6 +19553,10 @@ REVOKE ALL ON FUNCTION postrider.is_web_port(port integer) FROM PUBLIC;
 -- Name: FUNCTION keep_dead_letter(p_body bytea, p_x_death jsonb, p_details jsonb); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.keep_dead_letter(p_body bytea, p_x_death jsonb, p_details jsonb) FROM PUBLIC;
+
+-- Name: FUNCTION keep_endpoint(); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.keep_endpoint() FROM PUBLIC;
 
 -- Name: FUNCTION kept_message(p_message_id bigint, p_target integer); Type: ACL; Schema: postrider; Owner: -
 
@@ -18376,6 +19707,10 @@ REVOKE ALL ON FUNCTION postrider.note_page(p_consumer_id integer, p_partition in
 
 REVOKE ALL ON FUNCTION postrider.note_published(p_executions bigint[], p_fences bigint[], p_is_dead_lettered boolean) FROM PUBLIC;
 
+-- Name: FUNCTION note_verb(p_verb text, p_message_id bigint, p_endpoint_names text[], p_reason text); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.note_verb(p_verb text, p_message_id bigint, p_endpoint_names text[], p_reason text) FROM PUBLIC;
+
 -- Name: FUNCTION notification_queue_usage(); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.notification_queue_usage() FROM PUBLIC;
@@ -18418,6 +19753,12 @@ REVOKE ALL ON FUNCTION postrider.pass_unwanted(p_position postrider.consumer_pos
 -- Name: FUNCTION passed_ticks(p_tick bigint); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.passed_ticks(p_tick bigint) FROM PUBLIC;
+
+-- Name: FUNCTION pause_all(OUT paused_count bigint, OUT held text[]); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.pause_all(OUT paused_count bigint, OUT held text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.pause_all(OUT paused_count bigint, OUT held text[]) TO postrider_operator;
+GRANT ALL ON FUNCTION postrider.pause_all(OUT paused_count bigint, OUT held text[]) TO postrider_admin;
 
 -- Name: FUNCTION pause_endpoint(p_endpoint_name text); Type: ACL; Schema: postrider; Owner: -
 
@@ -18467,6 +19808,10 @@ REVOKE ALL ON FUNCTION postrider.prepare_endpoint() FROM PUBLIC;
 -- Name: FUNCTION prepare_event_type(); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.prepare_event_type() FROM PUBLIC;
+
+-- Name: FUNCTION prepare_setting(); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.prepare_setting() FROM PUBLIC;
 
 -- Name: FUNCTION prepare_subscription(); Type: ACL; Schema: postrider; Owner: -
 
@@ -18578,6 +19923,10 @@ REVOKE ALL ON FUNCTION postrider.refuse_full_endpoint(p_endpoint_name text, p_co
 
 REVOKE ALL ON FUNCTION postrider.refuse_held_worker(p_name text) FROM PUBLIC;
 
+-- Name: FUNCTION refuse_log_change(); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.refuse_log_change() FROM PUBLIC;
+
 -- Name: FUNCTION register_dispatcher(p_dispatcher uuid, p_host text, p_pid integer, p_version text); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.register_dispatcher(p_dispatcher uuid, p_host text, p_pid integer, p_version text) FROM PUBLIC;
@@ -18655,6 +20004,12 @@ GRANT ALL ON FUNCTION postrider.resolve_parked_message(p_parked_id bigint) TO po
 GRANT ALL ON FUNCTION postrider.resolve_parked_message(p_parked_id bigint) TO postrider_operator;
 GRANT ALL ON FUNCTION postrider.resolve_parked_message(p_parked_id bigint) TO postrider_admin;
 
+-- Name: FUNCTION resume_all(OUT resumed_count bigint, OUT held text[]); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.resume_all(OUT resumed_count bigint, OUT held text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.resume_all(OUT resumed_count bigint, OUT held text[]) TO postrider_operator;
+GRANT ALL ON FUNCTION postrider.resume_all(OUT resumed_count bigint, OUT held text[]) TO postrider_admin;
+
 -- Name: FUNCTION resume_endpoint(p_endpoint_name text); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.resume_endpoint(p_endpoint_name text) FROM PUBLIC;
@@ -18673,11 +20028,23 @@ REVOKE ALL ON FUNCTION postrider.retire_endpoint(p_endpoint_id integer, p_reason
 
 REVOKE ALL ON FUNCTION postrider.retire_failing_endpoints() FROM PUBLIC;
 
+-- Name: FUNCTION retry_delivery(p_message_id bigint, p_endpoint_name text); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.retry_delivery(p_message_id bigint, p_endpoint_name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.retry_delivery(p_message_id bigint, p_endpoint_name text) TO postrider_operator;
+GRANT ALL ON FUNCTION postrider.retry_delivery(p_message_id bigint, p_endpoint_name text) TO postrider_admin;
+
 -- Name: FUNCTION retry_execution(p_execution bigint); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.retry_execution(p_execution bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.retry_execution(p_execution bigint) TO postrider_operator;
 GRANT ALL ON FUNCTION postrider.retry_execution(p_execution bigint) TO postrider_admin;
+
+-- Name: FUNCTION retry_matching_deliveries(p_endpoint_name text, p_from timestamp with time zone, p_to timestamp with time zone, p_error_pattern text, p_event_type text, p_ordering_key text, p_rate integer, OUT job_id bigint, OUT estimate bigint, OUT has_more boolean); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.retry_matching_deliveries(p_endpoint_name text, p_from timestamp with time zone, p_to timestamp with time zone, p_error_pattern text, p_event_type text, p_ordering_key text, p_rate integer, OUT job_id bigint, OUT estimate bigint, OUT has_more boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.retry_matching_deliveries(p_endpoint_name text, p_from timestamp with time zone, p_to timestamp with time zone, p_error_pattern text, p_event_type text, p_ordering_key text, p_rate integer, OUT job_id bigint, OUT estimate bigint, OUT has_more boolean) TO postrider_operator;
+GRANT ALL ON FUNCTION postrider.retry_matching_deliveries(p_endpoint_name text, p_from timestamp with time zone, p_to timestamp with time zone, p_error_pattern text, p_event_type text, p_ordering_key text, p_rate integer, OUT job_id bigint, OUT estimate bigint, OUT has_more boolean) TO postrider_admin;
 
 -- Name: FUNCTION retry_phases(policy jsonb); Type: ACL; Schema: postrider; Owner: -
 
@@ -18791,6 +20158,18 @@ GRANT ALL ON FUNCTION postrider.shard_count() TO postrider_admin;
 
 REVOKE ALL ON FUNCTION postrider.shard_reports() FROM PUBLIC;
 
+-- Name: FUNCTION skip_delivery(p_message_id bigint, p_endpoint_name text, p_reason text); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.skip_delivery(p_message_id bigint, p_endpoint_name text, p_reason text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.skip_delivery(p_message_id bigint, p_endpoint_name text, p_reason text) TO postrider_operator;
+GRANT ALL ON FUNCTION postrider.skip_delivery(p_message_id bigint, p_endpoint_name text, p_reason text) TO postrider_admin;
+
+-- Name: FUNCTION skip_matching_deliveries(p_reason text, p_endpoint_name text, p_from timestamp with time zone, p_to timestamp with time zone, p_error_pattern text, p_event_type text, p_ordering_key text, p_rate integer, OUT job_id bigint, OUT estimate bigint, OUT has_more boolean); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.skip_matching_deliveries(p_reason text, p_endpoint_name text, p_from timestamp with time zone, p_to timestamp with time zone, p_error_pattern text, p_event_type text, p_ordering_key text, p_rate integer, OUT job_id bigint, OUT estimate bigint, OUT has_more boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.skip_matching_deliveries(p_reason text, p_endpoint_name text, p_from timestamp with time zone, p_to timestamp with time zone, p_error_pattern text, p_event_type text, p_ordering_key text, p_rate integer, OUT job_id bigint, OUT estimate bigint, OUT has_more boolean) TO postrider_operator;
+GRANT ALL ON FUNCTION postrider.skip_matching_deliveries(p_reason text, p_endpoint_name text, p_from timestamp with time zone, p_to timestamp with time zone, p_error_pattern text, p_event_type text, p_ordering_key text, p_rate integer, OUT job_id bigint, OUT estimate bigint, OUT has_more boolean) TO postrider_admin;
+
 -- Name: FUNCTION start_execution(p_execution bigint, p_fence bigint, p_epoch integer); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.start_execution(p_execution bigint, p_fence bigint, p_epoch integer) FROM PUBLIC;
@@ -18809,6 +20188,10 @@ GRANT ALL ON FUNCTION postrider.submit_execution(p_action text, p_parameters jso
 
 REVOKE ALL ON FUNCTION postrider.subscribe(p_event_type text, p_endpoint_name text, p_filter jsonb, p_options jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.subscribe(p_event_type text, p_endpoint_name text, p_filter jsonb, p_options jsonb) TO postrider_admin;
+
+-- Name: FUNCTION switch_all_endpoints(p_paused boolean, OUT switched_count bigint, OUT held text[]); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.switch_all_endpoints(p_paused boolean, OUT switched_count bigint, OUT held text[]) FROM PUBLIC;
 
 -- Name: FUNCTION switch_endpoint(p_endpoint_name text, p_enabled boolean, p_paused boolean); Type: ACL; Schema: postrider; Owner: -
 
@@ -18836,6 +20219,14 @@ GRANT ALL ON FUNCTION postrider.take_executions(p_worker integer, p_limit intege
 -- Name: FUNCTION take_tokens(p_endpoint_ids integer[], p_wanted integer[], p_rates integer[], p_bursts integer[]); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.take_tokens(p_endpoint_ids integer[], p_wanted integer[], p_rates integer[], p_bursts integer[]) FROM PUBLIC;
+
+-- Name: FUNCTION tell_batch(p_job postrider.job, OUT done_count bigint, OUT reached jsonb, OUT held_from jsonb, OUT held_count bigint, OUT paced_to timestamp with time zone, OUT pause interval, OUT is_over boolean); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.tell_batch(p_job postrider.job, OUT done_count bigint, OUT reached jsonb, OUT held_from jsonb, OUT held_count bigint, OUT paced_to timestamp with time zone, OUT pause interval, OUT is_over boolean) FROM PUBLIC;
+
+-- Name: FUNCTION tell_deliveries(p_verb text, p_message_ids bigint[], p_targets integer[], p_reason text, p_from timestamp with time zone, p_gap interval, OUT told_count bigint, OUT held_count bigint); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.tell_deliveries(p_verb text, p_message_ids bigint[], p_targets integer[], p_reason text, p_from timestamp with time zone, p_gap interval, OUT told_count bigint, OUT held_count bigint) FROM PUBLIC;
 
 -- Name: FUNCTION tick(); Type: ACL; Schema: postrider; Owner: -
 
@@ -18982,6 +20373,10 @@ GRANT SELECT(updated_at) ON TABLE postrider.endpoints TO postrider_monitor;
 -- Name: COLUMN endpoints.is_full; Type: ACL; Schema: postrider; Owner: -
 
 GRANT SELECT(is_full) ON TABLE postrider.endpoints TO postrider_monitor;
+
+-- Name: COLUMN endpoints.is_paused_with_all; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(is_paused_with_all) ON TABLE postrider.endpoints TO postrider_monitor;
 
 -- Name: TABLE message; Type: ACL; Schema: postrider; Owner: -
 
@@ -19749,6 +21144,10 @@ GRANT SELECT ON TABLE postrider.idempotency_key TO postrider_admin;
 
 -- Name: TABLE installation; Type: ACL; Schema: postrider; Owner: -
 
+GRANT SELECT ON TABLE postrider.installation TO postrider_producer;
+GRANT SELECT ON TABLE postrider.installation TO postrider_consumer;
+GRANT SELECT ON TABLE postrider.installation TO postrider_worker;
+GRANT SELECT ON TABLE postrider.installation TO postrider_application;
 GRANT SELECT ON TABLE postrider.installation TO postrider_operator;
 GRANT SELECT ON TABLE postrider.installation TO postrider_monitor;
 GRANT SELECT ON TABLE postrider.installation TO postrider_admin;
@@ -19768,6 +21167,10 @@ GRANT SELECT ON TABLE postrider.live_generation TO postrider_admin;
 
 -- Name: TABLE migration; Type: ACL; Schema: postrider; Owner: -
 
+GRANT SELECT ON TABLE postrider.migration TO postrider_producer;
+GRANT SELECT ON TABLE postrider.migration TO postrider_consumer;
+GRANT SELECT ON TABLE postrider.migration TO postrider_worker;
+GRANT SELECT ON TABLE postrider.migration TO postrider_application;
 GRANT SELECT ON TABLE postrider.migration TO postrider_operator;
 GRANT SELECT ON TABLE postrider.migration TO postrider_monitor;
 GRANT SELECT ON TABLE postrider.migration TO postrider_admin;
@@ -19941,8 +21344,63 @@ GRANT SELECT ON TABLE postrider.rate_grant TO postrider_admin;
 -- Name: TABLE replays; Type: ACL; Schema: postrider; Owner: -
 
 GRANT SELECT ON TABLE postrider.replays TO postrider_operator;
-GRANT SELECT ON TABLE postrider.replays TO postrider_monitor;
 GRANT SELECT ON TABLE postrider.replays TO postrider_admin;
+
+-- Name: COLUMN replays.id; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(id) ON TABLE postrider.replays TO postrider_monitor;
+
+-- Name: COLUMN replays.endpoint_name; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(endpoint_name) ON TABLE postrider.replays TO postrider_monitor;
+
+-- Name: COLUMN replays.state; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(state) ON TABLE postrider.replays TO postrider_monitor;
+
+-- Name: COLUMN replays.from_ts; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(from_ts) ON TABLE postrider.replays TO postrider_monitor;
+
+-- Name: COLUMN replays.to_ts; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(to_ts) ON TABLE postrider.replays TO postrider_monitor;
+
+-- Name: COLUMN replays.status; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(status) ON TABLE postrider.replays TO postrider_monitor;
+
+-- Name: COLUMN replays.event_type; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(event_type) ON TABLE postrider.replays TO postrider_monitor;
+
+-- Name: COLUMN replays.rate; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(rate) ON TABLE postrider.replays TO postrider_monitor;
+
+-- Name: COLUMN replays.replayed_count; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(replayed_count) ON TABLE postrider.replays TO postrider_monitor;
+
+-- Name: COLUMN replays.progress; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(progress) ON TABLE postrider.replays TO postrider_monitor;
+
+-- Name: COLUMN replays.created_by; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(created_by) ON TABLE postrider.replays TO postrider_monitor;
+
+-- Name: COLUMN replays.created_at; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(created_at) ON TABLE postrider.replays TO postrider_monitor;
+
+-- Name: COLUMN replays.finished_at; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(finished_at) ON TABLE postrider.replays TO postrider_monitor;
+
+-- Name: COLUMN replays.last_error; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(last_error) ON TABLE postrider.replays TO postrider_monitor;
 
 -- Name: TABLE rotation; Type: ACL; Schema: postrider; Owner: -
 

@@ -21,7 +21,7 @@ from (
     ),
     (
         'idempotency_window', '86400', 'integer', 0, 2592000, null, 's',
-        'How long an idempotency key is held, from the creation of its message, once anything was delivered or is a dead letter; 0: until the message has ended.'
+        'How long an idempotency key is held, from the creation of its message, unless all its deliveries expire or are cancelled; 0: until the message has ended.'
     ),
     (
         'max_payload_size', '1048576', 'integer', 1024, 67108864, null, 'bytes',

@@ -4,7 +4,7 @@
 -- Internal: a step of advance_jobs. Walks over the log from where something may be unfinished, for what nobody has
 -- read, and then over what waits; each as far as the last message that was sent before the job. What a dispatcher has
 -- in hand or somebody has locked is passed over and come back to, until it has ended or waits. Planned with its values,
--- see redrive_batch. Uses message_id, deferred_pkey, subscriptions_endpoint_id.
+-- see redrive_batch. Uses message_id, deferred_pkey, subscriptions_endpoint_id, dead_letter_message.
 create or replace function postrider.cancel_batch(
     p_job postrider.job,
     out done_count bigint,
@@ -72,7 +72,17 @@ begin
                         as last_message,
                     (array_agg(w.target order by w.message_id desc, w.target desc))[1] as last_target
                 from (
-                    select d.message_id, d.target, d.endpoint_id = $4 as is_wanted
+                    select
+                        d.message_id, d.target,
+                        d.endpoint_id = $4
+                        -- Who has put it back since the job was made wants it delivered.
+                        and not exists (
+                            select
+                            from postrider.dead_letter l
+                            where l.message_id = d.message_id
+                            and l.target = d.target
+                            and l.redriven_at >= $6
+                        ) as is_wanted
                     from postrider.deferred d
                     where (d.message_id, d.target) > ($1, $2)
                     and d.message_id <= $3
@@ -83,7 +93,7 @@ begin
             into seen
             using
                 (reached #>> '{waiting,0}')::bigint, (reached #>> '{waiting,1}')::integer,
-                p_job.last_id, p_job.endpoint_id, chunk_size;
+                p_job.last_id, p_job.endpoint_id, chunk_size, p_job.created_at;
             told := postrider.tell_deliveries(
                 'cancel', seen.message_ids, seen.targets, null, null, null);
             done_count := done_count + told.told_count;

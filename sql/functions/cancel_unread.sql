@@ -43,10 +43,13 @@ begin
         count(*) filter (where c.is_taken) as taken_count
     into unread
     from (
-        select m.id, t.target, postrider.is_taken(m.id, m.xid, m.targets) as is_taken
+        select
+            m.id, t.target,
+            postrider.is_taken(
+                m.id, m.xid, case when m.expires_at is null then m.targets else '{}' end) as is_taken
         from unnest(locked) i (id)
         cross join lateral (
-            select k.id, k.xid, k.targets
+            select k.id, k.xid, k.targets, k.expires_at
             from postrider.message k
             where k.id >= i.id
             and k.id <= i.id

@@ -26,7 +26,7 @@ begin
     returning w.* into left_worker;
     perform postrider.recover_worker(left_worker, null, true);
     insert into postrider.event_log (event, details)
-    values ('worker.deregistered', jsonb_build_object('worker', left_worker.name, 'by', postrider.caller()));
+    values ('worker.deregistered', jsonb_build_object('worker', left_worker.name, 'by', session_user));
     return true;
 end;
 $$;

@@ -46,10 +46,10 @@ begin
             g (message_id, target, endpoint_id);
     end if;
     perform postrider.free_idempotency_keys(gone.message_ids);
-    perform pg_notify('postrider', 'key ' || postrider.key_mark(k.ordering_key))
+    perform postrider.ring('postrider', 'key ' || postrider.key_mark(k.ordering_key))
     from unnest(gone.ordering_keys) k (ordering_key);
     -- They are counted anew.
-    perform pg_notify('postrider', 'deferred');
+    perform postrider.ring('postrider', 'deferred');
     return gone.ended_count;
 end;
 $$;

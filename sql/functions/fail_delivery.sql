@@ -21,7 +21,7 @@ begin
     into held
     from postrider.hold_deliveries('fail_delivery', p_message_id, p_endpoint_name) h;
     perform postrider.end_deliveries(held.places, 'fail', p_reason);
-    perform postrider.note_verb('delivery.failed', p_message_id, held.names, p_reason);
+    perform postrider.note_verb('fail', p_message_id, held.names, p_reason);
     return cardinality(held.places);
 end;
 $$;

@@ -47,9 +47,9 @@ begin
         raise exception 'p_rate must be between 1 and 100000 deliveries per second, got %', p_rate
             using errcode = '22023';
     end if;
-    if p_cause not in ('rejected', 'gone', 'retries_exhausted', 'stale', 'endpoint_dropped') then
+    if p_cause not in ('rejected', 'gone', 'retries_exhausted', 'stale', 'operator', 'endpoint_dropped') then
         raise exception
-            'p_cause must be rejected, gone, retries_exhausted, stale or endpoint_dropped, got ''%''',
+            'p_cause must be rejected, gone, retries_exhausted, stale, operator or endpoint_dropped, got ''%''',
             left(p_cause, 100) using errcode = '22023';
     end if;
     perform postrider.check_event_type(p_event_type);

@@ -25,7 +25,7 @@ begin
     select
         'consumer.message_resolved',
         jsonb_build_object(
-            'consumer', c.name, 'id', removed.id, 'message_id', removed.message_id, 'by', postrider.caller())
+            'consumer', c.name, 'id', removed.id, 'message_id', removed.message_id, 'by', session_user)
     from postrider.consumer c
     where c.id = removed.consumer_id;
     return true;

@@ -47,8 +47,8 @@ begin
     update postrider.deferred d
     set run_at = least(d.run_at, clock_timestamp())
     where d.ctid = any (held.places);
-    perform postrider.note_verb('delivery.retried', p_message_id, held.names, null);
-    perform pg_notify('postrider', 'deferred');
+    perform postrider.note_verb('retry', p_message_id, held.names, null);
+    perform postrider.ring('postrider', 'deferred');
     return cardinality(held.places);
 end;
 $$;

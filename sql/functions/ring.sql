@@ -1,8 +1,8 @@
 -- postrider.ring(channel, message)
 --
 -- Internal. Notifies when this transaction commits, unless the cluster's queue of notifications is more than
--- half full: where it is full, whoever has notified cannot commit. Whoever is not woken looks by itself, some
--- seconds later at most.
+-- half full: where it is full, whoever has notified cannot commit. Whoever is not woken looks by itself: some
+-- seconds later, for the next of an ordering key a minute later at most.
 create or replace function postrider.ring(p_channel text, p_message text)
 returns void
 language plpgsql

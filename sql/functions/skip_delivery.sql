@@ -21,7 +21,7 @@ begin
     into held
     from postrider.hold_deliveries('skip_delivery', p_message_id, p_endpoint_name) h;
     perform postrider.end_deliveries(held.places, 'skip', p_reason);
-    perform postrider.note_verb('delivery.skipped', p_message_id, held.names, p_reason);
+    perform postrider.note_verb('skip', p_message_id, held.names, p_reason);
     return cardinality(held.places);
 end;
 $$;

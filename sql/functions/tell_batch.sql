@@ -5,7 +5,7 @@
 -- before the job. What somebody has locked or a dispatcher has in hand is passed over and come back to, until the
 -- attempt is over and it waits again. A retry is only for what has not changed since the job was made: whatever has,
 -- was attempted since. With a rate up to five seconds ahead, so that a job that is cancelled ends soon. Planned with
--- its values, see redrive_batch. Uses deferred_pkey.
+-- its values, see redrive_batch. Uses deferred_pkey, dead_letter_message.
 create or replace function postrider.tell_batch(
     p_job postrider.job,
     out done_count bigint,
@@ -71,6 +71,14 @@ begin
                             limit 1
                         ) > clock_timestamp(), false)
                     )
+                    -- Who has put it back since the job was made wants it delivered.
+                    and not exists (
+                        select
+                        from postrider.dead_letter l
+                        where l.message_id = d.message_id
+                        and l.target = d.target
+                        and l.redriven_at >= $9
+                    )
                     and postrider.is_delivery_wanted(
                         $5, d.message_id, d.target, d.message_created_at, d.last_error,
                         d.ordering_key)
@@ -85,7 +93,7 @@ begin
         into seen
         using
             (reached ->> 0)::bigint, (reached ->> 1)::integer, p_job.last_id, p_job.endpoint_id,
-            p_job.filter, p_job.kind, p_job.xid, look_at;
+            p_job.filter, p_job.kind, p_job.xid, look_at, p_job.created_at;
         is_over := seen.looked_at < look_at;
         if seen.message_ids <> '{}' then
             if p_job.rate is null then
@@ -105,7 +113,7 @@ begin
         end if;
     end loop;
     if done_count > 0 then
-        perform pg_notify('postrider', 'deferred');
+        perform postrider.ring('postrider', 'deferred');
     end if;
     if is_over and held_from is not null then
         reached := held_from;

@@ -368,7 +368,8 @@ impl LaneReader {
     }
 
     /// Leaves a target's messages, from the one with this id on, to the lag. `since` is from when on
-    /// that one is pending. `false` when too many targets are left already.
+    /// that one is pending. `false` when too many targets are left already. Those that expire stay the
+    /// tail's, if [`Self::spares_expiring`].
     pub fn skip(
         &mut self,
         target: Target,

@@ -34,10 +34,12 @@ async fn send_fast(client: &Client, first: i64, count: i64) {
 /// What was delivered and is not in the log, or is another message there.
 async fn forgotten(shop: &Shop, receiver: &Receiver) -> Vec<i64> {
     let client = shop.client().await;
-    let rows = client.query("select id, (payload ->> 'n')::bigint from postrider.message", &[]).await;
+    let rows =
+        client.query("select id, (payload ->> 'n')::bigint from postrider.message", &[]).await;
     let known: HashMap<i64, i64> =
         rows.unwrap().iter().map(|row| (row.get(0), row.get(1))).collect();
-    let number = |body: &[u8]| serde_json::from_slice::<Value>(body).unwrap()["n"].as_i64().unwrap();
+    let number =
+        |body: &[u8]| serde_json::from_slice::<Value>(body).unwrap()["n"].as_i64().unwrap();
     receiver
         .requests()
         .iter()

@@ -127,8 +127,7 @@ async fn what_an_execution_named_stays_known_in_every_state() {
 async fn functions_refuse_what_their_filters_cannot_find() {
     let shop = open().await;
     let client = shop.client().await;
-    let cause =
-        "p_cause must be rejected, gone, retries_exhausted, stale or endpoint_dropped, got 'stael'";
+    let cause = "p_cause must be rejected, gone, retries_exhausted, stale, operator or endpoint_dropped, got 'stael'";
     let cases = [
         ("select postrider.redrive_matching('ordes')", "42704", "Endpoint 'ordes' does not exist"),
         ("select postrider.redrive_matching(p_cause => 'stael')", "22023", cause),

@@ -146,7 +146,8 @@ async fn a_key_that_nothing_came_of_is_free_at_once() {
     for endpoint in ["good", "refusing"] {
         let again = send(endpoint, "order", "");
         let first: i64 = shop.ask(&again).await;
-        shop.until("select bool_and(k.ended_at is not null) from postrider.idempotency_key k").await;
+        shop.until("select bool_and(k.ended_at is not null) from postrider.idempotency_key k")
+            .await;
         assert_eq!(shop.ask::<i64>(&again).await, first);
     }
     let expiring = send("paused", "expired", ", p_expires_at => now() + interval '5 seconds'");

@@ -796,9 +796,9 @@ fn of_dispatchers() -> Vec<Bound> {
                 .to_owned(),
             150_000,
         ),
-        call("advance_jobs: retry", advance("retry", "tell_batch"), 150_000),
-        call("advance_jobs: skip", advance("skip", "tell_batch"), 150_000),
-        call("advance_jobs: cancel", advance("cancel", "cancel_batch"), 150_000),
+        call("advance_jobs: retry", advance("retry", "tell_batch"), 200_000),
+        call("advance_jobs: skip", advance("skip", "tell_batch"), 200_000),
+        call("advance_jobs: cancel", advance("cancel", "cancel_batch"), 200_000),
         call("advance_replays", "select postrider.advance_replays()".to_owned(), 300_000),
         call(
             "append_replays",
@@ -1285,7 +1285,7 @@ fn every_statement_that_dispatchers_and_clients_run_has_a_bound() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let code = ["store/archive.rs", "store/bounded.rs", "store/circuits.rs", "store/fleet.rs"]
         .into_iter()
-        .chain(["store/lease.rs", "store/ledger.rs", "store/log.rs"])
+        .chain(["store/durability.rs", "store/lease.rs", "store/ledger.rs", "store/log.rs"])
         .map(|file| std::fs::read_to_string(root.join("crates/postrider/src").join(file)).unwrap())
         .chain(
             ["engine", "fleet"]

@@ -1143,7 +1143,7 @@ async fn notifications_carry_nothing_that_somebody_wrote() {
     let (shop, client) = open().await;
     client.batch_execute("alter role stranger login").await.unwrap();
     let sql = "select string_agg(p.proname, ' ' order by p.proname collate \"C\") from pg_proc p
-        where p.pronamespace = 'postrider'::regnamespace and p.prosrc ~ 'postrider.ring\('";
+        where p.pronamespace = 'postrider'::regnamespace and p.prosrc ~ 'postrider.ring[(]'";
     assert_eq!(strings(&client, sql).await, [NOTIFYING]);
 
     let url = DatabaseUrl::new(shop.postgres.url_as("stranger", "shop"));

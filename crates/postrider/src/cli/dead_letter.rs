@@ -84,7 +84,8 @@ struct Matching {
     /// Those whose last error matches this POSIX regular expression
     #[arg(long, value_name = "PATTERN", group = "which")]
     error: Option<String>,
-    /// Those that failed for this cause: rejected, gone, retries_exhausted, stale, operator
+    /// Those that failed for this cause: rejected, gone, retries_exhausted, stale, operator,
+    /// endpoint_dropped
     #[arg(long, value_name = "CAUSE", group = "which")]
     cause: Option<String>,
     /// Those of messages published with this event type
