@@ -281,7 +281,8 @@ impl Breaker {
         all.failure_count > 0 && all.failures_after(self.circuit.failure_count) >= rules.threshold
     }
 
-    /// An attempt that was no probe has ended. `limit`: what the endpoint takes at a time.
+    /// An attempt that was no probe has ended. `limit`: what the endpoint takes at a time, from all dispatchers
+    /// together. A recovery is over when so much may be sent.
     pub fn note(&mut self, is_accepted: bool, at: Moment, limit: usize) {
         let seen = match is_accepted {
             true => Seen { success_at: Some(at), ..Seen::default() },

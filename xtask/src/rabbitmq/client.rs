@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use lapin::options::{
-    BasicAckOptions, BasicGetOptions, BasicPublishOptions, ConfirmSelectOptions,
-    QueueDeclareOptions,
+    BasicGetOptions, BasicPublishOptions, ConfirmSelectOptions, QueueDeclareOptions,
 };
 use lapin::types::{AMQPValue, FieldTable};
 use lapin::{BasicProperties, Channel, Confirmation, Connection, ConnectionProperties};
@@ -24,7 +23,7 @@ pub struct Client {
     pub connection: Connection,
 }
 
-/// A message taken out of a queue and acknowledged.
+/// A message taken out of a queue: it is not there any more.
 #[derive(Debug)]
 pub struct Message {
     pub body: Vec<u8>,
@@ -104,10 +103,11 @@ impl Client {
     ///
     /// When there is no such queue, or the connection broke.
     pub async fn get(&self, queue: &str) -> Result<Option<Message>> {
-        let got = self.channel.basic_get(queue.into(), BasicGetOptions::default()).await?;
+        // An acknowledgement would be on its way for a while, and lost with the connection.
+        let options = BasicGetOptions { no_ack: true };
+        let got = self.channel.basic_get(queue.into(), options).await?;
         let Some(got) = got else { return Ok(None) };
         let delivery = got.delivery;
-        delivery.acker.ack(BasicAckOptions::default()).await?;
         let headers = delivery.properties.headers().as_ref().map_or(json!({}), object);
         Ok(Some(Message {
             body: delivery.data,

@@ -690,21 +690,23 @@ impl Endpoints {
     ) {
         let now = Instant::now();
         let at = self.moment(now);
-        let Some(limit) = self.by_id.get(&id).map(|endpoint| self.concurrency(endpoint)) else {
+        let Some(ours) = self.by_id.get(&id).map(|endpoint| self.concurrency(endpoint)) else {
             return;
         };
         let Some(endpoint) = self.by_id.get_mut(&id) else { return };
+        // Of our part something may be lent just now: it does not say when a recovery is over.
+        let whole = endpoint.flow().map_or(1, |flow| flow.concurrency);
         if is_accepted || report.status.is_some() {
             endpoint.answered_at = now;
         }
         let is_probe = endpoint.probe.take_if(|probe| *probe == place).is_some();
         if is_probe {
-            endpoint.breaker.note_probe(is_accepted, at, me, limit);
+            endpoint.breaker.note_probe(is_accepted, at, me, whole);
         } else {
-            endpoint.breaker.note(is_accepted, at, limit);
+            endpoint.breaker.note(is_accepted, at, whole);
         }
         if matches!(report.outcome, Outcome::Unavailable { .. }) {
-            endpoint.breaker.back_off(limit);
+            endpoint.breaker.back_off(ours);
         }
         // That it works is told once for many.
         if is_probe || !is_accepted || !self.untold.contains(&id) {
