@@ -9,24 +9,7 @@
 
 use std::time::Duration;
 
-/// A moment by the database's clock, in microseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Moment(pub i64);
-
-impl Moment {
-    pub fn after(self, wait: Duration) -> Moment {
-        Moment(self.0.saturating_add(i64::try_from(wait.as_micros()).unwrap_or(i64::MAX)))
-    }
-
-    /// What is to come, by a clock that says `now` and has been set back. What is not far ahead was said after that.
-    pub fn set_back(self, by: Duration, now: Moment) -> Moment {
-        let back = |by: Duration| i64::try_from(by.as_micros()).unwrap_or(i64::MAX);
-        if self <= now.after(by / 2) {
-            return self;
-        }
-        Moment(self.0.saturating_sub(back(by)))
-    }
-}
+use crate::moment::Moment;
 
 /// The id of a dispatcher.
 pub type Prober = u128;

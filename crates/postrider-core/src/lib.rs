@@ -5,12 +5,14 @@
 
 pub mod admit;
 pub mod breaker;
+pub mod caretaker;
 pub mod chains;
 pub mod classify;
 pub mod decide;
 pub mod done;
 pub mod id;
 pub mod mark;
+pub mod moment;
 pub mod networks;
 pub mod outcome;
 pub mod places;

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use crate::breaker::Moment;
+use crate::moment::Moment;
 
 /// A slice is what the rate allows in this part of a second, divided by the number of dispatchers.
 const SLICES_PER_SECOND: u32 = 10;

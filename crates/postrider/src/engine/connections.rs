@@ -12,6 +12,7 @@ use super::{ServeError, chain, wake::Doorbell};
 use crate::store::{
     StoreError,
     bounded::{Bounded, Bounds, Then},
+    chores::Chores,
     circuits::Circuits,
     connect::{Connector, Session},
     durability::Durability,
@@ -32,16 +33,18 @@ pub struct Connections {
     pub circuits: Arc<Circuits>,
     pub doorbell: Arc<Doorbell>,
     /// Taking over what others have left behind, and ticks for consumers.
-    pub takeover: Arc<Side>,
+    pub takeover: Arc<Takeover>,
+    pub ticks: Arc<Chores>,
     /// Durability: waits for the disk and for standbys, so that what was read may be attempted.
     pub durability: Arc<Durability>,
-    /// Everything that may come late.
-    pub chores: Arc<Side>,
+    /// Everything that may come late, counting what waits included.
+    pub chores: Arc<Chores>,
+    pub counting: Arc<Log>,
     all: Vec<Bounded>,
 }
 
-/// A connection beside the messages' road.
-pub struct Side {
+/// The connection on which shards are taken over.
+pub struct Takeover {
     pub lease: Lease,
     pub log: Log,
 }
@@ -85,15 +88,16 @@ impl Connections {
                 let _ = lost_sender.send(true);
             });
         }
-        let (log, ledger, claims, circuits, doorbell, takeover, durability, chores) = tokio::try_join!(
+        let ticks = Chores::new(takeover.1.clone());
+        let (log, ledger, claims, circuits, doorbell, takeover, durability, counting) = tokio::try_join!(
             Log::open(reading.1),
             Ledger::open(recording.1, id),
             Lease::open(claiming.1, id),
             Circuits::open(sharing.1.clone(), id),
             Doorbell::open(sharing.1, is_listening),
-            Side::open(takeover.1, id),
+            Takeover::open(takeover.1, id),
             Durability::open(durability.1, durability.0.notices),
-            Side::open(chores.1, id),
+            Log::open(chores.1.clone()),
         )?;
         let connections = Connections {
             log: Arc::new(log),
@@ -103,7 +107,9 @@ impl Connections {
             doorbell: Arc::new(doorbell),
             takeover: Arc::new(takeover),
             durability: Arc::new(durability),
-            chores: Arc::new(chores),
+            ticks: Arc::new(ticks),
+            chores: Arc::new(Chores::new(chores.1)),
+            counting: Arc::new(counting),
             all,
         };
         Ok((connections, Calls { notifications, lost }))
@@ -123,11 +129,11 @@ impl Connections {
     }
 }
 
-impl Side {
-    async fn open(client: Bounded, id: Uuid) -> Result<Side, StoreError> {
+impl Takeover {
+    async fn open(client: Bounded, id: Uuid) -> Result<Takeover, StoreError> {
         let (lease, log) =
             tokio::try_join!(Lease::open(client.clone(), id), Log::open(client.clone()))?;
-        Ok(Side { lease, log })
+        Ok(Takeover { lease, log })
     }
 }
 

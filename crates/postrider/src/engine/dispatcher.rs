@@ -7,14 +7,11 @@
 //! The order that makes it safe: what is read is written down as taken (`save_checkpoint`,
 //! `save_claim`) *before* it is attempted, and forgotten only *after* its result is recorded.
 
-mod archiving;
 mod attempting;
 mod claiming;
-mod consuming;
 mod counting;
 mod ending;
 mod expiring;
-mod figures;
 mod keys;
 mod owning;
 mod reading;
@@ -33,6 +30,7 @@ use std::{
 
 use postrider_core::{
     breaker::Circuit,
+    caretaker::Wish,
     chains::{Chains, LINKS_IN_HAND, Left, Link, Turn},
     decide::{Cause, Decision, decide},
     id::{EndpointId, Lane, MessageId, Priority, Shard, Target},
@@ -43,18 +41,17 @@ use postrider_core::{
 };
 use tokio::{
     sync::{Semaphore, broadcast, mpsc, watch},
-    task::{JoinError, JoinSet},
+    task::{AbortHandle, JoinError, JoinSet},
     time::Instant,
 };
 use tracing::{debug, error, info, warn};
 use uuid::Uuid;
 
-use self::archiving::Repeated;
 use super::{
     Options, Tenure,
+    caretaker::{self, Wishes},
     clock::Clock,
-    connections::{Calls, Connections, Side},
-    consumers::ConsumerTicks,
+    connections::{Calls, Connections, Takeover},
     delivery::{Delivery, Message, Source},
     endpoints::{Batch, Endpoints, Wanting},
     flush::{Gathered, error_text},
@@ -68,12 +65,12 @@ use super::{
 use crate::{
     store::{
         StoreError,
-        archive::Upkeep,
+        chores::Chores,
         circuits::{Answer, Circuits, Granted, Loan, Proposal},
         durability::Durability,
         lease::{
-            Acquired, Beat, Cancels, Checkpoint, Claim, Heartbeat, Lease, MadeTick, Owned,
-            Recovered, Statistics, StillWaiting,
+            Acquired, Beat, Cancels, Checkpoint, Claim, Heartbeat, Lease, Owned, Recovered,
+            Statistics, StillWaiting,
         },
         ledger::Ledger,
         log::{
@@ -103,8 +100,6 @@ const EXPIRY_INTERVAL: Duration = Duration::from_secs(2);
 /// So many of those are fetched at a time, besides what is in hand.
 const EXPIRED_ROWS: usize = 1_000;
 const MAINTENANCE: Duration = Duration::from_secs(60);
-/// How often what became of executions is added to the figures.
-const ROLL_UP_INTERVAL: Duration = Duration::from_secs(5);
 /// Waiting deliveries are counted so often, and again after a while when the last count met with
 /// changes. Counting may take a twentieth of the time.
 const COUNT_INTERVAL: Duration = Duration::from_secs(60);
@@ -112,8 +107,6 @@ const COUNT_PAUSE: Duration = Duration::from_secs(5);
 const COUNT_PART: u32 = 20;
 /// Who has changed what waits tells us when that is committed, and seldom once only.
 const DEFERRED_COUNT_DELAY: Duration = Duration::from_millis(200);
-/// Replays and jobs that could not be advanced are tried again after so long.
-const REPLAY_PAUSE: Duration = Duration::from_secs(1);
 /// A skipped delivery waits so long in the log; then it is set aside, so that the log before it can
 /// be forgotten.
 const LAG_PATIENCE: Duration = Duration::from_secs(60);
@@ -182,12 +175,6 @@ enum Event {
     Doorbell(Result<bool, StoreError>),
     Maintained(Result<(), StoreError>),
     Counted(Counting, Result<Vec<WaitingCount>, StoreError>),
-    ReplaysAdvanced(Result<Duration, StoreError>),
-    JobsAdvanced(Result<Duration, StoreError>),
-    LimitsJudged(Result<Duration, StoreError>),
-    ExecutionsRolledUp(Result<i32, StoreError>),
-    Upkept(Result<Upkeep, String>),
-    ConsumersTicked(Result<Option<MadeTick>, StoreError>),
     /// Whether an endpoint that is gone was disabled by us.
     Retired(EndpointId, Result<bool, StoreError>),
     Circuits(Result<Vec<(EndpointId, Circuit)>, StoreError>),
@@ -298,8 +285,11 @@ pub struct Dispatcher {
     ledger: Arc<Ledger>,
     doorbell: Arc<Doorbell>,
     durability: Arc<Durability>,
-    chores: Arc<Side>,
-    takeover: Arc<Side>,
+    chores: Arc<Chores>,
+    takeover: Arc<Takeover>,
+    /// What the caretaker is to do sooner, and how it is ended.
+    wishes: Arc<Wishes>,
+    caretaker: Option<AbortHandle>,
     events: mpsc::UnboundedReceiver<Event>,
     report: mpsc::UnboundedSender<Event>,
     tasks: JoinSet<()>,
@@ -409,14 +399,6 @@ pub struct Dispatcher {
     is_asking_for_tokens: bool,
     maintenance_at: Instant,
     is_maintaining: bool,
-    replays: Repeated,
-    jobs: Repeated,
-    limits: Repeated,
-    roll_up_at: Instant,
-    is_rolling_up: bool,
-    upkeep_at: Instant,
-    is_in_upkeep: bool,
-    consumer_ticks: ConsumerTicks,
 
     records_successes: bool,
     statistics: Statistics,
@@ -473,6 +455,9 @@ impl Dispatcher {
         let (report, events) = mpsc::unbounded_channel();
         let now = Instant::now();
         Dispatcher {
+            wishes: Arc::default(),
+            caretaker: None,
+            tasks: JoinSet::new(),
             clock: Clock::new(now, 0),
             beat_at: now,
             news_at: now,
@@ -544,21 +529,12 @@ impl Dispatcher {
             is_asking_for_tokens: false,
             maintenance_at: now,
             is_maintaining: false,
-            replays: Repeated::new(now),
-            jobs: Repeated::new(now),
-            limits: Repeated::new(now),
-            roll_up_at: now,
-            is_rolling_up: false,
-            upkeep_at: now,
-            consumer_ticks: ConsumerTicks::new(now),
-            is_in_upkeep: false,
             records_successes: false,
             statistics: Statistics::default(),
             is_stopping: false,
             grace_ends_at: None,
             failure: None,
             fetched: Arc::new(Semaphore::new(FETCHED_KIB)),
-            tasks: JoinSet::new(),
             former,
             options,
             lease: Arc::clone(&connections.lease),
@@ -655,6 +631,13 @@ impl Dispatcher {
         self.take_news(news);
         let circuits = self.circuits.known(&[]).await.map_err(End::Failed)?;
         self.endpoints.learn(circuits, Instant::now());
+        let caretaker = caretaker::Driver {
+            options: Arc::clone(&self.options),
+            wishes: Arc::clone(&self.wishes),
+            chores: Arc::clone(&self.connections.chores),
+            ticks: Arc::clone(&self.connections.ticks),
+        };
+        self.caretaker = Some(self.tasks.spawn(caretaker.run()));
         Ok(())
     }
 
@@ -707,9 +690,6 @@ impl Dispatcher {
             self.recover(now);
             self.refresh(now);
             self.count(now);
-            self.keep_archive(now);
-            self.roll_up_executions(now);
-            self.advance_consumers(now);
             self.arrange_sleep();
         }
     }
@@ -732,12 +712,6 @@ impl Dispatcher {
             at = at.min(self.endpoints.trade_at().unwrap_or(at));
             at = at.min(self.refresh_deferred_at).min(self.maintenance_at).min(self.expired_at);
             at = at.min(if self.is_counting { at } else { self.count_at });
-            for chore in [&self.replays, &self.jobs, &self.limits] {
-                at = at.min(chore.due_at().unwrap_or(at));
-            }
-            at = at.min(if self.is_in_upkeep { at } else { self.upkeep_at });
-            at = at.min(if self.is_rolling_up { at } else { self.roll_up_at });
-            at = at.min(self.consumer_ticks.due_at().unwrap_or(at));
             at = at.min(self.endpoints.end_pauses(now).unwrap_or(at));
             at = at.min(self.postponed.first().map_or(at, |(later, _)| *later));
             if !self.unrecovered.is_empty() && !self.is_recovering {
@@ -865,14 +839,6 @@ impl Dispatcher {
             }
             Event::Traded(owned, loans) => self.endpoints.take_loans(&owned, &loans?),
             Event::Doorbell(is_locked) => self.take_doorbell(is_locked?),
-            Event::ReplaysAdvanced(answer) => self.replays.end(answer, "replays do not advance"),
-            Event::JobsAdvanced(answer) => self.jobs.end(answer, "jobs do not advance"),
-            Event::LimitsJudged(answer) => {
-                self.limits.end(answer, "nobody looks whether endpoints are full");
-            }
-            Event::Upkept(answer) => self.take_upkeep(answer),
-            Event::ExecutionsRolledUp(answer) => self.take_roll_up(answer),
-            Event::ConsumersTicked(answer) => self.take_consumer_tick(answer),
             Event::Maintained(result) => {
                 self.is_maintaining = false;
                 result?;

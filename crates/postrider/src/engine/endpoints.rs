@@ -9,8 +9,9 @@ use std::{
 
 use postrider_core::{
     admit::free_places,
-    breaker::{Breaker, Circuit, Moment, Permit, Prober, Rules, State},
+    breaker::{Breaker, Circuit, Permit, Prober, Rules, State},
     id::{EndpointId, MessageId, PRIORITY_COUNT, Priority, Target},
+    moment::Moment,
     outcome::{Outcome, Report},
     places::places_of,
     rate::Bucket,

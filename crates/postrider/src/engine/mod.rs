@@ -3,9 +3,9 @@
 //! [`serve`] runs tenure after tenure ([`dispatcher::Dispatcher`]); between two of them it connects
 //! again. What it needs to know to go on is in the database.
 
+mod caretaker;
 mod clock;
 mod connections;
-mod consumers;
 mod delivery;
 mod dispatcher;
 mod endpoints;

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use postrider_core::{
-    breaker::{Circuit, Moment, State},
+    breaker::{Circuit, State},
     id::{EndpointId, Shard},
+    moment::Moment,
     rate::Rate,
 };
 use tokio_postgres::{Row, Statement};

@@ -2,6 +2,7 @@
 
 pub mod archive;
 pub mod bounded;
+pub mod chores;
 pub mod circuits;
 pub mod connect;
 pub mod durability;

@@ -107,7 +107,7 @@ impl Dispatcher {
             }
             if report.outcome == Outcome::Gone && self.endpoints.retire(id) {
                 let chores = Arc::clone(&self.chores);
-                self.send(async move { Event::Retired(id, chores.lease.retire(id, "gone").await) });
+                self.send(async move { Event::Retired(id, chores.retire(id, "gone").await) });
             }
             if let Outcome::Unavailable { retry_after: Some(asked) } = report.outcome {
                 self.endpoints.ask_for_pause(id, asked, now);

@@ -40,9 +40,8 @@ impl Dispatcher {
             changes: self.waiting_changes,
             is_changing: self.is_changing_waiting,
         };
-        let chores = Arc::clone(&self.chores);
+        let log = Arc::clone(&self.connections.counting);
         self.send(async move {
-            let log = &chores.log;
             let counts = match &counting.endpoints {
                 Some(endpoints) => log.deferred_count_of(&counting.shards, endpoints).await,
                 None => log.deferred_count(&counting.shards).await,

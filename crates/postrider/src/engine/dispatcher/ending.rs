@@ -7,6 +7,9 @@ impl Dispatcher {
     pub(super) fn stop(&mut self) {
         info!(in_flight = self.endpoints.in_flight, "stopping");
         self.is_stopping = true;
+        if let Some(caretaker) = &self.caretaker {
+            caretaker.abort();
+        }
         self.drop_suspects(|_| true);
         // They stay claimed, and are left to a successor.
         for claim in self.unrecovered.clone() {

@@ -250,7 +250,7 @@ impl Dispatcher {
 
 /// Takes shards and makes what their last owner left behind wait for us.
 async fn acquire(
-    Side { lease, log }: &Side,
+    Takeover { lease, log }: &Takeover,
     limit: usize,
     silent: &[Beat],
     former: Option<Tenure>,

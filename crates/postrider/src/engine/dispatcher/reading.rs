@@ -116,7 +116,7 @@ impl Dispatcher {
         self.has_looked = row_count == 0;
         if row_count > 0 {
             self.active_at = now;
-            self.consumer_ticks.note_news(now);
+            self.wishes.add(Wish::News);
             self.tick_pause = if row_count >= MANY_ROWS { TICK_PAUSE } else { SHORT_TICK_PAUSE };
             self.ring_off();
         } else if self.bell == Bell::Armed {

@@ -40,25 +40,14 @@ impl Dispatcher {
         if !self.is_maintaining && now >= self.maintenance_at {
             self.is_maintaining = true;
             self.maintenance_at = now + MAINTENANCE;
-            let chores = Arc::clone(&self.chores);
             let (log, ledger) = (Arc::clone(&self.log), Arc::clone(&self.ledger));
+            let chores = Arc::clone(&self.connections.counting);
             self.send(async move {
                 let result = async {
                     log.discard_plans().await?;
                     late(ledger.discard_plans().await)?;
-                    let Side { lease, log } = &*chores;
-                    late(lease.forget_dispatchers().await)?;
-                    late(lease.bury_orphans().await)?;
-                    late(lease.retire_failing().await)?;
-                    forget(|| lease.forget_idempotency_keys()).await?;
-                    forget(|| lease.forget_keys_to_nobody()).await?;
-                    late(lease.recheck_idempotency_keys().await)?;
-                    forget(|| lease.clean_up()).await?;
-                    forget(|| lease.forget_consumer_rows()).await?;
-                    forget(|| lease.forget_executions()).await?;
-                    late(lease.rotate_slots().await)?;
                     // For rows whose release nobody has told us of.
-                    late(log.release_stored_keys(&shards).await)
+                    late(chores.release_stored_keys(&shards).await)
                 };
                 Event::Maintained(result.await)
             });
@@ -83,8 +72,7 @@ impl Dispatcher {
             self.gathered.dead(&delivery, Cause::EndpointDropped, None, now);
         }
         if !gone.is_empty() {
-            // What was on its way into the table is buried when it is there.
-            self.maintenance_at = self.maintenance_at.min(now + Duration::from_secs(1));
+            self.wishes.add(Wish::Orphans);
         }
         for endpoint in gone {
             for delivery in self.chains.forget_endpoint(endpoint) {
@@ -156,24 +144,6 @@ impl Dispatcher {
             shared.apply(settings.transport);
         }
     }
-}
-
-/// Forgets batch by batch as long as each is full: what grows fast must not outrun a batch a minute.
-async fn forget<F>(mut batch: impl FnMut() -> F) -> Result<(), StoreError>
-where
-    F: Future<Output = Result<i32, StoreError>>,
-{
-    const FULL: i32 = 10_000;
-    const MOST_BATCHES: usize = 100;
-    for _ in 0..MOST_BATCHES {
-        let forgotten = batch().await;
-        let has_more = matches!(forgotten, Ok(count) if count >= FULL);
-        late(forgotten)?;
-        if !has_more {
-            break;
-        }
-    }
-    Ok(())
 }
 
 /// A chore that somebody holds up, that is too much for now, or that fails is tried with the next

@@ -106,12 +106,12 @@ impl Dispatcher {
             Signal::Shards => self.beat_at = now,
             Signal::Endpoints => {
                 self.endpoints_at = now;
-                self.limits.want(now);
+                self.wishes.add(Wish::Limits);
             }
             Signal::Settings => self.settings_at = now,
             Signal::Circuits => self.circuits_at = now,
-            Signal::Consumers => self.consumer_ticks.look(now),
-            Signal::Jobs => self.jobs.want(now),
+            Signal::Consumers => self.wishes.add(Wish::Consumers),
+            Signal::Jobs => self.wishes.add(Wish::Job),
             Signal::Key(mark) => {
                 marks.insert(mark);
             }
