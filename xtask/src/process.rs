@@ -15,6 +15,8 @@ use tokio::sync::watch;
 
 use crate::child::Process;
 
+/// How long the last lines of a process that has ended are waited for.
+const LAST_WORDS: Duration = Duration::from_secs(5);
 /// How many log lines are kept in memory; older ones are only in the file, if one was asked for.
 const LOG_LINES: usize = 50_000;
 
@@ -172,6 +174,17 @@ impl Dispatcher {
         let Some(status) = self.process.wait(timeout).await else {
             bail!("process {} still runs after {timeout:?}; {}", self.pid(), self.log_tail());
         };
+        // What it said at last may be on its way still. Who has inherited its pipes may keep them open.
+        let said_all = async {
+            let mut grown = self.grown.clone();
+            loop {
+                grown.mark_unchanged();
+                if self.log.lock().open_pipes == 0 || grown.changed().await.is_err() {
+                    return;
+                }
+            }
+        };
+        let _ = tokio::time::timeout(LAST_WORDS, said_all).await;
         Ok(status)
     }
 
