@@ -8,7 +8,7 @@ use tokio_postgres::{Notification, error::DbError};
 use tracing::warn;
 use uuid::Uuid;
 
-use super::{ServeError, chain, wake::Doorbell};
+use super::{ServeError, chain, dispatcher::Identity, wake::Doorbell};
 use crate::store::{
     StoreError,
     bounded::{Bounded, Bounds, Then},
@@ -113,6 +113,15 @@ impl Connections {
             all,
         };
         Ok((connections, Calls { notifications, lost }))
+    }
+
+    /// What the dispatcher has to know of them.
+    pub fn identity(&self) -> Identity {
+        Identity {
+            id: self.lease.id(),
+            shard_count: self.log.shard_count(),
+            is_audible: self.doorbell.is_audible,
+        }
     }
 
     /// The lease has another length, and so have the bounds.

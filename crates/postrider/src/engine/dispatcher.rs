@@ -1,11 +1,11 @@
-//! The dispatcher: one task that owns all state of one tenure and decides what happens next.
+//! The dispatcher: all state of one tenure, and what is decided by it.
 //!
-//! A tenure lasts from registering under a fresh id until the lease, a connection or the process
-//! ends. Queries and attempts run in tasks of their own and report back as events. Nothing survives a
-//! tenure in memory: the next one starts from the checkpoints in the database.
+//! It does nothing itself. Its [driver](super::driver) tells it the time and what came in, asks what is to be done
+//! now, and when to ask again. A tenure lasts from registering under a fresh id until the lease, a connection or the
+//! process ends. Nothing survives it in memory: the next one starts from the checkpoints in the database.
 //!
-//! The order that makes it safe: what is read is written down as taken (`save_checkpoint`,
-//! `save_claim`) *before* it is attempted, and forgotten only *after* its result is recorded.
+//! The order that makes it safe: what is read is written down as taken (`save_checkpoint`, `save_claim`) *before* it
+//! is attempted, and forgotten only *after* its result is recorded.
 
 mod attempting;
 mod claiming;
@@ -29,7 +29,6 @@ use std::{
 };
 
 use postrider_core::{
-    breaker::Circuit,
     caretaker::Wish,
     chains::{Chains, LINKS_IN_HAND, Left, Link, Turn},
     decide::{Cause, Decision, decide},
@@ -39,51 +38,39 @@ use postrider_core::{
     reader::{self, LaneReader, Page, Row, Taken, Which},
     snapshot::Snapshot,
 };
-use tokio::{
-    sync::{Semaphore, broadcast, mpsc, watch},
-    task::{AbortHandle, JoinError, JoinSet},
-    time::Instant,
-};
-use tracing::{debug, error, info, warn};
+use tokio::time::Instant;
+use tracing::{debug, info, warn};
 use uuid::Uuid;
 
 use super::{
     Options, Tenure,
-    caretaker::{self, Wishes},
     clock::Clock,
-    connections::{Calls, Connections, Takeover},
+    command::{
+        Asked, ClaimAnswer, Command, Counting, DueAnswer, DueClaimAnswer, Event, Flushed,
+        GroupTick, Look, Probe, Query,
+    },
     delivery::{Delivery, Message, Source},
     endpoints::{Batch, Endpoints, Wanting},
     flush::{Gathered, error_text},
-    keeper::{self, Keeper, News},
+    keeper::{self, News},
     lanes::{Lanes, OwnedLane, Room, TickGroup},
     pending::Pending,
     policies::Policies,
     settings::Settings,
-    wake::Doorbell,
 };
-use crate::{
-    store::{
-        StoreError,
-        chores::Chores,
-        circuits::{Answer, Circuits, Granted, Loan, Proposal},
-        durability::Durability,
-        lease::{
-            Acquired, Beat, Cancels, Checkpoint, Claim, Heartbeat, Lease, Owned, Recovered,
-            Statistics, StillWaiting,
-        },
-        ledger::Ledger,
-        log::{
-            DueDelivery, EndpointRow, Log, LogMessage, Payload, SharedSettings, Stored, Tick,
-            WaitingCount, WindowBounds,
-        },
-        wire::Timestamp,
+use crate::store::{
+    StoreError,
+    circuits::Answer,
+    lease::{
+        Acquired, Beat, Cancels, Checkpoint, Claim, Heartbeat, Owned, Recovered, Statistics,
+        StillWaiting,
     },
-    transport::Envelope,
+    log::{DueDelivery, EndpointRow, LogMessage, SharedSettings, Stored, Tick, WaitingCount},
+    wire::Timestamp,
 };
 
 /// A tick that finds more rows becomes a window.
-const TICK_ROWS: usize = 4_000;
+pub const TICK_ROWS: usize = 4_000;
 const PAGE_ROWS: usize = 1_000;
 /// Pages under way at a time, so that the server reads one while we take in the other.
 const PAGES_AT_ONCE: usize = 2;
@@ -119,8 +106,6 @@ const CHECKPOINT_INTERVAL: Duration = Duration::from_millis(500);
 const SUSPECT_AFTER: u32 = 2;
 /// So many of them are kept at hand.
 const SUSPECTS_AT_HAND: usize = 1_000;
-/// Payloads that do not come along are in memory only while they are sent: up to so many KiB.
-const FETCHED_KIB: usize = 64 * 1024;
 /// A tick after many rows waits, so that the next has many, too; after few it comes at once.
 const TICK_PAUSE: Duration = Duration::from_millis(5);
 const SHORT_TICK_PAUSE: Duration = Duration::from_millis(1);
@@ -149,100 +134,6 @@ const UNRECORDED: usize = 8 * 1024;
 const UNPROVEN_PAUSE: Duration = Duration::from_millis(100);
 /// What somebody's transaction has locked is tried again after so long.
 const HELD_PAUSE: Duration = Duration::from_millis(500);
-/// What an attempt may take at most, whatever its transport's timeouts are.
-const LONGEST_ATTEMPT: Duration = Duration::from_secs(900);
-
-/// What a task reports.
-enum Event {
-    /// What ticks have found, and whether it is durable.
-    Ticked(Result<(Vec<GroupTick>, bool), StoreError>),
-    Paged(Page, Result<LeftPage, StoreError>),
-    Due(Vec<(EndpointId, usize)>, u64, Result<DueAnswer, StoreError>),
-    Waiting(Result<Vec<(EndpointId, Timestamp)>, StoreError>),
-    /// Waiting deliveries that have expired, and how many were asked for.
-    Expired(usize, Result<Vec<DueDelivery>, StoreError>),
-    Followers(Vec<Asked>, Result<Vec<DueDelivery>, StoreError>),
-    Claimed(Result<ClaimAnswer, StoreError>),
-    DueClaimed(Vec<Delivery>, Result<DueClaimAnswer, StoreError>),
-    Landed(EndpointId, Vec<(Delivery, Report)>, Instant),
-    Flushed(Result<Box<Flushed>, StoreError>),
-    Acquired(Result<(Vec<Acquired>, Stored), StoreError>),
-    /// What was claimed by a former owner and locked by somebody, and what came of a recovery.
-    Recovered(Vec<Claim>, Result<Recovered, StoreError>),
-    Released(Vec<Shard>, Result<(), StoreError>),
-    Endpoints(Result<KnownEndpoints, StoreError>),
-    Settings(Result<SharedSettings, StoreError>),
-    Doorbell(Result<bool, StoreError>),
-    Maintained(Result<(), StoreError>),
-    Counted(Counting, Result<Vec<WaitingCount>, StoreError>),
-    /// Whether an endpoint that is gone was disabled by us.
-    Retired(EndpointId, Result<bool, StoreError>),
-    Circuits(Result<Vec<(EndpointId, Circuit)>, StoreError>),
-    /// What became of circuits that we wanted to change.
-    Told(Vec<EndpointId>, Result<Vec<Answer>, StoreError>),
-    /// The same, of one that was to let a probe through.
-    Probing(Box<Probe>, Result<Vec<Answer>, StoreError>),
-    Tokens(Result<Vec<Granted>, StoreError>),
-    /// The loans, as the owner of these shards has to heed them.
-    Traded(Vec<Owned>, Result<Vec<Loan>, StoreError>),
-}
-
-/// What came of a try to record.
-struct Flushed {
-    recorded: Gathered,
-    /// What somebody has locked, to be tried again.
-    held: Gathered,
-    lost: Vec<Shard>,
-}
-
-/// Every endpoint's version, and those endpoints that were read anew.
-type KnownEndpoints = (Vec<(EndpointId, i64)>, Vec<EndpointRow>);
-
-/// What a page found, and what it leaves to the lag.
-type LeftPage = (Vec<LogMessage>, Vec<(Target, reader::Left)>);
-
-/// A count of waiting deliveries that is under way.
-struct Counting {
-    began_at: Instant,
-    shards: Vec<Shard>,
-    /// All endpoints, or these.
-    endpoints: Option<Vec<EndpointId>>,
-    /// How often something had changed before, and whether something was about to.
-    changes: u64,
-    is_changing: bool,
-}
-
-/// What a tick found for one group of lanes; with bounds when that is to be walked through.
-type GroupTick = (TickGroup, Tick, Option<WindowBounds>);
-
-/// A delivery that goes when the probe of its endpoint is ours.
-struct Probe {
-    endpoint: EndpointId,
-    transport: Result<Arc<dyn crate::transport::Transport>, String>,
-    delivery: Delivery,
-}
-
-/// The shards that are lost, and what was cancelled of what was claimed.
-type ClaimAnswer = (Vec<Shard>, Cancels);
-
-/// What is known of waiting deliveries after an attempt to claim them.
-#[derive(Default)]
-struct DueClaimAnswer {
-    /// If there are any, nothing was claimed.
-    lost: Vec<Shard>,
-    cancels: Cancels,
-    still_waiting: HashMap<(MessageId, Target), StillWaiting>,
-    /// They were held, and not claimed.
-    unclaimed: HashSet<(MessageId, Target)>,
-}
-
-/// An ordering key that was asked for, at which endpoint, and the version of its chain then.
-type Asked = (Arc<str>, EndpointId, u64);
-
-struct DueAnswer {
-    rows: Vec<DueDelivery>,
-    next: Vec<(EndpointId, Timestamp)>,
-}
 
 /// Why a tenure ended.
 #[derive(Debug)]
@@ -275,25 +166,46 @@ pub enum Signal {
     Loans(Uuid),
 }
 
+/// What does not change for as long as a tenure lasts.
+#[derive(Debug, Clone, Copy)]
+pub struct Identity {
+    pub id: Uuid,
+    pub shard_count: i64,
+    /// Whether we would hear the doorbell.
+    pub is_audible: bool,
+}
+
+impl Identity {
+    /// Under which probes are asked for.
+    pub fn prober(self) -> u128 {
+        self.id.as_u128()
+    }
+}
+
+/// What is said at the end of a tenure.
+pub struct Goodbye {
+    /// It may take as long as the lease.
+    pub lease_length: Duration,
+    /// What is still owned, if all of it is on record.
+    pub kept: Option<Kept>,
+}
+
+pub struct Kept {
+    pub owned: Vec<Owned>,
+    pub checkpoint: Checkpoint,
+    /// What of it is free for others.
+    pub released: Vec<Owned>,
+    pub statistics: Statistics,
+}
+
 pub struct Dispatcher {
     options: Arc<Options>,
-    keeper: Keeper,
-    connections: Connections,
-    lease: Arc<Lease>,
-    circuits: Arc<Circuits>,
-    log: Arc<Log>,
-    ledger: Arc<Ledger>,
-    doorbell: Arc<Doorbell>,
-    durability: Arc<Durability>,
-    chores: Arc<Chores>,
-    takeover: Arc<Takeover>,
-    /// What the caretaker is to do sooner, and how it is ended.
-    wishes: Arc<Wishes>,
-    caretaker: Option<AbortHandle>,
-    events: mpsc::UnboundedReceiver<Event>,
-    report: mpsc::UnboundedSender<Event>,
-    tasks: JoinSet<()>,
-    fetched: Arc<Semaphore>,
+    identity: Identity,
+    /// The moment of what is being decided, as the driver has told it.
+    now: Instant,
+    dice: fastrand::Rng,
+    /// What is to be done, in this order.
+    commands: Vec<Command>,
     /// Whose unattempted messages are known: the tenure before this one.
     former: Option<Tenure>,
 
@@ -447,17 +359,16 @@ enum Bell {
 impl Dispatcher {
     pub fn new(
         options: Arc<Options>,
-        keeper: Keeper,
-        connections: Connections,
+        identity: Identity,
         endpoints: Endpoints,
         former: Option<Tenure>,
+        now: Instant,
     ) -> Dispatcher {
-        let (report, events) = mpsc::unbounded_channel();
-        let now = Instant::now();
         Dispatcher {
-            wishes: Arc::default(),
-            caretaker: None,
-            tasks: JoinSet::new(),
+            identity,
+            now,
+            dice: fastrand::Rng::new(),
+            commands: Vec::new(),
             clock: Clock::new(now, 0),
             beat_at: now,
             news_at: now,
@@ -534,139 +445,50 @@ impl Dispatcher {
             is_stopping: false,
             grace_ends_at: None,
             failure: None,
-            fetched: Arc::new(Semaphore::new(FETCHED_KIB)),
             former,
             options,
-            lease: Arc::clone(&connections.lease),
-            circuits: Arc::clone(&connections.circuits),
-            log: Arc::clone(&connections.log),
-            ledger: Arc::clone(&connections.ledger),
-            doorbell: Arc::clone(&connections.doorbell),
-            durability: Arc::clone(&connections.durability),
-            chores: Arc::clone(&connections.chores),
-            takeover: Arc::clone(&connections.takeover),
-            keeper,
-            connections,
-            events,
-            report,
         }
     }
 
-    /// Runs until the tenure ends. `is_asked_to_stop` turns true when the process is to stop.
-    pub async fn run(
-        mut self,
-        Calls { mut notifications, mut lost }: Calls,
-        mut is_asked_to_stop: watch::Receiver<bool>,
-    ) -> (End, Tenure) {
-        let begun = tokio::select! {
-            begun = self.begin() => begun,
-            _ = lost.wait_for(|is_lost| *is_lost) => Err(End::Failed(StoreError::Closed)),
-            _ = is_asked_to_stop.wait_for(|is_asked| *is_asked) => Err(self.say_goodbye().await),
-        };
-        if let Err(end) = begun {
-            return (end, self.leave());
-        }
-        let end = loop {
-            self.keeper.sign_of_life();
-            if let Some(end) = self.failure.take() {
-                break end;
-            }
-            if Instant::now() >= self.keeper.fence().at() {
-                break End::LeaseLost;
-            }
-            if self.is_stopping && self.is_finished() {
-                break self.say_goodbye().await;
-            }
-            self.step();
-            let wake_at = self.wake_at();
-            tokio::select! {
-                biased;
-                _ = lost.wait_for(|is_lost| *is_lost) => {
-                    break End::Failed(StoreError::Closed);
-                }
-                // Before anything that strangers can make come without a pause.
-                _ = is_asked_to_stop.wait_for(|is_asked| *is_asked), if !self.is_stopping => {
-                    self.stop();
-                }
-                news = self.keeper.news() => self.take_news(news),
-                Some(event) = self.events.recv() => {
-                    self.take(event);
-                    // Whatever else has come in is taken in before deciding again.
-                    for _ in 0..256 {
-                        let Ok(event) = self.events.try_recv() else { break };
-                        self.take(event);
-                    }
-                }
-                Some(signal) = sleeping::next_signal(&mut notifications) => {
-                    self.heed(signal, &mut notifications);
-                }
-                () = tokio::time::sleep_until(wake_at) => {}
-                Some(joined) = self.tasks.join_next(), if !self.tasks.is_empty() => {
-                    self.check_joined(joined);
-                }
-            }
-            while let Some(joined) = self.tasks.try_join_next() {
-                self.check_joined(joined);
-            }
-        };
-        (end, self.leave())
-    }
-
-    /// A task that panicked never reports what it was to report: the tenure cannot go on.
-    fn check_joined(&mut self, joined: Result<(), JoinError>) {
-        if let Err(error) = joined
-            && error.is_panic()
-        {
-            error!(%error, "a task of the dispatcher panicked");
-            self.failure = Some(End::Failed(StoreError::Nonsense("a panic in our own code")));
-        }
-    }
-
-    /// Reads what there is to know, and takes the first heartbeat.
-    async fn begin(&mut self) -> Result<(), End> {
-        self.learn().await.map_err(End::Failed)?;
+    /// The first heartbeat, before there is anything to say.
+    pub fn first_beat(&mut self) -> Statistics {
         self.is_beating = true;
-        self.keeper.beat(self.statistics());
-        let news = self.keeper.news().await;
-        self.take_news(news);
-        let circuits = self.circuits.known(&[]).await.map_err(End::Failed)?;
-        self.endpoints.learn(circuits, Instant::now());
-        let caretaker = caretaker::Driver {
-            options: Arc::clone(&self.options),
-            wishes: Arc::clone(&self.wishes),
-            chores: Arc::clone(&self.connections.chores),
-            ticks: Arc::clone(&self.connections.ticks),
-        };
-        self.caretaker = Some(self.tasks.spawn(caretaker.run()));
-        Ok(())
+        self.statistics()
     }
 
-    async fn learn(&mut self) -> Result<(), StoreError> {
-        if let Some(former) = &self.former {
-            self.lease.unregister(former.id).await?;
-        }
-        let settings = self.log.shared_settings().await?;
-        self.apply_settings(settings);
-        let versions = self.log.endpoint_versions().await?;
-        self.load_endpoints(versions).await
+    /// The tenure cannot go on.
+    pub fn fail(&mut self, error: StoreError) {
+        self.failure = Some(End::Failed(error));
     }
 
-    async fn load_endpoints(&mut self, versions: Vec<(EndpointId, i64)>) -> Result<(), StoreError> {
-        let changed = self.endpoints.compare(&versions).changed;
-        for ids in changed.chunks(1000) {
-            for row in self.log.endpoints(ids).await? {
-                self.endpoints.apply(row);
-            }
-        }
-        Ok(())
+    /// Why the tenure cannot go on, if so.
+    pub fn take_failure(&mut self) -> Option<End> {
+        self.failure.take()
+    }
+
+    pub fn is_stopping(&self) -> bool {
+        self.is_stopping
+    }
+
+    fn set_now(&mut self, now: Instant) {
+        self.now = now;
+        self.endpoints.now = now;
+    }
+
+    fn command(&mut self, command: Command) {
+        self.commands.push(command);
+    }
+
+    fn ask(&mut self, query: Query) {
+        self.commands.push(Command::Ask(query));
     }
 
     // What to do next ---------------------------------------------------------------------------
 
-    /// Starts everything that can be started now.
-    fn step(&mut self) {
-        let now = Instant::now();
-        self.endpoints.set_share(self.lanes.owned(), self.log.shard_count() as usize);
+    /// Everything that can be started now.
+    pub fn step(&mut self, now: Instant) -> Vec<Command> {
+        self.set_now(now);
+        self.endpoints.set_share(self.lanes.owned(), self.identity.shard_count as usize);
         self.endpoints.end_pauses(now);
         if !self.is_stopping {
             self.make_room(now);
@@ -692,12 +514,13 @@ impl Dispatcher {
             self.count(now);
             self.arrange_sleep();
         }
+        std::mem::take(&mut self.commands)
     }
 
-    /// When the loop has to look again even if nothing happens.
-    fn wake_at(&mut self) -> Instant {
-        let now = Instant::now();
-        let mut at = self.keeper.fence().at().min(self.beat_at);
+    /// When to look again even if nothing happens.
+    pub fn wake_at(&mut self) -> Instant {
+        let now = self.now;
+        let mut at = self.beat_at;
         let flush_at = self.gathered.due_at(self.options.flush_interval);
         at = at.min(flush_at.filter(|_| !self.is_flushing).unwrap_or(at));
         at = at.min(self.held_until.filter(|_| !self.is_flushing).unwrap_or(at));
@@ -729,20 +552,11 @@ impl Dispatcher {
         if at <= now { now + Duration::from_millis(1) } else { at }
     }
 
-    fn send<F>(&mut self, task: F)
-    where
-        F: Future<Output = Event> + Send + 'static,
-    {
-        let report = self.report.clone();
-        self.tasks.spawn(async move {
-            // The receiver is gone only when the tenure is over.
-            let _ = report.send(task.await);
-        });
-    }
-
     // Events ------------------------------------------------------------------------------------
 
-    fn take(&mut self, event: Event) {
+    /// Something came in.
+    pub fn take(&mut self, event: Event, now: Instant) {
+        self.set_now(now);
         if let Err(error) = self.try_take(event) {
             self.failure.get_or_insert(End::Failed(error));
         }
@@ -768,12 +582,12 @@ impl Dispatcher {
                     true => Duration::ZERO,
                     false => DEFERRED_REFRESH,
                 };
-                self.refresh_deferred_at = Instant::now() + pause;
+                self.refresh_deferred_at = self.now + pause;
                 let unknown = self.endpoints.note_waiting(next?);
                 if !unknown.is_empty() {
-                    self.endpoints_at = Instant::now();
+                    self.endpoints_at = self.now;
                 }
-                self.due_at = Instant::now();
+                self.due_at = self.now;
             }
             Event::Expired(most, rows) => {
                 let rows = rows?;
@@ -819,23 +633,23 @@ impl Dispatcher {
                     // Somebody holds it locked, or was quicker: what it is now, we read again.
                     self.endpoints.doubt_version(id);
                 }
-                self.endpoints_at = Instant::now();
+                self.endpoints_at = self.now;
             }
             Event::Circuits(circuits) => {
                 self.is_loading_circuits = false;
-                let now = Instant::now();
+                let now = self.now;
                 if self.endpoints.learn(circuits?, now) {
                     self.due_at = self.due_at.min(now);
                 }
             }
             Event::Told(asked, answers) => {
                 self.is_telling = false;
-                self.note_answers(&asked, &answers?, Instant::now());
+                self.note_answers(&asked, &answers?, self.now);
             }
             Event::Probing(probe, answers) => self.take_probe(*probe, &answers?),
             Event::Tokens(granted) => {
                 self.is_asking_for_tokens = false;
-                self.endpoints.take_tokens(granted?, Instant::now());
+                self.endpoints.take_tokens(granted?, self.now);
             }
             Event::Traded(owned, loans) => self.endpoints.take_loans(&owned, &loans?),
             Event::Doorbell(is_locked) => self.take_doorbell(is_locked?),

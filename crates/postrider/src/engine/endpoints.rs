@@ -126,6 +126,8 @@ pub struct Endpoints {
     /// When one of them may go on, or ask; `None`: look.
     tokens_at: Option<Instant>,
     pub clock: Clock,
+    /// The moment of what is being decided, as the dispatcher was told it.
+    pub now: Instant,
     rules: Rules,
     /// How many shards are ours, and how many there are.
     owned_shards: usize,
@@ -169,8 +171,14 @@ pub struct Batch {
 }
 
 impl Endpoints {
-    pub fn new(shared: Arc<Shared>, max_in_flight: usize, max_buffered: usize) -> Endpoints {
+    pub fn new(
+        shared: Arc<Shared>,
+        max_in_flight: usize,
+        max_buffered: usize,
+        now: Instant,
+    ) -> Endpoints {
         Endpoints {
+            now,
             shared,
             by_id: HashMap::new(),
             by_target: HashMap::new(),
@@ -184,7 +192,7 @@ impl Endpoints {
             tell_at: None,
             thirsty: HashSet::new(),
             tokens_at: None,
-            clock: Clock::new(Instant::now(), 0),
+            clock: Clock::new(now, 0),
             rules: Rules { threshold: 10, cooldown: Duration::from_secs(30) },
             owned_shards: 1,
             shard_count: 1,
@@ -215,7 +223,7 @@ impl Endpoints {
     /// The database's clock has been set back: what is remembered may go by it as it was before.
     pub fn set_back(&mut self, clock: Clock, by: Duration) {
         self.clock = clock;
-        let now = self.moment(Instant::now());
+        let now = self.moment(self.now);
         for endpoint in self.by_id.values_mut() {
             endpoint.breaker.set_back(by, now);
             if let Some(bucket) = &mut endpoint.bucket {
@@ -303,7 +311,7 @@ impl Endpoints {
             left_alone_at: None,
             bucket: rate.map(Bucket::new),
             failures_in_a_row: 0,
-            answered_at: Instant::now(),
+            answered_at: self.now,
             is_trusted: false,
         };
         self.by_target.extend(fresh.targets.iter().map(|target| (*target, row.id)));
@@ -335,7 +343,7 @@ impl Endpoints {
             Permit::Probe => return PROBE_ROOM.saturating_sub(endpoint.buffered()),
             Permit::Some(_) | Permit::All => {}
         }
-        let limit = endpoint.queue_limit(self.concurrency(endpoint));
+        let limit = endpoint.queue_limit(self.concurrency(endpoint), self.now);
         let held = endpoint.buffered_from(priority);
         let room = free_places(self.max_buffered, self.buffered, held, limit);
         let own = (limit / OWN_SHARE).max(1).saturating_sub(endpoint.buffered_of(priority));
@@ -350,7 +358,7 @@ impl Endpoints {
             Permit::None | Permit::Probe => return self.room(id, priority),
             Permit::Some(_) | Permit::All => {}
         }
-        let limit = endpoint.queue_limit(self.concurrency(endpoint));
+        let limit = endpoint.queue_limit(self.concurrency(endpoint), self.now);
         // More than can be on its way is held up by somebody's transaction.
         if endpoint.deferred_in_hand > HELD_MOST.max(4 * limit) {
             return 0;
@@ -399,12 +407,12 @@ impl Endpoints {
 
     /// What may be sent to an endpoint now.
     fn permit(&self, endpoint: &Endpoint) -> Permit {
-        if !endpoint.is_enabled || endpoint.is_paused() {
+        if !endpoint.is_enabled || endpoint.is_paused(self.now) {
             return Permit::None;
         }
         let now = match endpoint.breaker.is_closed() {
             true => Moment(0),
-            false => self.moment(Instant::now()),
+            false => self.moment(self.now),
         };
         endpoint.breaker.permit(now, self.rules)
     }
@@ -430,7 +438,7 @@ impl Endpoints {
             let Some(endpoint) = self.by_id.get(&id) else { continue };
             let permit = self.permit(endpoint);
             let concurrency = self.concurrency(endpoint);
-            let now = Instant::now();
+            let now = self.now;
             let moment = self.moment(now);
             let Some(endpoint) = self.by_id.get_mut(&id) else { continue };
             let is_probe = permit == Permit::Probe;
@@ -578,7 +586,7 @@ impl Endpoints {
     pub fn is_left_alone(&self, target: Target) -> bool {
         let endpoint = self.by_target(target).and_then(|id| self.by_id.get(&id));
         endpoint.is_some_and(|endpoint| {
-            !endpoint.is_enabled || endpoint.is_paused() || !endpoint.breaker.is_closed()
+            !endpoint.is_enabled || endpoint.is_paused(self.now) || !endpoint.breaker.is_closed()
         })
     }
 
@@ -597,7 +605,12 @@ impl Endpoints {
     }
 
     /// What there is to fetch of waiting deliveries, from `most` endpoints at most.
-    pub fn wanting_deferred(&self, now: Timestamp, most: usize) -> Wanting {
+    pub fn wanting_deferred(
+        &self,
+        now: Timestamp,
+        most: usize,
+        dice: &mut fastrand::Rng,
+    ) -> Wanting {
         let mut wanted = Vec::new();
         let mut next: Option<Timestamp> = None;
         let mut is_any_due = false;
@@ -622,7 +635,7 @@ impl Endpoints {
             }
         }
         // Chance gives every endpoint its turn, however many are due all the time.
-        fastrand::shuffle(&mut wanted);
+        dice.shuffle(&mut wanted);
         wanted.truncate(most);
         Wanting { endpoints: wanted, is_any_due, next }
     }
@@ -689,7 +702,7 @@ impl Endpoints {
         report: &Report,
         me: Prober,
     ) {
-        let now = Instant::now();
+        let now = self.now;
         let at = self.moment(now);
         let Some(ours) = self.by_id.get(&id).map(|endpoint| self.concurrency(endpoint)) else {
             return;
@@ -745,7 +758,7 @@ impl Endpoints {
 
     /// There is something of the endpoint that others have to hear of, at once or before long.
     fn tell(&mut self, id: EndpointId) {
-        let now = Instant::now();
+        let now = self.now;
         let moment = self.moment(now);
         let Some(endpoint) = self.by_id.get(&id) else { return };
         let Some(at) = endpoint.breaker.tell_at(moment, self.rules) else { return };
@@ -856,7 +869,7 @@ impl Endpoints {
         let (clock, moment) = (self.clock, self.moment(now));
         let Some(endpoint) = self.by_id.get_mut(&id) else { return false };
         let asked_until = endpoint.breaker.paused_until().filter(|until| *until > moment);
-        if asked_until.is_some() && !endpoint.is_paused() {
+        if asked_until.is_some() && !endpoint.is_paused(self.now) {
             info!(endpoint = %endpoint.name, "endpoint asked to be left alone for a while");
         }
         endpoint.paused_until = asked_until.map(|until| clock.instant(Timestamp(until.0)));
@@ -970,7 +983,7 @@ impl Endpoints {
 
     /// All loans that the owner of these shards has to heed.
     pub fn take_loans(&mut self, owned: &[Owned], loans: &[Loan]) {
-        for id in self.loans.learn(owned, loans) {
+        for id in self.loans.learn(owned, loans, self.now) {
             self.wake(id);
         }
     }
@@ -981,8 +994,8 @@ impl Endpoint {
         self.in_flight > 0 && now >= self.answered_at + STALLED_AFTER
     }
 
-    fn is_paused(&self) -> bool {
-        self.paused_until.is_some_and(|until| until > Instant::now())
+    fn is_paused(&self, now: Instant) -> bool {
+        self.paused_until.is_some_and(|until| until > now)
     }
 
     fn flow(&self) -> Option<Flow> {
@@ -1010,8 +1023,8 @@ impl Endpoint {
     }
 
     /// What it may have in memory.
-    fn queue_limit(&self, concurrency: usize) -> usize {
-        match self.is_stalled(Instant::now()) {
+    fn queue_limit(&self, concurrency: usize, now: Instant) -> usize {
+        match self.is_stalled(now) {
             true => 1,
             false => self
                 .flow()

@@ -235,7 +235,7 @@ impl Loans {
     }
 
     /// All loans that the owner of these shards has to heed; the endpoints that have more places now.
-    pub fn learn(&mut self, owned: &[Owned], loans: &[Loan]) -> Vec<EndpointId> {
+    pub fn learn(&mut self, owned: &[Owned], loans: &[Loan], now: Instant) -> Vec<EndpointId> {
         self.is_trading = false;
         self.known = owned.iter().map(|owned| (owned.shard, owned.epoch)).collect();
         self.count_parts();
@@ -262,7 +262,6 @@ impl Loans {
                 false => self.places.insert(*id, places),
             };
         }
-        let now = Instant::now();
         let has_borrowed = self.places.values().any(Places::has_borrowed);
         let has_lent = self.places.values().any(Places::has_lent);
         self.look_at = self.look_at.filter(|_| has_borrowed);

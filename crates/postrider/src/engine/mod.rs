@@ -5,9 +5,11 @@
 
 mod caretaker;
 mod clock;
+mod command;
 mod connections;
 mod delivery;
 mod dispatcher;
+mod driver;
 mod endpoints;
 mod flush;
 mod keeper;
@@ -29,11 +31,8 @@ use tracing::{info, warn};
 use uuid::Uuid;
 
 use self::{
-    connections::Connections,
-    dispatcher::{Dispatcher, End},
-    endpoints::Endpoints,
-    keeper::Keeper,
-    test_hooks::TestHooks,
+    connections::Connections, dispatcher::End, driver::Driver, endpoints::Endpoints,
+    keeper::Keeper, test_hooks::TestHooks,
 };
 use crate::{
     config::{Config, Wake},
@@ -277,11 +276,15 @@ async fn tenure(
 
     let (connections, calls) = Connections::open(&connector, id, length, is_listening).await?;
     let keeper = Keeper::start(connector, id, length).map_err(ServeError::Thread)?;
-    let endpoints =
-        Endpoints::new(Arc::clone(shared), options.max_in_flight, options.max_buffered_messages);
+    let endpoints = Endpoints::new(
+        Arc::clone(shared),
+        options.max_in_flight,
+        options.max_buffered_messages,
+        Instant::now(),
+    );
     info!(dispatcher = %id, database = options.connector.target(), "dispatching");
-    let dispatcher = Dispatcher::new(Arc::clone(options), keeper, connections, endpoints, former);
-    Ok(dispatcher.run(calls, is_asked_to_stop).await)
+    let driver = Driver::new(Arc::clone(options), keeper, connections);
+    Ok(driver.run(endpoints, former, calls, is_asked_to_stop).await)
 }
 
 /// A connection with a dispatcher's session settings.

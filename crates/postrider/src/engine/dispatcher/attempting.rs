@@ -29,48 +29,9 @@ impl Dispatcher {
                     self.ask_for_probe(Probe { endpoint, transport, delivery }, now);
                 }
             } else if !deliveries.is_empty() {
-                self.start_attempt(endpoint, transport, deliveries);
+                self.command(Command::Attempt { endpoint, transport, deliveries });
             }
         }
-    }
-
-    pub(super) fn start_attempt(
-        &mut self,
-        endpoint: EndpointId,
-        transport: Result<Arc<dyn crate::transport::Transport>, String>,
-        deliveries: Vec<Delivery>,
-    ) {
-        self.options.test_hooks.before_attempt(&deliveries);
-        let report = self.report.clone();
-        let log = Arc::clone(&self.log);
-        let fetched = Arc::clone(&self.fetched);
-        let fence = self.keeper.fence().clone();
-        let attempt = async move {
-            let started = Instant::now();
-            if started >= fence.at() {
-                // The process was stopped in between, and a heartbeat may have got through since.
-                let late = StoreError::Nonsense("an attempt that began after its lease");
-                let _ = report.send(Event::Retired(endpoint, Err(late)));
-                return;
-            }
-            let deadline = started + LONGEST_ATTEMPT;
-            let reports = match &transport {
-                Ok(transport) => {
-                    let (envelopes, permits) = envelopes(&log, &fetched, &deliveries).await;
-                    let reports = match envelopes {
-                        Ok(envelopes) => Arc::clone(transport).attempt(envelopes, deadline).await,
-                        Err(text) => unavailable(deliveries.len(), &text),
-                    };
-                    drop(permits);
-                    reports
-                }
-                Err(error) => unavailable(deliveries.len(), error),
-            };
-            debug_assert_eq!(reports.len(), deliveries.len());
-            let landed = deliveries.into_iter().zip(reports).collect();
-            let _ = report.send(Event::Landed(endpoint, landed, started));
-        };
-        self.tasks.spawn(attempt);
     }
 
     pub(super) fn take_landed(
@@ -79,9 +40,9 @@ impl Dispatcher {
         landed: Vec<(Delivery, Report)>,
         started: Instant,
     ) {
-        let now = Instant::now();
+        let now = self.now;
         self.endpoints.landed(id, landed.len());
-        let me = self.circuits.prober();
+        let me = self.identity.prober();
         for (delivery, report) in landed {
             let is_accepted = report.outcome == Outcome::Accepted;
             let place = (delivery.message.id, delivery.target);
@@ -106,8 +67,7 @@ impl Dispatcher {
                 self.gathered.attempt(&delivery, self.clock.timestamp(started), &report);
             }
             if report.outcome == Outcome::Gone && self.endpoints.retire(id) {
-                let chores = Arc::clone(&self.chores);
-                self.send(async move { Event::Retired(id, chores.retire(id, "gone").await) });
+                self.ask(Query::Retire(id));
             }
             if let Outcome::Unavailable { retry_after: Some(asked) } = report.outcome {
                 self.endpoints.ask_for_pause(id, asked, now);
@@ -123,7 +83,7 @@ impl Dispatcher {
                 Outcome::Accepted => Decision::Delivered,
                 outcome => {
                     let policy = self.policy(&delivery);
-                    decide(&policy, delivery.retry_count, outcome, fastrand::f64())
+                    decide(&policy, delivery.retry_count, outcome, self.dice.f64())
                 }
             };
             match decision {
@@ -143,65 +103,4 @@ impl Dispatcher {
     pub(super) fn policy(&self, delivery: &Delivery) -> Policy {
         self.policies.of(delivery, self.endpoints.policies(delivery.endpoint))
     }
-}
-
-type Permits = Vec<tokio::sync::OwnedSemaphorePermit>;
-
-/// What is sent of the deliveries, payloads that did not come along fetched.
-async fn envelopes(
-    log: &Log,
-    fetched: &Arc<Semaphore>,
-    deliveries: &[Delivery],
-) -> (Result<Vec<Envelope>, String>, Permits) {
-    // All at once: batches that wait for each other with a part in hand would wait for ever.
-    let kib: u64 = deliveries
-        .iter()
-        .map(|delivery| match delivery.message.content.payload {
-            Payload::Stored { bytes } => u64::from(bytes / 1024 + 1),
-            _ => 0,
-        })
-        .sum();
-    let mut permits = Vec::new();
-    if kib > 0
-        && let Ok(permit) =
-            Arc::clone(fetched).acquire_many_owned(kib.min(FETCHED_KIB as u64) as u32).await
-    {
-        permits.push(permit);
-    }
-    let mut envelopes = Vec::with_capacity(deliveries.len());
-    for delivery in deliveries {
-        let mut content = delivery.message.content.clone();
-        if let Payload::Stored { .. } = content.payload {
-            content = match log.content(delivery.message.id, delivery.target).await {
-                Ok(content) => content,
-                Err(error) => return (Err(error.to_string()), permits),
-            };
-        }
-        let Payload::Here(payload) = content.payload else {
-            error!(message = delivery.message.id.0, "the message is gone from the log");
-            return (Err("the message is gone from the log".to_owned()), permits);
-        };
-        envelopes.push(Envelope {
-            message_id: delivery.message.id.0,
-            attempt: delivery.retry_count + 1,
-            correlation_id: content.correlation_id,
-            event_type: content.event_type,
-            replay_of: content.replay_of.map(|id| id.0),
-            headers: content.headers,
-            content_type: content.content_type,
-            payload,
-        });
-    }
-    (Ok(envelopes), permits)
-}
-
-fn unavailable(count: usize, error: &str) -> Vec<Report> {
-    let report = Report {
-        outcome: Outcome::Unavailable { retry_after: None },
-        status: None,
-        error: Some(error.to_owned()),
-        duration: Duration::ZERO,
-        response: None,
-    };
-    vec![report; count]
 }

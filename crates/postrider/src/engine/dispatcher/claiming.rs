@@ -26,30 +26,18 @@ impl Dispatcher {
         }
         let claimed: Vec<MessageId> =
             self.claiming.iter().map(|(delivery, _)| delivery.message.id).collect();
-        let lease = Arc::clone(&self.lease);
-        self.send(async move {
-            let answer = async {
-                let lost = lease.save_checkpoint(&owned, &checkpoint, updates_gate).await?;
-                // After what we took is written down, and before it is attempted.
-                let cancels = match claimed.is_empty() {
-                    true => Cancels::default(),
-                    false => lease.cancels(&claimed).await?,
-                };
-                Ok((lost, cancels))
-            };
-            Event::Claimed(answer.await)
-        });
+        self.ask(Query::SaveCheckpoint { owned, checkpoint, updates_gate, claimed });
     }
 
     /// There is something new to write down, which may wait for more of it.
     pub(super) fn checkpoint_soon(&mut self) {
-        self.checkpoint_at.get_or_insert_with(Instant::now);
+        self.checkpoint_at.get_or_insert(self.now);
     }
 
     /// Where everything stands now.
     pub(super) fn checkpoint(&self, owned: &[Owned]) -> Checkpoint {
         let (lanes, done_xmin) = self.lanes.checkpoint();
-        let shard_count = self.log.shard_count();
+        let shard_count = self.identity.shard_count;
         let backlog = |owned: &Owned| {
             let known = self.backlogs.get(&owned.shard).copied().unwrap_or_default();
             match self.lanes.progress(owned.shard) {
@@ -82,7 +70,7 @@ impl Dispatcher {
             }
             match state {
                 CancelState::None => self.put(delivery, place),
-                CancelState::Cancelled => self.gathered.cancelled(&delivery, Instant::now()),
+                CancelState::Cancelled => self.gathered.cancelled(&delivery, self.now),
                 CancelState::UnderWay => self.give_back_for(delivery, CANCEL_PAUSE),
             }
         }
@@ -110,7 +98,7 @@ impl Dispatcher {
             (Place::Orphan, _) => match self.endpoints.by_target(delivery.target) {
                 Some(endpoint) => self.give_back(Delivery { endpoint, ..delivery }),
                 None => {
-                    self.endpoints_at = Instant::now();
+                    self.endpoints_at = self.now;
                     self.orphans.push(delivery);
                 }
             },

@@ -13,7 +13,7 @@ impl Dispatcher {
 
     /// Somebody else has changed what waits.
     pub(super) fn count_soon(&mut self) {
-        self.count_at = self.count_at.min(Instant::now() + DEFERRED_COUNT_DELAY);
+        self.count_at = self.count_at.min(self.now + DEFERRED_COUNT_DELAY);
     }
 
     /// Looks for the oldest where that has gone.
@@ -40,14 +40,7 @@ impl Dispatcher {
             changes: self.waiting_changes,
             is_changing: self.is_changing_waiting,
         };
-        let log = Arc::clone(&self.connections.counting);
-        self.send(async move {
-            let counts = match &counting.endpoints {
-                Some(endpoints) => log.deferred_count_of(&counting.shards, endpoints).await,
-                None => log.deferred_count(&counting.shards).await,
-            };
-            Event::Counted(counting, counts)
-        });
+        self.ask(Query::Count(counting));
     }
 
     pub(super) fn take_counts(
@@ -58,7 +51,7 @@ impl Dispatcher {
         self.is_counting = false;
         match counts {
             Err(error) if error.is_passing() => {
-                self.count_at = self.count_at.min(Instant::now() + COUNT_PAUSE);
+                self.count_at = self.count_at.min(self.now + COUNT_PAUSE);
             }
             counts => self.note_counts(counting, &counts?),
         }
@@ -72,7 +65,7 @@ impl Dispatcher {
             counts.iter().filter(|count| is_owned(&count.shard)).copied().collect();
         let was_disturbed = counting.is_changing || counting.changes != self.waiting_changes;
         let endpoints = counting.endpoints.as_deref();
-        let now = Instant::now();
+        let now = self.now;
         if was_disturbed && endpoints.is_none() {
             let pause = COUNT_PAUSE.max((now - counting.began_at) * COUNT_PART);
             self.count_at = self.count_at.min(now + pause);

@@ -4,18 +4,17 @@ use super::*;
 
 impl Dispatcher {
     /// Begins a graceful stop: nothing new, what is in flight may land.
-    pub(super) fn stop(&mut self) {
+    pub fn stop(&mut self, now: Instant) {
+        self.set_now(now);
         info!(in_flight = self.endpoints.in_flight, "stopping");
         self.is_stopping = true;
-        if let Some(caretaker) = &self.caretaker {
-            caretaker.abort();
-        }
+        self.command(Command::EndChores);
         self.drop_suspects(|_| true);
         // They stay claimed, and are left to a successor.
         for claim in self.unrecovered.clone() {
             self.forget_in_hand(claim.id, claim.target);
         }
-        self.grace_ends_at = Some(Instant::now() + self.options.shutdown_grace);
+        self.grace_ends_at = Some(self.now + self.options.shutdown_grace);
         self.return_queued(|_| true);
         let held: Vec<Delivery> = self
             .lanes
@@ -31,8 +30,11 @@ impl Dispatcher {
     }
 
     /// Whether a stop may end: everything has landed and is on record, or the grace is over.
-    pub(super) fn is_finished(&mut self) -> bool {
-        let now = Instant::now();
+    pub fn is_finished(&mut self, now: Instant) -> bool {
+        if !self.is_stopping {
+            return false;
+        }
+        self.set_now(now);
         let is_idle = self.endpoints.in_flight == 0 && self.pages == 0 && !self.is_ticking;
         let is_claimed = !self.is_claiming
             && !self.is_fetching_due
@@ -52,44 +54,26 @@ impl Dispatcher {
         self.grace_ends_at.is_some_and(|at| now >= at && is_recorded || now >= at + RECORDING_GRACE)
     }
 
-    pub(super) async fn say_goodbye(&mut self) -> End {
+    /// What there is to be said at the end.
+    pub fn goodbye(&self) -> Goodbye {
         let owned = self.lanes.owned();
-        let checkpoint = self.checkpoint(&owned);
         let is_clean =
             self.endpoints.in_flight == 0 && self.gathered.is_empty() && self.held.is_empty();
-        // What is not released is taken over, and what was claimed of it recovered.
-        let is_released = |owned: &&Owned| !self.is_held(owned.shard);
-        let released: Vec<Owned> = owned.iter().filter(is_released).copied().collect();
-        let lease_length = self.lease_length;
-        let result = async {
-            if !owned.is_empty() && is_clean {
-                self.lease.save_checkpoint(&owned, &checkpoint, true).await?;
-                // What people see until somebody else takes over.
-                self.beat_once_more().await;
-                self.lease.release(&released).await?;
+        let kept = (!owned.is_empty() && is_clean).then(|| {
+            // What is not released is taken over, and what was claimed of it recovered.
+            let is_released = |owned: &&Owned| !self.is_held(owned.shard);
+            Kept {
+                checkpoint: self.checkpoint(&owned),
+                released: owned.iter().filter(is_released).copied().collect(),
+                statistics: self.statistics(),
+                owned,
             }
-            self.lease.unregister(self.lease.id()).await
-        };
-        match tokio::time::timeout(lease_length, result).await {
-            Ok(Ok(())) => End::Stopped,
-            Ok(Err(error)) => End::Failed(error),
-            Err(_) => End::Failed(StoreError::Nonsense("silence")),
-        }
+        });
+        Goodbye { lease_length: self.lease_length, kept }
     }
 
-    async fn beat_once_more(&mut self) {
-        let wished_at = Instant::now();
-        self.keeper.beat(self.statistics());
-        while let News::Renewed { asked, .. } = self.keeper.news().await {
-            if asked >= wished_at {
-                break;
-            }
-        }
-    }
-
-    /// What the next tenure may know: which messages were certainly not attempted.
-    pub(super) fn leave(mut self) -> Tenure {
-        self.tasks.abort_all();
+    /// Which messages were certainly not attempted.
+    pub fn spared(mut self) -> Vec<MessageId> {
         let mut spared: Vec<MessageId> =
             self.endpoints.take_queued(|_| true).iter().map(|d| d.message.id).collect();
         spared.extend(self.chains.take_ready(|_| true).iter().map(|d| d.message.id));
@@ -97,6 +81,6 @@ impl Dispatcher {
         for lane in self.lanes.iter_mut() {
             spared.extend(lane.held.iter().map(|delivery| delivery.message.id));
         }
-        Tenure { id: self.lease.id(), spared: Arc::new(spared) }
+        spared
     }
 }

@@ -6,7 +6,7 @@
 //! its endpoint. Only its owner can tell whether a waiting delivery is in hand, which the claims in the
 //! database do not say: one that was given back was claimed, too.
 
-use super::{waiting::Look, *};
+use super::*;
 
 impl Dispatcher {
     pub(super) fn fetch_expired(&mut self, now: Instant) {
@@ -19,11 +19,7 @@ impl Dispatcher {
         self.end_expired(now);
         // What is in hand may have expired, and must not keep the rest out of sight.
         let most = EXPIRED_ROWS + self.in_hand.len();
-        let log = Arc::clone(&self.log);
-        self.send(async move {
-            let rows = log.deferred_expired(&shards, most).await;
-            Event::Expired(most, rows)
-        });
+        self.ask(Query::FetchExpired(shards, most));
     }
 
     /// Ends what has expired and waits in memory: for a place in flight, or for its turn.
@@ -44,7 +40,7 @@ impl Dispatcher {
         if self.is_stopping {
             return;
         }
-        let now = Instant::now();
+        let now = self.now;
         let timestamp = self.clock.timestamp(now);
         let is_all = rows.len() < most;
         let mut claimed = Vec::new();

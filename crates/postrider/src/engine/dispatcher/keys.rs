@@ -2,7 +2,7 @@
 
 use postrider_core::chains::Scope;
 
-use super::{waiting::Look, *};
+use super::*;
 
 /// Whether a delivery that was claimed may be attempted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,7 +45,7 @@ impl Dispatcher {
 
     /// The same, for at least so long, unless it is scheduled.
     pub(super) fn give_back_for(&mut self, delivery: Delivery, pause: Duration) {
-        let now = Instant::now();
+        let now = self.now;
         let timestamp = self.clock.timestamp(now);
         let link = delivery.link();
         let is_blocked = link.as_ref().is_some_and(|link| self.chains.is_blocked(link));
@@ -204,14 +204,7 @@ impl Dispatcher {
         }
         self.is_fetching_followers = true;
         self.put_down_followers.clear();
-        let keys: Vec<(Arc<str>, EndpointId)> =
-            asked.iter().map(|(key, endpoint, _)| (Arc::clone(key), *endpoint)).collect();
-        let scope = self.chains.scope();
-        let log = Arc::clone(&self.log);
-        self.send(async move {
-            let rows = log.followers(&keys, LINKS_IN_HAND, scope).await;
-            Event::Followers(asked, rows)
-        });
+        self.ask(Query::FetchFollowers(asked, self.chains.scope()));
     }
 
     pub(super) fn take_followers(&mut self, asked: Vec<Asked>, rows: Vec<DueDelivery>) {
@@ -237,7 +230,7 @@ impl Dispatcher {
             claimed.extend(self.take_followers_of(&key, endpoint, rows));
         }
         if claimed.is_empty() {
-            self.followers_at = Instant::now() + IDLE_FETCH_PAUSE;
+            self.followers_at = self.now + IDLE_FETCH_PAUSE;
         }
         self.claim_due(claimed, Look::After);
     }
@@ -250,7 +243,7 @@ impl Dispatcher {
         endpoint: EndpointId,
         rows: Vec<DueDelivery>,
     ) -> Vec<Delivery> {
-        let now = Instant::now();
+        let now = self.now;
         let timestamp = self.clock.timestamp(now);
         let is_all = rows.len() < LINKS_IN_HAND;
         let mut claimed: Vec<Delivery> = Vec::new();

@@ -6,8 +6,6 @@ use super::*;
 /// no sooner than this.
 const NEWS: i64 = 1_000;
 const NEWS_INTERVAL: Duration = Duration::from_millis(500);
-/// So many messages of a former owner are recovered by one statement, which stays far within its bound.
-const RECOVERED_AT_ONCE: usize = 500;
 /// The clocks are compared only when the database answered so soon.
 const LONGEST_MEASUREMENT: Duration = Duration::from_secs(1);
 /// By less two clocks may differ between two heartbeats.
@@ -23,7 +21,7 @@ impl Dispatcher {
         self.news_at = now + NEWS_INTERVAL;
         self.pending_said = self.pending_count();
         self.count_doubtful(now);
-        self.keeper.beat(self.statistics());
+        self.command(Command::Beat(self.statistics()));
     }
 
     /// Whether what is pending has changed so much that people should see it before the next beat is
@@ -61,7 +59,9 @@ impl Dispatcher {
         }
     }
 
-    pub(super) fn take_news(&mut self, news: News) {
+    /// The keeper of the lease has said something.
+    pub fn take_news(&mut self, news: News, now: Instant) {
+        self.set_now(now);
         match news {
             News::Renewed { asked, answered, heartbeat } => self.beat(asked, answered, *heartbeat),
             News::Over(end) => {
@@ -75,7 +75,7 @@ impl Dispatcher {
         self.set_clock(Clock::new(answered, heartbeat.now_us), answered - asked);
         if self.lease_length != heartbeat.lease {
             self.lease_length = heartbeat.lease;
-            self.connections.bound(heartbeat.lease);
+            self.command(Command::Bound(heartbeat.lease));
         }
         self.beat_at = asked + self.beat_interval();
         // The middle of a round trip is off by half of it at most.
@@ -126,14 +126,12 @@ impl Dispatcher {
             return;
         }
         self.is_acquiring = true;
-        let side = Arc::clone(&self.takeover);
-        let former = self.former.clone();
-        self.send(async move { Event::Acquired(acquire(&side, limit, &silent, former).await) });
+        self.ask(Query::Acquire { limit, silent, former: self.former.clone() });
     }
 
     pub(super) fn take_acquired(&mut self, acquired: Vec<Acquired>, stored: Stored) {
         self.is_acquiring = false;
-        let now = Instant::now();
+        let now = self.now;
         if acquired.is_empty() {
             return;
         }
@@ -202,15 +200,7 @@ impl Dispatcher {
         let released: Vec<Owned> =
             owned.iter().filter(|owned| drained.contains(&owned.shard)).copied().collect();
         let checkpoint = self.checkpoint(&owned);
-        let lease = Arc::clone(&self.lease);
-        self.send(async move {
-            let result = async {
-                lease.save_checkpoint(&owned, &checkpoint, true).await?;
-                lease.release(&released).await
-            };
-            let result = result.await;
-            Event::Released(drained, result)
-        });
+        self.ask(Query::Release { drained, owned, released, checkpoint });
     }
 
     /// Shards that somebody else owns now: nothing of them is ours to say.
@@ -246,59 +236,4 @@ impl Dispatcher {
         self.orphans.retain(|delivery| !is_lost(delivery));
         self.orphans_asked.retain(|delivery| !is_lost(delivery));
     }
-}
-
-/// Takes shards and makes what their last owner left behind wait for us.
-async fn acquire(
-    Takeover { lease, log }: &Takeover,
-    limit: usize,
-    silent: &[Beat],
-    former: Option<Tenure>,
-) -> Result<(Vec<Acquired>, Stored), StoreError> {
-    let mut acquired = match lease.acquire(limit, silent).await {
-        Err(error) if error.is_lock_timeout() => {
-            let ended = lease.end_stale_flushes(silent).await?;
-            warn!(ended, "a takeover was held up by connections of a dead dispatcher");
-            return Ok((Vec::new(), Stored::default()));
-        }
-        // The shards are still there at the next heartbeat.
-        Err(error) if error.is_passing() => return Ok((Vec::new(), Stored::default())),
-        other => other?,
-    };
-    let spared = |owner: Uuid| {
-        former
-            .as_ref()
-            .filter(|former| former.id == owner)
-            .map(|former| former.spared.to_vec())
-            .unwrap_or_default()
-    };
-    for taken in &mut acquired {
-        let owned = [taken.owned];
-        let known: HashSet<MessageId> =
-            taken.last_owner.map(spared).unwrap_or_default().into_iter().collect();
-        let mut count = 0;
-        for (lane, state) in &taken.lanes {
-            let left: Vec<MessageId> = log.unfinished(*lane, state).await?;
-            let (unattempted, attempted): (Vec<MessageId>, Vec<MessageId>) =
-                left.into_iter().partition(|id| known.contains(id));
-            for (ids, were_attempted) in [(attempted, true), (unattempted, false)] {
-                for part in ids.chunks(RECOVERED_AT_ONCE) {
-                    count += lease.recover_messages(&owned, part, were_attempted).await?;
-                }
-            }
-        }
-        if let Some(owner) = taken.last_owner {
-            let known: Vec<MessageId> = known.into_iter().collect();
-            let recovered = lease.recover_claims(&owned, owner, &known).await?;
-            count += recovered.count;
-            taken.held = recovered.held;
-        }
-        if count > 0 {
-            warn!(shard = taken.owned.shard.0, count, "recovered deliveries of a lost dispatcher");
-        }
-    }
-    let shards: Vec<Shard> = acquired.iter().map(|taken| taken.owned.shard).collect();
-    log.release_stored_keys(&shards).await?;
-    let stored = log.stored(&shards).await?;
-    Ok((acquired, stored))
 }

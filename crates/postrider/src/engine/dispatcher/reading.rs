@@ -28,24 +28,19 @@ impl Dispatcher {
             let wants = |lane: &OwnedLane| wanted_of_lag(endpoints, lane, now);
             let Some(page) = self.lanes.start_page(page_rows, wants) else { break };
             self.pages += 1;
-            let log = Arc::clone(&self.log);
-            self.send(async move {
-                let rows = log.page(&page).await;
-                Event::Paged(page, rows)
-            });
+            self.ask(Query::ReadPage(page));
         }
     }
 
     pub(super) fn tick(&mut self) {
         let endpoints = &self.endpoints;
-        let groups = self.lanes.start_tick(|reader| room_of(endpoints, reader), Instant::now());
+        let groups = self.lanes.start_tick(|reader| room_of(endpoints, reader), self.now);
         if groups.is_empty() {
-            self.tick_at = Instant::now() + TICK_PAUSE;
+            self.tick_at = self.now + TICK_PAUSE;
             return;
         }
         self.is_ticking = true;
-        let (log, durability) = (Arc::clone(&self.log), Arc::clone(&self.durability));
-        self.send(async move { Event::Ticked(tick_groups(&log, &durability, groups).await) });
+        self.ask(Query::Tick(groups));
     }
 
     pub(super) fn take_tick(&mut self, answers: Vec<GroupTick>, is_durable: bool) {
@@ -55,7 +50,7 @@ impl Dispatcher {
             for lane in answers.iter().flat_map(|(group, ..)| &group.lanes) {
                 self.lanes.free(*lane);
             }
-            self.tick_at = Instant::now() + UNPROVEN_PAUSE;
+            self.tick_at = self.now + UNPROVEN_PAUSE;
             return;
         }
         let mut row_count = 0;
@@ -112,11 +107,11 @@ impl Dispatcher {
 
     /// After a tick: soon again when there was something, sleeping when there was not.
     pub(super) fn after_tick(&mut self, row_count: usize) {
-        let now = Instant::now();
+        let now = self.now;
         self.has_looked = row_count == 0;
         if row_count > 0 {
             self.active_at = now;
-            self.wishes.add(Wish::News);
+            self.command(Command::Wish(Wish::News));
             self.tick_pause = if row_count >= MANY_ROWS { TICK_PAUSE } else { SHORT_TICK_PAUSE };
             self.ring_off();
         } else if self.bell == Bell::Armed {
@@ -127,7 +122,7 @@ impl Dispatcher {
                 self.ring_off();
             }
         } else if self.bell == Bell::Open {
-            let is_active = self.active_at.elapsed() < WAKEFUL;
+            let is_active = now - self.active_at < WAKEFUL;
             let longest = if is_active { TICK_PAUSE } else { self.options.poll_interval };
             self.tick_pause = (self.tick_pause * 3 / 2).min(longest);
         }
@@ -147,7 +142,7 @@ impl Dispatcher {
         self.pages -= 1;
         self.lanes.free(page.lane);
         let Some(owned) = self.lanes.get_mut(page.lane) else { return };
-        let now = Instant::now();
+        let now = self.now;
         // What comes because it has waited too long is no sign that there is room.
         let patience = patience(&self.endpoints, &owned.reader);
         let is_late = now >= owned.lag_moved_at + patience;
@@ -164,7 +159,7 @@ impl Dispatcher {
     pub(super) fn distribute(&mut self, lane: Lane, taken: Taken<LogMessage>, which: Which) {
         let Taken { segment, base, top, rows } = taken;
         let Some(epoch) = self.lanes.epoch(lane.shard()) else { return };
-        let now = self.clock.timestamp(Instant::now());
+        let now = self.clock.timestamp(self.now);
         let mut skipped: HashSet<Target> = HashSet::new();
         for row in rows {
             // What is not due yet needs no room. With ordering keys nothing is left to the lag: it
@@ -207,14 +202,14 @@ impl Dispatcher {
     ) -> bool {
         let Some(owned) = self.lanes.get_mut(lane) else { return false };
         if !owned.reader.has_lag() {
-            owned.lag_moved_at = Instant::now();
+            owned.lag_moved_at = self.now;
         }
         owned.reader.skip(target, base, top, row.id, row.terms.pending_since().0)
     }
 
     /// Takes a message in: one delivery for each of its targets.
     pub(super) fn accept(&mut self, row: LogMessage, source: Source, epoch: i64, which: Which) {
-        let now = Instant::now();
+        let now = self.now;
         let targets = row.targets.clone();
         let message = Message::new(row);
         if targets.as_slice().is_empty() {
@@ -367,37 +362,4 @@ fn wanted_of_lag(endpoints: &Endpoints, lane: &OwnedLane, now: Instant) -> usize
         .map(room_of)
         .sum();
     if is_impatient { PAGE_ROWS } else { room }
-}
-
-/// Ticks all groups so that they end at one snapshot: the first one's. The others see at least that
-/// much, and what is beyond it is left to the next tick. Says whether what was seen is durable.
-async fn tick_groups(
-    log: &Log,
-    durability: &Durability,
-    groups: Vec<TickGroup>,
-) -> Result<(Vec<GroupTick>, bool), StoreError> {
-    let mut answers = Vec::new();
-    let mut seen = None;
-    for group in groups {
-        let tick = log.tick(&group.base, &group.lanes, TICK_ROWS).await?;
-        let bounds = match &tick {
-            Tick::TooMany { written, .. } => {
-                seen = Some(*written);
-                Some(log.window(&group.base, &group.lanes).await?)
-            }
-            Tick::Rows { rows, written, .. } => {
-                if !rows.is_empty() {
-                    seen = Some(*written);
-                }
-                None
-            }
-        };
-        answers.push((group, tick, bounds));
-    }
-    // The last one has seen the most.
-    let is_durable = match seen {
-        Some(written) => durability.prove(written).await?,
-        None => true,
-    };
-    Ok((answers, is_durable))
 }

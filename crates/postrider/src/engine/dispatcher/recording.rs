@@ -1,9 +1,6 @@
 //! Recording results, and forgetting what is recorded.
 
-use std::collections::VecDeque;
-
 use super::*;
-use crate::store::ledger::{Recorded, Results};
 
 impl Dispatcher {
     pub(super) fn flush(&mut self, now: Instant) {
@@ -20,16 +17,11 @@ impl Dispatcher {
             return;
         }
         self.is_flushing = true;
-        let mut recorded = std::mem::take(&mut self.gathered);
+        let recorded = Box::new(std::mem::take(&mut self.gathered));
         self.deferrals += u64::from(!recorded.results.deferred.is_empty());
         self.waiting_changes += u64::from(recorded.changes_waiting());
         self.is_changing_waiting = recorded.changes_waiting();
-        let ledger = Arc::clone(&self.ledger);
-        let owned = self.lanes.owned();
-        self.send(async move {
-            let answer = record(&ledger, owned, &mut recorded, now).await;
-            Event::Flushed(answer.map(|(lost, held)| Box::new(Flushed { recorded, held, lost })))
-        });
+        self.ask(Query::Flush { owned: self.lanes.owned(), recorded });
     }
 
     pub(super) fn take_flush(&mut self, Flushed { recorded, held, lost }: Flushed) {
@@ -43,7 +35,7 @@ impl Dispatcher {
                      recorded when it ends"
                 );
             }
-            let now = Instant::now();
+            let now = self.now;
             self.held.take_back(held, now);
             self.held_until.get_or_insert(now + HELD_PAUSE);
         }
@@ -98,7 +90,7 @@ impl Dispatcher {
     /// What waits from now on is looked for when its time comes, and not before: it may be the only
     /// one, and until now there was nothing to look for.
     fn note_waiting_from_now(&mut self, gathered: &Gathered) {
-        let now = Instant::now();
+        let now = self.now;
         let results = &gathered.results;
         self.deferrals += u64::from(!results.deferred.is_empty());
         for deferred in &results.deferred {
@@ -128,45 +120,6 @@ impl Dispatcher {
                     self.note_deferred(endpoint, timestamp);
                 }
             }
-        }
-    }
-}
-
-/// Records everything that belongs to shards that are not lost and that nobody else holds; returns the shards
-/// that are, and what somebody holds. What was too much for the bound of a statement is recorded in halves.
-async fn record(
-    ledger: &Ledger,
-    mut owned: Vec<Owned>,
-    recorded: &mut Gathered,
-    now: Instant,
-) -> Result<(Vec<Shard>, Gathered), StoreError> {
-    let mut all_lost: Vec<Shard> = Vec::new();
-    let mut all_held = Gathered::default();
-    // None while everything goes at once.
-    let mut parts: VecDeque<Results> = VecDeque::new();
-    loop {
-        match ledger.flush(&owned, parts.front().unwrap_or(&recorded.results)).await {
-            Ok(Recorded { lost, held }) if lost.is_empty() && held.is_empty() => {
-                parts.pop_front();
-                if parts.is_empty() {
-                    return Ok((all_lost, all_held));
-                }
-            }
-            Ok(Recorded { lost, held }) => {
-                parts.iter_mut().for_each(|part| part.forget(&lost));
-                if let Some(part) = parts.front_mut() {
-                    recorded.leave_out(part, &held);
-                }
-                recorded.forget(&lost);
-                owned.retain(|owned| !lost.contains(&owned.shard));
-                all_lost.extend(lost);
-                all_held.take_back(recorded.set_aside(&held), now);
-            }
-            Err(error) if error.is_statement_timeout() => {
-                let part = parts.pop_front().unwrap_or_else(|| recorded.results.clone());
-                parts.extend(part.halves());
-            }
-            Err(error) => return Err(error),
         }
     }
 }

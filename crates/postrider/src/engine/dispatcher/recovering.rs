@@ -18,11 +18,7 @@ impl Dispatcher {
         self.is_recovering = true;
         self.recover_at = now + HELD_PAUSE;
         let (owned, held) = (self.lanes.owned(), self.unrecovered.clone());
-        let lease = Arc::clone(&self.lease);
-        self.send(async move {
-            let answer = lease.recover_waiting(&owned, &held).await;
-            Event::Recovered(held, answer)
-        });
+        self.ask(Query::Recover(owned, held));
     }
 
     pub(super) fn take_recovered(
@@ -42,7 +38,7 @@ impl Dispatcher {
 
     /// These are not in hand any more, and fetched when they are due.
     pub(super) fn drop_unrecovered(&mut self, is_dropped: impl Fn(&Claim) -> bool) {
-        let now = self.clock.timestamp(Instant::now());
+        let now = self.clock.timestamp(self.now);
         for claim in self.unrecovered.extract_if(.., |claim| is_dropped(claim)).collect::<Vec<_>>()
         {
             self.forget_in_hand(claim.id, claim.target);

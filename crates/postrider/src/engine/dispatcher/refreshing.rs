@@ -2,10 +2,7 @@
 
 use postrider_core::chains::Scope;
 
-use super::{
-    super::{chain, endpoints::Comparison},
-    *,
-};
+use super::{super::endpoints::Comparison, *};
 
 impl Dispatcher {
     pub(super) fn refresh(&mut self, now: Instant) {
@@ -13,44 +10,27 @@ impl Dispatcher {
             self.is_loading_endpoints = true;
             self.orphans_asked.append(&mut self.orphans);
             self.endpoints_at = now + ENDPOINT_REFRESH;
-            let log = Arc::clone(&self.log);
-            self.send(async move {
-                Event::Endpoints(log.endpoint_versions().await.map(|versions| (versions, vec![])))
-            });
+            self.ask(Query::LoadVersions);
         }
         if !self.is_loading_settings && now >= self.settings_at {
             self.is_loading_settings = true;
             self.settings_at = now + ENDPOINT_REFRESH;
-            let log = Arc::clone(&self.log);
-            self.send(async move { Event::Settings(log.shared_settings().await) });
+            self.ask(Query::LoadSettings);
         }
         if !self.is_loading_circuits && now >= self.circuits_at {
             self.is_loading_circuits = true;
             self.circuits_at = now + ENDPOINT_REFRESH;
-            let circuits = Arc::clone(&self.circuits);
-            let open = self.endpoints.open();
-            self.send(async move { Event::Circuits(circuits.known(&open).await) });
+            self.ask(Query::LoadCircuits(self.endpoints.open()));
         }
         let shards = self.lanes.active_shards();
         if !self.is_refreshing_deferred && now >= self.refresh_deferred_at && !shards.is_empty() {
             self.is_refreshing_deferred = true;
-            let (log, shards) = (Arc::clone(&self.log), shards.clone());
-            self.send(async move { Event::Waiting(log.deferred_next(&shards).await) });
+            self.ask(Query::FetchNext(shards.clone()));
         }
         if !self.is_maintaining && now >= self.maintenance_at {
             self.is_maintaining = true;
             self.maintenance_at = now + MAINTENANCE;
-            let (log, ledger) = (Arc::clone(&self.log), Arc::clone(&self.ledger));
-            let chores = Arc::clone(&self.connections.counting);
-            self.send(async move {
-                let result = async {
-                    log.discard_plans().await?;
-                    late(ledger.discard_plans().await)?;
-                    // For rows whose release nobody has told us of.
-                    late(chores.release_stored_keys(&shards).await)
-                };
-                Event::Maintained(result.await)
-            });
+            self.ask(Query::Maintain(shards));
         }
     }
 
@@ -63,7 +43,7 @@ impl Dispatcher {
             self.endpoints.apply(row);
         }
         let Comparison { changed, gone, orphans } = self.endpoints.compare(versions);
-        let now = Instant::now();
+        let now = self.now;
         let ready = match gone.is_empty() {
             true => Vec::new(),
             false => self.chains.take_ready(|delivery| gone.contains(&delivery.endpoint)),
@@ -72,7 +52,7 @@ impl Dispatcher {
             self.gathered.dead(&delivery, Cause::EndpointDropped, None, now);
         }
         if !gone.is_empty() {
-            self.wishes.add(Wish::Orphans);
+            self.command(Command::Wish(Wish::Orphans));
         }
         for endpoint in gone {
             for delivery in self.chains.forget_endpoint(endpoint) {
@@ -83,27 +63,7 @@ impl Dispatcher {
             }
         }
         if !changed.is_empty() {
-            let log = Arc::clone(&self.log);
-            let versions = versions.to_vec();
-            self.send(async move {
-                let rows = async {
-                    let mut rows = Vec::new();
-                    for ids in changed.chunks(1000) {
-                        rows.extend(log.endpoints(ids).await?);
-                    }
-                    // One that changed meanwhile is found by the next comparison.
-                    let read: HashMap<EndpointId, i64> =
-                        rows.iter().map(|row| (row.id, row.version)).collect();
-                    let versions = versions
-                        .into_iter()
-                        .filter(|(id, _)| !changed.contains(id) || read.contains_key(id))
-                        .map(|(id, version)| (id, read.get(&id).copied().unwrap_or(version)))
-                        .collect();
-                    Ok((versions, rows))
-                };
-                let rows = rows.await;
-                Event::Endpoints(rows)
-            });
+            self.ask(Query::LoadEndpoints(versions.to_vec(), changed));
             return;
         }
         self.is_loading_endpoints = false;
@@ -137,27 +97,11 @@ impl Dispatcher {
         self.policies.set_event_types(shared.event_type_policies);
         self.endpoints.set_rules(settings.breaker);
         self.records_successes = settings.records_successes;
-        self.durability.waive(settings.delivers_before_durable);
+        self.command(Command::WaiveDurability(settings.delivers_before_durable));
         self.set_ordering_scope(settings.ordering_scope);
         let shared = self.endpoints.shared();
         if *shared.settings() != settings.transport {
             shared.apply(settings.transport);
         }
-    }
-}
-
-/// A chore that somebody holds up, that is too much for now, or that fails is tried with the next
-/// maintenance. Only a lost connection ends a tenure.
-fn late<T>(done: Result<T, StoreError>) -> Result<(), StoreError> {
-    match done {
-        Err(error) if error.is_passing() => {
-            debug!(error = %chain(&error), "maintenance waits for a quiet moment");
-            Ok(())
-        }
-        Err(error) if error.is_refusal() => {
-            warn!(error = %chain(&error), "maintenance is not done");
-            Ok(())
-        }
-        other => other.map(|_| ()),
     }
 }

@@ -13,27 +13,17 @@ impl Dispatcher {
             return;
         }
         self.is_telling = true;
-        let (circuits, at) = (Arc::clone(&self.circuits), self.clock.timestamp(now));
-        self.send(async move {
-            let asked = proposals.iter().map(|proposal| proposal.endpoint).collect();
-            let answers = circuits.save(&proposals, at).await;
-            Event::Told(asked, answers)
-        });
+        self.ask(Query::Tell(proposals, self.clock.timestamp(now)));
     }
 
     /// Asks for the one probe of an endpoint's circuit; the delivery goes if we get it.
     pub(super) fn ask_for_probe(&mut self, probe: Probe, now: Instant) {
-        let me = self.circuits.prober();
+        let me = self.identity.prober();
         let Some(proposal) = self.endpoints.propose_probe(probe.endpoint, me, now) else {
             self.requeue(probe);
             return;
         };
-        let (circuits, at) = (Arc::clone(&self.circuits), self.clock.timestamp(now));
-        let proposals: [Proposal; 1] = [proposal];
-        self.send(async move {
-            let answers = circuits.save(&proposals, at).await;
-            Event::Probing(Box::new(probe), answers)
-        });
+        self.ask(Query::AskForProbe(Box::new(probe), proposal, self.clock.timestamp(now)));
     }
 
     /// What became of circuits that we wanted to change.
@@ -44,7 +34,7 @@ impl Dispatcher {
     }
 
     pub(super) fn take_probe(&mut self, probe: Probe, answers: &[Answer]) {
-        let (id, now) = (probe.endpoint, Instant::now());
+        let (id, now) = (probe.endpoint, self.now);
         self.note_answers(&[id], answers, now);
         let is_won = answers.iter().any(|answer| answer.endpoint == id && answer.is_saved);
         let delivery = &probe.delivery;
@@ -52,11 +42,15 @@ impl Dispatcher {
         let is_late = delivery.is_expired(self.clock.timestamp(now));
         if is_won && is_ours && !is_late && !self.is_stopping {
             self.endpoints.begin_probe(id, (delivery.message.id, delivery.target));
-            self.start_attempt(id, probe.transport, vec![probe.delivery]);
+            self.command(Command::Attempt {
+                endpoint: id,
+                transport: probe.transport,
+                deliveries: vec![probe.delivery],
+            });
             return;
         }
         if is_won {
-            self.endpoints.abandon_probe(id, self.circuits.prober());
+            self.endpoints.abandon_probe(id, self.identity.prober());
         }
         self.requeue(probe);
     }
@@ -84,13 +78,7 @@ impl Dispatcher {
             return;
         }
         self.is_asking_for_tokens = true;
-        let circuits = Arc::clone(&self.circuits);
-        self.send(async move { Event::Tokens(circuits.take_tokens(&wanted).await) });
-    }
-
-    /// The id under which others know us.
-    pub(super) fn me(&self) -> Uuid {
-        Uuid::from_u128(self.circuits.prober())
+        self.ask(Query::TakeTokens(wanted));
     }
 
     /// Lends what we do not use of endpoints' concurrency, gives back what we have borrowed, and asks for more.
@@ -99,11 +87,6 @@ impl Dispatcher {
             return;
         }
         let Some(trade) = self.endpoints.next_trade(now) else { return };
-        let owned = self.lanes.owned();
-        let circuits = Arc::clone(&self.circuits);
-        self.send(async move {
-            let loans = circuits.trade(&owned, &trade).await;
-            Event::Traded(owned, loans)
-        });
+        self.ask(Query::Trade(self.lanes.owned(), trade));
     }
 }

@@ -1,34 +1,17 @@
 //! When to sleep, and who wakes us.
 
 use postrider_core::mark::mark;
-use tokio::sync::broadcast::error::{RecvError, TryRecvError};
-use tokio_postgres::Notification;
 
 use super::*;
-use crate::engine::wake;
-
-const SIGNALS_AT_ONCE: usize = 1_024;
-
-type Notifications = broadcast::Receiver<Notification>;
-
-/// What the next notification says; nothing more when the connection has ended.
-pub(super) async fn next_signal(notifications: &mut Notifications) -> Option<Signal> {
-    match notifications.recv().await {
-        Ok(notification) => Some(wake::signal(notification.payload())),
-        // Some were missed; what they would have said is found by looking.
-        Err(RecvError::Lagged(_)) => Some(Signal::Ring),
-        Err(RecvError::Closed) => None,
-    }
-}
 
 impl Dispatcher {
     /// When a tick found nothing and nothing else is to be read, senders shall ring from now on.
     pub(super) fn arrange_sleep(&mut self) {
         let is_quiet = self.bell == Bell::Open
             && self.has_looked
-            && self.active_at.elapsed() >= WAKEFUL
+            && self.now - self.active_at >= WAKEFUL
             && !self.is_at_bell
-            && self.doorbell.is_audible
+            && self.identity.is_audible
             && !self.is_ticking
             && !self.lanes.is_walking();
         let shards = self.lanes.shards();
@@ -39,8 +22,7 @@ impl Dispatcher {
         self.is_at_bell = true;
         // A try that fails is repeated after the next empty tick.
         self.has_looked = false;
-        let doorbell = Arc::clone(&self.doorbell);
-        self.send(async move { Event::Doorbell(doorbell.lock(&shards).await) });
+        self.ask(Query::LockDoorbell(shards));
     }
 
     pub(super) fn take_doorbell(&mut self, is_locked: bool) {
@@ -52,7 +34,7 @@ impl Dispatcher {
             }
             return;
         }
-        let now = Instant::now();
+        let now = self.now;
         if is_locked {
             self.bell = Bell::Armed;
             self.tick_at = now;
@@ -72,21 +54,15 @@ impl Dispatcher {
 
     pub(super) fn unlock_doorbell(&mut self) {
         self.is_at_bell = true;
-        let doorbell = Arc::clone(&self.doorbell);
-        self.send(async move { Event::Doorbell(doorbell.unlock().await.map(|()| false)) });
+        self.ask(Query::UnlockDoorbell);
     }
 
-    /// Heeds this one and what has come since. Anybody may notify, as often as they like: keys are looked
-    /// through once for all of them.
-    pub(super) fn heed(&mut self, first: Signal, notifications: &mut Notifications) {
+    /// Heeds what notifications say. Anybody may notify, as often as they like: keys are looked through once
+    /// for all of them.
+    pub fn heed(&mut self, signals: impl Iterator<Item = Signal>, now: Instant) {
+        self.set_now(now);
         let mut marks = HashSet::new();
-        self.heed_one(first, &mut marks);
-        for _ in 0..SIGNALS_AT_ONCE {
-            let signal = match notifications.try_recv() {
-                Ok(notification) => wake::signal(notification.payload()),
-                Err(TryRecvError::Lagged(_)) => Signal::Ring,
-                Err(TryRecvError::Empty | TryRecvError::Closed) => break,
-            };
+        for signal in signals {
             self.heed_one(signal, &mut marks);
         }
         if !marks.is_empty() {
@@ -95,7 +71,7 @@ impl Dispatcher {
     }
 
     fn heed_one(&mut self, signal: Signal, marks: &mut HashSet<u32>) {
-        let now = Instant::now();
+        let now = self.now;
         match signal {
             Signal::Ring => {
                 self.active_at = now;
@@ -106,19 +82,19 @@ impl Dispatcher {
             Signal::Shards => self.beat_at = now,
             Signal::Endpoints => {
                 self.endpoints_at = now;
-                self.wishes.add(Wish::Limits);
+                self.command(Command::Wish(Wish::Limits));
             }
             Signal::Settings => self.settings_at = now,
             Signal::Circuits => self.circuits_at = now,
-            Signal::Consumers => self.wishes.add(Wish::Consumers),
-            Signal::Jobs => self.wishes.add(Wish::Job),
+            Signal::Consumers => self.command(Command::Wish(Wish::Consumers)),
+            Signal::Jobs => self.command(Command::Wish(Wish::Job)),
             Signal::Key(mark) => {
                 marks.insert(mark);
             }
-            Signal::Asked(borrower, asked) if borrower != self.me() => {
+            Signal::Asked(borrower, asked) if borrower != self.identity.id => {
                 self.endpoints.note_asked(borrower, &asked);
             }
-            Signal::Loans(id) if id == self.me() => self.endpoints.doubt_loans(),
+            Signal::Loans(id) if id == self.identity.id => self.endpoints.doubt_loans(),
             Signal::Asked(..) | Signal::Loans(_) => {}
             Signal::Deferred => {
                 self.refresh_deferred_at = now;

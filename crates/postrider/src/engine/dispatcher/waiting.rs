@@ -9,7 +9,7 @@ impl Dispatcher {
         }
         let timestamp = self.clock.timestamp(now);
         let Wanting { endpoints: wanted, is_any_due, next } =
-            self.endpoints.wanting_deferred(timestamp, DUE_ENDPOINTS);
+            self.endpoints.wanting_deferred(timestamp, DUE_ENDPOINTS, &mut self.dice);
         // Looking costs a step per endpoint that has something waiting.
         let pause = Duration::from_micros(500 + self.endpoints.waiting_count() as u64);
         let next = next.map_or(now + DEFERRED_REFRESH, |at| self.clock.instant(at));
@@ -22,24 +22,13 @@ impl Dispatcher {
         }
         self.is_fetching_due = true;
         let (deferrals, scope) = (self.deferrals, self.chains.scope());
-        let log = Arc::clone(&self.log);
-        self.send(async move {
-            let endpoints: Vec<EndpointId> = wanted.iter().map(|(id, _)| *id).collect();
-            let answer = async {
-                // In this order: what becomes due in between is in both answers, not in none.
-                let next = log.deferred_after(&endpoints, &shards).await?;
-                let rows = log.deferred_due(&wanted, &shards, scope).await?;
-                Ok(DueAnswer { rows, next })
-            };
-            let answer = answer.await;
-            Event::Due(wanted, deferrals, answer)
-        });
+        self.ask(Query::FetchDue { wanted, shards, scope, deferrals });
     }
 
     /// A delivery of the endpoint waits in the database until then.
     pub(super) fn note_deferred(&mut self, id: EndpointId, at: Timestamp) {
         self.endpoints.note_deferred(id, at);
-        let soonest = Instant::now() + IDLE_FETCH_PAUSE;
+        let soonest = self.now + IDLE_FETCH_PAUSE;
         self.due_at = self.due_at.min(self.clock.instant(at).max(soonest));
     }
 
@@ -51,7 +40,7 @@ impl Dispatcher {
         answer: DueAnswer,
     ) {
         self.is_fetching_due = false;
-        let now = Instant::now();
+        let now = self.now;
         let mut counts: HashMap<EndpointId, usize> = HashMap::new();
         let mut fresh = Vec::new();
         let mut suspects: Vec<DueDelivery> = Vec::new();
@@ -140,7 +129,7 @@ impl Dispatcher {
     /// A waiting delivery is not in hand any more and lies where it was.
     pub(super) fn put_back(&mut self, delivery: Delivery) {
         self.let_go(&delivery);
-        let now = self.clock.timestamp(Instant::now());
+        let now = self.clock.timestamp(self.now);
         self.note_deferred(delivery.endpoint, now);
         if let Some(link) = delivery.link() {
             let behind = self.chains.put_back(&link);
@@ -207,10 +196,7 @@ impl Dispatcher {
             })
             .collect();
         let owned = self.lanes.owned();
-        let lease = Arc::clone(&self.lease);
-        self.send(
-            async move { Event::DueClaimed(claimed, claim(&lease, owned, claims, look).await) },
-        );
+        self.ask(Query::Claim { claimed, owned, claims, look });
     }
 
     pub(super) fn take_due_claim(
@@ -218,7 +204,7 @@ impl Dispatcher {
         claimed: Vec<Delivery>,
         DueClaimAnswer { lost, cancels, still_waiting, unclaimed }: DueClaimAnswer,
     ) {
-        let now = Instant::now();
+        let now = self.now;
         let is_refused = !lost.is_empty();
         self.lose(&lost);
         for delivery in claimed {
@@ -309,36 +295,4 @@ impl Dispatcher {
             endpoint.deferred_in_hand = endpoint.deferred_in_hand.saturating_sub(1);
         }
     }
-}
-
-/// When it is looked whether somebody holds what is claimed, or cancels it in a transaction that is open.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Look {
-    /// Nobody is likely to.
-    After,
-    /// What is held is not claimed at all.
-    BeforeAndAfter,
-}
-
-async fn claim(
-    lease: &Lease,
-    owned: Vec<Owned>,
-    mut claims: Vec<Claim>,
-    look: Look,
-) -> Result<DueClaimAnswer, StoreError> {
-    let ids: Vec<MessageId> = claims.iter().map(|claim| claim.id).collect();
-    let mut unclaimed = HashSet::new();
-    if look == Look::BeforeAndAfter {
-        let under_way = lease.cancels(&ids).await?.under_way;
-        let waiting = lease.still_waiting(&claims).await?;
-        let held = claims.extract_if(.., |claim| {
-            let waiting = waiting.get(&(claim.id, claim.target));
-            under_way.contains(&claim.id) || waiting.is_some_and(|waiting| waiting.is_held)
-        });
-        unclaimed.extend(held.map(|claim| (claim.id, claim.target)));
-    }
-    let lost = if claims.is_empty() { vec![] } else { lease.save_claim(&owned, &claims).await? };
-    let cancels = lease.cancels(&ids).await?;
-    let still_waiting = lease.still_waiting(&claims).await?;
-    Ok(DueClaimAnswer { lost, cancels, still_waiting, unclaimed })
 }

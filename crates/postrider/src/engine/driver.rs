@@ -1,0 +1,285 @@
+//! The driver of a tenure: it has the connections, the tasks and the clock, and does what the
+//! [`Dispatcher`] decides. There is no decision in here but when the tenure is over.
+
+mod attempting;
+mod statements;
+
+use std::sync::Arc;
+
+use postrider_core::id::EndpointId;
+use tokio::{
+    sync::{
+        Semaphore,
+        broadcast::{
+            self,
+            error::{RecvError, TryRecvError},
+        },
+        mpsc, watch,
+    },
+    task::{AbortHandle, JoinError, JoinSet},
+    time::Instant,
+};
+use tokio_postgres::Notification;
+use tracing::error;
+use uuid::Uuid;
+
+use self::attempting::FETCHED_KIB;
+use super::{
+    Options, Tenure,
+    caretaker::{self, Wishes},
+    command::{Command, Event},
+    connections::{Calls, Connections},
+    dispatcher::{Dispatcher, End, Goodbye, Signal},
+    endpoints::Endpoints,
+    keeper::{Keeper, News},
+    wake,
+};
+use crate::store::{StoreError, lease::Statistics};
+
+/// Events that are taken in before the next decision.
+const EVENTS_AT_ONCE: usize = 256;
+/// The same of notifications.
+const SIGNALS_AT_ONCE: usize = 1_024;
+
+pub struct Driver {
+    options: Arc<Options>,
+    keeper: Keeper,
+    connections: Connections,
+    report: mpsc::UnboundedSender<Event>,
+    events: mpsc::UnboundedReceiver<Event>,
+    tasks: JoinSet<()>,
+    /// KiB of payloads that may be fetched for attempts at a time.
+    fetched: Arc<Semaphore>,
+    /// What the caretaker is to do sooner, and how it is ended.
+    wishes: Arc<Wishes>,
+    caretaker: Option<AbortHandle>,
+}
+
+type Notifications = broadcast::Receiver<Notification>;
+
+impl Driver {
+    pub fn new(options: Arc<Options>, keeper: Keeper, connections: Connections) -> Driver {
+        let (report, events) = mpsc::unbounded_channel();
+        Driver {
+            options,
+            keeper,
+            connections,
+            report,
+            events,
+            tasks: JoinSet::new(),
+            fetched: Arc::new(Semaphore::new(FETCHED_KIB)),
+            wishes: Arc::default(),
+            caretaker: None,
+        }
+    }
+
+    /// Runs until the tenure ends. `is_asked_to_stop` turns true when the process is to stop.
+    pub async fn run(
+        mut self,
+        endpoints: Endpoints,
+        former: Option<Tenure>,
+        Calls { mut notifications, mut lost }: Calls,
+        mut is_asked_to_stop: watch::Receiver<bool>,
+    ) -> (End, Tenure) {
+        let former_id = former.as_ref().map(|former| former.id);
+        let mut dispatcher = Dispatcher::new(
+            Arc::clone(&self.options),
+            self.connections.identity(),
+            endpoints,
+            former,
+            Instant::now(),
+        );
+        let begun = tokio::select! {
+            begun = self.begin(&mut dispatcher, former_id) => begun,
+            _ = lost.wait_for(|is_lost| *is_lost) => Err(End::Failed(StoreError::Closed)),
+            _ = is_asked_to_stop.wait_for(|is_asked| *is_asked) => {
+                Err(self.say_goodbye(dispatcher.goodbye()).await)
+            }
+        };
+        if let Err(end) = begun {
+            return (end, self.leave(dispatcher));
+        }
+        let end = loop {
+            self.keeper.sign_of_life();
+            let now = Instant::now();
+            if let Some(end) = dispatcher.take_failure() {
+                break end;
+            }
+            let fence = self.keeper.fence().at();
+            if now >= fence {
+                break End::LeaseLost;
+            }
+            if dispatcher.is_finished(now) {
+                break self.say_goodbye(dispatcher.goodbye()).await;
+            }
+            for command in dispatcher.step(now) {
+                self.start(command);
+            }
+            let wake_at = dispatcher.wake_at().min(fence);
+            tokio::select! {
+                biased;
+                _ = lost.wait_for(|is_lost| *is_lost) => {
+                    break End::Failed(StoreError::Closed);
+                }
+                // Before anything that strangers can make come without a pause.
+                _ = is_asked_to_stop.wait_for(|is_asked| *is_asked), if !dispatcher.is_stopping() => {
+                    dispatcher.stop(Instant::now());
+                }
+                news = self.keeper.news() => dispatcher.take_news(news, Instant::now()),
+                Some(event) = self.events.recv() => {
+                    dispatcher.take(event, Instant::now());
+                    // Whatever else has come in is taken in before deciding again.
+                    for _ in 0..EVENTS_AT_ONCE {
+                        let Ok(event) = self.events.try_recv() else { break };
+                        dispatcher.take(event, Instant::now());
+                    }
+                }
+                Some(signal) = next_signal(&mut notifications) => {
+                    dispatcher.heed(signals(signal, &mut notifications), Instant::now());
+                }
+                () = tokio::time::sleep_until(wake_at) => {}
+                Some(joined) = self.tasks.join_next(), if !self.tasks.is_empty() => {
+                    check_joined(joined, &mut dispatcher);
+                }
+            }
+            while let Some(joined) = self.tasks.try_join_next() {
+                check_joined(joined, &mut dispatcher);
+            }
+        };
+        (end, self.leave(dispatcher))
+    }
+
+    /// Reads what there is to know, and takes the first heartbeat.
+    async fn begin(
+        &mut self,
+        dispatcher: &mut Dispatcher,
+        former: Option<Uuid>,
+    ) -> Result<(), End> {
+        self.learn(dispatcher, former).await.map_err(End::Failed)?;
+        self.keeper.beat(dispatcher.first_beat());
+        let news = self.keeper.news().await;
+        dispatcher.take_news(news, Instant::now());
+        let circuits = self.connections.circuits.known(&[]).await;
+        dispatcher.take(Event::Circuits(circuits), Instant::now());
+        let caretaker = caretaker::Driver {
+            options: Arc::clone(&self.options),
+            wishes: Arc::clone(&self.wishes),
+            chores: Arc::clone(&self.connections.chores),
+            ticks: Arc::clone(&self.connections.ticks),
+        };
+        self.caretaker = Some(self.tasks.spawn(caretaker.run()));
+        Ok(())
+    }
+
+    async fn learn(
+        &self,
+        dispatcher: &mut Dispatcher,
+        former: Option<Uuid>,
+    ) -> Result<(), StoreError> {
+        let Connections { lease, log, .. } = &self.connections;
+        if let Some(former) = former {
+            lease.unregister(former).await?;
+        }
+        dispatcher.take(Event::Settings(Ok(log.shared_settings().await?)), Instant::now());
+        let versions = log.endpoint_versions().await?;
+        let ids: Vec<EndpointId> = versions.iter().map(|(id, _)| *id).collect();
+        let known = statements::endpoints(log, versions, ids).await?;
+        dispatcher.take(Event::Endpoints(Ok(known)), Instant::now());
+        Ok(())
+    }
+
+    /// Starts what is to be done.
+    fn start(&mut self, command: Command) {
+        match command {
+            Command::Attempt { endpoint, transport, deliveries } => {
+                self.attempt(endpoint, transport, deliveries);
+            }
+            Command::Beat(statistics) => self.keeper.beat(statistics),
+            Command::Bound(lease) => self.connections.bound(lease),
+            Command::WaiveDurability(is_waived) => self.connections.durability.waive(is_waived),
+            Command::Wish(wish) => self.wishes.add(wish),
+            Command::EndChores => {
+                if let Some(caretaker) = &self.caretaker {
+                    caretaker.abort();
+                }
+            }
+            Command::Ask(query) => {
+                let report = self.report.clone();
+                let answer = self.answer(query);
+                self.tasks.spawn(async move {
+                    // The receiver is gone only when the tenure is over.
+                    let _ = report.send(answer.await);
+                });
+            }
+        }
+    }
+
+    /// Gives back what is held, if all of it is on record.
+    async fn say_goodbye(&mut self, goodbye: Goodbye) -> End {
+        let lease = Arc::clone(&self.connections.lease);
+        let longest = goodbye.lease_length;
+        let result = async {
+            if let Some(kept) = goodbye.kept {
+                lease.save_checkpoint(&kept.owned, &kept.checkpoint, true).await?;
+                // What people see until somebody else takes over.
+                self.beat_once_more(kept.statistics).await;
+                lease.release(&kept.released).await?;
+            }
+            lease.unregister(lease.id()).await
+        };
+        match tokio::time::timeout(longest, result).await {
+            Ok(Ok(())) => End::Stopped,
+            Ok(Err(error)) => End::Failed(error),
+            Err(_) => End::Failed(StoreError::Nonsense("silence")),
+        }
+    }
+
+    async fn beat_once_more(&mut self, statistics: Statistics) {
+        let wished_at = Instant::now();
+        self.keeper.beat(statistics);
+        while let News::Renewed { asked, .. } = self.keeper.news().await {
+            if asked >= wished_at {
+                break;
+            }
+        }
+    }
+
+    /// What the next tenure may know.
+    fn leave(mut self, dispatcher: Dispatcher) -> Tenure {
+        self.tasks.abort_all();
+        Tenure { id: self.connections.lease.id(), spared: Arc::new(dispatcher.spared()) }
+    }
+}
+
+/// A task that panicked never reports what it was to report: the tenure cannot go on.
+fn check_joined(joined: Result<(), JoinError>, dispatcher: &mut Dispatcher) {
+    if let Err(error) = joined
+        && error.is_panic()
+    {
+        error!(%error, "a task of the dispatcher panicked");
+        dispatcher.fail(StoreError::Nonsense("a panic in our own code"));
+    }
+}
+
+/// What the next notification says; nothing more when the connection has ended.
+async fn next_signal(notifications: &mut Notifications) -> Option<Signal> {
+    match notifications.recv().await {
+        Ok(notification) => Some(wake::signal(notification.payload())),
+        // Some were missed; what they would have said is found by looking.
+        Err(RecvError::Lagged(_)) => Some(Signal::Ring),
+        Err(RecvError::Closed) => None,
+    }
+}
+
+/// This one and what has come since. Anybody may notify, as often as they like.
+fn signals(
+    first: Signal,
+    notifications: &mut Notifications,
+) -> impl Iterator<Item = Signal> + use<'_> {
+    let more = std::iter::from_fn(|| match notifications.try_recv() {
+        Ok(notification) => Some(wake::signal(notification.payload())),
+        Err(TryRecvError::Lagged(_)) => Some(Signal::Ring),
+        Err(TryRecvError::Empty | TryRecvError::Closed) => None,
+    });
+    std::iter::once(first).chain(more.take(SIGNALS_AT_ONCE))
+}

@@ -1,0 +1,403 @@
+//! How the database is asked.
+
+use std::{
+    collections::{HashMap, HashSet, VecDeque},
+    sync::Arc,
+};
+
+use postrider_core::{
+    chains::LINKS_IN_HAND,
+    id::{EndpointId, MessageId, Shard},
+};
+use tokio::time::Instant;
+use tracing::{debug, warn};
+use uuid::Uuid;
+
+use super::Driver;
+use crate::{
+    engine::{
+        Tenure, chain,
+        command::{
+            ClaimAnswer, Counting, DueAnswer, DueClaimAnswer, Event, Flushed, GroupTick,
+            KnownEndpoints, Look, Query,
+        },
+        connections::Takeover,
+        dispatcher::TICK_ROWS,
+        flush::Gathered,
+        lanes::TickGroup,
+    },
+    store::{
+        StoreError,
+        durability::Durability,
+        lease::{Acquired, Beat, Cancels, Checkpoint, Claim, Lease, Owned},
+        ledger::{Ledger, Recorded, Results},
+        log::{Log, Stored, Tick},
+    },
+};
+
+/// So many messages of a former owner are recovered by one statement, which stays far within its bound.
+const RECOVERED_AT_ONCE: usize = 500;
+/// So many endpoints are read by one statement.
+const ENDPOINTS_AT_ONCE: usize = 1_000;
+
+type Answering = std::pin::Pin<Box<dyn Future<Output = Event> + Send>>;
+
+impl Driver {
+    /// The statements of a query, and the event that is their answer.
+    pub fn answer(&self, query: Query) -> Answering {
+        let connections = &self.connections;
+        let log = Arc::clone(&connections.log);
+        let lease = Arc::clone(&connections.lease);
+        let circuits = Arc::clone(&connections.circuits);
+        match query {
+            Query::Tick(groups) => {
+                let durability = Arc::clone(&connections.durability);
+                Box::pin(async move { Event::Ticked(tick_groups(&log, &durability, groups).await) })
+            }
+            Query::ReadPage(page) => Box::pin(async move {
+                let rows = log.page(&page).await;
+                Event::Paged(page, rows)
+            }),
+            Query::FetchDue { wanted, shards, scope, deferrals } => Box::pin(async move {
+                let endpoints: Vec<EndpointId> = wanted.iter().map(|(id, _)| *id).collect();
+                let answer = async {
+                    // In this order: what becomes due in between is in both answers, not in none.
+                    let next = log.deferred_after(&endpoints, &shards).await?;
+                    let rows = log.deferred_due(&wanted, &shards, scope).await?;
+                    Ok(DueAnswer { rows, next })
+                };
+                let answer = answer.await;
+                Event::Due(wanted, deferrals, answer)
+            }),
+            Query::FetchNext(shards) => {
+                Box::pin(async move { Event::Waiting(log.deferred_next(&shards).await) })
+            }
+            Query::FetchExpired(shards, most) => Box::pin(async move {
+                let rows = log.deferred_expired(&shards, most).await;
+                Event::Expired(most, rows)
+            }),
+            Query::FetchFollowers(asked, scope) => Box::pin(async move {
+                let keys: Vec<(Arc<str>, EndpointId)> =
+                    asked.iter().map(|(key, endpoint, _)| (Arc::clone(key), *endpoint)).collect();
+                let rows = log.followers(&keys, LINKS_IN_HAND, scope).await;
+                Event::Followers(asked, rows)
+            }),
+            Query::SaveCheckpoint { owned, checkpoint, updates_gate, claimed } => {
+                Box::pin(async move {
+                    let saved =
+                        save_checkpoint(&lease, &owned, &checkpoint, updates_gate, &claimed);
+                    Event::Claimed(saved.await)
+                })
+            }
+            Query::Claim { claimed, owned, claims, look } => Box::pin(async move {
+                let answer = claim(&lease, owned, claims, look).await;
+                Event::DueClaimed(claimed, answer)
+            }),
+            Query::Flush { owned, mut recorded } => {
+                let ledger = Arc::clone(&connections.ledger);
+                Box::pin(async move {
+                    let answer = record(&ledger, owned, &mut recorded, Instant::now()).await;
+                    Event::Flushed(
+                        answer.map(|(lost, held)| {
+                            Box::new(Flushed { recorded: *recorded, held, lost })
+                        }),
+                    )
+                })
+            }
+            Query::Acquire { limit, silent, former } => {
+                let takeover = Arc::clone(&connections.takeover);
+                Box::pin(async move {
+                    Event::Acquired(acquire(&takeover, limit, &silent, former).await)
+                })
+            }
+            Query::Recover(owned, held) => Box::pin(async move {
+                let answer = lease.recover_waiting(&owned, &held).await;
+                Event::Recovered(held, answer)
+            }),
+            Query::Release { drained, owned, released, checkpoint } => Box::pin(async move {
+                let result = async {
+                    lease.save_checkpoint(&owned, &checkpoint, true).await?;
+                    lease.release(&released).await
+                };
+                let result = result.await;
+                Event::Released(drained, result)
+            }),
+            Query::LoadVersions => Box::pin(async move {
+                let versions = log.endpoint_versions().await;
+                Event::Endpoints(versions.map(|versions| (versions, vec![])))
+            }),
+            Query::LoadEndpoints(versions, changed) => {
+                Box::pin(async move { Event::Endpoints(endpoints(&log, versions, changed).await) })
+            }
+            Query::LoadSettings => {
+                Box::pin(async move { Event::Settings(log.shared_settings().await) })
+            }
+            Query::LoadCircuits(open) => {
+                Box::pin(async move { Event::Circuits(circuits.known(&open).await) })
+            }
+            Query::Maintain(shards) => {
+                let ledger = Arc::clone(&connections.ledger);
+                let counting = Arc::clone(&connections.counting);
+                Box::pin(async move {
+                    Event::Maintained(maintain(&log, &ledger, &counting, &shards).await)
+                })
+            }
+            Query::Count(counting) => {
+                let log = Arc::clone(&connections.counting);
+                Box::pin(count(log, counting))
+            }
+            Query::Retire(id) => {
+                let chores = Arc::clone(&connections.chores);
+                Box::pin(async move { Event::Retired(id, chores.retire(id, "gone").await) })
+            }
+            Query::Tell(proposals, at) => Box::pin(async move {
+                let asked = proposals.iter().map(|proposal| proposal.endpoint).collect();
+                let answers = circuits.save(&proposals, at).await;
+                Event::Told(asked, answers)
+            }),
+            Query::AskForProbe(probe, proposal, at) => Box::pin(async move {
+                let answers = circuits.save(&[proposal], at).await;
+                Event::Probing(probe, answers)
+            }),
+            Query::TakeTokens(wanted) => {
+                Box::pin(async move { Event::Tokens(circuits.take_tokens(&wanted).await) })
+            }
+            Query::Trade(owned, trade) => Box::pin(async move {
+                let loans = circuits.trade(&owned, &trade).await;
+                Event::Traded(owned, loans)
+            }),
+            Query::LockDoorbell(shards) => {
+                let doorbell = Arc::clone(&connections.doorbell);
+                Box::pin(async move { Event::Doorbell(doorbell.lock(&shards).await) })
+            }
+            Query::UnlockDoorbell => {
+                let doorbell = Arc::clone(&connections.doorbell);
+                Box::pin(async move { Event::Doorbell(doorbell.unlock().await.map(|()| false)) })
+            }
+        }
+    }
+}
+
+/// Writes down where everything stands; then whether what was taken with it is cancelled, before it is
+/// attempted.
+async fn save_checkpoint(
+    lease: &Lease,
+    owned: &[Owned],
+    checkpoint: &Checkpoint,
+    updates_gate: bool,
+    claimed: &[MessageId],
+) -> Result<ClaimAnswer, StoreError> {
+    let lost = lease.save_checkpoint(owned, checkpoint, updates_gate).await?;
+    let cancels = match claimed.is_empty() {
+        true => Cancels::default(),
+        false => lease.cancels(claimed).await?,
+    };
+    Ok((lost, cancels))
+}
+
+/// Reads these endpoints, of all of which these versions are known.
+pub async fn endpoints(
+    log: &Log,
+    versions: Vec<(EndpointId, i64)>,
+    changed: Vec<EndpointId>,
+) -> Result<KnownEndpoints, StoreError> {
+    let mut rows = Vec::new();
+    for ids in changed.chunks(ENDPOINTS_AT_ONCE) {
+        rows.extend(log.endpoints(ids).await?);
+    }
+    // One that changed meanwhile is found by the next comparison.
+    let read: HashMap<EndpointId, i64> = rows.iter().map(|row| (row.id, row.version)).collect();
+    let changed: HashSet<EndpointId> = changed.into_iter().collect();
+    let versions = versions
+        .into_iter()
+        .filter(|(id, _)| !changed.contains(id) || read.contains_key(id))
+        .map(|(id, version)| (id, read.get(&id).copied().unwrap_or(version)))
+        .collect();
+    Ok((versions, rows))
+}
+
+async fn maintain(
+    log: &Log,
+    ledger: &Ledger,
+    counting: &Log,
+    shards: &[Shard],
+) -> Result<(), StoreError> {
+    log.discard_plans().await?;
+    late(ledger.discard_plans().await)?;
+    // For rows whose release nobody has told us of.
+    late(counting.release_stored_keys(shards).await)
+}
+
+/// What somebody holds up, what is too much for now or fails is tried with the next maintenance. Only a lost
+/// connection ends a tenure.
+fn late<T>(done: Result<T, StoreError>) -> Result<(), StoreError> {
+    match done {
+        Err(error) if error.is_passing() => {
+            debug!(error = %chain(&error), "maintenance waits for a quiet moment");
+            Ok(())
+        }
+        Err(error) if error.is_refusal() => {
+            warn!(error = %chain(&error), "maintenance is not done");
+            Ok(())
+        }
+        other => other.map(|_| ()),
+    }
+}
+
+async fn count(log: Arc<Log>, counting: Counting) -> Event {
+    let counts = match &counting.endpoints {
+        Some(endpoints) => log.deferred_count_of(&counting.shards, endpoints).await,
+        None => log.deferred_count(&counting.shards).await,
+    };
+    Event::Counted(counting, counts)
+}
+
+/// Ticks all groups so that they end at one snapshot: the first one's. The others see at least that
+/// much, and what is beyond it is left to the next tick. Says whether what was seen is durable.
+async fn tick_groups(
+    log: &Log,
+    durability: &Durability,
+    groups: Vec<TickGroup>,
+) -> Result<(Vec<GroupTick>, bool), StoreError> {
+    let mut answers = Vec::new();
+    let mut seen = None;
+    for group in groups {
+        let tick = log.tick(&group.base, &group.lanes, TICK_ROWS).await?;
+        let bounds = match &tick {
+            Tick::TooMany { written, .. } => {
+                seen = Some(*written);
+                Some(log.window(&group.base, &group.lanes).await?)
+            }
+            Tick::Rows { rows, written, .. } => {
+                if !rows.is_empty() {
+                    seen = Some(*written);
+                }
+                None
+            }
+        };
+        answers.push((group, tick, bounds));
+    }
+    // The last one has seen the most.
+    let is_durable = match seen {
+        Some(written) => durability.prove(written).await?,
+        None => true,
+    };
+    Ok((answers, is_durable))
+}
+
+async fn claim(
+    lease: &Lease,
+    owned: Vec<Owned>,
+    mut claims: Vec<Claim>,
+    look: Look,
+) -> Result<DueClaimAnswer, StoreError> {
+    let ids: Vec<MessageId> = claims.iter().map(|claim| claim.id).collect();
+    let mut unclaimed = HashSet::new();
+    if look == Look::BeforeAndAfter {
+        let under_way = lease.cancels(&ids).await?.under_way;
+        let waiting = lease.still_waiting(&claims).await?;
+        let held = claims.extract_if(.., |claim| {
+            let waiting = waiting.get(&(claim.id, claim.target));
+            under_way.contains(&claim.id) || waiting.is_some_and(|waiting| waiting.is_held)
+        });
+        unclaimed.extend(held.map(|claim| (claim.id, claim.target)));
+    }
+    let lost = if claims.is_empty() { vec![] } else { lease.save_claim(&owned, &claims).await? };
+    let cancels = lease.cancels(&ids).await?;
+    let still_waiting = lease.still_waiting(&claims).await?;
+    Ok(DueClaimAnswer { lost, cancels, still_waiting, unclaimed })
+}
+
+/// Records everything that belongs to shards that are not lost and that nobody else holds; returns the shards
+/// that are, and what somebody holds. What was too much for the bound of a statement is recorded in halves.
+async fn record(
+    ledger: &Ledger,
+    mut owned: Vec<Owned>,
+    recorded: &mut Gathered,
+    now: Instant,
+) -> Result<(Vec<Shard>, Gathered), StoreError> {
+    let mut all_lost: Vec<Shard> = Vec::new();
+    let mut all_held = Gathered::default();
+    // None while everything goes at once.
+    let mut parts: VecDeque<Results> = VecDeque::new();
+    loop {
+        match ledger.flush(&owned, parts.front().unwrap_or(&recorded.results)).await {
+            Ok(Recorded { lost, held }) if lost.is_empty() && held.is_empty() => {
+                parts.pop_front();
+                if parts.is_empty() {
+                    return Ok((all_lost, all_held));
+                }
+            }
+            Ok(Recorded { lost, held }) => {
+                parts.iter_mut().for_each(|part| part.forget(&lost));
+                if let Some(part) = parts.front_mut() {
+                    recorded.leave_out(part, &held);
+                }
+                recorded.forget(&lost);
+                owned.retain(|owned| !lost.contains(&owned.shard));
+                all_lost.extend(lost);
+                all_held.take_back(recorded.set_aside(&held), now);
+            }
+            Err(error) if error.is_statement_timeout() => {
+                let part = parts.pop_front().unwrap_or_else(|| recorded.results.clone());
+                parts.extend(part.halves());
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Takes shards and makes what their last owner left behind wait for us.
+async fn acquire(
+    Takeover { lease, log }: &Takeover,
+    limit: usize,
+    silent: &[Beat],
+    former: Option<Tenure>,
+) -> Result<(Vec<Acquired>, Stored), StoreError> {
+    let mut acquired = match lease.acquire(limit, silent).await {
+        Err(error) if error.is_lock_timeout() => {
+            let ended = lease.end_stale_flushes(silent).await?;
+            warn!(ended, "a takeover was held up by connections of a dead dispatcher");
+            return Ok((Vec::new(), Stored::default()));
+        }
+        // The shards are still there at the next heartbeat.
+        Err(error) if error.is_passing() => return Ok((Vec::new(), Stored::default())),
+        other => other?,
+    };
+    let spared = |owner: Uuid| {
+        former
+            .as_ref()
+            .filter(|former| former.id == owner)
+            .map(|former| former.spared.to_vec())
+            .unwrap_or_default()
+    };
+    for taken in &mut acquired {
+        let owned = [taken.owned];
+        let known: HashSet<MessageId> =
+            taken.last_owner.map(spared).unwrap_or_default().into_iter().collect();
+        let mut count = 0;
+        for (lane, state) in &taken.lanes {
+            let left: Vec<MessageId> = log.unfinished(*lane, state).await?;
+            let (unattempted, attempted): (Vec<MessageId>, Vec<MessageId>) =
+                left.into_iter().partition(|id| known.contains(id));
+            for (ids, were_attempted) in [(attempted, true), (unattempted, false)] {
+                for part in ids.chunks(RECOVERED_AT_ONCE) {
+                    count += lease.recover_messages(&owned, part, were_attempted).await?;
+                }
+            }
+        }
+        if let Some(owner) = taken.last_owner {
+            let known: Vec<MessageId> = known.into_iter().collect();
+            let recovered = lease.recover_claims(&owned, owner, &known).await?;
+            count += recovered.count;
+            taken.held = recovered.held;
+        }
+        if count > 0 {
+            warn!(shard = taken.owned.shard.0, count, "recovered deliveries of a lost dispatcher");
+        }
+    }
+    let shards: Vec<Shard> = acquired.iter().map(|taken| taken.owned.shard).collect();
+    log.release_stored_keys(&shards).await?;
+    let stored = log.stored(&shards).await?;
+    Ok((acquired, stored))
+}
