@@ -103,7 +103,9 @@ impl Places {
 
     /// What of that can be given back, while so many parts are needed for what is in flight.
     pub fn returnable(&self, owned: Parts, needed: usize) -> Parts {
-        let kept = needed.saturating_sub(self.usable(owned).count());
+        // One that we have taken over ourselves is in both, and counts once.
+        let others = self.usable(owned).without(self.returning);
+        let kept = needed.saturating_sub(others.count());
         self.returning.first(self.returning.count().saturating_sub(kept))
     }
 
