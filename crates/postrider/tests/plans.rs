@@ -1319,15 +1319,25 @@ fn names_of(folder: &std::path::Path) -> BTreeSet<String> {
 #[test]
 fn every_statement_that_dispatchers_and_clients_run_has_a_bound() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let code = ["store/archive.rs", "store/bounded.rs", "store/circuits.rs", "store/fleet.rs"]
-        .into_iter()
-        .chain(["store/durability.rs", "store/lease.rs", "store/ledger.rs", "store/log.rs"])
-        .map(|file| std::fs::read_to_string(root.join("crates/postrider/src").join(file)).unwrap())
-        .chain(
-            ["engine", "fleet"]
-                .map(|folder| code_below(&root.join("crates/postrider/src").join(folder))),
-        )
-        .collect::<String>();
+    let code = [
+        "archive",
+        "bounded",
+        "chores",
+        "circuits",
+        "durability",
+        "fleet",
+        "lease",
+        "ledger",
+        "log",
+    ]
+    .map(|name| format!("store/{name}.rs"))
+    .into_iter()
+    .map(|file| std::fs::read_to_string(root.join("crates/postrider/src").join(file)).unwrap())
+    .chain(
+        ["engine", "fleet"]
+            .map(|folder| code_below(&root.join("crates/postrider/src").join(folder))),
+    )
+    .collect::<String>();
     let run = names_of(&root.join("sql/queries"))
         .into_iter()
         .filter(|name| code.contains(&format!("queries/{name}.sql")))
