@@ -109,7 +109,7 @@ declare
         'create_endpoint', 'alter_endpoint', 'drop_endpoint', 'create_event_type', 'drop_event_type',
         'subscribe', 'unsubscribe', 'validate_endpoint_config', 'validate_retry_policy', 'set_setting',
         'reset_setting', 'cleanup_old_archive_partitions', 'create_consumer', 'reset_consumer',
-        'drop_consumer', 'set_action', 'drop_action', 'drop_worker'];
+        'drop_consumer', 'erase_messages', 'set_action', 'drop_action', 'drop_worker'];
     readable constant text[] := array['queue', 'archive', 'dlq', 'blocked_keys', 'consumers', 'parked_messages',
         'executions', 'workers', 'pools', 'execution_dead_letters', 'execution', 'live_execution', 'live_generation',
         'execution_end',

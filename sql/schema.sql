@@ -420,6 +420,7 @@ begin
             when 'drop' then batch := postrider.bury_batch(job);
             when 'redrive' then batch := postrider.redrive_batch(job);
             when 'cancel' then batch := postrider.cancel_batch(job);
+            when 'erase' then batch := postrider.erase_batch(job);
             else batch := postrider.tell_batch(job);
         end case;
     exception
@@ -573,6 +574,7 @@ begin
             and k.created_at >= p_job.from_ts
             and k.created_at < p_job.to_ts
             and k.replay_of is null
+            and k.erased_at is null
             and k.targets && own_targets
             and (p_job.event_type is null or k.event_type = p_job.event_type)
             and (p_job.filter is null or k.payload @> p_job.filter)
@@ -1836,11 +1838,13 @@ CREATE TABLE postrider.job (
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     finished_at timestamp with time zone,
     xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
+    metadata jsonb,
     CONSTRAINT job_check CHECK (((state = 'running'::text) = (finished_at IS NULL))),
     CONSTRAINT job_check1 CHECK (((kind = 'drop'::text) = (last_id IS NULL))),
     CONSTRAINT job_check2 CHECK (((kind <> 'drop'::text) OR (endpoint_id IS NOT NULL))),
     CONSTRAINT job_filter_check CHECK ((jsonb_typeof(filter) = 'object'::text)),
-    CONSTRAINT job_kind_check CHECK ((kind = ANY (ARRAY['drop'::text, 'redrive'::text, 'retry'::text, 'fail'::text, 'skip'::text, 'cancel'::text]))),
+    CONSTRAINT job_kind_check CHECK ((kind = ANY (ARRAY['drop'::text, 'redrive'::text, 'retry'::text, 'fail'::text, 'skip'::text, 'cancel'::text, 'erase'::text]))),
+    CONSTRAINT job_metadata_check CHECK ((jsonb_typeof(metadata) = 'object'::text)),
     CONSTRAINT job_rate_check CHECK (((rate >= 1) AND (rate <= 100000))),
     CONSTRAINT job_state_check CHECK ((state = ANY (ARRAY['running'::text, 'completed'::text, 'cancelled'::text, 'failed'::text])))
 )
@@ -2230,7 +2234,7 @@ begin
             using errcode = '55000';
     end if;
     update postrider.job j
-    set state = 'cancelled', finished_at = clock_timestamp()
+    set state = 'cancelled', finished_at = clock_timestamp(), metadata = null
     where j.id = known.id;
     insert into postrider.event_log (event, endpoint_name, details)
     values (
@@ -5801,6 +5805,453 @@ begin
 end;
 $$;
 
+-- Name: erase_batch(postrider.job); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.erase_batch(p_job postrider.job, OUT done_count bigint, OUT reached jsonb, OUT held_from jsonb, OUT held_count bigint, OUT paced_to timestamp with time zone, OUT pause interval, OUT is_over boolean) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $_$
+declare
+    most constant bigint := 1000;
+    chunk_size constant bigint := 200;
+    began constant timestamptz := clock_timestamp();
+    counts jsonb := coalesce(
+        p_job.position -> 'erased',
+        '{"messages": 0, "dead_letters": 0, "parked_messages": 0, "attempts": 0, "cancelled": 0}');
+    seen record;
+    erased record;
+begin
+    done_count := 0;
+    reached := coalesce(p_job.position - 'erased', '{"log": 0}');
+    held_from := p_job.held_from;
+    held_count := case when held_from is null then 0 else p_job.held_count end;
+    paced_to := p_job.paced_to;
+    pause := '0';
+    is_over := false;
+    while done_count < most and not is_over
+        and clock_timestamp() < began + interval '200 milliseconds'
+    loop
+        if reached ? 'log' then
+            execute $walk$
+                select
+                    count(*) as looked_at, max(w.id) as last_one,
+                    coalesce(array_agg(w.id) filter (where w.is_wanted), '{}') as ids
+                from (
+                    select
+                        m.id,
+                        m.erased_at is null
+                        and postrider.is_erasure_wanted(
+                            $3, $4, m.created_at, m.ordering_key, m.correlation_id, m.event_type,
+                            m.metadata)
+                        as is_wanted
+                    from postrider.message m
+                    where m.id > $1
+                    and m.id <= $2
+                    order by m.id
+                    limit $5
+                ) w
+                $walk$
+            into seen
+            using
+                (reached ->> 'log')::bigint, p_job.last_id, p_job.filter, p_job.metadata, chunk_size;
+            erased := postrider.erase_logged(seen.ids);
+            done_count := done_count + erased.message_count;
+        elsif reached ? 'letters' then
+            execute $walk$
+                select
+                    count(*) as looked_at, max(w.id) as last_one,
+                    coalesce(array_agg(w.id) filter (where w.is_wanted), '{}') as ids
+                from (
+                    select
+                        l.id,
+                        l.erased_at is null
+                        and l.message_id <= $2
+                        and postrider.is_erasure_wanted(
+                            $3, $4, l.message_created_at, l.ordering_key, l.correlation_id,
+                            l.event_type, l.metadata)
+                        as is_wanted
+                    from postrider.dead_letter l
+                    where l.id > $1
+                    order by l.id
+                    limit $5
+                ) w
+                $walk$
+            into seen
+            using
+                (reached ->> 'letters')::bigint, p_job.last_id, p_job.filter, p_job.metadata,
+                chunk_size;
+            erased := postrider.erase_letters(seen.ids);
+            done_count := done_count + erased.letter_count;
+        else
+            execute $walk$
+                select
+                    count(*) as looked_at, max(w.id) as last_one,
+                    coalesce(array_agg(w.id) filter (where w.is_wanted), '{}') as ids
+                from (
+                    select
+                        k.id,
+                        k.erased_at is null
+                        and k.message_id <= $2
+                        and postrider.is_erasure_wanted(
+                            $3, $4, k.created_at, k.ordering_key, k.correlation_id, k.event_type,
+                            k.metadata)
+                        as is_wanted
+                    from postrider.parked_message k
+                    where k.id > $1
+                    order by k.id
+                    limit $5
+                ) w
+                $walk$
+            into seen
+            using
+                (reached ->> 'parked')::bigint, p_job.last_id, p_job.filter, p_job.metadata,
+                chunk_size;
+            erased := postrider.erase_parked(seen.ids);
+            done_count := done_count + erased.parked_count;
+            is_over := seen.looked_at < chunk_size;
+        end if;
+        counts := jsonb_build_object(
+            'messages', (counts ->> 'messages')::bigint + erased.message_count,
+            'dead_letters', (counts ->> 'dead_letters')::bigint + erased.letter_count,
+            'parked_messages', (counts ->> 'parked_messages')::bigint + erased.parked_count,
+            'attempts', (counts ->> 'attempts')::bigint + erased.attempt_count,
+            'cancelled', (counts ->> 'cancelled')::bigint + erased.cancelled_count);
+        if erased.held_count > 0 then
+            held_from := coalesce(held_from, reached);
+            held_count := held_count + erased.held_count;
+        end if;
+        reached := case
+            when seen.looked_at = chunk_size and reached ? 'log'
+            then jsonb_build_object('log', seen.last_one)
+            when seen.looked_at = chunk_size and reached ? 'letters'
+            then jsonb_build_object('letters', seen.last_one)
+            when reached ? 'log' then '{"letters": 0}'
+            when reached ? 'letters' then '{"parked": 0}'
+            else jsonb_build_object('parked', seen.last_one)
+        end;
+    end loop;
+    if is_over and held_from is not null then
+        reached := held_from;
+        held_from := null;
+        is_over := false;
+        pause := '1 second';
+    elsif is_over then
+        insert into postrider.event_log (event, details)
+        values (
+            'messages.erased',
+            counts || jsonb_build_object(
+                'id', p_job.id, 'filter', p_job.filter, 'by', p_job.created_by));
+        -- What was erased does not live on in what was asked.
+        update postrider.job j set metadata = null where j.id = p_job.id;
+    end if;
+    reached := reached || jsonb_build_object('erased', counts);
+end;
+$_$;
+
+-- Name: erase_letters(bigint[]); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.erase_letters(p_ids bigint[], OUT message_count bigint, OUT letter_count bigint, OUT parked_count bigint, OUT attempt_count bigint, OUT cancelled_count bigint, OUT held_count bigint) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+declare
+    letters record;
+    told record;
+begin
+    message_count := 0;
+    letter_count := 0;
+    parked_count := 0;
+    attempt_count := 0;
+    cancelled_count := 0;
+    held_count := 0;
+    if p_ids = '{}' then
+        return;
+    end if;
+    select
+        coalesce(array_agg(l.id), '{}') as ids,
+        coalesce(array_agg(l.message_id), '{}') as message_ids,
+        coalesce(array_agg(l.target), '{}') as targets
+    into letters
+    from unnest(p_ids) i (id)
+    cross join lateral (
+        select k.id, k.message_id, k.target
+        from postrider.dead_letter k
+        where k.id = i.id
+        and not exists (
+            select
+            from postrider.message m
+            where m.id = k.message_id
+            and m.erased_at is null
+        )
+        offset 0
+        for update of k skip locked
+    ) l;
+    told := postrider.tell_deliveries(
+        'cancel', letters.message_ids, letters.targets, null, null, null);
+    cancelled_count := told.told_count;
+    letter_count := postrider.take_out_of_letters(array(
+        select l.id
+        from unnest(letters.ids, letters.message_ids, letters.targets) l (id, message_id, target)
+        where not postrider.is_deferred(l.message_id, l.target)
+    ));
+    held_count := cardinality(p_ids) - letter_count;
+end;
+$$;
+
+-- Name: erase_logged(bigint[]); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.erase_logged(p_message_ids bigint[], OUT message_count bigint, OUT letter_count bigint, OUT parked_count bigint, OUT attempt_count bigint, OUT cancelled_count bigint, OUT held_count bigint) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+declare
+    waiting record;
+    told record;
+    since xid8;
+    ended bigint[];
+    letters bigint[];
+    parked bigint[];
+begin
+    message_count := 0;
+    letter_count := 0;
+    parked_count := 0;
+    attempt_count := 0;
+    cancelled_count := 0;
+    held_count := 0;
+    if p_message_ids = '{}' then
+        return;
+    end if;
+    select
+        coalesce(array_agg(d.message_id), '{}') as message_ids,
+        coalesce(array_agg(d.target), '{}') as targets
+    into waiting
+    from unnest(p_message_ids) i (id)
+    cross join lateral (
+        select w.message_id, w.target
+        from postrider.deferred w
+        where w.message_id = i.id
+        offset 0
+    ) d;
+    if waiting.message_ids <> '{}' then
+        told := postrider.tell_deliveries(
+            'cancel', waiting.message_ids, waiting.targets, null, null, null);
+        cancelled_count := told.told_count;
+    end if;
+    -- Locks the messages, too.
+    told := postrider.cancel_unread(p_message_ids, array(
+        select distinct t.target
+        from unnest(p_message_ids) i (id)
+        cross join lateral (
+            select m.targets
+            from postrider.message m
+            where m.id >= i.id
+            and m.id <= i.id
+            order by m.id
+            limit 1
+        ) m
+        cross join lateral unnest(m.targets) t (target)
+    ));
+    cancelled_count := cancelled_count + told.cancelled_count;
+    letters := array(
+        select l.id
+        from unnest(p_message_ids) i (id)
+        cross join lateral (
+            select k.id
+            from postrider.dead_letter k
+            where k.message_id = i.id
+            and k.erased_at is null
+            offset 0
+            for update skip locked
+        ) l
+    );
+    since := postrider.done_before();
+    ended := array(
+        select m.id
+        from unnest(p_message_ids) i (id)
+        cross join lateral (
+            select k.id, k.xid, k.targets
+            from postrider.message k
+            where k.id = i.id
+            offset 0
+            for update skip locked
+        ) m
+        where not exists (
+            select
+            from unnest(m.targets) t (target)
+            where postrider.ended_status(m.id, t.target, m.xid, since) is null
+        )
+    );
+    letter_count := postrider.take_out_of_letters(array(
+        select l.id
+        from unnest(letters) i (id)
+        cross join lateral (
+            select k.id, k.message_id
+            from postrider.dead_letter k
+            where k.id = i.id
+            offset 0
+        ) l
+        where l.message_id = any (ended)
+    ));
+    parked := array(
+        select k.id
+        from unnest(ended) i (id)
+        cross join postrider.consumer c
+        cross join lateral (
+            select p.id
+            from postrider.parked_message p
+            where p.consumer_id = c.id
+            and p.message_id = i.id
+            and p.erased_at is null
+            offset 0
+        ) k
+    );
+    select e.parked_count into parked_count from postrider.erase_parked(parked) e;
+    attempt_count := postrider.take_out_of_attempts(ended);
+    ended := array(
+        select i.id
+        from unnest(ended) i (id)
+        where not exists (
+            select
+            from postrider.dead_letter l
+            where l.message_id = i.id
+            and l.erased_at is null
+        )
+        and not exists (
+            select
+            from postrider.consumer c
+            join postrider.parked_message k on k.consumer_id = c.id and k.message_id = i.id
+            where k.erased_at is null
+        )
+        and not exists (
+            select
+            from postrider.attempt a
+            where a.message_id = i.id
+            and (a.error <> '(erased)' or a.response_body is not null)
+        )
+    );
+    if ended <> '{}' then
+        insert into postrider.log_change default values;
+        update postrider.message m
+        set payload = 'null',
+            body = null,
+            content_type = null,
+            headers = null,
+            metadata = jsonb_build_object('postrider_erased_at', clock_timestamp()),
+            erased_at = clock_timestamp()
+        where m.id = any (ended);
+        delete from postrider.log_change c where c.xid = pg_current_xact_id();
+    end if;
+    message_count := cardinality(ended);
+    held_count := cardinality(p_message_ids) - message_count;
+end;
+$$;
+
+-- Name: erase_messages(text, uuid, jsonb, text, timestamp with time zone, timestamp with time zone); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.erase_messages(p_ordering_key text DEFAULT NULL::text, p_correlation_id uuid DEFAULT NULL::uuid, p_metadata jsonb DEFAULT NULL::jsonb, p_event_type text DEFAULT NULL::text, p_from timestamp with time zone DEFAULT NULL::timestamp with time zone, p_to timestamp with time zone DEFAULT NULL::timestamp with time zone, OUT job_id bigint, OUT estimate bigint, OUT has_more boolean) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET enable_seqscan TO 'off'
+    AS $$
+declare
+    look_at constant integer := 10000;
+    wanted jsonb;
+begin
+    if p_ordering_key is null and p_correlation_id is null and p_metadata is null then
+        raise exception 'One of p_ordering_key, p_correlation_id and p_metadata must be given'
+            using errcode = '22023';
+    end if;
+    if length(p_ordering_key) not between 1 and 255 then
+        raise exception 'p_ordering_key must have 1 to 255 characters, got %', length(p_ordering_key)
+            using errcode = '22023';
+    end if;
+    if jsonb_typeof(p_metadata) <> 'object' or p_metadata = '{}' then
+        raise exception 'p_metadata must be an object that is not empty, got %',
+            case when p_metadata = '{}' then 'an empty one' else jsonb_typeof(p_metadata) end
+            using errcode = '22023';
+    end if;
+    if p_event_type is not null
+        and not exists (select from postrider.event_types t where t.name = p_event_type)
+    then
+        raise exception 'Event type ''%'' does not exist', p_event_type using errcode = '42704';
+    end if;
+    if p_from >= p_to then
+        raise exception 'p_from must be before p_to, got % and %', p_from, p_to
+            using errcode = '22023';
+    end if;
+    -- Of metadata only the names: the job and its events are kept, and shown to others.
+    wanted := jsonb_strip_nulls(
+        jsonb_build_object(
+            'ordering_key', p_ordering_key, 'correlation_id', p_correlation_id,
+            'metadata', (select jsonb_agg(k.name) from jsonb_object_keys(p_metadata) k (name)),
+            'event_type', p_event_type, 'from', p_from, 'to', p_to));
+    select count(*) filter (where w.is_wanted), count(*) = look_at
+    into estimate, has_more
+    from (
+        select
+            m.erased_at is null
+            and postrider.is_erasure_wanted(
+                wanted, p_metadata, m.created_at, m.ordering_key, m.correlation_id, m.event_type,
+                m.metadata)
+            as is_wanted
+        from postrider.message m
+        order by m.id
+        limit look_at
+    ) w;
+    has_more := has_more
+        or exists (select from postrider.dead_letter l)
+        or exists (select from postrider.parked_message k);
+    job_id := postrider.create_job(
+        'erase', null, null, wanted, null,
+        (select (s.last_value << 10) | 1023 from postrider.message_sequence s), estimate, has_more);
+    update postrider.job j set metadata = p_metadata where j.id = job_id;
+end;
+$$;
+
+-- Name: erase_parked(bigint[]); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.erase_parked(p_ids bigint[], OUT message_count bigint, OUT letter_count bigint, OUT parked_count bigint, OUT attempt_count bigint, OUT cancelled_count bigint, OUT held_count bigint) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+declare
+    free bigint[] := array(
+        select k.id
+        from unnest(p_ids) i (id)
+        cross join lateral (
+            select p.id
+            from postrider.parked_message p
+            where p.id = i.id
+            offset 0
+            for update skip locked
+        ) k
+    );
+begin
+    message_count := 0;
+    letter_count := 0;
+    attempt_count := 0;
+    cancelled_count := 0;
+    update postrider.parked_message k
+    set payload = 'null',
+        body = null,
+        content_type = null,
+        headers = null,
+        metadata = jsonb_build_object('postrider_erased_at', clock_timestamp()),
+        last_error = case when k.last_error is not null then '(erased)' end,
+        erased_at = clock_timestamp()
+    where k.id = any (free);
+    get diagnostics parked_count = row_count;
+    held_count := cardinality(p_ids) - parked_count;
+end;
+$$;
+
 -- Name: error_history(bigint, integer); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.error_history(p_message_id bigint, p_target integer) RETURNS jsonb
@@ -8053,6 +8504,24 @@ CREATE FUNCTION postrider.is_done(p_message_id bigint) RETURNS boolean
         and d.run is null
         and postrider.has_offset(d.offsets, ((p_message_id >> 10) & 4095)::integer)
     );
+$$;
+
+-- Name: is_erasure_wanted(jsonb, jsonb, timestamp with time zone, text, uuid, text, jsonb); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.is_erasure_wanted(p_filter jsonb, p_metadata jsonb, p_created_at timestamp with time zone, p_ordering_key text, p_correlation_id uuid, p_event_type text, p_own_metadata jsonb) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+begin
+    return coalesce(
+        (not p_filter ? 'ordering_key' or p_ordering_key = p_filter ->> 'ordering_key')
+        and (not p_filter ? 'correlation_id' or p_correlation_id = (p_filter ->> 'correlation_id')::uuid)
+        and (not p_filter ? 'event_type' or p_event_type = p_filter ->> 'event_type')
+        and (not p_filter ? 'from' or p_created_at >= (p_filter ->> 'from')::timestamptz)
+        and (not p_filter ? 'to' or p_created_at < (p_filter ->> 'to')::timestamptz)
+        and (not p_filter ? 'metadata' or p_own_metadata @> p_metadata),
+        false);
+end;
 $$;
 
 -- Name: is_foreign(); Type: FUNCTION; Schema: postrider; Owner: -
@@ -11859,6 +12328,7 @@ begin
                 select
                     l.id, l.message_id, l.target,
                     l.id <= $3
+                    and l.erased_at is null
                     and ($4 is null or l.endpoint_id = $4)
                     and postrider.is_letter_wanted(
                         $5, l.failed_at, l.last_error, l.cause, l.event_type)
@@ -11935,6 +12405,7 @@ CREATE FUNCTION postrider.redrive_letters(p_ids bigint[], p_by text, p_from time
             from postrider.dead_letter l
             where l.id = i.id
             and l.status = 'failed'
+            and l.erased_at is null
             and exists (select from postrider.endpoints e where e.id = l.endpoint_id)
             offset 0
             for update of l skip locked
@@ -12011,6 +12482,7 @@ begin
     from (
         select
             (wanted is null or k.endpoint_id = wanted)
+            and k.erased_at is null
             and postrider.is_letter_wanted(
                 wanted_letters, k.failed_at, k.last_error, k.cause, k.event_type)
             and exists (select from postrider.endpoints e where e.id = k.endpoint_id)
@@ -12039,7 +12511,7 @@ begin
         raise exception 'Dead letter id must not be null' using errcode = '22004';
     end if;
     -- Locked before it is looked at, so that of two calls the second says what the first has done.
-    select l.message_id, l.status, l.endpoint_id, l.endpoint_name
+    select l.message_id, l.status, l.endpoint_id, l.endpoint_name, l.erased_at
     into letter
     from postrider.dead_letter l
     where l.id = p_dlq_id
@@ -12049,6 +12521,9 @@ begin
     end if;
     if letter.status <> 'failed' then
         raise exception 'Dead letter % has been redriven before', p_dlq_id using errcode = '55000';
+    end if;
+    if letter.erased_at is not null then
+        raise exception 'Dead letter % was erased', p_dlq_id using errcode = '55000';
     end if;
     if postrider.redrive_letters(array[p_dlq_id], session_user, clock_timestamp(), '0') = 0 then
         raise exception 'Endpoint ''%'' of dead letter % has been dropped', letter.endpoint_name,
@@ -12429,12 +12904,15 @@ begin
     if p_archive_message_id is null then
         raise exception 'Message id must not be null' using errcode = '22004';
     end if;
-    select m.id, m.xid, m.targets
+    select m.id, m.xid, m.targets, m.erased_at
     into known
     from postrider.message m
     where m.id = p_archive_message_id;
     if known.id is null then
         raise exception 'Message % does not exist', p_archive_message_id using errcode = '42704';
+    end if;
+    if known.erased_at is not null then
+        raise exception 'Message % was erased', known.id using errcode = '55000';
     end if;
 
     for target in
@@ -12518,6 +12996,7 @@ begin
         where m.created_at >= p_from_ts
         and m.created_at < p_to_ts
         and m.replay_of is null
+        and m.erased_at is null
         and m.targets && own_targets
     ) c
     where c.status = coalesce(p_status, c.status);
@@ -14550,6 +15029,85 @@ begin
 end;
 $$;
 
+-- Name: take_out_of_attempts(bigint[]); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.take_out_of_attempts(p_message_ids bigint[]) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $_$
+declare
+    attempt record;
+    changed bigint := 0;
+begin
+    -- By partition and place: nothing else tells two attempts apart.
+    for attempt in
+        select a.tableoid::regclass as part, array_agg(a.place) as places
+        from unnest(p_message_ids) i (id)
+        cross join lateral (
+            select t.tableoid, t.ctid as place
+            from postrider.attempt t
+            where t.message_id = i.id
+            and (t.error <> '(erased)' or t.response_body is not null)
+            offset 0
+            for update skip locked
+        ) a
+        group by a.tableoid
+    loop
+        execute format(
+            $change$
+            update %s a
+            set error = case when a.error is not null then '(erased)' end,
+                response_headers = null,
+                response_body = null,
+                response_truncated = null
+            where a.ctid = any ($1)
+            $change$, attempt.part)
+        using attempt.places;
+        changed := changed + cardinality(attempt.places);
+    end loop;
+    return changed;
+end;
+$_$;
+
+-- Name: take_out_of_letters(bigint[]); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.take_out_of_letters(p_ids bigint[]) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+declare
+    changed bigint;
+begin
+    update postrider.dead_letter l
+    set payload = 'null',
+        body = null,
+        content_type = null,
+        headers = null,
+        metadata = jsonb_build_object('postrider_erased_at', clock_timestamp()),
+        last_error = case when l.last_error is not null then '(erased)' end,
+        error_history = (
+            select
+                coalesce(
+                    jsonb_agg(
+                        case
+                            when h.entry ->> 'error' is null then h.entry
+                            else h.entry || '{"error": "(erased)"}'
+                        end
+                        order by h.number),
+                    '[]')
+            from jsonb_array_elements(l.error_history) with ordinality h (entry, number)
+        ),
+        erased_at = clock_timestamp()
+    where l.id = any (p_ids);
+    get diagnostics changed = row_count;
+    return changed;
+end;
+$$;
+
 -- Name: take_tokens(integer[], integer[], integer[], integer[]); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.take_tokens(p_endpoint_ids integer[], p_wanted integer[], p_rates integer[], p_bursts integer[]) RETURNS TABLE(endpoint_id integer, granted integer, wait_ms integer)
@@ -15740,6 +16298,7 @@ CREATE TABLE postrider.message (
     body bytea,
     content_type text,
     replay_of bigint,
+    erased_at timestamp with time zone,
     CONSTRAINT message_check CHECK ((((payload IS NULL) = (body IS NOT NULL)) AND ((body IS NULL) = (content_type IS NULL))))
 )
 PARTITION BY RANGE (created_at);
@@ -16349,6 +16908,7 @@ CREATE TABLE postrider.dead_letter (
     body bytea,
     content_type text,
     replay_of bigint,
+    erased_at timestamp with time zone,
     CONSTRAINT dead_letter_check CHECK ((((payload IS NULL) = (body IS NOT NULL)) AND ((body IS NULL) = (content_type IS NULL)))),
     CONSTRAINT dead_letter_check1 CHECK (((status = 'redriven'::text) = (redriven_at IS NOT NULL))),
     CONSTRAINT dead_letter_status_check CHECK ((status = ANY (ARRAY['failed'::text, 'redriven'::text])))
@@ -17081,6 +17641,7 @@ CREATE TABLE postrider.message_default (
     body bytea,
     content_type text,
     replay_of bigint,
+    erased_at timestamp with time zone,
     CONSTRAINT message_check CHECK ((((payload IS NULL) = (body IS NOT NULL)) AND ((body IS NULL) = (content_type IS NULL))))
 );
 
@@ -17133,6 +17694,7 @@ CREATE TABLE postrider.parked_message (
     payload jsonb,
     body bytea,
     content_type text,
+    erased_at timestamp with time zone,
     CONSTRAINT parked_message_attempt_count_check CHECK ((attempt_count > 0)),
     CONSTRAINT parked_message_check CHECK ((((payload IS NULL) = (body IS NOT NULL)) AND ((body IS NULL) = (content_type IS NULL))))
 );
@@ -19223,6 +19785,27 @@ REVOKE ALL ON FUNCTION postrider.ended_status(p_message_id bigint, p_target inte
 
 REVOKE ALL ON FUNCTION postrider.enter_generation() FROM PUBLIC;
 
+-- Name: FUNCTION erase_batch(p_job postrider.job, OUT done_count bigint, OUT reached jsonb, OUT held_from jsonb, OUT held_count bigint, OUT paced_to timestamp with time zone, OUT pause interval, OUT is_over boolean); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.erase_batch(p_job postrider.job, OUT done_count bigint, OUT reached jsonb, OUT held_from jsonb, OUT held_count bigint, OUT paced_to timestamp with time zone, OUT pause interval, OUT is_over boolean) FROM PUBLIC;
+
+-- Name: FUNCTION erase_letters(p_ids bigint[], OUT message_count bigint, OUT letter_count bigint, OUT parked_count bigint, OUT attempt_count bigint, OUT cancelled_count bigint, OUT held_count bigint); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.erase_letters(p_ids bigint[], OUT message_count bigint, OUT letter_count bigint, OUT parked_count bigint, OUT attempt_count bigint, OUT cancelled_count bigint, OUT held_count bigint) FROM PUBLIC;
+
+-- Name: FUNCTION erase_logged(p_message_ids bigint[], OUT message_count bigint, OUT letter_count bigint, OUT parked_count bigint, OUT attempt_count bigint, OUT cancelled_count bigint, OUT held_count bigint); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.erase_logged(p_message_ids bigint[], OUT message_count bigint, OUT letter_count bigint, OUT parked_count bigint, OUT attempt_count bigint, OUT cancelled_count bigint, OUT held_count bigint) FROM PUBLIC;
+
+-- Name: FUNCTION erase_messages(p_ordering_key text, p_correlation_id uuid, p_metadata jsonb, p_event_type text, p_from timestamp with time zone, p_to timestamp with time zone, OUT job_id bigint, OUT estimate bigint, OUT has_more boolean); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.erase_messages(p_ordering_key text, p_correlation_id uuid, p_metadata jsonb, p_event_type text, p_from timestamp with time zone, p_to timestamp with time zone, OUT job_id bigint, OUT estimate bigint, OUT has_more boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.erase_messages(p_ordering_key text, p_correlation_id uuid, p_metadata jsonb, p_event_type text, p_from timestamp with time zone, p_to timestamp with time zone, OUT job_id bigint, OUT estimate bigint, OUT has_more boolean) TO postrider_admin;
+
+-- Name: FUNCTION erase_parked(p_ids bigint[], OUT message_count bigint, OUT letter_count bigint, OUT parked_count bigint, OUT attempt_count bigint, OUT cancelled_count bigint, OUT held_count bigint); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.erase_parked(p_ids bigint[], OUT message_count bigint, OUT letter_count bigint, OUT parked_count bigint, OUT attempt_count bigint, OUT cancelled_count bigint, OUT held_count bigint) FROM PUBLIC;
+
 -- Name: FUNCTION error_history(p_message_id bigint, p_target integer); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.error_history(p_message_id bigint, p_target integer) FROM PUBLIC;
@@ -19481,6 +20064,10 @@ REVOKE ALL ON FUNCTION postrider.is_delivery_wanted(p_filter jsonb, p_message_id
 -- Name: FUNCTION is_done(p_message_id bigint); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.is_done(p_message_id bigint) FROM PUBLIC;
+
+-- Name: FUNCTION is_erasure_wanted(p_filter jsonb, p_metadata jsonb, p_created_at timestamp with time zone, p_ordering_key text, p_correlation_id uuid, p_event_type text, p_own_metadata jsonb); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.is_erasure_wanted(p_filter jsonb, p_metadata jsonb, p_created_at timestamp with time zone, p_ordering_key text, p_correlation_id uuid, p_event_type text, p_own_metadata jsonb) FROM PUBLIC;
 
 -- Name: FUNCTION is_foreign(); Type: ACL; Schema: postrider; Owner: -
 
@@ -20215,6 +20802,14 @@ REVOKE ALL ON FUNCTION postrider.take_executions(p_worker integer, p_limit integ
 GRANT ALL ON FUNCTION postrider.take_executions(p_worker integer, p_limit integer, p_wait interval, p_epoch integer) TO postrider_worker;
 GRANT ALL ON FUNCTION postrider.take_executions(p_worker integer, p_limit integer, p_wait interval, p_epoch integer) TO postrider_application;
 GRANT ALL ON FUNCTION postrider.take_executions(p_worker integer, p_limit integer, p_wait interval, p_epoch integer) TO postrider_admin;
+
+-- Name: FUNCTION take_out_of_attempts(p_message_ids bigint[]); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.take_out_of_attempts(p_message_ids bigint[]) FROM PUBLIC;
+
+-- Name: FUNCTION take_out_of_letters(p_ids bigint[]); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.take_out_of_letters(p_ids bigint[]) FROM PUBLIC;
 
 -- Name: FUNCTION take_tokens(p_endpoint_ids integer[], p_wanted integer[], p_rates integer[], p_bursts integer[]); Type: ACL; Schema: postrider; Owner: -
 

@@ -53,6 +53,7 @@ begin
             when 'drop' then batch := postrider.bury_batch(job);
             when 'redrive' then batch := postrider.redrive_batch(job);
             when 'cancel' then batch := postrider.cancel_batch(job);
+            when 'erase' then batch := postrider.erase_batch(job);
             else batch := postrider.tell_batch(job);
         end case;
     exception

@@ -92,6 +92,7 @@ begin
             and k.created_at >= p_job.from_ts
             and k.created_at < p_job.to_ts
             and k.replay_of is null
+            and k.erased_at is null
             and k.targets && own_targets
             and (p_job.event_type is null or k.event_type = p_job.event_type)
             and (p_job.filter is null or k.payload @> p_job.filter)

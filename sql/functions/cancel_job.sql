@@ -26,7 +26,7 @@ begin
             using errcode = '55000';
     end if;
     update postrider.job j
-    set state = 'cancelled', finished_at = clock_timestamp()
+    set state = 'cancelled', finished_at = clock_timestamp(), metadata = null
     where j.id = known.id;
     insert into postrider.event_log (event, endpoint_name, details)
     values (

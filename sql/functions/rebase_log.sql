@@ -2,7 +2,7 @@
 --
 -- Internal, by a dispatcher at its start. Brings a log from another cluster (is_foreign) into this
 -- one's transaction ids: finished messages count as written before all others, unfinished ones after
--- them. The only statement that changes a message's row, and it changes no column that a user wrote.
+-- them. It changes rows of the log, as nothing else does but erase_logged, and no column that a user wrote.
 --
 -- For consumers all messages become one tick, in order of id. Messages of which the same consumers have
 -- read the same get one transaction id, so that a snapshot can say which these are: with that as its

@@ -59,6 +59,7 @@ begin
                 select
                     l.id, l.message_id, l.target,
                     l.id <= $3
+                    and l.erased_at is null
                     and ($4 is null or l.endpoint_id = $4)
                     and postrider.is_letter_wanted(
                         $5, l.failed_at, l.last_error, l.cause, l.event_type)

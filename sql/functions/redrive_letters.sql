@@ -1,7 +1,7 @@
 -- postrider.redrive_letters(dead letter ids, by, from, gap) → how many were put back
 --
--- Internal. One statement: each letter that is still `failed`, and whose endpoint is there, becomes
--- `redriven` and its delivery waits again, due in the order of creation: the first at `from`, each other
+-- Internal. One statement: each letter that is still `failed`, was not erased, and whose endpoint is there,
+-- becomes `redriven` and its delivery waits again, due in the order of creation: the first at `from`, each other
 -- one `gap` later. One that somebody else has locked is passed over. A delivery that waits already, which
 -- no letter should have, is left as it is. Uses dead_letter_pkey.
 create or replace function postrider.redrive_letters(
@@ -19,6 +19,7 @@ as $$
             from postrider.dead_letter l
             where l.id = i.id
             and l.status = 'failed'
+            and l.erased_at is null
             and exists (select from postrider.endpoints e where e.id = l.endpoint_id)
             offset 0
             for update of l skip locked

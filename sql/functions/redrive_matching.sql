@@ -65,6 +65,7 @@ begin
     from (
         select
             (wanted is null or k.endpoint_id = wanted)
+            and k.erased_at is null
             and postrider.is_letter_wanted(
                 wanted_letters, k.failed_at, k.last_error, k.cause, k.event_type)
             and exists (select from postrider.endpoints e where e.id = k.endpoint_id)

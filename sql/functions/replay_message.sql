@@ -2,7 +2,7 @@
 --
 -- Operator, admin. Sends a message again, as a new one that carries the old id: to those of its targets where it
 -- has ended, whose endpoint still exists and is enabled. Logged in event_log. Raises 22004 (a null id),
--- 42704 (not in the log), 55000 (it has not ended anywhere, no endpoint is left, or all are disabled),
+-- 42704 (not in the log), 55000 (it was erased, it has not ended anywhere, no endpoint is left, or all are disabled),
 -- 53400 (the log is full). Uses message_id.
 create or replace function postrider.replay_message(p_archive_message_id bigint)
 returns bigint
@@ -22,12 +22,15 @@ begin
     if p_archive_message_id is null then
         raise exception 'Message id must not be null' using errcode = '22004';
     end if;
-    select m.id, m.xid, m.targets
+    select m.id, m.xid, m.targets, m.erased_at
     into known
     from postrider.message m
     where m.id = p_archive_message_id;
     if known.id is null then
         raise exception 'Message % does not exist', p_archive_message_id using errcode = '42704';
+    end if;
+    if known.erased_at is not null then
+        raise exception 'Message % was erased', known.id using errcode = '55000';
     end if;
 
     for target in

@@ -52,6 +52,7 @@ begin
         where m.created_at >= p_from_ts
         and m.created_at < p_to_ts
         and m.replay_of is null
+        and m.erased_at is null
         and m.targets && own_targets
     ) c
     where c.status = coalesce(p_status, c.status);

@@ -334,6 +334,7 @@ const DENIED: &[&str] = &[
     "message retry 1024",
     "message fail 1024 --reason r",
     "message skip 1024 --reason r",
+    "message erase --ordering-key customer-7",
     "event-type create x",
     "event-type alter order.paid --description x",
     "event-type drop order.paid",

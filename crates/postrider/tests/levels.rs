@@ -27,7 +27,10 @@ const NOT_FILLED: &[(&str, &str)] = &[
     ("deferred", "a row goes when its delivery ends"),
     ("endpoint_secret", "a row for each secret of an endpoint goes with it"),
     ("loan", "at most a row for each endpoint and two dispatchers, which go with either"),
-    ("log_change", "its row goes with the transaction that writes it: a re-base, after a restore"),
+    (
+        "log_change",
+        "its row goes with the transaction that writes it: a re-base, or what erases messages",
+    ),
     ("cancellation", "a row goes when its message is read, and dispatchers read at once"),
     ("partly_done", "is written where some targets of a message are done; has months like done"),
     ("parked_message", "waits for somebody to resolve it, as its page says"),

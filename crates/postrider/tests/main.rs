@@ -28,6 +28,7 @@ mod dead_letters;
 mod deliver;
 mod draining;
 mod durable;
+mod erasing;
 mod examples;
 mod expiring;
 mod fan_out;

@@ -799,6 +799,7 @@ fn of_dispatchers() -> Vec<Bound> {
         call("advance_jobs: retry", advance("retry", "tell_batch"), 6_000),
         call("advance_jobs: skip", advance("skip", "tell_batch"), 15_000),
         call("advance_jobs: cancel", advance("cancel", "cancel_batch"), 40_000),
+        call("advance_jobs: erase", advance("erase", "erase_batch"), 150_000),
         call("advance_replays", "select postrider.advance_replays()".to_owned(), 300_000),
         call(
             "append_replays",
@@ -1004,6 +1005,8 @@ const FILL_WAITING: &str = "
     insert into postrider.job (kind, endpoint_id, endpoint_name, estimate, has_more, last_id, filter)
     select k, 1, 'sink', 0, false, 1000000000, '{\"reason\": \"r\"}'
     from unnest('{retry,skip,cancel}'::text[]) k;
+    insert into postrider.job (kind, estimate, has_more, last_id, filter)
+    values ('erase', 0, false, 1000000000, '{\"from\": \"2001-01-01Z\"}');
     insert into postrider.replay (
         endpoint_id, endpoint_name, from_ts, to_ts, position, last_id, position_at, state, finished_at)
     select 1, 'sink', now() - interval '1 day', now(), 0, 1000, now(), 'completed', now()
@@ -1188,7 +1191,7 @@ const COUNT_STEPS: &str = r"
             end if;
         end loop;
         if changed is distinct from
-            '{advance_replays,bring_back,bury_batch,cancel_batch,redrive_batch,tell_batch}'
+            '{advance_replays,bring_back,bury_batch,cancel_batch,erase_batch,redrive_batch,tell_batch}'
         then
             raise exception 'functions that work for a time are others now: %', changed;
         end if;

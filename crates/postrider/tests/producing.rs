@@ -225,7 +225,7 @@ async fn a_message_holds_what_was_said_and_defaults_for_the_rest() {
         "scheduled_at": null, "expires_at": null, "correlation_id": null, "priority": 0,
         "endpoint_name": "a", "event_type": null, "ordering_key": null, "idempotency_key": null,
         "headers": null, "metadata": null, "payload": {"n": 1}, "body": null, "content_type": null,
-        "replay_of": null,
+        "replay_of": null, "erased_at": null,
     });
     let mut from_batch = defaults.clone();
     from_batch["priority"] = json!(10);
@@ -234,7 +234,7 @@ async fn a_message_holds_what_was_said_and_defaults_for_the_rest() {
         "correlation_id": "00000000-0000-0000-0000-00000000002a", "priority": 10,
         "endpoint_name": "a", "event_type": null, "ordering_key": "o", "idempotency_key": "k",
         "headers": {"x-a": "1\t2", "x-b": ""}, "metadata": {"m": [null]}, "payload": {"n": 1},
-        "body": null, "content_type": null, "replay_of": null,
+        "body": null, "content_type": null, "replay_of": null, "erased_at": null,
     });
     let mut bytes = all.clone();
     bytes["payload"] = Value::Null;

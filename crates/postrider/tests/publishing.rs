@@ -189,7 +189,7 @@ async fn options_hold_for_a_published_message() {
         "correlation_id": "00000000-0000-0000-0000-00000000002a", "priority": 10,
         "endpoint_name": null, "event_type": "user", "ordering_key": "o", "idempotency_key": "k",
         "headers": {"x-a": "1"}, "metadata": {"m": 1}, "payload": {"n": 1},
-        "body": null, "content_type": null, "replay_of": null,
+        "body": null, "content_type": null, "replay_of": null, "erased_at": null,
     });
     for sql in [
         r#"select postrider.publish('user', '{"n": 1}', p_priority := 10,

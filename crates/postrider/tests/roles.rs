@@ -148,6 +148,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "drop_endpoint",
             "drop_event_type",
             "drop_worker",
+            "erase_messages",
             "reset_consumer",
             "reset_setting",
             "set_action",
@@ -236,6 +237,10 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "end_stale_flushes",
             "ended_status",
             "enter_generation",
+            "erase_batch",
+            "erase_letters",
+            "erase_logged",
+            "erase_parked",
             "error_history",
             "execution_queue",
             "execution_retry_delay",
@@ -276,6 +281,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "is_at_end",
             "is_delivery_wanted",
             "is_done",
+            "is_erasure_wanted",
             "is_foreign",
             "is_generation_left",
             "is_http_url",
@@ -381,6 +387,8 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "switch_worker",
             "take_at_once",
             "take_chore",
+            "take_out_of_attempts",
+            "take_out_of_letters",
             "take_tokens",
             "tell_batch",
             "tell_deliveries",
@@ -975,6 +983,7 @@ const VICTIMS: &str = r#"
     postrider.fail_matching_deliveries('r', 'a', '2020-01-01', '2100-01-01', 'x', 'order.created', 'ordering', 10)
     postrider.skip_matching_deliveries('r', 'a', '2020-01-01', '2100-01-01', 'x', 'order.created', 'ordering', 10)
     postrider.cancel_endpoint_messages('a')
+    postrider.erase_messages('ordering', '00000000-0000-0000-0000-000000000001', '{"m": 1}', 'order.created', '2020-01-01', '2100-01-01')
     postrider.cancel_job(1)
     postrider.dlq_summary()
     postrider.cleanup_dlq()

@@ -4,7 +4,12 @@ use clap::Subcommand;
 use serde_json::json;
 use tokio_postgres::{Client, types::ToSql};
 
-use super::{Context, Failure, Output, input::parse_moment, job::Waiting, json_rows};
+use super::{
+    Context, Failure, Output,
+    input::{parse_key, parse_moment, parse_object},
+    job::Waiting,
+    json_rows,
+};
 
 const MESSAGE_STATUS: &str = include_str!("../../../../sql/queries/message_status.sql");
 const RETRY_DELIVERY: &str = include_str!("../../../../sql/queries/retry_delivery.sql");
@@ -14,7 +19,9 @@ const RETRY_MATCHING: &str = include_str!("../../../../sql/queries/retry_matchin
 const FAIL_MATCHING: &str = include_str!("../../../../sql/queries/fail_matching_deliveries.sql");
 const SKIP_MATCHING: &str = include_str!("../../../../sql/queries/skip_matching_deliveries.sql");
 
-/// Show what became of a message, and tell deliveries that wait what to do
+const ERASE: &str = include_str!("../../../../sql/queries/erase_messages.sql");
+
+/// Show what became of a message, tell deliveries that wait what to do, and erase what was in messages
 #[derive(Debug, clap::Args)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -26,7 +33,9 @@ Examples:
   postrider message retry 1024
   postrider message skip 1024 --endpoint orders --reason 'withdrawn'
   postrider message retry --endpoint orders --error 'HTTP 50[234]' --rate 50
-  postrider message fail --ordering-key customer-7 --reason 'closed account'"
+  postrider message fail --ordering-key customer-7 --reason 'closed account'
+  postrider message erase --ordering-key customer-7
+  postrider message erase --metadata '{\"customer\": 7}' --to 2026-01-01T00:00Z"
 )]
 pub struct Message {
     /// The message's id
@@ -65,6 +74,39 @@ enum Action {
         #[command(flatten)]
         how: How,
     },
+    /// Erase what was in messages, for ever; ids and what became of them stay
+    Erase {
+        #[command(flatten)]
+        whose: Whose,
+        #[command(flatten)]
+        waiting: Waiting,
+    },
+}
+
+/// All messages for which all of this holds.
+#[derive(Debug, clap::Args)]
+#[group(skip)]
+#[command(group = clap::ArgGroup::new("whose").required(true).multiple(true)
+    .args(["ordering_key", "correlation_id", "metadata"]))]
+struct Whose {
+    /// Messages with this ordering key
+    #[arg(long, value_name = "KEY", value_parser = parse_key)]
+    ordering_key: Option<String>,
+    /// Messages with this correlation id
+    #[arg(long, value_name = "UUID")]
+    correlation_id: Option<uuid::Uuid>,
+    /// Messages whose metadata contain this object
+    #[arg(long, value_name = "JSON", value_parser = parse_object)]
+    metadata: Option<String>,
+    /// Published with this event type
+    #[arg(long, value_name = "NAME")]
+    event_type: Option<String>,
+    /// Sent at or after this moment, such as 2026-11-21T08:00Z
+    #[arg(long, value_name = "MOMENT", value_parser = parse_moment)]
+    from: Option<String>,
+    /// Sent before this moment
+    #[arg(long, value_name = "MOMENT", value_parser = parse_moment)]
+    to: Option<String>,
 }
 
 /// One message, or all deliveries that wait and for which all of this holds.
@@ -146,6 +188,7 @@ async fn show(client: &Client, output: Output, id: i64) -> Result<(), Failure> {
 impl Action {
     async fn run(&self, client: &Client, output: Output) -> Result<(), Failure> {
         let (which, how, verb) = match self {
+            Self::Erase { whose, waiting } => return whose.erase(client, output, waiting).await,
             Self::Retry { which, how } => (
                 which,
                 how,
@@ -184,6 +227,33 @@ impl Action {
             Some(id) => verb.tell_one(client, output, id, which.endpoint.as_deref()).await,
             None => verb.tell_matching(client, output, which, how).await,
         }
+    }
+}
+
+impl Whose {
+    async fn erase(
+        &self,
+        client: &Client,
+        output: Output,
+        waiting: &Waiting,
+    ) -> Result<(), Failure> {
+        let Self { ordering_key, correlation_id, metadata, event_type, from, to } = self;
+        let correlation_id = correlation_id.map(|id| id.to_string());
+        let filter: [&(dyn ToSql + Sync); 6] =
+            [ordering_key, &correlation_id, metadata, event_type, from, to];
+        let made = waiting.make(client, ERASE, &filter).await?;
+        match waiting.wait(client, output, &made).await? {
+            Some(count) => {
+                let object = json!({ "erased": count, "job_id": made.id });
+                let said = match count {
+                    1 => "1 message is erased.".to_owned(),
+                    _ => format!("{count} messages are erased."),
+                };
+                output.done(&object, &said);
+            }
+            None => output.done(&made.object(), &made.sentence()),
+        }
+        Ok(())
     }
 }
 

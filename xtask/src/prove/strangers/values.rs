@@ -125,6 +125,7 @@ pub const STATEMENTS: &[(&str, &str)] = &[
             select min(m.position) from postrider.fetch_messages('held', 3) m), 1, 'reason')",
     ),
     ("fetch_messages", "select * from postrider.fetch_messages('held', 3)"),
+    ("erase_messages", "select * from postrider.erase_messages('key')"),
     ("drop_endpoint", "select postrider.drop_endpoint('held', true)"),
     (
         "send_with_options",

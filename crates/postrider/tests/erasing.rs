@@ -1,0 +1,360 @@
+//! What one customer's messages held is taken out of the log and of every copy; what became of them stays.
+
+use crate::shop::{Shop, producing::check_refusals, serving::LONG};
+use serde_json::{Value, json};
+use xtask::receiver::{Answer, Behaviour, Ending, Receiver};
+
+/// A retry that nobody waits for.
+fn patient() -> Value {
+    json!({ "base_delay_seconds": 3600, "backoff": "fixed", "jitter": 0, "max_retries": 5 })
+}
+
+/// Sends one message for a customer, with a secret in everything that a sender can write.
+async fn send(shop: &Shop, endpoint: &str, customer: u32) -> i64 {
+    let sql = format!(
+        r#"select postrider.send_with_options(
+            '{endpoint}', '{{"name": "secret-{customer}"}}',
+            p_ordering_key => 'customer-{customer}-' || '{endpoint}',
+            p_headers => '{{"X-Name": "secret-{customer}"}}',
+            p_metadata => '{{"customer": {customer}, "name": "secret-{customer}"}}')"#
+    );
+    shop.ask(&sql).await
+}
+
+/// Answers with what it got, which is kept.
+fn echo(status: u16) -> Behaviour {
+    Behaviour::custom(move |arrival| {
+        Answer::status(status)
+            .header("x-echo", String::from_utf8_lossy(arrival.body))
+            .ending(arrival.body.to_vec(), Ending::Plain)
+    })
+}
+
+/// How each delivery stands or has ended.
+async fn status(shop: &Shop, id: i64) -> Value {
+    let sql = "select jsonb_build_array(s.status, s.retry_count)";
+    shop.ask(&format!("{sql} from postrider.message_status({id}) s")).await
+}
+
+/// How often a dump of the whole database has this, as text or as bytes.
+fn occurrences(dump: &str, text: &str) -> usize {
+    let bytes: String = text.bytes().map(|byte| format!("{byte:02x}")).collect();
+    dump.matches(text).count() + dump.matches(&bytes).count()
+}
+
+async fn made(shop: &Shop, call: &str) -> Value {
+    shop.ask(&format!("select to_jsonb(r) - 'job_id' from postrider.{call} r")).await
+}
+
+/// The newest job: its state, and how much it has done.
+async fn job(shop: &Shop) -> Value {
+    let sql = "select jsonb_build_array(j.state, j.done_count) from postrider.jobs j";
+    shop.ask(&format!("{sql} order by j.id desc limit 1")).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_somebody_wrote_goes_and_what_became_of_it_stays() {
+    let shop = Shop::open_to_receivers().await;
+    let [good, broken, refusing] =
+        [200, 503, 404].map(|status| Receiver::start(echo(status)).unwrap());
+    for (name, receiver) in [("good", &good), ("broken", &broken), ("refusing", &refusing)] {
+        let config = json!({ "url": receiver.url(), "capture_response": true });
+        shop.endpoint(name, config, patient()).await;
+    }
+    shop.execute(
+        "select postrider.create_consumer('c');
+        select postrider.set_setting('tick_interval_ms', '0')",
+    )
+    .await;
+    let dispatcher = shop.serve().await;
+    let mut ids = Vec::new();
+    for customer in [7, 8] {
+        for endpoint in ["good", "broken", "refusing"] {
+            ids.push(send(&shop, endpoint, customer).await);
+        }
+    }
+    shop.until("select count(*) = 2 from postrider.deferred where retry_count = 1").await;
+    shop.until("select count(*) = 2 from postrider.dead_letter").await;
+    for delivered in [ids[0], ids[3]] {
+        let status =
+            format!("select s.status = 'completed' from postrider.message_status({delivered}) s");
+        shop.until(&status).await;
+    }
+    dispatcher.sigterm();
+    assert!(dispatcher.wait(LONG).await.unwrap().success());
+    ids.push(send(&shop, "good", 7).await);
+    // Two are parked, one of each customer.
+    let client = shop.client().await;
+    for _ in 0..4 {
+        let park = "select postrider.park_message(
+            'c', (select f.position from postrider.fetch_messages('c', 1) f), 1, 'no secret-7 here')";
+        client.batch_execute(park).await.unwrap();
+    }
+    let before = shop.dump_all("shop");
+    assert!(occurrences(&before, "secret-7") > 20, "{}", occurrences(&before, "secret-7"));
+    let others = occurrences(&before, "secret-8");
+    assert!(others > 10);
+
+    let call = r#"erase_messages(p_metadata => '{"customer": 7}')"#;
+    assert_eq!(made(&shop, call).await, json!({ "estimate": 4, "has_more": true }));
+    // What is sent later is not meant.
+    let later = send(&shop, "good", 7).await;
+    shop.finish_jobs().await;
+    assert_eq!(job(&shop).await, json!(["completed", 4]));
+    let later_one = format!(
+        "update postrider.message set payload = '1', headers = null, metadata = null where id = {later}"
+    );
+    shop.execute(&crate::shop::changing_the_log(&later_one)).await;
+    let after = shop.dump_all("shop");
+    let left: Vec<&str> = after.lines().filter(|line| occurrences(line, "secret-7") > 0).collect();
+    // What the consumer said of the other customer's message.
+    assert_eq!(left.len(), 1, "{left:#?}");
+    assert_eq!(occurrences(&after, "secret-8"), others);
+
+    for (index, expected) in [
+        json!(["completed", 0]),
+        json!(["cancelled", 1]),
+        json!(["failed", 0]),
+        json!(["completed", 0]),
+        json!(["pending", 1]),
+        json!(["failed", 0]),
+        json!(["cancelled", 0]),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        assert_eq!(status(&shop, ids[index]).await, expected, "message {index}");
+    }
+    let kept: Value = shop
+        .ask(&format!(
+            "select jsonb_build_array(
+                m.ordering_key, m.endpoint_name, m.payload, m.metadata ? 'postrider_erased_at',
+                a.outcome, a.status, a.error)
+            from postrider.message m
+            join postrider.attempt a on a.message_id = m.id
+            where m.id = {}",
+            ids[2]
+        ))
+        .await;
+    let expected = ["customer-7-refusing", "refusing"];
+    assert_eq!(kept, json!([expected[0], expected[1], null, true, "rejected", 404, "(erased)"]));
+    let event: Value = shop
+        .ask("select details - 'role' from postrider.event_log where event = 'messages.erased'")
+        .await;
+    let expected = json!({
+        "id": 1, "by": "postgres", "filter": { "metadata": ["customer"] }, "messages": 4,
+        "dead_letters": 1, "parked_messages": 3, "attempts": 3, "cancelled": 2,
+    });
+    assert_eq!(event, expected);
+
+    // It is sent to nobody again.
+    let letter: i64 =
+        shop.ask("select min(id) from postrider.dead_letter where erased_at is not null").await;
+    let (redrive, replay) = (
+        format!("select postrider.redrive_message({letter})"),
+        format!("select postrider.replay_message({})", ids[0]),
+    );
+    check_refusals(
+        &client,
+        &[
+            (&redrive, "55000", &format!("Dead letter {letter} was erased")),
+            (&replay, "55000", &format!("Message {} was erased", ids[0])),
+        ],
+    )
+    .await;
+    let range = "select postrider.replay_range(
+        (select e.id from postrider.endpoints e where e.name = 'good'), now() - interval '1 day', now())";
+    assert_eq!(shop.ask::<i32>(range).await, 1, "of the other customer");
+    assert_eq!(made(&shop, "redrive_all()").await, json!({ "estimate": 1, "has_more": false }));
+    shop.finish_jobs().await;
+    assert_eq!(job(&shop).await, json!(["completed", 1]));
+    // Consumers get what is left of it, in its place.
+    let fetched: Value = shop
+        .ask("select jsonb_agg(f.data order by f.position) from postrider.fetch_messages('c', 3) f")
+        .await;
+    assert_eq!(fetched[0], json!({ "name": "secret-8" }));
+    assert_eq!(made(&shop, call).await["estimate"], json!(0));
+}
+
+/// What is in hand or locked is come back to, and keeps nobody else waiting.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_somebody_has_is_come_back_to() {
+    let shop = Shop::open_to_receivers().await;
+    let receiver = Receiver::start(Behaviour::Hang).unwrap();
+    let rejecting = Receiver::start(Behaviour::Status(404)).unwrap();
+    // The attempt is over when the receiver goes away.
+    let config = json!({ "url": receiver.url(), "timeout_seconds": 300 });
+    shop.endpoint("hooks", config, patient()).await;
+    shop.endpoint("refusing", json!({ "url": rejecting.url() }), patient()).await;
+    let _dispatcher = shop.serve().await;
+    let hanging = send(&shop, "hooks", 7).await;
+    let letters = [send(&shop, "refusing", 7).await, send(&shop, "refusing", 7).await];
+    receiver.wait_for(1, LONG).await.unwrap();
+    shop.until("select count(*) = 2 from postrider.dead_letter").await;
+    let holder = shop.client().await;
+    let hold = format!(
+        "begin; select from postrider.dead_letter where message_id = {} for update",
+        letters[0]
+    );
+    holder.batch_execute(&hold).await.unwrap();
+    let call = r#"select * from postrider.erase_messages(p_metadata => '{"customer": 7}')"#;
+    shop.execute(call).await;
+    // A round is over, and has met with both.
+    shop.until("select j.held_count >= 2 from postrider.job j").await;
+    shop.until("select count(*) = 1 from postrider.message where erased_at is not null").await;
+    assert_eq!(shop.ask::<Option<String>>("select last_error from postrider.job").await, None);
+    assert_eq!(job(&shop).await, json!(["running", 1]));
+    holder.batch_execute("commit").await.unwrap();
+    shop.until("select count(*) = 2 from postrider.message where erased_at is not null").await;
+    assert_eq!(job(&shop).await[0], "running");
+    receiver.down().unwrap();
+    shop.until("select j.state = 'completed' from postrider.jobs j").await;
+    assert_eq!(job(&shop).await, json!(["completed", 3]));
+    let all = "select bool_and(m.erased_at is not null) from postrider.message m";
+    assert!(shop.ask::<bool>(all).await);
+    assert_eq!(status(&shop, hanging).await, json!(["cancelled", 1]));
+}
+
+/// Each message is erased and counted once, whichever dispatcher is killed in the middle.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_kill_leaves_nothing_out_and_counts_nothing_twice() {
+    const COUNT: usize = 4_000;
+    let shop = Shop::open_to_receivers().await;
+    let receiver = Receiver::start(Behaviour::Status(200)).unwrap();
+    shop.quick_endpoint("hooks", &receiver.url()).await;
+    let first = shop.serve().await;
+    shop.execute(&format!(
+        "select count(postrider.send_with_options(
+            'hooks', jsonb_build_object('secret', n), p_metadata => jsonb_build_object('customer', n % 2)))
+        from generate_series(1, {COUNT}) n"
+    ))
+    .await;
+    receiver.wait_for_accepted(COUNT, LONG).await.unwrap();
+    shop.execute(r#"select * from postrider.erase_messages(p_metadata => '{"customer": 1}')"#)
+        .await;
+    shop.until("select j.done_count > 0 from postrider.job j").await;
+    first.sigkill();
+    let erased = "select count(*) from postrider.message where erased_at is not null";
+    let at_kill: i64 = shop.ask(erased).await;
+    let _second = shop.serve().await;
+    shop.until("select j.state = 'completed' from postrider.job j").await;
+    println!("{at_kill} of {} were erased at the kill", COUNT / 2);
+    assert_eq!(shop.ask::<i64>(erased).await as usize, COUNT / 2);
+    assert_eq!(job(&shop).await, json!(["completed", COUNT / 2]));
+    let event: Value = shop
+        .ask("select jsonb_agg(details -> 'messages') from postrider.event_log where event = 'messages.erased'")
+        .await;
+    assert_eq!(event, json!([COUNT / 2]));
+    let right = "select bool_and(
+            m.payload ? 'secret' = (m.erased_at is null)
+            and (m.metadata ->> 'customer' = '0') is not distinct from case when m.erased_at is null then true end)
+        from postrider.message m";
+    assert!(shop.ask::<bool>(right).await);
+    assert_eq!(receiver.accepted_count(), COUNT, "nothing is sent again");
+}
+
+/// A dead letter and a parked message whose message the log has no more.
+#[tokio::test(flavor = "multi_thread")]
+async fn copies_are_erased_when_the_log_has_nothing() {
+    let shop = Shop::open_to_receivers().await;
+    let receiver = Receiver::start(Behaviour::Status(404)).unwrap();
+    shop.endpoint("hooks", json!({ "url": receiver.url() }), patient()).await;
+    shop.execute(
+        "select postrider.create_consumer('c');
+        select postrider.set_setting('tick_interval_ms', '0')",
+    )
+    .await;
+    let dispatcher = shop.serve().await;
+    for _ in 0..3 {
+        send(&shop, "hooks", 7).await;
+    }
+    shop.until("select count(*) = 3 from postrider.dead_letter").await;
+    dispatcher.sigterm();
+    assert!(dispatcher.wait(LONG).await.unwrap().success());
+    let park = "select postrider.park_message(
+        'c', (select f.position from postrider.fetch_messages('c', 1) f), 1, 'secret-7')";
+    shop.execute(park).await;
+    // One waits again, and only its letter knows what is to be sent.
+    shop.execute("select postrider.redrive_message(2); delete from postrider.message").await;
+    let call = "erase_messages('customer-7-hooks')";
+    assert_eq!(made(&shop, call).await, json!({ "estimate": 0, "has_more": true }));
+    shop.finish_jobs().await;
+    assert_eq!(job(&shop).await, json!(["completed", 4]));
+    let erased = "select count(*) from postrider.dead_letter where erased_at is not null and payload = 'null'";
+    assert_eq!(shop.ask::<i64>(erased).await, 3);
+    assert!(!shop.ask::<bool>("select exists (select from postrider.deferred)").await);
+    assert!(
+        shop.ask::<bool>(
+            "select erased_at is not null and last_error = '(erased)' from postrider.parked_message"
+        )
+        .await
+    );
+    let left: Vec<String> = shop
+        .dump_all("shop")
+        .lines()
+        .filter(|line| occurrences(line, "secret-7") > 0)
+        .map(ToOwned::to_owned)
+        .collect();
+    // The attempts of messages that are gone have no text of a sender's, and go with their partition.
+    assert_eq!(left, [""; 0]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_cannot_be_meant_is_refused() {
+    let shop = Shop::open_to_producers().await;
+    let client = shop.client().await;
+    client.batch_execute("set timezone to 'UTC'").await.unwrap();
+    let one = "One of p_ordering_key, p_correlation_id and p_metadata must be given";
+    let range = "p_from must be before p_to, got 2001-01-02 00:00:00+00 and 2001-01-01 00:00:00+00";
+    let cases = [
+        ("", "22023", one),
+        ("p_event_type => 'x'", "22023", one),
+        ("''", "22023", "p_ordering_key must have 1 to 255 characters, got 0"),
+        ("repeat('x', 256)", "22023", "p_ordering_key must have 1 to 255 characters, got 256"),
+        (
+            "p_metadata => '[1]'",
+            "22023",
+            "p_metadata must be an object that is not empty, got array",
+        ),
+        (
+            "p_metadata => '{}'",
+            "22023",
+            "p_metadata must be an object that is not empty, got an empty one",
+        ),
+        ("'k', p_event_type => 'x'", "42704", "Event type 'x' does not exist"),
+        ("'k', p_from => '2001-01-02', p_to => '2001-01-01'", "22023", range),
+    ]
+    .map(|(arguments, code, text)| {
+        (format!("select * from postrider.erase_messages({arguments})"), code, text)
+    });
+    let cases: Vec<_> =
+        cases.iter().map(|(sql, code, text)| (sql.as_str(), *code, *text)).collect();
+    check_refusals(&client, &cases).await;
+    assert!(!shop.ask::<bool>("select exists (select from postrider.job)").await);
+    let denied = "set role postrider_operator; select * from postrider.erase_messages('k')";
+    assert_eq!(shop.refusal(denied).await, "42501");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_command_line_erases_with_its_progress() {
+    let shop = Shop::open_to_receivers().await;
+    let receiver = Receiver::start(Behaviour::Status(200)).unwrap();
+    shop.quick_endpoint("hooks", &receiver.url()).await;
+    let _dispatcher = shop.serve().await;
+    send(&shop, "hooks", 7).await;
+    send(&shop, "hooks", 7).await;
+    send(&shop, "hooks", 8).await;
+    receiver.wait_for_accepted(3, LONG).await.unwrap();
+    let run = |arguments: &[&str]| shop.run(&[&["message", "erase"], arguments].concat());
+    let said = run(&["--ordering-key", "customer-7-hooks"]).succeed().stdout;
+    assert_eq!(said, "2 messages are erased.\n");
+    let metadata = r#"{"customer": 8}"#;
+    let told = run(&["--metadata", metadata, "--from", "2001-01-01T00:00Z", "--json"]).json();
+    assert_eq!(told, json!({ "erased": 1, "job_id": 2 }));
+    let id = "00000000-0000-0000-0000-000000000001";
+    let made = run(&["--correlation-id", id, "--no-wait", "--json"]).json();
+    assert_eq!(made, json!({ "job_id": 3, "estimate": 0, "has_more": false }));
+    for wrong in [&[][..], &["--from", "2001-01-01T00:00Z"], &["--metadata", "7"]] {
+        assert_eq!(run(wrong).code, 2, "{wrong:?}");
+    }
+}
