@@ -28,6 +28,10 @@ from (
         'The largest payload that a message may have.'
     ),
     (
+        'max_schedule_ahead', '400', 'integer', 1, 36500, null, 'days',
+        'For how far ahead a message may be scheduled.'
+    ),
+    (
         'http_timeout', '10', 'integer', 1, 300, null, 's',
         'How long an HTTP request may take, from the request to the end of its answer.'
     ),

@@ -18,6 +18,7 @@ set search_path = pg_catalog, postrider, pg_temp
 as $$
 declare
     size_limit bigint;
+    most_days integer;
     header record;
 begin
     if p_largest_payload is null then
@@ -38,6 +39,17 @@ begin
     if p_expires_at <= p_scheduled_at then
         raise exception 'p_expires_at must be after p_scheduled_at, got % and %',
             p_expires_at, p_scheduled_at using errcode = '22023';
+    end if;
+    -- The setting's lowest value is a day: a message that waits longer keeps the log from being cleaned up.
+    if p_scheduled_at > clock_timestamp() + interval '24 hours' then
+        select s.value::integer
+        into most_days
+        from postrider.setting s
+        where s.name = 'max_schedule_ahead';
+        if p_scheduled_at > clock_timestamp() + make_interval(hours => 24 * most_days) then
+            raise exception 'p_scheduled_at must be at most % days ahead (max_schedule_ahead), got %',
+                most_days, p_scheduled_at using errcode = '22023';
+        end if;
     end if;
     if length(p_idempotency_key) not between 1 and 255 then
         raise exception 'p_idempotency_key must have 1 to 255 characters, got %',

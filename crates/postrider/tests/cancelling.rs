@@ -108,6 +108,7 @@ async fn what_was_taken_is_not_cancelled() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_waiting_delivery_is_cancelled_if_it_was_never_attempted() {
     let shop = Shop::open_to_producers().await;
+    shop.allow_far_schedules().await;
     let client = shop.client().await;
     let schedule = "select postrider.send_with_options('a', '1', p_scheduled_at => '2100-01-01')";
     for (change, then, expected) in [
@@ -224,6 +225,7 @@ async fn a_cancellation_counts_when_it_is_committed() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cancelled_delivery_lets_the_next_of_its_key_go() {
     let shop = Shop::open_to_producers().await;
+    shop.allow_far_schedules().await;
     let client = shop.client().await;
     let send = "select postrider.send_with_options('a', '1', p_ordering_key => 'o',
         p_scheduled_at => '2100-01-01')";

@@ -27,6 +27,7 @@ fn sent(shop: &Shop, arguments: &[&str], options: &[&str]) -> i64 {
 #[tokio::test(flavor = "multi_thread")]
 async fn every_option_arrives() {
     let shop = open().await;
+    shop.allow_far_schedules().await;
     shop.run(&["event-type", "create", "order.paid"]).succeed();
     let id = "6f9619ff-8b86-d011-b42d-00cf4fc964ff";
     let mut options = vec!["--priority", "7", "--key", "customer 7", "--idempotency-key", "once"];

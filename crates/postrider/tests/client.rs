@@ -47,6 +47,7 @@ async fn open() -> Shop {
         select postrider.subscribe('order.placed', 'warehouse')",
     )
     .await;
+    shop.allow_far_schedules().await;
     shop
 }
 

@@ -54,6 +54,7 @@ async fn processing_and_position_commit_together_or_not_at_all() {
 #[tokio::test]
 async fn all_columns_come_as_they_were_written() {
     let shop = Shop::open_to_consumers().await;
+    shop.allow_far_schedules().await;
     let client = shop.client().await;
     run(
         &client,

@@ -41,8 +41,7 @@ async fn whoever_holds_every_advisory_lock_stops_nothing() {
     let killed = shop.serve().await;
     shop.send_many("limited", 50).await;
     receiver.wait_for_accepted(50, LONG).await.unwrap();
-    let later =
-        "select postrider.send_with_options('limited', '{}', p_scheduled_at => '2100-01-01')";
+    let later = "select postrider.send_with_options('limited', '{}', p_scheduled_at => now() + interval '1 year')";
     let id: i64 = shop.ask(later).await;
     shop.until("select exists (select from postrider.deferred)").await;
     assert!(shop.ask::<bool>(&format!("select postrider.cancel_message({id})")).await);

@@ -281,6 +281,7 @@ async fn rows_are_cleaned_up_while_applications_are_in_their_transactions() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_parked_message_is_kept_whole_and_passed() {
     let (shop, client) = open().await;
+    shop.allow_far_schedules().await;
     let sql = "select postrider.create_event_type('order.created');
         select postrider.publish('order.created', '{\"n\": 1}', p_headers => '{\"h\": \"1\"}',
             p_metadata => '{\"m\": 1}', p_ordering_key => 'k', p_scheduled_at => '2100-01-01',

@@ -388,6 +388,7 @@ async fn a_partition_with_an_unfinished_message_is_never_dropped() {
     ];
     for (name, sql) in cases {
         let shop = Shop::open_to_receivers().await;
+        shop.allow_far_schedules().await;
         shop.execute(
             "select postrider.create_endpoint('a', 'discard', '{}'),
                 postrider.create_endpoint('off', 'discard', '{}'),

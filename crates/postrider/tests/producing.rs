@@ -30,7 +30,9 @@ async fn wrong_calls_raise_what_the_contract_says_and_write_nothing() {
         .await
         .unwrap();
     // What every function that takes options refuses, whatever it sends to.
-    let options: [(&str, &str, &str); 21] = [
+    let too_far = "p_scheduled_at must be at most 400 days ahead (max_schedule_ahead), \
+        got 2101-02-03 04:05:00+00";
+    let options: [(&str, &str, &str); 22] = [
         ("p_priority := 11", "22023", "Priority must be between 0 and 10, got 11"),
         ("p_priority := -1", "22023", "Priority must be between 0 and 10, got -1"),
         ("p_priority := 70000", "22023", "Priority must be between 0 and 10, got 70000"),
@@ -40,6 +42,7 @@ async fn wrong_calls_raise_what_the_contract_says_and_write_nothing() {
             "22023",
             "p_scheduled_at must be a finite time, got infinity",
         ),
+        ("p_scheduled_at := '2101-02-03 04:05+00'", "22023", too_far),
         (
             "p_expires_at := '2001-02-03 04:05+00'",
             "22023",
@@ -220,6 +223,7 @@ async fn every_notation_of_a_priority_is_understood() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_message_holds_what_was_said_and_defaults_for_the_rest() {
     let shop = Shop::open_to_producers().await;
+    shop.allow_far_schedules().await;
     let client = shop.client().await;
     let defaults = json!({
         "scheduled_at": null, "expires_at": null, "correlation_id": null, "priority": 0,

@@ -182,6 +182,7 @@ async fn the_receivers_are_those_that_the_publisher_sees() {
 #[tokio::test(flavor = "multi_thread")]
 async fn options_hold_for_a_published_message() {
     let shop = open().await;
+    shop.allow_far_schedules().await;
     let client = shop.client().await;
     batch(&client, "set timezone = 'UTC'").await;
     let expected = json!({

@@ -932,7 +932,7 @@ const VICTIMS: &str = r#"
     postrider.create_event_type('order.created', 'd', '{}', '{"_retry_policy": {"numRetries": 20}}')
     postrider.subscribe('order.*', 'a', '{"n": 1}', '{"enabled": true, "_retry_policy": {"preset": "sns-managed"}}')
     postrider.send('a', '{}')
-    postrider.send_with_options('a', '{"n": 1}', 3::smallint, '2100-01-01', 'key', '00000000-0000-0000-0000-000000000001', '2100-01-02', 'ordering', '{"h": "1"}', '{"m": 1}')
+    postrider.send_with_options('a', '{"n": 1}', 3::smallint, now() + interval '1 year', 'key', '00000000-0000-0000-0000-000000000001', '2100-01-02', 'ordering', '{"h": "1"}', '{"m": 1}')
     postrider.send_batch('a', array['{}', '{}']::jsonb[])
     postrider.send_batch_with_priority('a', array['{}']::jsonb[], 2::smallint)
     postrider.send_bytes('a', '\x00', 'image/png')

@@ -242,6 +242,7 @@ async fn of_a_published_message_one_delivery_is_told_or_all() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_cannot_be_told_is_refused_with_the_reason() {
     let shop = Shop::open_to_receivers().await;
+    shop.allow_far_schedules().await;
     let receiver = Receiver::start(first_refused()).unwrap();
     shop.endpoint("hooks", json!({ "url": receiver.url() }), patient()).await;
     shop.endpoint("other", json!({ "url": receiver.url() }), patient()).await;

@@ -387,7 +387,8 @@ async fn each_target_of_a_published_message_has_a_row_of_its_own() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn all_that_was_sent_is_shown_on_every_road() {
-    let (_shop, client) = open().await;
+    let (shop, client) = open().await;
+    shop.allow_far_schedules().await;
     let options = "p_priority => 7::smallint, p_scheduled_at => '2100-01-01 00:00Z',
         p_idempotency_key => 'once', p_correlation_id => '00000000-0000-0000-0000-000000000001',
         p_expires_at => '2100-02-01 00:00Z', p_ordering_key => 'k', p_headers => '{\"h\": \"1\"}',

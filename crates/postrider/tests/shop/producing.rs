@@ -18,6 +18,11 @@ impl Shop {
         shop.execute(CREATE).await;
         shop
     }
+
+    /// Lets messages be scheduled for the next century, of which tests can name a day.
+    pub async fn allow_far_schedules(&self) {
+        self.execute("select postrider.set_setting('max_schedule_ahead', '36500')").await;
+    }
 }
 
 /// Each statement is refused with its SQLSTATE and exactly its text, and none has written a row.
