@@ -2,7 +2,7 @@
 //! afterwards, and everything comes to one end.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, hash_map::Entry},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -82,6 +82,25 @@ async fn operate(
     told
 }
 
+/// Every message has come to its end.
+const ENDED: &str = "select not exists (
+        select
+        from postrider.message m
+        cross join lateral unnest(m.targets) t (target)
+        where not postrider.has_ended(m.id, t.target))";
+
+/// Sends messages, a third of them with one of sixty ordering keys.
+async fn send(shop: &Shop, endpoint: &str, count: usize) {
+    let client = shop.client().await;
+    let send = "select postrider.send_with_options(
+        $2, '{}', p_ordering_key => case when $1 % 3 = 0 then 'key ' || $1 % 180 end)";
+    let types = [tokio_postgres::types::Type::INT4, tokio_postgres::types::Type::TEXT];
+    let send = client.prepare_typed(send, &types).await.unwrap();
+    for number in 0..count {
+        client.query_one(&send, &[&(number as i32), &endpoint]).await.unwrap();
+    }
+}
+
 /// Sends messages that are refused once, with a few ordering keys, while operators are at it.
 async fn race(shop: &Arc<Shop>, receiver: &Arc<Receiver>, count: usize) -> HashMap<i64, Told> {
     let seed = fastrand::u64(..1_000_000);
@@ -93,19 +112,8 @@ async fn race(shop: &Arc<Shop>, receiver: &Arc<Receiver>, count: usize) -> HashM
         let client = shop.client().await;
         operators.push(tokio::spawn(operate(client, receiver, is_over, seed + index)));
     }
-    let client = shop.client().await;
-    let send = "select postrider.send_with_options(
-        'hooks', '{}', p_ordering_key => case when $1 % 3 = 0 then 'key ' || $1 % 180 end)";
-    let send = client.prepare_typed(send, &[tokio_postgres::types::Type::INT4]).await.unwrap();
-    for number in 0..count {
-        client.query_one(&send, &[&(number as i32)]).await.unwrap();
-    }
-    let ended = "select not exists (
-        select
-        from postrider.message m
-        cross join lateral unnest(m.targets) t (target)
-        where not postrider.has_ended(m.id, t.target))";
-    shop.until(ended).await;
+    send(shop, "hooks", count).await;
+    shop.until(ENDED).await;
     is_over.store(true, Ordering::Relaxed);
     let mut told: HashMap<i64, Told> = HashMap::new();
     for operator in operators {
@@ -188,4 +196,127 @@ async fn it_is_so_when_a_dispatcher_is_killed_as_well() {
     };
     let (told, ()) = tokio::join!(race(&shop, &receiver, COUNT), kill);
     check(&shop, &receiver, COUNT, &told).await;
+}
+
+/// What jobs of one kind have ended: how often each message had been requested when its job was over.
+type EndedByJobs = HashMap<i64, usize>;
+
+/// Makes jobs of one kind until it is over, one after the other. Each has ended as many as it says, and these once.
+async fn operate_by_jobs(
+    shop: Arc<Shop>,
+    receiver: Arc<Receiver>,
+    is_over: Arc<AtomicBool>,
+    verb: &'static str,
+) -> EndedByJobs {
+    let client = shop.client().await;
+    let mut ended = HashMap::new();
+    let mut number = 0;
+    while !is_over.load(Ordering::Relaxed) {
+        number += 1;
+        let reason = format!("{verb} {number}");
+        let key = format!("key {}", number * 3 % 180);
+        let (call, ends) = match verb {
+            "retry" => ("retry_matching_deliveries('hooks')".to_owned(), None),
+            "cancel" => (
+                "cancel_endpoint_messages('withdrawn')".to_owned(),
+                Some(
+                    "select message_id from postrider.ended where reason = 'cancelled'".to_owned(),
+                ),
+            ),
+            "fail" => (
+                format!("fail_matching_deliveries('{reason}', 'hooks', p_ordering_key => '{key}')"),
+                Some(format!(
+                    "select message_id from postrider.dead_letter
+                    where last_error = '[OPERATOR] {reason}'"
+                )),
+            ),
+            _ => (
+                format!("skip_matching_deliveries('{reason}', 'hooks', p_ordering_key => '{key}')"),
+                Some(format!("select message_id from postrider.ended where note = '{reason}'")),
+            ),
+        };
+        let make = format!("select job_id from postrider.{call}");
+        let id: i64 = client.query_one(&make, &[]).await.unwrap().get(0);
+        shop.until(&format!("select state = 'completed' from postrider.job where id = {id}")).await;
+        let Some(ends) = ends else { continue };
+        let count = format!("select done_count from postrider.job where id = {id}");
+        let done_count: i64 = client.query_one(&count, &[]).await.unwrap().get(0);
+        let mut new_count = 0;
+        for row in client.query(&ends, &[]).await.unwrap() {
+            let message = row.get(0);
+            // Of what jobs before it have cancelled, too, the first look counts.
+            if let Entry::Vacant(entry) = ended.entry(message) {
+                entry.insert(request_count(&receiver, message));
+                new_count += 1;
+            }
+        }
+        assert_eq!(new_count, done_count, "{reason}: each is ended once, by one job");
+    }
+    ended
+}
+
+/// A dispatcher is killed while it does jobs: what they have ended is ended once and not attempted afterwards, and
+/// nothing is left over.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_jobs_end_is_not_attempted_either() {
+    const COUNT: usize = 1_000;
+    let (shop, receiver) = open().await;
+    let policy =
+        json!({ "base_delay_seconds": 1, "backoff": "fixed", "jitter": 1, "max_retries": 100 });
+    shop.endpoint("withdrawn", json!({ "url": receiver.url() }), policy).await;
+    let (killed, _staying) = (shop.serve().await, shop.serve().await);
+    shop.until("select count(distinct s.owner) = 2 from postrider.shard s").await;
+    let is_over = Arc::new(AtomicBool::new(false));
+    let operators: Vec<_> = ["retry", "fail", "skip", "cancel"]
+        .into_iter()
+        .map(|verb| {
+            let (shop, receiver) = (Arc::clone(&shop), Arc::clone(&receiver));
+            tokio::spawn(operate_by_jobs(shop, receiver, Arc::clone(&is_over), verb))
+        })
+        .collect();
+    send(&shop, "hooks", COUNT / 2).await;
+    send(&shop, "withdrawn", COUNT / 4).await;
+    shop.until("select coalesce(sum(j.done_count), 0) >= 20 from postrider.job j").await;
+    killed.sigkill();
+    send(&shop, "hooks", COUNT / 2).await;
+    send(&shop, "withdrawn", COUNT / 4).await;
+    shop.until(ENDED).await;
+    is_over.store(true, Ordering::Relaxed);
+    let mut told: EndedByJobs = HashMap::new();
+    for operator in operators {
+        for (id, count) in operator.await.unwrap() {
+            assert!(told.insert(id, count).is_none(), "{id} was ended twice");
+        }
+    }
+    let client = shop.client().await;
+    let sql = "select m.id, m.endpoint_name, s.status
+        from postrider.message m
+        cross join lateral postrider.message_status(m.id) s";
+    let mut ends: HashMap<(String, String), usize> = HashMap::new();
+    for row in client.query(sql, &[]).await.unwrap() {
+        let (id, endpoint, status): (i64, String, String) = (row.get(0), row.get(1), row.get(2));
+        match told.get(&id) {
+            Some(count) => {
+                let expected =
+                    if endpoint == "hooks" { &["failed", "skipped"][..] } else { &["cancelled"] };
+                assert!(expected.contains(&status.as_str()), "{id}: {status}");
+                let requests = request_count(&receiver, id);
+                assert_eq!(requests, *count, "{id} was attempted after its end");
+            }
+            None => assert_eq!(status, "completed", "{id}"),
+        }
+        *ends.entry((endpoint, status)).or_default() += 1;
+    }
+    println!("{ends:?}");
+    assert_eq!(ends.values().sum::<usize>(), COUNT + 2 * (COUNT / 4));
+    for (endpoint, status) in [
+        ("hooks", "completed"),
+        ("hooks", "failed"),
+        ("hooks", "skipped"),
+        ("withdrawn", "cancelled"),
+    ] {
+        let end = (endpoint.to_owned(), status.to_owned());
+        assert!(ends.contains_key(&end), "{ends:?}");
+    }
+    assert!(!shop.ask::<bool>("select exists (select from postrider.deferred)").await);
 }
