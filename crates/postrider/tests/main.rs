@@ -72,6 +72,7 @@ mod replay;
 mod responses;
 mod restore;
 mod roles;
+mod rollover;
 mod schedule;
 mod shop;
 mod strangers;
