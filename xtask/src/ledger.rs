@@ -99,6 +99,8 @@ pub enum EndKind {
     Expired,
     /// Somebody cancelled it.
     Cancelled,
+    /// An operator ended it without a dead letter.
+    Skipped,
 }
 
 /// A disturbance: the only excuse for a duplicate.
@@ -242,6 +244,17 @@ impl Ledger {
         self.requests.extend(other.requests);
         self.ends.extend(other.ends);
         self.faults.extend(other.faults);
+    }
+
+    /// The faults.
+    pub fn faults(&self) -> &[Fault] {
+        &self.faults
+    }
+
+    /// Whether a fault excuses that what was accepted at `accepted_at` was not on record at `until`, by the default
+    /// [`Tolerance`].
+    pub fn excuses(&self, destination: &Destination, accepted_at: Instant, until: Instant) -> bool {
+        check::is_excused(self, destination, accepted_at, until, Tolerance::default())
     }
 
     /// Adds it all up with the default [`Tolerance`].

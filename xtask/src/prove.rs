@@ -5,6 +5,7 @@ mod consumers;
 pub(crate) mod faults;
 mod fleets;
 mod memory;
+mod operators;
 mod ordering;
 mod poison;
 mod receivers;
@@ -19,7 +20,7 @@ use std::{
 use anyhow::{Result, ensure};
 
 pub use consumers::{ConsumerFigures, ConsumerScale, prove_consumers};
-pub use faults::prove_faults;
+pub use faults::{FaultFigures, prove_faults};
 pub use fleets::{
     Carrier, FleetFigures, FleetScale, WorkerProgram, prove_fleets, run_fleet_worker,
 };
@@ -37,6 +38,8 @@ pub struct Scale {
     /// At least so many messages are committed, and more if the faults take longer.
     pub messages: usize,
     pub writers: usize,
+    /// Who tell deliveries what to do, at random.
+    pub operators: usize,
     pub dispatchers: usize,
     /// Rounds of SIGKILL of a random dispatcher.
     pub kills: usize,
@@ -46,27 +49,33 @@ pub struct Scale {
     pub freezes: usize,
     /// How often PostgreSQL is killed and started again.
     pub crashes: usize,
+    /// How often the synchronous standby, for which commits wait, is killed and started again.
+    pub standby_outages: usize,
 }
 
 impl Scale {
     pub const FULL: Scale = Scale {
         messages: 200_000,
         writers: 8,
+        operators: 3,
         dispatchers: 3,
         kills: 20,
         cuts: 10,
         freezes: 2,
         crashes: 2,
+        standby_outages: 3,
     };
 
     pub const SHORT: Scale = Scale {
         messages: 6_000,
         writers: 4,
+        operators: 2,
         dispatchers: 2,
         kills: 3,
         cuts: 2,
         freezes: 1,
         crashes: 1,
+        standby_outages: 1,
     };
 }
 
@@ -144,9 +153,9 @@ async fn run_one(proof: Proof, binary: &Path, is_short: bool, seed: u64) -> Resu
         Proof::Faults => {
             let scale = if is_short { Scale::SHORT } else { Scale::FULL };
             println!("Faults: {scale:?}");
-            let report = prove_faults(binary, scale, seed).await?;
-            println!("{report}");
-            ensure!(report.is_balanced(), "the ledger does not add up (seed {seed})");
+            let figures = prove_faults(binary, scale, seed).await?;
+            println!("{figures}");
+            ensure!(figures.is_balanced(), "the ledger does not add up (seed {seed})");
         }
         Proof::Ordering => {
             let scale = if is_short { OrderingScale::SHORT } else { OrderingScale::FULL };

@@ -11,9 +11,9 @@ const BINARY: &str = env!("CARGO_BIN_EXE_postrider");
 async fn nothing_is_lost_invented_or_doubled_without_a_cause() {
     let seed = fastrand::u64(..1_000_000);
     println!("seed {seed}");
-    let report = prove::prove_faults(Path::new(BINARY), Scale::SHORT, seed).await.unwrap();
-    println!("{report}");
-    assert!(report.is_balanced(), "seed {seed}");
+    let figures = prove::prove_faults(Path::new(BINARY), Scale::SHORT, seed).await.unwrap();
+    println!("{figures}");
+    assert!(figures.is_balanced(), "seed {seed}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

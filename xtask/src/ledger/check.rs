@@ -64,6 +64,7 @@ pub(super) fn check(ledger: &Ledger, tolerance: Tolerance) -> Report {
         dead_lettered_count: ends.count(EndKind::DeadLettered),
         expired_count: ends.count(EndKind::Expired),
         cancelled_count: ends.count(EndKind::Cancelled),
+        skipped_count: ends.count(EndKind::Skipped),
         lost: find_lost(ledger, &fates, &ends),
         phantoms,
         altered,
@@ -252,6 +253,17 @@ fn find_duplicates(ledger: &Ledger, fates: &[Fate], tolerance: Tolerance) -> Vec
         }
     }
     found
+}
+
+/// Whether any fault excuses that.
+pub(super) fn is_excused(
+    ledger: &Ledger,
+    destination: &Destination,
+    first_at: Instant,
+    second_at: Instant,
+    tolerance: Tolerance,
+) -> bool {
+    ledger.faults.iter().any(|fault| excuses(fault, destination, first_at, second_at, tolerance))
 }
 
 /// Whether a message accepted at `first_at` may be accepted again at `second_at` because of a fault:

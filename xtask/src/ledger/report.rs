@@ -29,6 +29,8 @@ pub struct Report {
     pub expired_count: usize,
     /// What was cancelled.
     pub cancelled_count: usize,
+    /// What an operator ended without a dead letter.
+    pub skipped_count: usize,
     /// Committed, never accepted, not ended otherwise.
     pub lost: Vec<Lost>,
     /// Requests for messages that do not exist.
@@ -189,6 +191,7 @@ impl fmt::Display for Report {
         line(formatter, "dead-lettered", self.dead_lettered_count, "")?;
         line(formatter, "expired", self.expired_count, "")?;
         line(formatter, "cancelled", self.cancelled_count, "")?;
+        line(formatter, "skipped", self.skipped_count, "")?;
         line(formatter, "rolled back", self.rolled_back_count, "")?;
         line(formatter, "requests", self.request_count, "accepted or not")?;
         line(formatter, "lost", self.lost.len(), verdict(self.lost.is_empty()))?;

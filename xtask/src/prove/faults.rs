@@ -1,8 +1,9 @@
-//! Continuous traffic while dispatchers are killed and frozen, connections are cut and PostgreSQL
-//! crashes.
+//! Continuous traffic, and operators who tell deliveries what to do, while dispatchers are killed and frozen,
+//! connections are cut, PostgreSQL crashes and its standby goes away.
 
 use std::{
     collections::HashMap,
+    fmt,
     path::{Path, PathBuf},
     sync::{Arc, atomic::Ordering},
     time::{Duration, Instant},
@@ -12,13 +13,13 @@ use anyhow::{Context, Result, ensure};
 use tokio_postgres::Client;
 
 use super::{
-    Scale, until,
+    Scale,
+    operators::{self, Verbs},
+    until,
     writers::{self, DESTINATIONS, Shared, connect},
 };
 use crate::{
-    ledger::{
-        Commit, Destination, End, EndKind, Fault, FaultKind, Ledger, MessageId, Report, Rollback,
-    },
+    ledger::{Commit, Destination, Fault, FaultKind, Ledger, MessageId, Report, Rollback},
     postgres::{Options, PrivatePostgres},
     process::{Dispatcher, DispatcherOptions},
     receiver::{Behaviour, Receiver, Request},
@@ -38,17 +39,41 @@ enum Disturbance {
     Cut,
     Freeze,
     Crash,
+    StandbyOutage,
 }
 
-/// Runs writers, dispatchers and faults; says what the ledger says.
+/// What a run has come to.
+#[derive(Debug)]
+pub struct FaultFigures {
+    pub report: Report,
+    pub verbs: Verbs,
+}
+
+impl FaultFigures {
+    /// Whether nothing was lost, invented or doubled without a cause, and whatever operators told came true.
+    pub fn is_balanced(&self) -> bool {
+        self.report.is_balanced() && self.verbs.are_kept()
+    }
+}
+
+impl fmt::Display for FaultFigures {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}{}", self.report, self.verbs)
+    }
+}
+
+/// Runs writers, operators, dispatchers and faults; says what the ledger says.
 ///
 /// # Errors
 ///
 /// When the run itself cannot go on. A ledger that does not add up is in the report.
-pub async fn prove_faults(binary: &Path, scale: Scale, seed: u64) -> Result<Report> {
+pub async fn prove_faults(binary: &Path, scale: Scale, seed: u64) -> Result<FaultFigures> {
     let mut dice = fastrand::Rng::with_seed(seed);
     // It forgets what did not wait for the disk for longer than it usually would.
-    let options = Options::default().set("wal_writer_delay", "2s");
+    let options = Options::default()
+        .set("wal_writer_delay", "2s")
+        // A standby that has lost its primary asks for it again soon.
+        .set("wal_retrieve_retry_interval", "200ms");
     let postgres = PrivatePostgres::start(options)?;
     postgres.create_database("proof").await?;
     let url = postgres.url_for("proof");
@@ -61,6 +86,10 @@ pub async fn prove_faults(binary: &Path, scale: Scale, seed: u64) -> Result<Repo
     let client = connect(&url).await?;
     client.batch_execute(&setup(&receivers)).await?;
     receivers[2].down()?;
+    let standby = postgres.standby()?;
+    let follow = "alter system set synchronous_standby_names = '*'";
+    client.batch_execute(follow).await?;
+    client.batch_execute("select pg_reload_conf()").await?;
 
     let started_at = Instant::now();
     let mut scene = Scene {
@@ -69,6 +98,7 @@ pub async fn prove_faults(binary: &Path, scale: Scale, seed: u64) -> Result<Repo
         dispatchers: Vec::new(),
         ledger: Ledger::new(started_at),
         postgres,
+        standby,
         started_count: 0,
         long: None,
     };
@@ -79,6 +109,7 @@ pub async fn prove_faults(binary: &Path, scale: Scale, seed: u64) -> Result<Repo
     scene.begin_long_transaction().await?;
     let shared = Arc::new(Shared::default());
     let mut writers = writers::start(&url, scale.writers, seed, &shared, started_at);
+    let operators = operators::start(&url, scale.operators, seed, &shared);
 
     for disturbance in schedule(scale, &mut dice) {
         // A random moment is the point here.
@@ -100,6 +131,7 @@ pub async fn prove_faults(binary: &Path, scale: Scale, seed: u64) -> Result<Repo
         scene.ledger.merge(written.ledger);
         hasty.extend(written.hasty);
     }
+    let operated = operators.join_all().await;
     let forgotten = settle(&mut scene.ledger, &connect(&url).await?, hasty).await?;
     println!("  {forgotten} messages of asynchronous commits were forgotten by PostgreSQL");
     scene.end_long_transaction().await?;
@@ -113,17 +145,8 @@ pub async fn prove_faults(binary: &Path, scale: Scale, seed: u64) -> Result<Repo
         receiver.record_into(&mut ledger, &Destination::from(*name), marker_of);
     }
     let client = connect(&url).await?;
-    let dead = "select e.name, l.message_id from postrider.dead_letter l
-        join postrider.endpoints e on e.id = l.endpoint_id";
-    for row in client.query(dead, &[]).await? {
-        let destination: String = row.get(0);
-        ledger.end(End {
-            destination: destination.into(),
-            id: MessageId(row.get(1)),
-            kind: EndKind::DeadLettered,
-        });
-    }
-    Ok(ledger.check())
+    let verbs = operators::judge(operated, &mut ledger, &client, &receivers).await?;
+    Ok(FaultFigures { report: ledger.check(), verbs })
 }
 
 /// Commits that did not wait for the disk: what the log has was committed, what it has not never existed,
@@ -159,6 +182,7 @@ fn schedule(scale: Scale, dice: &mut fastrand::Rng) -> Vec<Disturbance> {
     all.extend((0..scale.cuts).map(|_| Disturbance::Cut));
     all.extend((0..scale.freezes).map(|_| Disturbance::Freeze));
     all.extend((0..scale.crashes).map(|_| Disturbance::Crash));
+    all.extend((0..scale.standby_outages).map(|_| Disturbance::StandbyOutage));
     dice.shuffle(&mut all);
     all
 }
@@ -200,6 +224,8 @@ struct Scene {
     dispatchers: Vec<Dispatcher>,
     ledger: Ledger,
     postgres: PrivatePostgres,
+    /// Commits wait for it.
+    standby: PrivatePostgres,
     started_count: usize,
     /// A transaction that has sent a message and stays open.
     long: Option<(tokio_postgres::Client, MessageId, String)>,
@@ -257,6 +283,12 @@ impl Scene {
                     self.ledger.roll_back(Rollback { id: Some(id), marker: Some(marker) });
                 }
                 self.begin_long_transaction().await?;
+            }
+            // Nothing is sent twice for it, so it is no fault that excuses anything.
+            Disturbance::StandbyOutage => {
+                self.standby.kill()?;
+                tokio::time::sleep(Duration::from_secs(2)).await;
+                self.standby.start_again()?;
             }
         }
         Ok(())

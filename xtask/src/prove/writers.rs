@@ -157,10 +157,14 @@ impl Writer {
     async fn send(&mut self, client: &Client, sent: &mut Vec<Sent>) -> Result<()> {
         let (destination, marker) = self.next();
         sent.push(Sent { destination, id: None, marker: marker.clone() });
+        // Some expire while they wait.
+        let life = (self.dice.u8(..20) == 0).then(|| self.dice.i32(1..6));
         let row = client
             .query_one(
-                "select postrider.send($1, jsonb_build_object('marker', $2::text))",
-                &[&destination, &marker],
+                "select postrider.send_with_options(
+                    $1, jsonb_build_object('marker', $2::text),
+                    p_expires_at => clock_timestamp() + $3::integer * interval '1 second')",
+                &[&destination, &marker, &life],
             )
             .await?;
         if let Some(last) = sent.last_mut() {
