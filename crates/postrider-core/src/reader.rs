@@ -24,6 +24,9 @@ use crate::{
 /// How many targets of one lane may be skipped at a time.
 pub const SKIPPED_LIMIT: usize = 32;
 
+/// In how many ranges of ids a checkpoint says what of a lane is not finished.
+const OPEN_RANGES_LIMIT: usize = 4;
+
 /// A page walks over at least so many sequence numbers, and at most over [`WIDEST_SPAN`].
 const NARROWEST_SPAN: i64 = 1 << 15;
 const WIDEST_SPAN: i64 = 1 << 20;
@@ -65,6 +68,10 @@ pub struct LaneState {
     pub lag: Option<Lag>,
     /// What lies before *all* of these positions is finished.
     pub done: Vec<Position>,
+    /// What was taken and has an id in none of these ranges is finished, wherever it lies: for who looks
+    /// from outside, and would ask for each message behind one that hangs. `None`: not known.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub open: Option<Vec<(i64, i64)>>,
 }
 
 /// The reader of what was skipped.
@@ -81,6 +88,9 @@ pub struct Lag {
     /// have such messages, too.
     #[serde(default)]
     pub spares_expiring: bool,
+    /// No message is left to it that has a higher id. `None`: not known.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub last: Option<i64>,
 }
 
 /// How much of something is left, and since when.
@@ -93,6 +103,11 @@ pub struct Left {
 }
 
 impl Lag {
+    /// What was left has no higher id than `id`.
+    fn reach(&mut self, id: i64) {
+        self.last = self.last.map(|last| last.max(id));
+    }
+
     fn add(&mut self, target: Target, added: Left) {
         if added.count == 0 {
             return;
@@ -115,7 +130,12 @@ impl Lag {
 impl LaneState {
     /// A lane that nobody has read yet.
     pub fn new() -> LaneState {
-        LaneState { tail: Position::start(), lag: None, done: vec![Position::start()] }
+        LaneState {
+            tail: Position::start(),
+            lag: None,
+            done: vec![Position::start()],
+            open: Some(Vec::new()),
+        }
     }
 
     /// Whether a committed message may have been attempted by an owner that left this state.
@@ -129,6 +149,18 @@ impl LaneState {
     /// Whether everything about the message is on record.
     pub fn is_finished(&self, row: &impl Row) -> bool {
         self.done.iter().all(|position| position.is_behind(row.xid(), row.id()))
+    }
+
+    /// Whether it may be that something about the message is not on record: more is known than what
+    /// [`Self::is_finished`] says.
+    pub fn may_wait(&self, row: &impl Row) -> bool {
+        let id = row.id().0;
+        match &self.open {
+            Some(open) if self.is_taken(row) => {
+                open.iter().any(|(first, last)| (*first..=*last).contains(&id))
+            }
+            _ => !self.is_finished(row),
+        }
     }
 
     /// Whether the message is the lag's to take.
@@ -211,6 +243,8 @@ struct Segment {
     number: u64,
     start: Position,
     open: usize,
+    /// The lowest and the highest id of its rows.
+    ids: (i64, i64),
 }
 
 impl LaneReader {
@@ -239,7 +273,35 @@ impl LaneReader {
         done.extend(first(&self.lag_segments));
         done.extend(self.lag.as_ref().map(|lag| lag.position.clone()));
         done.dedup();
-        LaneState { tail: self.tail.clone(), lag: self.lag.clone(), done }
+        let open = Some(self.open_ranges());
+        LaneState { tail: self.tail.clone(), lag: self.lag.clone(), done, open }
+    }
+
+    /// Where the ids of what is taken and not on record lie, in order, in a few ranges.
+    fn open_ranges(&self) -> Vec<(i64, i64)> {
+        let open = |segment: &&Segment| segment.open > 0;
+        let mut all: Vec<(i64, i64)> =
+            self.segments.iter().chain(&self.lag_segments).filter(open).map(|s| s.ids).collect();
+        all.sort_unstable();
+        let mut ranges: Vec<(i64, i64)> = Vec::new();
+        for (first, last) in all {
+            match ranges.last_mut() {
+                Some(range) if first <= range.1 => range.1 = range.1.max(last),
+                _ => ranges.push((first, last)),
+            }
+        }
+        // The widest gaps are what saves looking.
+        let mut gaps: Vec<i64> = ranges.windows(2).map(|pair| pair[1].0 - pair[0].1).collect();
+        gaps.sort_unstable_by_key(|gap| std::cmp::Reverse(*gap));
+        let Some(narrowest) = gaps.get(OPEN_RANGES_LIMIT - 1).copied() else { return ranges };
+        let mut few: Vec<(i64, i64)> = Vec::new();
+        for (first, last) in ranges {
+            match few.last_mut() {
+                Some(range) if first - range.1 <= narrowest => range.1 = last,
+                _ => few.push((first, last)),
+            }
+        }
+        few
     }
 
     /// The snapshot from which the next tick reads this lane; `None` while its tail walks through a
@@ -272,6 +334,7 @@ impl LaneReader {
             for row in &left {
                 let Some(target) = row.only_target() else { continue };
                 lag.add(target, Left { count: 1, oldest: row.pending_since() });
+                lag.reach(row.id().0);
             }
         }
         rows.sort_unstable_by_key(Row::id);
@@ -282,7 +345,7 @@ impl LaneReader {
         }
         // A merging tick begins where the lag stood, which may lie before open segments of the tail.
         let which = if is_merging { Which::Lag } else { Which::Tail };
-        let segment = self.open_segment(which, start, rows.len());
+        let segment = self.open_segment(which, start, &rows);
         Some(Taken { segment, base, top: top.clone(), rows })
     }
 
@@ -352,7 +415,12 @@ impl LaneReader {
         let rows: Vec<R> = rows.into_iter().filter(is_wanted).collect();
         if let Some(lag) = &mut self.lag {
             match page.which {
-                Which::Tail => left.iter().for_each(|(target, left)| lag.add(*target, *left)),
+                Which::Tail => {
+                    for (target, left) in left.iter().filter(|(_, left)| left.count > 0) {
+                        lag.add(*target, *left);
+                        lag.reach(reached);
+                    }
+                }
                 Which::Lag => {
                     for row in &rows {
                         let Some(target) = row.only_target() else { continue };
@@ -362,7 +430,7 @@ impl LaneReader {
             }
         }
         let start = Position::within(page.base.clone(), page.top.clone(), page.after, reached);
-        let segment = self.open_segment(page.which, start, rows.len());
+        let segment = self.open_segment(page.which, start, &rows);
         self.advance(page.which, reached, is_full);
         Taken { segment, base: page.base.clone(), top: page.top.clone(), rows }
     }
@@ -387,6 +455,7 @@ impl LaneReader {
                 if has_room {
                     lag.skipped.entry(target).or_insert(position);
                     lag.add(target, first);
+                    lag.reach(id.0);
                 }
                 has_room
             }
@@ -408,6 +477,7 @@ impl LaneReader {
                     skipped: [(target, position)].into(),
                     remaining: [(target, first)].into(),
                     spares_expiring: true,
+                    last: Some(id.0),
                 });
                 true
             }
@@ -420,9 +490,10 @@ impl LaneReader {
     }
 
     /// One more message of a skipped target is left to the lag.
-    pub fn count_left(&mut self, target: Target, since: i64) {
+    pub fn count_left(&mut self, target: Target, id: MessageId, since: i64) {
         if let Some(lag) = &mut self.lag {
             lag.add(target, Left { count: 1, oldest: since });
+            lag.reach(id.0);
         }
     }
 
@@ -475,7 +546,12 @@ impl LaneReader {
     }
 
     fn bare_state(&self) -> LaneState {
-        LaneState { tail: self.tail.clone(), lag: self.lag.clone(), done: Vec::new() }
+        LaneState {
+            tail: self.tail.clone(),
+            lag: self.lag.clone(),
+            done: Vec::new(),
+            open: None,
+        }
     }
 
     fn lag_without_window(&self) -> bool {
@@ -490,15 +566,17 @@ impl LaneReader {
         }
     }
 
-    fn open_segment(&mut self, which: Which, start: Position, open: usize) -> u64 {
+    /// Of rows in order of id.
+    fn open_segment<R: Row>(&mut self, which: Which, start: Position, rows: &[R]) -> u64 {
         let number = self.next_segment;
-        if open > 0 {
+        if let (Some(first), Some(last)) = (rows.first(), rows.last()) {
             self.next_segment += 1;
             let segments = match which {
                 Which::Tail => &mut self.segments,
                 Which::Lag => &mut self.lag_segments,
             };
-            segments.push_back(Segment { number, start, open });
+            let ids = (first.id().0, last.id().0);
+            segments.push_back(Segment { number, start, open: rows.len(), ids });
         }
         number
     }

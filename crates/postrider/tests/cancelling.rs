@@ -28,7 +28,7 @@ async fn take_all(client: &Client) {
     let sql = "select pg_current_snapshot()::text";
     let snapshot: String = client.query_one(sql, &[]).await.unwrap().get(0);
     let position = Position::at(snapshot.parse().unwrap());
-    let state = LaneState { tail: position.clone(), lag: None, done: vec![position] };
+    let state = LaneState { tail: position.clone(), lag: None, done: vec![position], open: None };
     let state = json!([{ "state": state }]).to_string();
     let shards: Vec<i16> = (0..16).collect();
     batch(client, &checkpoint(&shards, &[0; 16], &state)).await;
@@ -321,6 +321,7 @@ fn lane_state(dice: &mut fastrand::Rng) -> LaneState {
     let lag = dice.bool().then(|| Lag {
         remaining: Default::default(),
         spares_expiring: true,
+        last: None,
         position: position(dice),
         skipped: (1..4)
             .filter(|_| dice.bool())
@@ -330,7 +331,7 @@ fn lane_state(dice: &mut fastrand::Rng) -> LaneState {
             .map(|target| (target, position(dice)))
             .collect(),
     });
-    LaneState { tail: position(dice), lag, done: vec![position(dice)] }
+    LaneState { tail: position(dice), lag, done: vec![position(dice)], open: None }
 }
 
 #[tokio::test(flavor = "multi_thread")]

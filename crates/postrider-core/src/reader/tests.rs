@@ -274,7 +274,7 @@ impl Owner {
             }
             if is_left {
                 if !skipped.insert(target) {
-                    self.reader.count_left(target, row.created_at());
+                    self.reader.count_left(target, row.id, row.created_at());
                 }
                 self.reader.finish(taken.segment, 1);
             } else {
@@ -302,8 +302,16 @@ impl Owner {
         let state = self.reader.state();
         for (_, id) in &self.open {
             let row = database.visible().find(|row| row.id == *id).expect("taken, so committed");
-            if !state.is_taken(row) || state.is_finished(row) {
+            if !state.is_taken(row) || state.is_finished(row) || !state.may_wait(row) {
                 self.lost.push(*id);
+            }
+        }
+        // Nor must who looks from outside pass over what is left in the log.
+        let last = state.lag.as_ref().and_then(|lag| lag.last);
+        for row in database.visible().filter(|row| !state.is_taken(*row)) {
+            let is_left = state.tail.is_behind(row.xid, row.id);
+            if !state.may_wait(row) || is_left && last.is_some_and(|last| row.id.0 > last) {
+                self.lost.push(row.id);
             }
         }
     }

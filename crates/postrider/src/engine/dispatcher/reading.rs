@@ -181,7 +181,8 @@ impl Dispatcher {
                     skipped.insert(target);
                     if let Some(owned) = self.lanes.get_mut(lane) {
                         if is_skipped {
-                            owned.reader.count_left(target, row.terms.pending_since().0);
+                            let since = row.terms.pending_since().0;
+                            owned.reader.count_left(target, row.id, since);
                         }
                         owned.reader.finish(segment, 1);
                     }
