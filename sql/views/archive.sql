@@ -1,100 +1,106 @@
 -- postrider.archive: every delivery that has ended, one row per message and target
 --
--- Admin, operator, application; monitor without what an application wrote. Two parts, each in order of id by
--- itself, so that the newest are found without a sort: messages for one endpoint, and published ones.
--- What the log holds below done_before and does not wait has ended; how is looked up row by row, and
--- only if a column that says so is read. For the shape see queue. By an endpoint's name, what was
--- published is walked through: about 1 µs a delivery until the limit is reached; with `event_type is
--- null` it is left out. Uses message_id, message_endpoint_id, message_published_id.
+-- Admin, operator, application; monitor without what an application wrote. Read in order of id, upwards and downwards,
+-- at any size: for the shape, and why it is so, see queue. What the log holds below done_before and does not wait has
+-- ended; how is looked up row by row, and only if a column that says so is read. By an endpoint's name, what was
+-- published is walked through until the limit is reached; with `event_type is null` it is left out. Uses
+-- message_direct_id, message_endpoint_id, message_published_id, message_id.
 create or replace view postrider.archive as
 select
-    a.id, a.endpoint_name, null::text as event_type,
-    a.ending ->> 'status' as status,
-    a.payload, a.body, a.content_type,
-    (a.ending ->> 'retry_count')::integer as retry_count,
-    a.ending ->> 'last_error' as last_error,
-    a.priority, a.scheduled_at, a.idempotency_key, a.correlation_id, a.expires_at, a.ordering_key,
-    a.headers, a.metadata, a.created_at,
-    (a.ending ->> 'at')::timestamptz as ended_at,
+    u.id,
+    case u.kind
+        when 'direct' then u.endpoint_name
+        else (
+            select jsonb_object_agg(s.id, e.name)
+            from postrider.subscriptions s
+            join postrider.endpoints e on e.id = s.endpoint_id
+        ) ->> u.target::text
+    end as endpoint_name,
+    u.event_type,
+    e.ending ->> 'status' as status,
+    (w.message).payload, (w.message).body, (w.message).content_type,
+    (e.ending ->> 'retry_count')::integer as retry_count,
+    e.ending ->> 'last_error' as last_error,
+    (w.message).priority, (w.message).scheduled_at, (w.message).idempotency_key,
+    (w.message).correlation_id, (w.message).expires_at, (w.message).ordering_key,
+    (w.message).headers, (w.message).metadata, (w.message).created_at,
+    (e.ending ->> 'at')::timestamptz as ended_at,
     case
-        when a.ending ->> 'status' = 'completed' then (a.ending ->> 'at')::timestamptz
+        when e.ending ->> 'status' = 'completed' then (e.ending ->> 'at')::timestamptz
     end as completed_at,
     case
-        when a.ending ->> 'status' = 'failed' then (a.ending ->> 'at')::timestamptz
+        when e.ending ->> 'status' = 'failed' then (e.ending ->> 'at')::timestamptz
     end as failed_at,
-    a.target, a.replay_of
+    u.target, (w.message).replay_of
 from (
     select
-        p.id, p.endpoint_name, m.payload, m.body, m.content_type, m.priority, m.scheduled_at,
-        m.idempotency_key, m.correlation_id, m.expires_at, m.ordering_key, m.headers, m.metadata,
-        m.created_at, m.targets[1] as target, m.replay_of,
-        postrider.describe_end(p.id, m.targets[1]) as ending
-    from (
-        select k.id, k.endpoint_name
-        from postrider.message k
-        where k.endpoint_name is not null
-        and k.id <= (select postrider.ended_ceiling())
-        order by k.id desc
-    ) p
-    cross join lateral (
-        select
-            k.id, k.xid, k.targets, k.payload, k.body, k.content_type, k.priority, k.scheduled_at,
-            k.idempotency_key, k.correlation_id, k.expires_at, k.ordering_key, k.headers, k.metadata,
-            k.created_at, k.replay_of
-        from postrider.message k
-        where k.id = p.id
-        limit 1
-    ) m
-    where not postrider.is_deferred(m.id, m.targets[1])
-    and (m.xid < (select postrider.done_before()) or postrider.has_ended(m.id, m.targets[1]))
-    order by p.id desc
-) a
-union all
-select
-    a.id, a.endpoint_name, a.event_type,
-    a.ending ->> 'status',
-    a.payload, a.body, a.content_type,
-    (a.ending ->> 'retry_count')::integer,
-    a.ending ->> 'last_error',
-    a.priority, a.scheduled_at, a.idempotency_key, a.correlation_id, a.expires_at, a.ordering_key,
-    a.headers, a.metadata, a.created_at,
-    (a.ending ->> 'at')::timestamptz,
-    case
-        when a.ending ->> 'status' = 'completed' then (a.ending ->> 'at')::timestamptz
-    end,
-    case
-        when a.ending ->> 'status' = 'failed' then (a.ending ->> 'at')::timestamptz
-    end,
-    a.target, a.replay_of
-from (
+        'direct' as kind, null::boolean as is_published, null::boolean as is_over_one,
+        null::boolean as is_over_four, m.id, m.targets[1] as target, m.endpoint_name,
+        null::text as event_type, m as message
+    from postrider.message m
+    union all
     select
-        p.id, p.endpoint_name, p.event_type, m.payload, m.body, m.content_type, m.priority,
-        m.scheduled_at, m.idempotency_key, m.correlation_id, m.expires_at, m.ordering_key, m.headers,
-        m.metadata, m.created_at, p.target, m.replay_of, postrider.describe_end(p.id, p.target) as ending
+        'one', m.event_type is not null, cardinality(m.targets) > 1, cardinality(m.targets) > 4, m.id, m.targets[1], null, m.event_type, null
+    from postrider.message m
+    union all
+    select
+        'few', m.event_type is not null, cardinality(m.targets) > 1, cardinality(m.targets) > 4, m.id, m.targets[1], null, m.event_type, null
+    from postrider.message m
+    union all
+    select
+        'few', m.event_type is not null, cardinality(m.targets) > 1, cardinality(m.targets) > 4, m.id, m.targets[2], null, m.event_type, null
+    from postrider.message m
+    union all
+    select
+        'few', m.event_type is not null, cardinality(m.targets) > 1, cardinality(m.targets) > 4, m.id, m.targets[3], null, m.event_type, null
+    from postrider.message m
+    union all
+    select
+        'few', m.event_type is not null, cardinality(m.targets) > 1, cardinality(m.targets) > 4, m.id, m.targets[4], null, m.event_type, null
+    from postrider.message m
+    union all
+    select 'many', true, true, true, p.id, p.target, null, p.event_type, null
     from (
-        select
-            k.id, (
-                select jsonb_object_agg(s.id, e.name)
-                from postrider.subscriptions s
-                join postrider.endpoints e on e.id = s.endpoint_id
-            ) ->> t.target::text as endpoint_name,
-            k.event_type, t.target
+        select k.id, k.event_type, t.target
         from postrider.message k
         cross join lateral unnest(k.targets) t (target)
         where k.event_type is not null
+        and (cardinality(k.targets) > 1) is true
+        and (cardinality(k.targets) > 4) is true
         and k.id <= (select postrider.ended_ceiling())
         order by k.id desc
     ) p
-    cross join lateral (
+) u
+cross join lateral (
+    -- Behind the order, once a row. A place without a target is no delivery.
+    select
+        f.message,
+        u.target is not null
+        and not postrider.is_deferred(u.id, u.target)
+        and (
+            (f.message).xid < (select postrider.done_before())
+            or postrider.has_ended(u.id, u.target)) as has_ended
+    from (
         select
-            k.id, k.xid, k.targets, k.payload, k.body, k.content_type, k.priority, k.scheduled_at,
-            k.idempotency_key, k.correlation_id, k.expires_at, k.ordering_key,
-            k.headers, k.metadata, k.created_at, k.replay_of
-        from postrider.message k
-        where k.id = p.id
-        limit 1
-    ) m
-    where not postrider.is_deferred(m.id, p.target)
-    and (m.xid < (select postrider.done_before()) or postrider.has_ended(m.id, p.target))
-    order by p.id desc
-) a;
+            coalesce(
+                u.message, (
+                    select m
+                    from postrider.message m
+                    where m.id >= u.id
+                    and m.id <= u.id
+                    order by m.id
+                    limit 1
+                )) as message
+        offset 0
+    ) f
+    offset 0
+) w
+cross join lateral (select postrider.describe_end(u.id, u.target) as ending offset 0) e
+where case u.kind
+    when 'direct' then u.endpoint_name is not null
+    when 'one' then u.is_published and u.is_over_one is false and u.is_over_four is false
+    when 'few' then u.is_published and u.is_over_one is true and u.is_over_four is false
+    else true
+end
+and u.id <= (select postrider.ended_ceiling())
+and w.has_ended;

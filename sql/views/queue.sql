@@ -1,153 +1,196 @@
 -- postrider.queue: every delivery that has not ended, one row per message and target
 --
--- Admin, operator, application; monitor without what an application wrote. Three parts, each in order of id by
--- itself, so that the newest are found without a sort: what waits in postrider.deferred, and what is
--- in the log and not finished, for one endpoint or published. Status: `processing` when a dispatcher
--- has it, else `pending`. What is computed is computed only if its column is read.
+-- Admin, operator, application; monitor without what an application wrote. Status: `processing` when a dispatcher has
+-- it, else `pending`.
 --
--- Ids are found first, of what the map of done_map does not call done (xid8ge is >= without the index
--- of xids, which would need a sort), and everything else is asked of one message after the other (the limit keeps the
--- planner from joining): a plan that asks all first and sorts then would take seconds for fifty rows.
--- Uses deferred_pkey, deferred_due, message_id, message_endpoint_id, message_published_id.
+-- Made so that `order by id [desc] limit n` reads little more than n rows, at any size. A planner merges the parts of
+-- `union all` in order of id, in either direction, only if each part is one table without a condition, whose index has
+-- that order. So:
+--
+-- - Conditions stand behind the union, by kind. The kind is a constant in each part, and the planner leaves of a
+--   condition what concerns the part: there it is one of an index.
+-- - What waits is read by deferred_pkey, what was sent to one endpoint by message_direct_id (with the endpoint's name
+--   by message_endpoint_id), what was published by message_published_id, by the number of its targets (`one`, `few`,
+--   `many`): in each of these ranges nothing else stands that would have to be walked over.
+-- - The name of an endpoint is said of a part's own row. Said of what was unnested behind the union, a condition on it
+--   would not get to message_endpoint_id. So a message with two to four targets is in four parts, one for each place,
+--   and one with more is unnested in a part of its own, which has one order: the other direction sorts all of those that
+--   nobody has read.
+-- - The log is read where something of it may be unfinished (log_ranges): from what nobody has read or is in hand, and,
+--   of messages with one target (`is_left`), what was left to a lag, which can lie millions before it.
+-- - What is recorded of a message is looked up behind the union, in order of id, so that no part walks over what has
+--   ended to find its first row. The states of the lanes' readers (may_wait) spare most of that.
+--
+-- Uses deferred_pkey, message_direct_id, message_endpoint_id, message_published_id, message_id, dead_letter_message.
 create or replace view postrider.queue as
 select
-    w.id, w.endpoint_name,
-    coalesce((w.message).event_type, (w.letter).event_type) as event_type,
+    u.id,
+    case u.kind
+        when 'waiting' then (
+            select jsonb_object_agg(e.id, e.name)
+            from postrider.endpoints e
+        ) ->> u.endpoint_id::text
+        when 'direct' then u.endpoint_name
+        else (
+            select jsonb_object_agg(s.id, e.name)
+            from postrider.subscriptions s
+            join postrider.endpoints e on e.id = s.endpoint_id
+        ) ->> u.target::text
+    end as endpoint_name,
+    coalesce((w.message).event_type, (l.letter).event_type) as event_type,
     case
-        when not w.is_blocked
-        and w.run_at <= now()
-        and postrider.is_claimed(w.id, w.target, w.retry_count)
+        when case u.kind
+            when 'waiting' then
+                not u.is_blocked
+                and u.run_at <= now()
+                and postrider.is_claimed(u.id, u.target, u.retry_count)
+            else postrider.is_taken(u.id, (w.message).xid, w.skippable)
+        end
         then 'processing'
         else 'pending'
     end as status,
-    coalesce((w.message).payload, (w.letter).payload) as payload,
-    coalesce((w.message).body, (w.letter).body) as body,
-    coalesce((w.message).content_type, (w.letter).content_type) as content_type,
-    w.retry_count,
-    case when not w.is_blocked and w.run_at > now() then w.run_at end as next_retry_at,
-    w.last_error,
-    coalesce((w.message).priority, (w.letter).priority) as priority,
+    coalesce((w.message).payload, (l.letter).payload) as payload,
+    coalesce((w.message).body, (l.letter).body) as body,
+    coalesce((w.message).content_type, (l.letter).content_type) as content_type,
+    u.retry_count,
+    case
+        when u.kind = 'waiting' then case when not u.is_blocked and u.run_at > now() then u.run_at end
+        when (w.message).scheduled_at > now() then (w.message).scheduled_at
+    end as next_retry_at,
+    u.last_error,
+    coalesce((w.message).priority, (l.letter).priority) as priority,
     (w.message).scheduled_at,
     (w.message).idempotency_key,
-    coalesce((w.message).correlation_id, (w.letter).correlation_id) as correlation_id,
-    w.expires_at, w.ordering_key,
-    coalesce((w.message).headers, (w.letter).headers) as headers,
-    coalesce((w.message).metadata, (w.letter).metadata) as metadata,
-    w.created_at, w.target,
-    coalesce((w.message).replay_of, (w.letter).replay_of) as replay_of
+    coalesce((w.message).correlation_id, (l.letter).correlation_id) as correlation_id,
+    case when u.kind = 'waiting' then u.expires_at else (w.message).expires_at end as expires_at,
+    coalesce(u.ordering_key, (w.message).ordering_key) as ordering_key,
+    coalesce((w.message).headers, (l.letter).headers) as headers,
+    coalesce((w.message).metadata, (l.letter).metadata) as metadata,
+    coalesce(u.created_at, (w.message).created_at) as created_at,
+    u.target,
+    coalesce((w.message).replay_of, (l.letter).replay_of) as replay_of
 from (
     select
-        d.id, d.endpoint_name, d.is_blocked, d.run_at, d.retry_count, d.last_error, d.expires_at,
-        d.ordering_key, d.created_at, d.target,
-        -- Whole rows and no joins: fetched for what is returned, and behind the order.
-        (
-            select m
-            from postrider.message m
-            where m.id = d.id
-            limit 1
-        ) as message,
-        -- Whose message is gone with its partition was redriven, and its dead letter is kept.
-        (
-            select l
-            from postrider.dead_letter l
-            where l.message_id = d.id
-            and l.target = d.target
-            and not exists (select from postrider.message m where m.id = d.id)
-            order by l.id desc
-            limit 1
-        ) as letter
-    from (
-        select
-            w.message_id as id, e.name as endpoint_name, w.is_blocked, w.run_at, w.retry_count,
-            w.last_error, w.expires_at, w.ordering_key, w.message_created_at as created_at, w.target
-        from postrider.deferred w
-        left join postrider.endpoints e on e.id = w.endpoint_id
-        order by w.message_id desc
-    ) d
-    order by d.id desc
-) w
-union all
-select
-    o.id, o.endpoint_name, null,
-    case when postrider.is_taken(o.id, o.xid, o.skippable) then 'processing' else 'pending' end,
-    o.payload, o.body, o.content_type, 0,
-    case when o.scheduled_at > now() then o.scheduled_at end,
-    null, o.priority, o.scheduled_at, o.idempotency_key, o.correlation_id, o.expires_at,
-    o.ordering_key, o.headers, o.metadata, o.created_at, o.targets[1],
-    o.replay_of
-from (
+        'waiting' as kind, false as is_left, null::boolean as is_published, null::boolean as is_over_one,
+        null::boolean as is_over_four, d.message_id as id, d.target, null::integer[] as targets,
+        null::text as endpoint_name, null::xid8 as xid, d.expires_at,
+        null::postrider.message as message,
+        d.run_at, d.is_blocked, d.endpoint_id, d.retry_count, d.last_error,
+        d.message_created_at as created_at, d.ordering_key
+    from postrider.deferred d
+    union all
     select
-        p.id, m.xid, m.targets,
-        case when m.expires_at is null then m.targets else '{}' end as skippable,
-        p.endpoint_name, m.payload, m.body, m.content_type, m.priority,
-        m.scheduled_at, m.idempotency_key, m.correlation_id, m.expires_at, m.ordering_key, m.headers,
-        m.metadata, m.created_at, m.replay_of
-    from (
-        select k.id, k.endpoint_name
-        from postrider.message k
-        where k.endpoint_name is not null
-        and k.id > (select postrider.pending_floor())
-        and xid8ge(k.xid, (select postrider.done_before()))
-        and substr(
-            (select postrider.done_map()),
-            ((k.id >> 10) - (select postrider.done_map_start()))::integer, 1) is distinct from '\x01'
-        order by k.id desc
-    ) p
-    cross join lateral (
-        select
-            k.id, k.xid, k.targets, k.payload, k.body, k.content_type, k.priority, k.scheduled_at,
-            k.idempotency_key, k.correlation_id, k.expires_at, k.ordering_key, k.headers, k.metadata,
-            k.created_at, k.replay_of
-        from postrider.message k
-        where k.id = p.id
-        limit 1
-    ) m
-    where not postrider.is_deferred(m.id, m.targets[1])
-    and not postrider.has_ended(m.id, m.targets[1])
-    order by p.id desc
-) o
-union all
-select
-    o.id, o.endpoint_name, o.event_type,
-    case when postrider.is_taken(o.id, o.xid, o.skippable) then 'processing' else 'pending' end,
-    o.payload, o.body, o.content_type, 0,
-    case when o.scheduled_at > now() then o.scheduled_at end,
-    null, o.priority, o.scheduled_at, o.idempotency_key, o.correlation_id, o.expires_at,
-    o.ordering_key, o.headers, o.metadata, o.created_at, o.target, o.replay_of
-from (
+        'direct', false, null, null, null, m.id, m.targets[1], m.targets, m.endpoint_name, m.xid, m.expires_at, m,
+        null, false, null, 0, null, null, null
+    from postrider.message m
+    union all
     select
-        p.id, m.xid, case when m.expires_at is null then m.targets else '{}' end as skippable,
-        p.endpoint_name, p.event_type, m.payload, m.body, m.content_type,
-        m.priority, m.scheduled_at, m.idempotency_key, m.correlation_id, m.expires_at,
-        m.ordering_key, m.headers, m.metadata, m.created_at, p.target, m.replay_of
+        'direct', true, null, null, null, m.id, m.targets[1], m.targets, m.endpoint_name, m.xid, m.expires_at, m,
+        null, false, null, 0, null, null, null
+    from postrider.message m
+    union all
+    select
+        'one', false, m.event_type is not null, cardinality(m.targets) > 1, cardinality(m.targets) > 4, m.id, m.targets[1], m.targets, null, null, null, null,
+        null, false, null, 0, null, null, null
+    from postrider.message m
+    union all
+    select
+        'one', true, m.event_type is not null, cardinality(m.targets) > 1, cardinality(m.targets) > 4, m.id, m.targets[1], m.targets, null, m.xid, m.expires_at, m,
+        null, false, null, 0, null, null, null
+    from postrider.message m
+    union all
+    select
+        'few', false, m.event_type is not null, cardinality(m.targets) > 1, cardinality(m.targets) > 4, m.id, m.targets[1], m.targets, null, null, null, null,
+        null, false, null, 0, null, null, null
+    from postrider.message m
+    union all
+    select
+        'few', false, m.event_type is not null, cardinality(m.targets) > 1, cardinality(m.targets) > 4, m.id, m.targets[2], m.targets, null, null, null, null,
+        null, false, null, 0, null, null, null
+    from postrider.message m
+    union all
+    select
+        'few', false, m.event_type is not null, cardinality(m.targets) > 1, cardinality(m.targets) > 4, m.id, m.targets[3], m.targets, null, null, null, null,
+        null, false, null, 0, null, null, null
+    from postrider.message m
+    union all
+    select
+        'few', false, m.event_type is not null, cardinality(m.targets) > 1, cardinality(m.targets) > 4, m.id, m.targets[4], m.targets, null, null, null, null,
+        null, false, null, 0, null, null, null
+    from postrider.message m
+    union all
+    select
+        'many', false, true, true, true, p.id, p.target, p.targets, null, null, null, null,
+        null, false, null, 0, null, null, null
     from (
-        select
-            k.id, (
-                select jsonb_object_agg(s.id, e.name)
-                from postrider.subscriptions s
-                join postrider.endpoints e on e.id = s.endpoint_id
-            ) ->> t.target::text as endpoint_name,
-            k.event_type, t.target
+        select k.id, k.targets, t.target
         from postrider.message k
         cross join lateral unnest(k.targets) t (target)
         where k.event_type is not null
-        and k.id > (select postrider.pending_floor())
-        and xid8ge(k.xid, (select postrider.done_before()))
-        and substr(
-            (select postrider.done_map()),
-            ((k.id >> 10) - (select postrider.done_map_start()))::integer, 1) is distinct from '\x01'
-        order by k.id desc
+        and (cardinality(k.targets) > 1) is true
+        and (cardinality(k.targets) > 4) is true
+        and k.id > (select (postrider.log_ranges())[3])
+        order by k.id
     ) p
-    cross join lateral (
-        select
-            k.id, k.xid, k.targets, k.payload, k.body, k.content_type, k.priority, k.scheduled_at,
-            k.idempotency_key, k.correlation_id, k.expires_at, k.ordering_key,
-            k.headers, k.metadata, k.created_at, k.replay_of
-        from postrider.message k
-        where k.id = p.id
-        limit 1
-    ) m
-    where not postrider.is_deferred(m.id, p.target)
-    and not postrider.has_ended(m.id, p.target)
-    order by p.id desc
-) o;
+) u
+cross join lateral (
+    -- Behind the order, once a row. A place without a target is no delivery.
+    select
+        f.message, f.skippable,
+        u.kind = 'waiting'
+        or u.target is not null
+        and postrider.may_wait(
+            (select postrider.lane_states()), u.id, (f.message).xid, f.skippable)
+        and not postrider.is_deferred(u.id, u.target)
+        and not postrider.has_ended(u.id, u.target) as is_waiting
+    from (
+        select c.message, case when (c.message).expires_at is null then u.targets else '{}' end as skippable
+        from (
+            select
+                coalesce(
+                    u.message, (
+                        select m
+                        from postrider.message m
+                        where m.id >= u.id
+                        and m.id <= u.id
+                        order by m.id
+                        limit 1
+                    )) as message
+            offset 0
+        ) c
+        offset 0
+    ) f
+    offset 0
+) w
+left join lateral (
+    -- Whose message is gone with its partition was redriven, and its dead letter is kept.
+    select d as letter
+    from postrider.dead_letter d
+    where u.kind = 'waiting'
+    and w.message is null
+    and d.message_id = u.id
+    and d.target = u.target
+    order by d.id desc
+    limit 1
+) l on true
+where case u.kind
+    when 'direct' then u.endpoint_name is not null
+    when 'one' then u.is_published and u.is_over_one is false and u.is_over_four is false
+    when 'few' then u.is_published and u.is_over_one is true and u.is_over_four is false
+    else true
+end
+and (
+    u.kind = 'waiting'
+    or u.id > case
+        when u.is_left then (select (postrider.log_ranges())[1])
+        else (select (postrider.log_ranges())[3])
+    end
+)
+and (not u.is_left or u.id <= (select (postrider.log_ranges())[2]))
+and (
+    case u.kind when 'direct' then false else not u.is_left end
+    or postrider.may_wait(
+        (select postrider.lane_states()), u.id, u.xid,
+        case when u.expires_at is null then u.targets else '{}' end)
+)
+and w.is_waiting;

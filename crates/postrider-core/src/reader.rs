@@ -156,10 +156,11 @@ impl LaneState {
     pub fn may_wait(&self, row: &impl Row) -> bool {
         let id = row.id().0;
         match &self.open {
-            Some(open) if self.is_taken(row) => {
-                open.iter().any(|(first, last)| (*first..=*last).contains(&id))
+            Some(open) => {
+                let is_open = open.iter().any(|(first, last)| (*first..=*last).contains(&id));
+                is_open || !self.is_taken(row)
             }
-            _ => !self.is_finished(row),
+            None => !self.is_finished(row),
         }
     }
 

@@ -331,7 +331,14 @@ fn lane_state(dice: &mut fastrand::Rng) -> LaneState {
             .map(|target| (target, position(dice)))
             .collect(),
     });
-    LaneState { tail: position(dice), lag, done: vec![position(dice)], open: None }
+    let open = dice.bool().then(|| {
+        let range = |dice: &mut fastrand::Rng| {
+            let first = dice.i64(0..64) * 1024;
+            (first, first + dice.i64(0..16) * 1024)
+        };
+        (0..dice.usize(0..3)).map(|_| range(dice)).collect()
+    });
+    LaneState { tail: position(dice), lag, done: vec![position(dice)], open }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -348,6 +355,11 @@ async fn sql_knows_what_is_taken_as_dispatchers_do() {
         .prepare(
             "select array_agg(
                 postrider.is_taken(m.id, m.xid::xid8, string_to_array(m.targets, ' ')::integer[])
+                order by m.place),
+            array_agg(
+                postrider.may_wait(
+                    (select postrider.lane_states()), m.id, m.xid::xid8,
+                    string_to_array(m.targets, ' ')::integer[])
                 order by m.place)
             from unnest($1::bigint[], $2::text[], $3::text[])
                 with ordinality m (id, xid, targets, place)",
@@ -355,6 +367,7 @@ async fn sql_knows_what_is_taken_as_dispatchers_do() {
         .await
         .unwrap();
     let mut counts = [0, 0];
+    let mut waiting_counts = [0, 0];
     for number in 0..CHECKPOINT_COUNT {
         // Lanes of shard 2 in a few groups, and a common state, as a dispatcher writes them. Older
         // checkpoints of the shard and newer ones of others say something else.
@@ -396,20 +409,22 @@ async fn sql_knows_what_is_taken_as_dispatchers_do() {
                 targets.collect::<Vec<_>>().join(" ")
             })
             .collect();
-        let answers: Vec<bool> =
-            client.query_one(&taken, &[&ids, &xids, &targets]).await.unwrap().get(0);
-        for (message, answer) in messages.iter().zip(answers) {
+        let row = client.query_one(&taken, &[&ids, &xids, &targets]).await.unwrap();
+        let (taken, waiting): (Vec<bool>, Vec<bool>) = (row.get(0), row.get(1));
+        for (message, answers) in messages.iter().zip(taken.into_iter().zip(waiting)) {
             let state = &states[group_of[(message.id & 15) as usize]];
-            let expected = state.is_taken(message);
+            let expected = (state.is_taken(message), state.may_wait(message));
             assert_eq!(
-                answer, expected,
+                answers, expected,
                 "{} {} {:?} {state:?}",
                 message.id, message.xid, message.targets
             );
-            counts[usize::from(expected)] += 1;
+            counts[usize::from(expected.0)] += 1;
+            waiting_counts[usize::from(expected.1)] += 1;
         }
     }
     assert!(counts.iter().all(|count| *count > 1_000), "{counts:?}");
+    assert!(waiting_counts.iter().all(|count| *count > 500), "{waiting_counts:?}");
 }
 
 /// Whoever may connect hears what is notified.

@@ -82,6 +82,7 @@ mod telling_races;
 mod tick_model;
 mod ticks;
 mod views;
+mod views_at_size;
 mod waiting;
 mod watching;
 mod worker;

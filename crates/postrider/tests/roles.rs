@@ -31,13 +31,14 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "check_event_type",
             "describe_end",
             "done_before",
-            "done_map",
-            "done_map_start",
             "ended_ceiling",
             "has_ended",
             "is_claimed",
             "is_deferred",
             "is_taken",
+            "lane_states",
+            "log_ranges",
+            "may_wait",
             "message_status",
             "pending_floor",
             "pool_figures",
@@ -310,6 +311,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "lock_leases",
             "lock_worker",
             "lost_shards",
+            "lowest_id_since",
             "matching_targets",
             "message_partition",
             "missing_partitions",
@@ -958,8 +960,9 @@ const VICTIMS: &str = r#"
     postrider.is_claimed({id}, 1, 0)
     postrider.is_taken({id}, '3', array[1])
     postrider.done_before()
-    postrider.done_map()
-    postrider.done_map_start()
+    postrider.lane_states()
+    postrider.log_ranges()
+    postrider.may_wait('{}', {id}, '3', array[1])
     postrider.pending_floor()
     postrider.ended_ceiling()
     postrider.set_setting('allow_internal_destinations', '10.0.0.0/8')

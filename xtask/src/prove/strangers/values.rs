@@ -33,6 +33,7 @@ const VALUES: &[(&str, &str)] = &[
     ("p_reason", "'failed'"),
     ("p_replay_id", "(select min(r.id) from postrider.replay r)"),
     ("p_retry_count", "0"),
+    ("p_states", "'{}'"),
     (
         "p_subscription_id",
         "(select max(s.id) from postrider.subscriptions s where s.event_type is not null)",
