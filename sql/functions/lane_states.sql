@@ -1,9 +1,9 @@
 -- postrider.lane_states() → where the readers of each lane stand, from the newest checkpoint of each shard
 --
 -- Application, operator, admin, monitor: the view queue calls it once, for may_wait. `lanes` has the state of each lane
--- that has one of its own, `shards` that of all others of a shard, and `done` the sequence numbers that were done
--- since, of no more than 5,000 that were open then: a checkpoint is half a second old, and what was in hand then would
--- be looked up message by message. Uses checkpoint_seq, from its end, and done_run.
+-- that has one of its own, `shards` that of all others of a shard, `done_before` is what done_before() says, and `done`
+-- has the sequence numbers that were done since, of no more than 5,000 that were open then: a checkpoint is half a second
+-- old, and what was in hand then would be looked up message by message. Uses checkpoint_seq, from its end, and done_run.
 create or replace function postrider.lane_states()
 returns jsonb
 language plpgsql
@@ -20,10 +20,10 @@ declare
     finished jsonb;
 begin
     with newest as materialized (
-        select s.shard, c.seq, c.state
+        select s.shard, c.seq, c.state, c.done_xmin
         from postrider.shard s
         cross join lateral (
-            select k.seq, k.state
+            select k.seq, k.state, k.done_xmin
             from postrider.checkpoint k
             where k.shards @> array[s.shard]
             order by k.seq desc
@@ -37,6 +37,15 @@ begin
     )
     select
         jsonb_build_object(
+            'done_before', (
+                select
+                    case
+                        when count(*) = postrider.shard_count()
+                        then min(n.done_xmin::text::numeric)::text
+                        else '3'
+                    end
+                from newest n
+            ),
             'lanes', coalesce(
                 (
                     select jsonb_object_agg(l.lane, g.state)

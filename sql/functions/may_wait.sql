@@ -2,14 +2,14 @@
 --
 -- Application, operator, admin, monitor: the view queue calls it for messages of the log, before it looks up what is
 -- recorded of each. States: what lane_states says. Targets: as for is_taken. The same rule as LaneState::may_wait of
--- postrider-core. Reads no table.
+-- postrider-core, and what is known besides: everything before done_before has ended. Reads no table.
 create or replace function postrider.may_wait(
     p_states jsonb, p_message_id bigint, p_xid xid8, p_targets integer[])
 returns boolean
 language plpgsql
 stable
 security definer
-cost 5
+cost 500
 set search_path = pg_catalog, postrider, pg_temp
 as $$
 declare
@@ -23,7 +23,9 @@ begin
     if state is null then
         return true;
     end if;
-    if p_states -> 'done' ? (p_message_id >> 10)::text then
+    if p_xid < (p_states ->> 'done_before')::xid8
+        or p_states -> 'done' ? (p_message_id >> 10)::text
+    then
         return false;
     end if;
     if state ? 'open' then

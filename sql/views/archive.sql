@@ -8,14 +8,7 @@
 create or replace view postrider.archive as
 select
     u.id,
-    case u.kind
-        when 'direct' then u.endpoint_name
-        else (
-            select jsonb_object_agg(s.id, e.name)
-            from postrider.subscriptions s
-            join postrider.endpoints e on e.id = s.endpoint_id
-        ) ->> u.target::text
-    end as endpoint_name,
+    u.endpoint_name,
     u.event_type,
     e.ending ->> 'status' as status,
     (w.message).payload, (w.message).body, (w.message).content_type,
@@ -35,31 +28,42 @@ select
 from (
     select
         'direct' as kind, null::boolean as is_published, null::boolean as is_over_one,
-        null::boolean as is_over_four, m.id, m.targets[1] as target, m.endpoint_name,
-        null::text as event_type, m as message
+        null::boolean as is_over_four, m.id, m.targets[1] as target,
+        m.endpoint_name, null::text as event_type, m as message
     from postrider.message m
     union all
     select
-        'one', m.event_type is not null, cardinality(m.targets) > 1, cardinality(m.targets) > 4, m.id, m.targets[1], null, m.event_type, null
+        'one', m.event_type is not null, cardinality(m.targets) > 1,
+        cardinality(m.targets) > 4, m.id, m.targets[1],
+        (select postrider.target_names()) ->> m.targets[1]::text, m.event_type, null
     from postrider.message m
     union all
     select
-        'few', m.event_type is not null, cardinality(m.targets) > 1, cardinality(m.targets) > 4, m.id, m.targets[1], null, m.event_type, null
+        'few', m.event_type is not null, cardinality(m.targets) > 1,
+        cardinality(m.targets) > 4, m.id, m.targets[1],
+        (select postrider.target_names()) ->> m.targets[1]::text, m.event_type, null
     from postrider.message m
     union all
     select
-        'few', m.event_type is not null, cardinality(m.targets) > 1, cardinality(m.targets) > 4, m.id, m.targets[2], null, m.event_type, null
+        'few', m.event_type is not null, cardinality(m.targets) > 1,
+        cardinality(m.targets) > 4, m.id, m.targets[2],
+        (select postrider.target_names()) ->> m.targets[2]::text, m.event_type, null
     from postrider.message m
     union all
     select
-        'few', m.event_type is not null, cardinality(m.targets) > 1, cardinality(m.targets) > 4, m.id, m.targets[3], null, m.event_type, null
+        'few', m.event_type is not null, cardinality(m.targets) > 1,
+        cardinality(m.targets) > 4, m.id, m.targets[3],
+        (select postrider.target_names()) ->> m.targets[3]::text, m.event_type, null
     from postrider.message m
     union all
     select
-        'few', m.event_type is not null, cardinality(m.targets) > 1, cardinality(m.targets) > 4, m.id, m.targets[4], null, m.event_type, null
+        'few', m.event_type is not null, cardinality(m.targets) > 1,
+        cardinality(m.targets) > 4, m.id, m.targets[4],
+        (select postrider.target_names()) ->> m.targets[4]::text, m.event_type, null
     from postrider.message m
     union all
-    select 'many', true, true, true, p.id, p.target, null, p.event_type, null
+    select 'many', true, true, true, p.id, p.target,
+        (select postrider.target_names()) ->> p.target::text, p.event_type, null
     from (
         select k.id, k.event_type, t.target
         from postrider.message k

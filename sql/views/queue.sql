@@ -12,10 +12,10 @@
 -- - What waits is read by deferred_pkey, what was sent to one endpoint by message_direct_id (with the endpoint's name
 --   by message_endpoint_id), what was published by message_published_id, by the number of its targets (`one`, `few`,
 --   `many`): in each of these ranges nothing else stands that would have to be walked over.
--- - The name of an endpoint is said of a part's own row. Said of what was unnested behind the union, a condition on it
---   would not get to message_endpoint_id. So a message with two to four targets is in four parts, one for each place,
---   and one with more is unnested in a part of its own, which has one order: the other direction sorts all of those that
---   nobody has read.
+-- - The name of an endpoint is a column of each part. Were it computed behind the union, a condition on it would not be
+--   one of message_endpoint_id that leaves its order, and of what was unnested there, none of it at all. So a message
+--   with two to four targets is in four parts, one for each place, and one with more is unnested in a part of its own,
+--   which has one order: the other direction sorts all of those that nobody has read.
 -- - The log is read where something of it may be unfinished (log_ranges): from what nobody has read or is in hand, and,
 --   of messages with one target (`is_left`), what was left to a lag, which can lie millions before it.
 -- - What is recorded of a message is looked up behind the union, in order of id, so that no part walks over what has
@@ -25,18 +25,7 @@
 create or replace view postrider.queue as
 select
     u.id,
-    case u.kind
-        when 'waiting' then (
-            select jsonb_object_agg(e.id, e.name)
-            from postrider.endpoints e
-        ) ->> u.endpoint_id::text
-        when 'direct' then u.endpoint_name
-        else (
-            select jsonb_object_agg(s.id, e.name)
-            from postrider.subscriptions s
-            join postrider.endpoints e on e.id = s.endpoint_id
-        ) ->> u.target::text
-    end as endpoint_name,
+    u.endpoint_name,
     coalesce((w.message).event_type, (l.letter).event_type) as event_type,
     case
         when case u.kind
@@ -54,7 +43,8 @@ select
     coalesce((w.message).content_type, (l.letter).content_type) as content_type,
     u.retry_count,
     case
-        when u.kind = 'waiting' then case when not u.is_blocked and u.run_at > now() then u.run_at end
+        when u.kind = 'waiting' then
+            case when not u.is_blocked and u.run_at > now() then u.run_at end
         when (w.message).scheduled_at > now() then (w.message).scheduled_at
     end as next_retry_at,
     u.last_error,
@@ -73,55 +63,72 @@ from (
     select
         'waiting' as kind, false as is_left, null::boolean as is_published, null::boolean as is_over_one,
         null::boolean as is_over_four, d.message_id as id, d.target, null::integer[] as targets,
-        null::text as endpoint_name, null::xid8 as xid, d.expires_at,
+        (select postrider.target_names()) ->> d.target::text as endpoint_name, null::xid8 as xid, d.expires_at,
         null::postrider.message as message,
-        d.run_at, d.is_blocked, d.endpoint_id, d.retry_count, d.last_error,
+        d.run_at, d.is_blocked, d.retry_count, d.last_error,
         d.message_created_at as created_at, d.ordering_key
     from postrider.deferred d
     union all
     select
-        'direct', false, null, null, null, m.id, m.targets[1], m.targets, m.endpoint_name, m.xid, m.expires_at, m,
-        null, false, null, 0, null, null, null
+        'direct', false, null, null,
+        null, m.id, m.targets[1], m.targets,
+        m.endpoint_name, m.xid, m.expires_at, m,
+        null, false, 0, null, null, null
     from postrider.message m
     union all
     select
-        'direct', true, null, null, null, m.id, m.targets[1], m.targets, m.endpoint_name, m.xid, m.expires_at, m,
-        null, false, null, 0, null, null, null
+        'direct', true, null, null,
+        null, m.id, m.targets[1], m.targets,
+        m.endpoint_name, m.xid, m.expires_at, m,
+        null, false, 0, null, null, null
     from postrider.message m
     union all
     select
-        'one', false, m.event_type is not null, cardinality(m.targets) > 1, cardinality(m.targets) > 4, m.id, m.targets[1], m.targets, null, null, null, null,
-        null, false, null, 0, null, null, null
+        'one', false, m.event_type is not null, cardinality(m.targets) > 1,
+        cardinality(m.targets) > 4, m.id, m.targets[1], m.targets,
+        (select postrider.target_names()) ->> m.targets[1]::text, null, null, null,
+        null, false, 0, null, null, null
     from postrider.message m
     union all
     select
-        'one', true, m.event_type is not null, cardinality(m.targets) > 1, cardinality(m.targets) > 4, m.id, m.targets[1], m.targets, null, m.xid, m.expires_at, m,
-        null, false, null, 0, null, null, null
+        'one', true, m.event_type is not null, cardinality(m.targets) > 1,
+        cardinality(m.targets) > 4, m.id, m.targets[1], m.targets,
+        (select postrider.target_names()) ->> m.targets[1]::text, m.xid, m.expires_at, m,
+        null, false, 0, null, null, null
     from postrider.message m
     union all
     select
-        'few', false, m.event_type is not null, cardinality(m.targets) > 1, cardinality(m.targets) > 4, m.id, m.targets[1], m.targets, null, null, null, null,
-        null, false, null, 0, null, null, null
+        'few', false, m.event_type is not null, cardinality(m.targets) > 1,
+        cardinality(m.targets) > 4, m.id, m.targets[1], m.targets,
+        (select postrider.target_names()) ->> m.targets[1]::text, null, null, null,
+        null, false, 0, null, null, null
     from postrider.message m
     union all
     select
-        'few', false, m.event_type is not null, cardinality(m.targets) > 1, cardinality(m.targets) > 4, m.id, m.targets[2], m.targets, null, null, null, null,
-        null, false, null, 0, null, null, null
+        'few', false, m.event_type is not null, cardinality(m.targets) > 1,
+        cardinality(m.targets) > 4, m.id, m.targets[2], m.targets,
+        (select postrider.target_names()) ->> m.targets[2]::text, null, null, null,
+        null, false, 0, null, null, null
     from postrider.message m
     union all
     select
-        'few', false, m.event_type is not null, cardinality(m.targets) > 1, cardinality(m.targets) > 4, m.id, m.targets[3], m.targets, null, null, null, null,
-        null, false, null, 0, null, null, null
+        'few', false, m.event_type is not null, cardinality(m.targets) > 1,
+        cardinality(m.targets) > 4, m.id, m.targets[3], m.targets,
+        (select postrider.target_names()) ->> m.targets[3]::text, null, null, null,
+        null, false, 0, null, null, null
     from postrider.message m
     union all
     select
-        'few', false, m.event_type is not null, cardinality(m.targets) > 1, cardinality(m.targets) > 4, m.id, m.targets[4], m.targets, null, null, null, null,
-        null, false, null, 0, null, null, null
+        'few', false, m.event_type is not null, cardinality(m.targets) > 1,
+        cardinality(m.targets) > 4, m.id, m.targets[4], m.targets,
+        (select postrider.target_names()) ->> m.targets[4]::text, null, null, null,
+        null, false, 0, null, null, null
     from postrider.message m
     union all
     select
-        'many', false, true, true, true, p.id, p.target, p.targets, null, null, null, null,
-        null, false, null, 0, null, null, null
+        'many', false, true, true, true, p.id, p.target, p.targets,
+        (select postrider.target_names()) ->> p.target::text, null, null, null,
+        null, false, 0, null, null, null
     from (
         select k.id, k.targets, t.target
         from postrider.message k
@@ -144,7 +151,9 @@ cross join lateral (
         and not postrider.is_deferred(u.id, u.target)
         and not postrider.has_ended(u.id, u.target) as is_waiting
     from (
-        select c.message, case when (c.message).expires_at is null then u.targets else '{}' end as skippable
+        select
+            c.message,
+            case when (c.message).expires_at is null then u.targets else '{}' end as skippable
         from (
             select
                 coalesce(
@@ -186,7 +195,11 @@ and (
         else (select (postrider.log_ranges())[3])
     end
 )
-and (not u.is_left or u.id <= (select (postrider.log_ranges())[2]))
+and (
+    not u.is_left
+    or u.id <= (select (postrider.log_ranges())[2])
+    and u.endpoint_name = any ((select postrider.left_endpoints())::text[])
+)
 and (
     case u.kind when 'direct' then false else not u.is_left end
     or postrider.may_wait(

@@ -547,12 +547,7 @@ impl LaneReader {
     }
 
     fn bare_state(&self) -> LaneState {
-        LaneState {
-            tail: self.tail.clone(),
-            lag: self.lag.clone(),
-            done: Vec::new(),
-            open: None,
-        }
+        LaneState { tail: self.tail.clone(), lag: self.lag.clone(), done: Vec::new(), open: None }
     }
 
     fn lag_without_window(&self) -> bool {

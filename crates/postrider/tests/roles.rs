@@ -37,11 +37,13 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "is_deferred",
             "is_taken",
             "lane_states",
+            "left_endpoints",
             "log_ranges",
             "may_wait",
             "message_status",
             "pending_floor",
             "pool_figures",
+            "target_names",
         ],
     ),
     (
@@ -961,6 +963,8 @@ const VICTIMS: &str = r#"
     postrider.is_taken({id}, '3', array[1])
     postrider.done_before()
     postrider.lane_states()
+    postrider.left_endpoints()
+    postrider.target_names()
     postrider.log_ranges()
     postrider.may_wait('{}', {id}, '3', array[1])
     postrider.pending_floor()

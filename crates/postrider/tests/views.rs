@@ -643,9 +643,9 @@ const LONG_LOG: &str = "
 /// A question to a view, the indexes that answer it (of tables with rows), and the most buffers.
 const QUESTIONS: &[(&str, &[&str], u64)] = &[
     ("queue where id = {deferred}", &["deferred_pkey"], 1500),
-    ("queue where id = {pending}", &["message_id"], 3000),
-    ("queue where id = {done}", &["message_id"], 1500),
-    ("queue order by id desc limit 50", &["message_id", "message_published_id"], 8000),
+    ("queue where id = {pending}", &["message_direct_id"], 3000),
+    ("queue where id = {done}", &["message_direct_id"], 1500),
+    ("queue order by id desc limit 50", &["message_direct_id", "message_published_id"], 8000),
     ("queue where endpoint_name = 'a' order by id desc limit 50", &[], 8000),
     (
         "queue where endpoint_name = 'rare' order by id desc limit 50",
@@ -654,10 +654,10 @@ const QUESTIONS: &[(&str, &[&str], u64)] = &[
     ),
     ("queue where endpoint_name = 'rare' limit 50", &["message_endpoint_id"], 8000),
     ("queue where endpoint_name = 'b' order by id desc limit 50", &["message_published_id"], 12000),
-    ("archive where id = {done}", &["message_id"], 1500),
+    ("archive where id = {done}", &["message_direct_id"], 1500),
     ("archive where id = {published}", &["message_id", "message_published_id"], 1500),
-    ("archive where id = {pending}", &["message_id"], 1500),
-    ("archive order by id desc limit 50", &["message_id", "message_published_id"], 8000),
+    ("archive where id = {pending}", &["message_direct_id"], 1500),
+    ("archive order by id desc limit 50", &["message_direct_id", "message_published_id"], 8000),
     (
         "archive where endpoint_name = 'a' order by id desc limit 50",
         &["message_published_id"],
