@@ -20,7 +20,8 @@ declare
     skipped jsonb;
     place jsonb;
 begin
-    if state is null then
+    -- A lag of an older version has messages that expire, too.
+    if state is null or state ? 'lag' and state #>> '{lag,spares_expiring}' is distinct from 'true' then
         return true;
     end if;
     if p_xid < (p_states ->> 'done_before')::xid8

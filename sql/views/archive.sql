@@ -71,7 +71,6 @@ from (
         where k.event_type is not null
         and (cardinality(k.targets) > 1) is true
         and (cardinality(k.targets) > 4) is true
-        and k.id <= (select postrider.ended_ceiling())
         order by k.id desc
     ) p
 ) u

@@ -136,7 +136,6 @@ from (
         where k.event_type is not null
         and (cardinality(k.targets) > 1) is true
         and (cardinality(k.targets) > 4) is true
-        and k.id > (select (postrider.log_ranges())[3])
         order by k.id
     ) p
 ) u
@@ -195,11 +194,7 @@ and (
         else (select (postrider.log_ranges())[3])
     end
 )
-and (
-    not u.is_left
-    or u.id <= (select (postrider.log_ranges())[2])
-    and u.endpoint_name = any ((select postrider.left_endpoints())::text[])
-)
+and (not u.is_left or u.id <= (select (postrider.log_ranges())[2]))
 and (
     case u.kind when 'direct' then false else not u.is_left end
     or postrider.may_wait(

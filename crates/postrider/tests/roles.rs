@@ -37,7 +37,6 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "is_deferred",
             "is_taken",
             "lane_states",
-            "left_endpoints",
             "log_ranges",
             "may_wait",
             "message_status",
@@ -963,7 +962,6 @@ const VICTIMS: &str = r#"
     postrider.is_taken({id}, '3', array[1])
     postrider.done_before()
     postrider.lane_states()
-    postrider.left_endpoints()
     postrider.target_names()
     postrider.log_ranges()
     postrider.may_wait('{}', {id}, '3', array[1])
