@@ -133,7 +133,8 @@ from (
         select k.id, k.targets, t.target
         from postrider.message k
         cross join lateral unnest(k.targets) t (target)
-        where k.event_type is not null
+        where (select postrider.has_wide_messages())
+        and k.event_type is not null
         and (cardinality(k.targets) > 1) is true
         and (cardinality(k.targets) > 4) is true
         order by k.id

@@ -33,6 +33,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "done_before",
             "ended_ceiling",
             "has_ended",
+            "has_wide_messages",
             "is_claimed",
             "is_deferred",
             "is_taken",
@@ -962,6 +963,7 @@ const VICTIMS: &str = r#"
     postrider.is_taken({id}, '3', array[1])
     postrider.done_before()
     postrider.lane_states()
+    postrider.has_wide_messages()
     postrider.target_names()
     postrider.log_ranges()
     postrider.may_wait('{}', {id}, '3', array[1])
