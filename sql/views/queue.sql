@@ -195,7 +195,11 @@ and (
         else (select (postrider.log_ranges())[3])
     end
 )
-and (not u.is_left or u.id <= (select (postrider.log_ranges())[2]))
+and (
+    not u.is_left
+    or u.id <= (select (postrider.log_ranges())[2])
+    and u.kind = any ((select postrider.left_kinds())::text[])
+)
 and (
     case u.kind when 'direct' then false else not u.is_left end
     or postrider.may_wait(

@@ -38,6 +38,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "is_deferred",
             "is_taken",
             "lane_states",
+            "left_kinds",
             "log_ranges",
             "may_wait",
             "message_status",
@@ -963,6 +964,7 @@ const VICTIMS: &str = r#"
     postrider.is_taken({id}, '3', array[1])
     postrider.done_before()
     postrider.lane_states()
+    postrider.left_kinds()
     postrider.has_wide_messages()
     postrider.target_names()
     postrider.log_ranges()
