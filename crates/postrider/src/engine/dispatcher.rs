@@ -43,7 +43,7 @@ use tracing::{debug, info, warn};
 use uuid::Uuid;
 
 use super::{
-    Options, Tenure,
+    Pace, Tenure,
     clock::Clock,
     command::{
         Asked, ClaimAnswer, Command, Counting, DueAnswer, DueClaimAnswer, Event, Flushed,
@@ -199,7 +199,7 @@ pub struct Kept {
 }
 
 pub struct Dispatcher {
-    options: Arc<Options>,
+    pace: Pace,
     identity: Identity,
     /// The moment of what is being decided, as the driver has told it.
     now: Instant,
@@ -358,16 +358,17 @@ enum Bell {
 
 impl Dispatcher {
     pub fn new(
-        options: Arc<Options>,
+        pace: Pace,
         identity: Identity,
         endpoints: Endpoints,
         former: Option<Tenure>,
         now: Instant,
+        dice: fastrand::Rng,
     ) -> Dispatcher {
         Dispatcher {
             identity,
             now,
-            dice: fastrand::Rng::new(),
+            dice,
             commands: Vec::new(),
             clock: Clock::new(now, 0),
             beat_at: now,
@@ -446,7 +447,7 @@ impl Dispatcher {
             grace_ends_at: None,
             failure: None,
             former,
-            options,
+            pace,
         }
     }
 
@@ -521,7 +522,7 @@ impl Dispatcher {
     pub fn wake_at(&mut self) -> Instant {
         let now = self.now;
         let mut at = self.beat_at;
-        let flush_at = self.gathered.due_at(self.options.flush_interval);
+        let flush_at = self.gathered.due_at(self.pace.flush_interval);
         at = at.min(flush_at.filter(|_| !self.is_flushing).unwrap_or(at));
         at = at.min(self.held_until.filter(|_| !self.is_flushing).unwrap_or(at));
         at = at.min(self.grace_ends_at.unwrap_or(at));

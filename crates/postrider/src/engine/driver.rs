@@ -83,11 +83,12 @@ impl Driver {
     ) -> (End, Tenure) {
         let former_id = former.as_ref().map(|former| former.id);
         let mut dispatcher = Dispatcher::new(
-            Arc::clone(&self.options),
+            self.options.pace,
             self.connections.identity(),
             endpoints,
             former,
             Instant::now(),
+            fastrand::Rng::new(),
         );
         let begun = tokio::select! {
             begun = self.begin(&mut dispatcher, former_id) => begun,

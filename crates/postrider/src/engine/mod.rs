@@ -56,19 +56,25 @@ const LONGEST_BACKOFF: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub struct Options {
     pub connector: Connector,
-    /// How long what is in flight may take when the process is asked to stop.
-    pub shutdown_grace: Duration,
     /// Messages in flight to all endpoints together.
     pub max_in_flight: usize,
+    pub pace: Pace,
+    pub wake: Wake,
+    pub transport: SharedOptions,
+    pub test_hooks: TestHooks,
+}
+
+/// How much a dispatcher takes in, and how long it waits.
+#[derive(Debug, Clone, Copy)]
+pub struct Pace {
+    /// How long what is in flight may take when the process is asked to stop.
+    pub shutdown_grace: Duration,
     /// Messages in memory that wait for a place in flight.
     pub max_buffered_messages: usize,
     /// How long a result waits for others before it is recorded.
     pub flush_interval: Duration,
     /// The longest pause between two looks at the log while we cannot sleep.
     pub poll_interval: Duration,
-    pub wake: Wake,
-    pub transport: SharedOptions,
-    pub test_hooks: TestHooks,
 }
 
 /// A tenure that is over, as far as the next one may know it.
@@ -103,11 +109,13 @@ pub async fn serve(config: Config) -> Result<(), ServeError> {
         Connector::new(&config.database_url, config.database_ca_file.as_deref(), "postrider")?;
     let options = Options {
         connector,
-        shutdown_grace: config.serve.shutdown_grace,
         max_in_flight: config.serve.max_in_flight,
-        max_buffered_messages: config.serve.max_buffered_messages,
-        flush_interval: config.serve.flush_interval,
-        poll_interval: config.serve.poll_interval,
+        pace: Pace {
+            shutdown_grace: config.serve.shutdown_grace,
+            max_buffered_messages: config.serve.max_buffered_messages,
+            flush_interval: config.serve.flush_interval,
+            poll_interval: config.serve.poll_interval,
+        },
         wake: config.serve.wake,
         transport: transport_options(&config)?,
         test_hooks: TestHooks::from_environment(),
@@ -279,7 +287,7 @@ async fn tenure(
     let endpoints = Endpoints::new(
         Arc::clone(shared),
         options.max_in_flight,
-        options.max_buffered_messages,
+        options.pace.max_buffered_messages,
         Instant::now(),
     );
     info!(dispatcher = %id, database = options.connector.target(), "dispatching");

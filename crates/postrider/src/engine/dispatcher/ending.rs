@@ -14,7 +14,7 @@ impl Dispatcher {
         for claim in self.unrecovered.clone() {
             self.forget_in_hand(claim.id, claim.target);
         }
-        self.grace_ends_at = Some(self.now + self.options.shutdown_grace);
+        self.grace_ends_at = Some(self.now + self.pace.shutdown_grace);
         self.return_queued(|_| true);
         let held: Vec<Delivery> = self
             .lanes

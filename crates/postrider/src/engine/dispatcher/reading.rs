@@ -15,7 +15,7 @@ impl Dispatcher {
             self.tick();
         }
         // A page must fit into what may be in memory, however little that is.
-        let page_rows = PAGE_ROWS.min(self.options.max_buffered_messages / 4);
+        let page_rows = PAGE_ROWS.min(self.pace.max_buffered_messages / 4);
         while self.pages < PAGES_AT_ONCE {
             // What has no room stays in the log or is set aside, so a page needs memory for a moment
             // only: full queues of some never keep us from reading on for others.
@@ -123,7 +123,7 @@ impl Dispatcher {
             }
         } else if self.bell == Bell::Open {
             let is_active = now - self.active_at < WAKEFUL;
-            let longest = if is_active { TICK_PAUSE } else { self.options.poll_interval };
+            let longest = if is_active { TICK_PAUSE } else { self.pace.poll_interval };
             self.tick_pause = (self.tick_pause * 3 / 2).min(longest);
         }
         self.tick_at = match self.bell {

@@ -10,7 +10,7 @@ impl Dispatcher {
         }
         let waits_for_suspect =
             self.suspect.is_some_and(|suspect| self.gathered.put_down.contains(&suspect));
-        let is_due = self.gathered.is_due(now, self.options.flush_interval)
+        let is_due = self.gathered.is_due(now, self.pace.flush_interval)
             || waits_for_suspect
             || self.is_stopping && self.endpoints.in_flight == 0;
         if self.is_flushing || self.gathered.is_empty() || !is_due {
