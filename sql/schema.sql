@@ -5291,41 +5291,6 @@ CREATE FUNCTION postrider.done_before() RETURNS xid8
     ) newest on true;
 $$;
 
--- Name: done_map(); Type: FUNCTION; Schema: postrider; Owner: -
-
-CREATE FUNCTION postrider.done_map() RETURNS bytea
-    LANGUAGE sql STABLE SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
-    AS $$
-    with finished as materialized (
-        select (d.bucket << 12) + get_byte(d.offsets, i) * 256 + get_byte(d.offsets, i + 1) as number
-        from (
-            -- Fetched once, not byte by byte.
-            select o.bucket, o.offsets || ''::bytea as offsets
-            from postrider.done o
-            where o.bucket >= postrider.done_map_start() >> 12
-            offset 0
-        ) d
-        cross join lateral generate_series(0, octet_length(d.offsets) - 2, 2) i
-    )
-    select string_agg(
-        case when f.number is null then '\x00'::bytea else '\x01'::bytea end, ''::bytea order by n)
-    from (select postrider.done_map_start(), s.last_value from postrider.message_sequence s)
-        b (start, last)
-    cross join lateral generate_series(b.start + 1, b.last) n
-    left join (select distinct number from finished) f on f.number = n;
-$$;
-
--- Name: done_map_start(); Type: FUNCTION; Schema: postrider; Owner: -
-
-CREATE FUNCTION postrider.done_map_start() RETURNS bigint
-    LANGUAGE sql STABLE SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
-    AS $$
-    select greatest(postrider.pending_floor() >> 10, s.last_value - 5000, 0)
-    from postrider.message_sequence s;
-$$;
-
 -- Name: drop_action(text); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.drop_action(p_name text) RETURNS boolean
@@ -7979,6 +7944,28 @@ begin
 end;
 $$;
 
+-- Name: has_wide_messages(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.has_wide_messages() RETURNS boolean
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+begin
+    -- In this order there is one index, whose last row says it.
+    return coalesce(
+        (
+            select cardinality(m.targets) > 4
+            from postrider.message m
+            where m.event_type is not null
+            order by cardinality(m.targets) > 1 desc, cardinality(m.targets) > 4 desc, m.id desc
+            limit 1
+        ), false);
+end;
+$$;
+
 -- Name: health_check(); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.health_check() RETURNS TABLE(component text, status text, details text, checked_at timestamp with time zone)
@@ -9073,6 +9060,95 @@ begin
 end;
 $$;
 
+-- Name: lane_states(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.lane_states() RETURNS jsonb
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+declare
+    looked_at_runs constant integer := 78;
+    states jsonb;
+    runs bigint[];
+    finished jsonb;
+begin
+    with newest as materialized (
+        select s.shard, c.seq, c.state, c.done_xmin
+        from postrider.shard s
+        cross join lateral (
+            select k.seq, k.state, k.done_xmin
+            from postrider.checkpoint k
+            where k.shards @> array[s.shard]
+            order by k.seq desc
+            limit 1
+        ) c
+    ), grouped as materialized (
+        -- One checkpoint is about many shards.
+        select c.seq, g.value -> 'state' as state, g.value -> 'lanes' as lanes
+        from (select distinct on (n.seq) n.seq, n.state from newest n order by n.seq) c
+        cross join lateral jsonb_array_elements(c.state) g
+    )
+    select
+        jsonb_build_object(
+            'done_before', (
+                select
+                    case
+                        when count(*) = postrider.shard_count()
+                        then min(n.done_xmin::text::numeric)::text
+                        else '3'
+                    end
+                from newest n
+            ),
+            'lanes', coalesce(
+                (
+                    select jsonb_object_agg(l.lane, g.state)
+                    from grouped g
+                    cross join lateral jsonb_array_elements_text(g.lanes) l (lane)
+                    join newest n on n.seq = g.seq
+                    and n.shard = l.lane::integer >> 4
+                ), '{}'),
+            'shards', coalesce(
+                (
+                    select jsonb_object_agg(n.shard, g.state)
+                    from grouped g
+                    join newest n on n.seq = g.seq
+                    where g.lanes is null
+                ), '{}')),
+        array(
+            select distinct n.run
+            from grouped g
+            cross join lateral jsonb_array_elements(g.state -> 'open') r
+            cross join lateral generate_series(
+                (r.value ->> 0)::bigint >> 16,
+                least(
+                    (r.value ->> 1)::bigint >> 16,
+                    ((r.value ->> 0)::bigint >> 16) + looked_at_runs)) n (run)
+            order by n.run
+            limit looked_at_runs
+        )
+    into states, runs;
+    -- Mostly nothing is open, and then nothing is opened to look for it.
+    if cardinality(runs) > 0 then
+        select jsonb_object_agg(
+            (r.run >> 6 << 12) + get_byte(d.offsets, i) * 256 + get_byte(d.offsets, i + 1), true)
+        into finished
+        from unnest(runs) r (run)
+        cross join lateral (
+            -- Fetched once, not byte by byte.
+            select o.offsets || ''::bytea as offsets
+            from postrider.done o
+            where o.bucket = r.run >> 6
+            and o.run = (r.run & 63)::smallint
+            offset 0
+        ) d
+        cross join lateral generate_series(0, octet_length(d.offsets) - 2, 2) i;
+    end if;
+    return states || jsonb_build_object('done', coalesce(finished, '{}'));
+end;
+$$;
+
 -- Name: lane_tails(); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.lane_tails() RETURNS TABLE(lane smallint, base pg_snapshot, top pg_snapshot, walked bigint)
@@ -9172,6 +9248,35 @@ begin
         reader.id, p_member, leased, at + p_lease,
         case when own.lease_until > at then own.joined_at else at end);
     return leased;
+end;
+$$;
+
+-- Name: left_kinds(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.left_kinds() RETURNS text[]
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET jit TO 'off'
+    AS $$
+declare
+    states jsonb := postrider.lane_states();
+begin
+    -- Of a target that is gone nobody knows what it was.
+    return array(
+        select distinct n.kind
+        from (
+            select l.value as state
+            from jsonb_each(states -> 'lanes') l
+            union all
+            select h.value
+            from jsonb_each(states -> 'shards') h
+        ) s
+        cross join lateral jsonb_object_keys(s.state #> '{lag,skipped}') k (target)
+        left join postrider.subscriptions b on b.id = k.target::integer
+        cross join lateral (values ('direct'), ('one')) n (kind)
+        where b.id is null
+        or (n.kind = 'direct') = (b.event_type is null)
+    );
 end;
 $$;
 
@@ -9288,6 +9393,68 @@ exception
 end;
 $$;
 
+-- Name: log_ranges(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.log_ranges() RETURNS bigint[]
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET jit TO 'off'
+    AS $$
+declare
+    states jsonb := postrider.lane_states();
+    known record;
+    recent_from bigint;
+    left_from bigint;
+begin
+    select
+        coalesce(bool_and(p.state ? 'open'), false) as is_known,
+        (min(pg_snapshot_xmin(p.tail_top)::text::numeric))::text::xid8 as unread_xid,
+        min(p.tail_id) as walked,
+        min(p.open_from) as open_from,
+        (min(pg_snapshot_xmin(p.lag_top)::text::numeric))::text::xid8 as left_xid,
+        min(p.lag_id) as left_walked,
+        case when bool_and(p.lag_last is not null or p.lag_top is null) then max(p.lag_last) end
+            as left_to,
+        count(*) filter (where p.lag_top is not null) as lag_count
+    into known
+    from (
+        select
+            s.state,
+            (coalesce(s.state #>> '{tail,window,top}', s.state #>> '{tail,base}'))::pg_snapshot
+                as tail_top,
+            (s.state #>> '{tail,window,id}')::bigint as tail_id,
+            (s.state #>> '{open,0,0}')::bigint as open_from,
+            (coalesce(s.state #>> '{lag,position,window,top}', s.state #>> '{lag,position,base}'))
+                ::pg_snapshot as lag_top,
+            (s.state #>> '{lag,position,window,id}')::bigint as lag_id,
+            (s.state #>> '{lag,last}')::bigint as lag_last
+        from (
+            select l.value as state
+            from jsonb_each(states -> 'lanes') l
+            union all
+            select h.value
+            from jsonb_each(states -> 'shards') h
+        ) s
+    ) p;
+    if not known.is_known
+        or (select count(*) from jsonb_object_keys(states -> 'shards')) < postrider.shard_count()
+    then
+        -- A shard that nobody has read, or read by an older version.
+        recent_from := postrider.pending_floor();
+        return array[recent_from, recent_from, recent_from];
+    end if;
+    recent_from := least(
+        postrider.lowest_id_since(known.unread_xid), known.walked, known.open_from - 1);
+    if known.lag_count = 0 then
+        return array[recent_from, recent_from, recent_from];
+    end if;
+    left_from := least(
+        recent_from, postrider.lowest_id_since(known.left_xid), known.left_walked);
+    return array[
+        left_from, greatest(left_from, least(recent_from, known.left_to)), recent_from];
+end;
+$$;
+
 -- Name: lost_shards(uuid, smallint[], bigint[]); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.lost_shards(p_dispatcher uuid, p_shards smallint[], p_epochs bigint[]) RETURNS smallint[]
@@ -9308,6 +9475,44 @@ begin
             and s.owner = p_dispatcher
         )
     );
+end;
+$$;
+
+-- Name: lowest_id_since(xid8); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.lowest_id_since(p_xid xid8) RETURNS bigint
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+declare
+    look constant integer := 100;
+    found_count integer;
+    lowest bigint;
+begin
+    select count(*), min(m.id) - 1
+    into found_count, lowest
+    from (
+        select k.id
+        from postrider.message k
+        where k.xid >= p_xid
+        order by k.xid, k.id
+        limit look
+    ) m;
+    if found_count < look then
+        -- Above everything when there is none. What is sent from now on, this statement does not see.
+        return coalesce(lowest, 9223372036854775807);
+    end if;
+    return coalesce(
+        (
+            select (h.sequence_floor << 10) | 1023
+            from postrider.heartbeat h
+            where h.xid < p_xid
+            order by h.xid desc
+            limit 1
+        ), 0);
 end;
 $$;
 
@@ -9439,6 +9644,58 @@ begin
         and (s.filter is null or p_payload @> s.filter)
         group by s.endpoint_id
     ) first;
+end;
+$$;
+
+-- Name: may_wait(jsonb, bigint, xid8, integer[]); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.may_wait(p_states jsonb, p_message_id bigint, p_xid xid8, p_targets integer[]) RETURNS boolean
+    LANGUAGE plpgsql STABLE SECURITY DEFINER COST 500
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    lane integer := p_message_id & 1023;
+    state jsonb := coalesce(
+        p_states #> array['lanes', lane::text], p_states #> array['shards', (lane >> 4)::text]);
+    taken_up_to jsonb := state -> 'tail';
+    skipped jsonb;
+    place jsonb;
+begin
+    -- A lag of an older version has messages that expire, too.
+    if state is null or state ? 'lag' and state #>> '{lag,spares_expiring}' is distinct from 'true' then
+        return true;
+    end if;
+    if p_xid < (p_states ->> 'done_before')::xid8
+        or p_states -> 'done' ? (p_message_id >> 10)::text
+    then
+        return false;
+    end if;
+    if state ? 'open' then
+        if cardinality(p_targets) = 1 then
+            skipped := state #> array['lag', 'skipped', p_targets[1]::text];
+            if skipped is not null
+                and not postrider.is_position_behind(skipped, p_xid, p_message_id)
+            then
+                taken_up_to := state #> '{lag,position}';
+            end if;
+        end if;
+        return not postrider.is_position_behind(taken_up_to, p_xid, p_message_id)
+            or exists (
+                select
+                from jsonb_array_elements(state -> 'open') r
+                where p_message_id between (r.value ->> 0)::bigint and (r.value ->> 1)::bigint
+            );
+    end if;
+    -- Written by an older version.
+    for place in
+        select d.value
+        from jsonb_array_elements(state -> 'done') d
+    loop
+        if not postrider.is_position_behind(place, p_xid, p_message_id) then
+            return true;
+        end if;
+    end loop;
+    return not state ? 'done';
 end;
 $$;
 
@@ -15165,6 +15422,17 @@ begin
 end;
 $$;
 
+-- Name: target_names(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.target_names() RETURNS jsonb
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+    select coalesce(jsonb_object_agg(s.id, e.name), '{}')
+    from postrider.subscriptions s
+    join postrider.endpoints e on e.id = s.endpoint_id;
+$$;
+
 -- Name: tell_batch(postrider.job); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.tell_batch(p_job postrider.job, OUT done_count bigint, OUT reached jsonb, OUT held_from jsonb, OUT held_count bigint, OUT paced_to timestamp with time zone, OUT pause interval, OUT is_over boolean) RETURNS record
@@ -16268,26 +16536,6 @@ CREATE TABLE postrider.action_slot (
     CONSTRAINT action_slot_slot_check CHECK (((slot >= 1) AND (slot <= 10000)))
 );
 
--- Name: endpoints; Type: TABLE; Schema: postrider; Owner: -
-
-CREATE TABLE postrider.endpoints (
-    id integer NOT NULL,
-    name text NOT NULL,
-    protocol text NOT NULL,
-    config jsonb NOT NULL,
-    retry_policy jsonb,
-    enabled boolean DEFAULT true NOT NULL,
-    paused boolean DEFAULT false NOT NULL,
-    direct_subscription_id integer NOT NULL,
-    version bigint DEFAULT 1 NOT NULL,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    updated_at timestamp with time zone DEFAULT now() NOT NULL,
-    is_full boolean DEFAULT false NOT NULL,
-    is_paused_with_all boolean DEFAULT false NOT NULL,
-    CONSTRAINT endpoints_name_check CHECK ((name ~ '^[A-Za-z0-9][A-Za-z0-9_.:-]{0,199}$'::text)),
-    CONSTRAINT endpoints_paused_with_all CHECK ((paused OR (NOT is_paused_with_all)))
-);
-
 -- Name: message; Type: TABLE; Schema: postrider; Owner: -
 
 CREATE TABLE postrider.message (
@@ -16315,176 +16563,138 @@ CREATE TABLE postrider.message (
 )
 PARTITION BY RANGE (created_at);
 
--- Name: subscriptions; Type: TABLE; Schema: postrider; Owner: -
-
-CREATE TABLE postrider.subscriptions (
-    id integer NOT NULL,
-    endpoint_id integer NOT NULL,
-    event_type text,
-    filter jsonb,
-    retry_policy jsonb,
-    enabled boolean DEFAULT true NOT NULL,
-    is_endpoint_enabled boolean DEFAULT true NOT NULL,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    ended_at timestamp with time zone,
-    CONSTRAINT subscriptions_check CHECK (((event_type IS NOT NULL) OR ((filter IS NULL) AND (retry_policy IS NULL) AND enabled AND (ended_at IS NULL)))),
-    CONSTRAINT subscriptions_filter_check CHECK ((jsonb_typeof(filter) = 'object'::text))
-);
-
 -- Name: archive; Type: VIEW; Schema: postrider; Owner: -
 
 CREATE VIEW postrider.archive AS
- SELECT a.id,
-    a.endpoint_name,
-    NULL::text AS event_type,
-    (a.ending ->> 'status'::text) AS status,
-    a.payload,
-    a.body,
-    a.content_type,
-    ((a.ending ->> 'retry_count'::text))::integer AS retry_count,
-    (a.ending ->> 'last_error'::text) AS last_error,
-    a.priority,
-    a.scheduled_at,
-    a.idempotency_key,
-    a.correlation_id,
-    a.expires_at,
-    a.ordering_key,
-    a.headers,
-    a.metadata,
-    a.created_at,
-    ((a.ending ->> 'at'::text))::timestamp with time zone AS ended_at,
+ SELECT u.id,
+    u.endpoint_name,
+    u.event_type,
+    (e.ending ->> 'status'::text) AS status,
+    (w.message).payload AS payload,
+    (w.message).body AS body,
+    (w.message).content_type AS content_type,
+    ((e.ending ->> 'retry_count'::text))::integer AS retry_count,
+    (e.ending ->> 'last_error'::text) AS last_error,
+    (w.message).priority AS priority,
+    (w.message).scheduled_at AS scheduled_at,
+    (w.message).idempotency_key AS idempotency_key,
+    (w.message).correlation_id AS correlation_id,
+    (w.message).expires_at AS expires_at,
+    (w.message).ordering_key AS ordering_key,
+    (w.message).headers AS headers,
+    (w.message).metadata AS metadata,
+    (w.message).created_at AS created_at,
+    ((e.ending ->> 'at'::text))::timestamp with time zone AS ended_at,
         CASE
-            WHEN ((a.ending ->> 'status'::text) = 'completed'::text) THEN ((a.ending ->> 'at'::text))::timestamp with time zone
+            WHEN ((e.ending ->> 'status'::text) = 'completed'::text) THEN ((e.ending ->> 'at'::text))::timestamp with time zone
             ELSE NULL::timestamp with time zone
         END AS completed_at,
         CASE
-            WHEN ((a.ending ->> 'status'::text) = 'failed'::text) THEN ((a.ending ->> 'at'::text))::timestamp with time zone
+            WHEN ((e.ending ->> 'status'::text) = 'failed'::text) THEN ((e.ending ->> 'at'::text))::timestamp with time zone
             ELSE NULL::timestamp with time zone
         END AS failed_at,
-    a.target,
-    a.replay_of
-   FROM ( SELECT p.id,
-            p.endpoint_name,
-            m.payload,
-            m.body,
-            m.content_type,
-            m.priority,
-            m.scheduled_at,
-            m.idempotency_key,
-            m.correlation_id,
-            m.expires_at,
-            m.ordering_key,
-            m.headers,
-            m.metadata,
-            m.created_at,
+    u.target,
+    (w.message).replay_of AS replay_of
+   FROM ((( SELECT 'direct'::text AS kind,
+            NULL::boolean AS is_published,
+            NULL::boolean AS is_over_one,
+            NULL::boolean AS is_over_four,
+            m.id,
             m.targets[1] AS target,
-            m.replay_of,
-            postrider.describe_end(p.id, m.targets[1]) AS ending
-           FROM (( SELECT k.id,
-                    k.endpoint_name
-                   FROM postrider.message k
-                  WHERE ((k.endpoint_name IS NOT NULL) AND (k.id <= ( SELECT postrider.ended_ceiling() AS ended_ceiling)))
-                  ORDER BY k.id DESC) p
-             CROSS JOIN LATERAL ( SELECT k.id,
-                    k.xid,
-                    k.targets,
-                    k.payload,
-                    k.body,
-                    k.content_type,
-                    k.priority,
-                    k.scheduled_at,
-                    k.idempotency_key,
-                    k.correlation_id,
-                    k.expires_at,
-                    k.ordering_key,
-                    k.headers,
-                    k.metadata,
-                    k.created_at,
-                    k.replay_of
-                   FROM postrider.message k
-                  WHERE (k.id = p.id)
-                 LIMIT 1) m)
-          WHERE ((NOT postrider.is_deferred(m.id, m.targets[1])) AND ((m.xid < ( SELECT postrider.done_before() AS done_before)) OR postrider.has_ended(m.id, m.targets[1])))
-          ORDER BY p.id DESC) a
-UNION ALL
- SELECT a.id,
-    a.endpoint_name,
-    a.event_type,
-    (a.ending ->> 'status'::text) AS status,
-    a.payload,
-    a.body,
-    a.content_type,
-    ((a.ending ->> 'retry_count'::text))::integer AS retry_count,
-    (a.ending ->> 'last_error'::text) AS last_error,
-    a.priority,
-    a.scheduled_at,
-    a.idempotency_key,
-    a.correlation_id,
-    a.expires_at,
-    a.ordering_key,
-    a.headers,
-    a.metadata,
-    a.created_at,
-    ((a.ending ->> 'at'::text))::timestamp with time zone AS ended_at,
-        CASE
-            WHEN ((a.ending ->> 'status'::text) = 'completed'::text) THEN ((a.ending ->> 'at'::text))::timestamp with time zone
-            ELSE NULL::timestamp with time zone
-        END AS completed_at,
-        CASE
-            WHEN ((a.ending ->> 'status'::text) = 'failed'::text) THEN ((a.ending ->> 'at'::text))::timestamp with time zone
-            ELSE NULL::timestamp with time zone
-        END AS failed_at,
-    a.target,
-    a.replay_of
-   FROM ( SELECT p.id,
-            p.endpoint_name,
-            p.event_type,
-            m.payload,
-            m.body,
-            m.content_type,
-            m.priority,
-            m.scheduled_at,
-            m.idempotency_key,
-            m.correlation_id,
-            m.expires_at,
-            m.ordering_key,
-            m.headers,
-            m.metadata,
-            m.created_at,
+            m.endpoint_name,
+            NULL::text AS event_type,
+            m.*::postrider.message AS message
+           FROM postrider.message m
+        UNION ALL
+         SELECT 'one'::text,
+            (m.event_type IS NOT NULL),
+            (cardinality(m.targets) > 1),
+            (cardinality(m.targets) > 4),
+            m.id,
+            m.targets[1] AS targets,
+            (( SELECT postrider.target_names() AS target_names) ->> (m.targets[1])::text),
+            m.event_type,
+            NULL::postrider.message
+           FROM postrider.message m
+        UNION ALL
+         SELECT 'few'::text,
+            (m.event_type IS NOT NULL),
+            (cardinality(m.targets) > 1),
+            (cardinality(m.targets) > 4),
+            m.id,
+            m.targets[1] AS targets,
+            (( SELECT postrider.target_names() AS target_names) ->> (m.targets[1])::text),
+            m.event_type,
+            NULL::postrider.message
+           FROM postrider.message m
+        UNION ALL
+         SELECT 'few'::text,
+            (m.event_type IS NOT NULL),
+            (cardinality(m.targets) > 1),
+            (cardinality(m.targets) > 4),
+            m.id,
+            m.targets[2] AS targets,
+            (( SELECT postrider.target_names() AS target_names) ->> (m.targets[2])::text),
+            m.event_type,
+            NULL::postrider.message
+           FROM postrider.message m
+        UNION ALL
+         SELECT 'few'::text,
+            (m.event_type IS NOT NULL),
+            (cardinality(m.targets) > 1),
+            (cardinality(m.targets) > 4),
+            m.id,
+            m.targets[3] AS targets,
+            (( SELECT postrider.target_names() AS target_names) ->> (m.targets[3])::text),
+            m.event_type,
+            NULL::postrider.message
+           FROM postrider.message m
+        UNION ALL
+         SELECT 'few'::text,
+            (m.event_type IS NOT NULL),
+            (cardinality(m.targets) > 1),
+            (cardinality(m.targets) > 4),
+            m.id,
+            m.targets[4] AS targets,
+            (( SELECT postrider.target_names() AS target_names) ->> (m.targets[4])::text),
+            m.event_type,
+            NULL::postrider.message
+           FROM postrider.message m
+        UNION ALL
+         SELECT 'many'::text,
+            true,
+            true,
+            true,
+            p.id,
             p.target,
-            m.replay_of,
-            postrider.describe_end(p.id, p.target) AS ending
-           FROM (( SELECT k.id,
-                    (( SELECT jsonb_object_agg(s.id, e.name) AS jsonb_object_agg
-                           FROM (postrider.subscriptions s
-                             JOIN postrider.endpoints e ON ((e.id = s.endpoint_id)))) ->> (t.target)::text) AS endpoint_name,
+            (( SELECT postrider.target_names() AS target_names) ->> (p.target)::text),
+            p.event_type,
+            NULL::postrider.message
+           FROM ( SELECT k.id,
                     k.event_type,
                     t.target
                    FROM (postrider.message k
                      CROSS JOIN LATERAL unnest(k.targets) t(target))
-                  WHERE ((k.event_type IS NOT NULL) AND (k.id <= ( SELECT postrider.ended_ceiling() AS ended_ceiling)))
-                  ORDER BY k.id DESC) p
-             CROSS JOIN LATERAL ( SELECT k.id,
-                    k.xid,
-                    k.targets,
-                    k.payload,
-                    k.body,
-                    k.content_type,
-                    k.priority,
-                    k.scheduled_at,
-                    k.idempotency_key,
-                    k.correlation_id,
-                    k.expires_at,
-                    k.ordering_key,
-                    k.headers,
-                    k.metadata,
-                    k.created_at,
-                    k.replay_of
-                   FROM postrider.message k
-                  WHERE (k.id = p.id)
-                 LIMIT 1) m)
-          WHERE ((NOT postrider.is_deferred(m.id, p.target)) AND ((m.xid < ( SELECT postrider.done_before() AS done_before)) OR postrider.has_ended(m.id, p.target)))
-          ORDER BY p.id DESC) a;
+                  WHERE (( SELECT postrider.has_wide_messages() AS has_wide_messages) AND (k.event_type IS NOT NULL) AND ((cardinality(k.targets) > 1) IS TRUE) AND ((cardinality(k.targets) > 4) IS TRUE))
+                  ORDER BY k.id DESC) p) u
+     CROSS JOIN LATERAL ( SELECT f.message,
+            ((u.target IS NOT NULL) AND (NOT postrider.is_deferred(u.id, u.target)) AND (((f.message).xid < ( SELECT postrider.done_before() AS done_before)) OR postrider.has_ended(u.id, u.target))) AS has_ended
+           FROM ( SELECT COALESCE(u.message, ( SELECT m.*::postrider.message AS m
+                           FROM postrider.message m
+                          WHERE ((m.id >= u.id) AND (m.id <= u.id))
+                          ORDER BY m.id
+                         LIMIT 1)) AS message
+                 OFFSET 0) f
+         OFFSET 0) w)
+     CROSS JOIN LATERAL ( SELECT postrider.describe_end(u.id, u.target) AS ending
+         OFFSET 0) e)
+  WHERE (
+        CASE u.kind
+            WHEN 'direct'::text THEN (u.endpoint_name IS NOT NULL)
+            WHEN 'one'::text THEN (u.is_published AND (u.is_over_one IS FALSE) AND (u.is_over_four IS FALSE))
+            WHEN 'few'::text THEN (u.is_published AND (u.is_over_one IS TRUE) AND (u.is_over_four IS FALSE))
+            ELSE true
+        END AND (u.id <= ( SELECT postrider.ended_ceiling() AS ended_ceiling)) AND w.has_ended);
 
 -- Name: attempt; Type: TABLE; Schema: postrider; Owner: -
 
@@ -16523,6 +16733,26 @@ CREATE TABLE postrider.attempt_default (
     response_body bytea,
     response_truncated boolean,
     CONSTRAINT attempt_check CHECK ((((response_body IS NULL) = (response_headers IS NULL)) AND ((response_body IS NULL) = (response_truncated IS NULL))))
+);
+
+-- Name: endpoints; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.endpoints (
+    id integer NOT NULL,
+    name text NOT NULL,
+    protocol text NOT NULL,
+    config jsonb NOT NULL,
+    retry_policy jsonb,
+    enabled boolean DEFAULT true NOT NULL,
+    paused boolean DEFAULT false NOT NULL,
+    direct_subscription_id integer NOT NULL,
+    version bigint DEFAULT 1 NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    is_full boolean DEFAULT false NOT NULL,
+    is_paused_with_all boolean DEFAULT false NOT NULL,
+    CONSTRAINT endpoints_name_check CHECK ((name ~ '^[A-Za-z0-9][A-Za-z0-9_.:-]{0,199}$'::text)),
+    CONSTRAINT endpoints_paused_with_all CHECK ((paused OR (NOT is_paused_with_all)))
 );
 
 -- Name: attempts; Type: VIEW; Schema: postrider; Owner: -
@@ -17815,224 +18045,290 @@ CREATE SEQUENCE postrider.present_generation
 -- Name: queue; Type: VIEW; Schema: postrider; Owner: -
 
 CREATE VIEW postrider.queue AS
- SELECT w.id,
-    w.endpoint_name,
-    COALESCE((w.message).event_type, (w.letter).event_type) AS event_type,
+ SELECT u.id,
+    u.endpoint_name,
+    COALESCE((w.message).event_type, (l.letter).event_type) AS event_type,
         CASE
-            WHEN ((NOT w.is_blocked) AND (w.run_at <= now()) AND postrider.is_claimed(w.id, w.target, w.retry_count)) THEN 'processing'::text
+            WHEN
+            CASE u.kind
+                WHEN 'waiting'::text THEN ((NOT u.is_blocked) AND (u.run_at <= now()) AND postrider.is_claimed(u.id, u.target, u.retry_count))
+                ELSE postrider.is_taken(u.id, (w.message).xid, w.skippable)
+            END THEN 'processing'::text
             ELSE 'pending'::text
         END AS status,
-    COALESCE((w.message).payload, (w.letter).payload) AS payload,
-    COALESCE((w.message).body, (w.letter).body) AS body,
-    COALESCE((w.message).content_type, (w.letter).content_type) AS content_type,
-    w.retry_count,
+    COALESCE((w.message).payload, (l.letter).payload) AS payload,
+    COALESCE((w.message).body, (l.letter).body) AS body,
+    COALESCE((w.message).content_type, (l.letter).content_type) AS content_type,
+    u.retry_count,
         CASE
-            WHEN ((NOT w.is_blocked) AND (w.run_at > now())) THEN w.run_at
+            WHEN (u.kind = 'waiting'::text) THEN
+            CASE
+                WHEN ((NOT u.is_blocked) AND (u.run_at > now())) THEN u.run_at
+                ELSE NULL::timestamp with time zone
+            END
+            WHEN ((w.message).scheduled_at > now()) THEN (w.message).scheduled_at
             ELSE NULL::timestamp with time zone
         END AS next_retry_at,
-    w.last_error,
-    COALESCE((w.message).priority, (w.letter).priority) AS priority,
+    u.last_error,
+    COALESCE((w.message).priority, (l.letter).priority) AS priority,
     (w.message).scheduled_at AS scheduled_at,
     (w.message).idempotency_key AS idempotency_key,
-    COALESCE((w.message).correlation_id, (w.letter).correlation_id) AS correlation_id,
-    w.expires_at,
-    w.ordering_key,
-    COALESCE((w.message).headers, (w.letter).headers) AS headers,
-    COALESCE((w.message).metadata, (w.letter).metadata) AS metadata,
-    w.created_at,
-    w.target,
-    COALESCE((w.message).replay_of, (w.letter).replay_of) AS replay_of
-   FROM ( SELECT d.id,
-            d.endpoint_name,
-            d.is_blocked,
+    COALESCE((w.message).correlation_id, (l.letter).correlation_id) AS correlation_id,
+        CASE
+            WHEN (u.kind = 'waiting'::text) THEN u.expires_at
+            ELSE (w.message).expires_at
+        END AS expires_at,
+    COALESCE(u.ordering_key, (w.message).ordering_key) AS ordering_key,
+    COALESCE((w.message).headers, (l.letter).headers) AS headers,
+    COALESCE((w.message).metadata, (l.letter).metadata) AS metadata,
+    COALESCE(u.created_at, (w.message).created_at) AS created_at,
+    u.target,
+    COALESCE((w.message).replay_of, (l.letter).replay_of) AS replay_of
+   FROM ((( SELECT 'waiting'::text AS kind,
+            false AS is_left,
+            NULL::boolean AS is_published,
+            NULL::boolean AS is_over_one,
+            NULL::boolean AS is_over_four,
+            d.message_id AS id,
+            d.target,
+            NULL::integer[] AS targets,
+            (( SELECT postrider.target_names() AS target_names) ->> (d.target)::text) AS endpoint_name,
+            NULL::xid8 AS xid,
+            d.expires_at,
+            NULL::postrider.message AS message,
             d.run_at,
+            d.is_blocked,
             d.retry_count,
             d.last_error,
-            d.expires_at,
-            d.ordering_key,
-            d.created_at,
-            d.target,
-            ( SELECT m.*::postrider.message AS m
-                   FROM postrider.message m
-                  WHERE (m.id = d.id)
-                 LIMIT 1) AS message,
-            ( SELECT l.*::postrider.dead_letter AS l
-                   FROM postrider.dead_letter l
-                  WHERE ((l.message_id = d.id) AND (l.target = d.target) AND (NOT (EXISTS ( SELECT
-                           FROM postrider.message m
-                          WHERE (m.id = d.id)))))
-                  ORDER BY l.id DESC
-                 LIMIT 1) AS letter
-           FROM ( SELECT w_1.message_id AS id,
-                    e.name AS endpoint_name,
-                    w_1.is_blocked,
-                    w_1.run_at,
-                    w_1.retry_count,
-                    w_1.last_error,
-                    w_1.expires_at,
-                    w_1.ordering_key,
-                    w_1.message_created_at AS created_at,
-                    w_1.target
-                   FROM (postrider.deferred w_1
-                     LEFT JOIN postrider.endpoints e ON ((e.id = w_1.endpoint_id)))
-                  ORDER BY w_1.message_id DESC) d
-          ORDER BY d.id DESC) w
-UNION ALL
- SELECT o.id,
-    o.endpoint_name,
-    NULL::text AS event_type,
-        CASE
-            WHEN postrider.is_taken(o.id, o.xid, o.skippable) THEN 'processing'::text
-            ELSE 'pending'::text
-        END AS status,
-    o.payload,
-    o.body,
-    o.content_type,
-    0 AS retry_count,
-        CASE
-            WHEN (o.scheduled_at > now()) THEN o.scheduled_at
-            ELSE NULL::timestamp with time zone
-        END AS next_retry_at,
-    NULL::text AS last_error,
-    o.priority,
-    o.scheduled_at,
-    o.idempotency_key,
-    o.correlation_id,
-    o.expires_at,
-    o.ordering_key,
-    o.headers,
-    o.metadata,
-    o.created_at,
-    o.targets[1] AS target,
-    o.replay_of
-   FROM ( SELECT p.id,
-            m.xid,
+            d.message_created_at AS created_at,
+            d.ordering_key
+           FROM postrider.deferred d
+        UNION ALL
+         SELECT 'direct'::text,
+            false,
+            NULL::boolean,
+            NULL::boolean,
+            NULL::boolean,
+            m.id,
+            m.targets[1] AS targets,
             m.targets,
-                CASE
-                    WHEN (m.expires_at IS NULL) THEN m.targets
-                    ELSE '{}'::integer[]
-                END AS skippable,
-            p.endpoint_name,
-            m.payload,
-            m.body,
-            m.content_type,
-            m.priority,
-            m.scheduled_at,
-            m.idempotency_key,
-            m.correlation_id,
-            m.expires_at,
-            m.ordering_key,
-            m.headers,
-            m.metadata,
-            m.created_at,
-            m.replay_of
-           FROM (( SELECT k.id,
-                    k.endpoint_name
-                   FROM postrider.message k
-                  WHERE ((k.endpoint_name IS NOT NULL) AND (k.id > ( SELECT postrider.pending_floor() AS pending_floor)) AND xid8ge(k.xid, ( SELECT postrider.done_before() AS done_before)) AND (substr(( SELECT postrider.done_map() AS done_map), (((k.id >> 10) - ( SELECT postrider.done_map_start() AS done_map_start)))::integer, 1) IS DISTINCT FROM '\x01'::bytea))
-                  ORDER BY k.id DESC) p
-             CROSS JOIN LATERAL ( SELECT k.id,
-                    k.xid,
-                    k.targets,
-                    k.payload,
-                    k.body,
-                    k.content_type,
-                    k.priority,
-                    k.scheduled_at,
-                    k.idempotency_key,
-                    k.correlation_id,
-                    k.expires_at,
-                    k.ordering_key,
-                    k.headers,
-                    k.metadata,
-                    k.created_at,
-                    k.replay_of
-                   FROM postrider.message k
-                  WHERE (k.id = p.id)
-                 LIMIT 1) m)
-          WHERE ((NOT postrider.is_deferred(m.id, m.targets[1])) AND (NOT postrider.has_ended(m.id, m.targets[1])))
-          ORDER BY p.id DESC) o
-UNION ALL
- SELECT o.id,
-    o.endpoint_name,
-    o.event_type,
-        CASE
-            WHEN postrider.is_taken(o.id, o.xid, o.skippable) THEN 'processing'::text
-            ELSE 'pending'::text
-        END AS status,
-    o.payload,
-    o.body,
-    o.content_type,
-    0 AS retry_count,
-        CASE
-            WHEN (o.scheduled_at > now()) THEN o.scheduled_at
-            ELSE NULL::timestamp with time zone
-        END AS next_retry_at,
-    NULL::text AS last_error,
-    o.priority,
-    o.scheduled_at,
-    o.idempotency_key,
-    o.correlation_id,
-    o.expires_at,
-    o.ordering_key,
-    o.headers,
-    o.metadata,
-    o.created_at,
-    o.target,
-    o.replay_of
-   FROM ( SELECT p.id,
+            m.endpoint_name,
             m.xid,
-                CASE
-                    WHEN (m.expires_at IS NULL) THEN m.targets
-                    ELSE '{}'::integer[]
-                END AS skippable,
-            p.endpoint_name,
-            p.event_type,
-            m.payload,
-            m.body,
-            m.content_type,
-            m.priority,
-            m.scheduled_at,
-            m.idempotency_key,
-            m.correlation_id,
             m.expires_at,
-            m.ordering_key,
-            m.headers,
-            m.metadata,
-            m.created_at,
+            m.*::postrider.message AS m,
+            NULL::timestamp with time zone,
+            false,
+            0,
+            NULL::text,
+            NULL::timestamp with time zone,
+            NULL::text
+           FROM postrider.message m
+        UNION ALL
+         SELECT 'direct'::text,
+            true,
+            NULL::boolean,
+            NULL::boolean,
+            NULL::boolean,
+            m.id,
+            m.targets[1] AS targets,
+            m.targets,
+            m.endpoint_name,
+            m.xid,
+            m.expires_at,
+            m.*::postrider.message AS m,
+            NULL::timestamp with time zone,
+            false,
+            0,
+            NULL::text,
+            NULL::timestamp with time zone,
+            NULL::text
+           FROM postrider.message m
+        UNION ALL
+         SELECT 'one'::text,
+            false,
+            (m.event_type IS NOT NULL),
+            (cardinality(m.targets) > 1),
+            (cardinality(m.targets) > 4),
+            m.id,
+            m.targets[1] AS targets,
+            m.targets,
+            (( SELECT postrider.target_names() AS target_names) ->> (m.targets[1])::text),
+            NULL::xid8,
+            NULL::timestamp with time zone,
+            NULL::postrider.message,
+            NULL::timestamp with time zone,
+            false,
+            0,
+            NULL::text,
+            NULL::timestamp with time zone,
+            NULL::text
+           FROM postrider.message m
+        UNION ALL
+         SELECT 'one'::text,
+            true,
+            (m.event_type IS NOT NULL),
+            (cardinality(m.targets) > 1),
+            (cardinality(m.targets) > 4),
+            m.id,
+            m.targets[1] AS targets,
+            m.targets,
+            (( SELECT postrider.target_names() AS target_names) ->> (m.targets[1])::text),
+            m.xid,
+            m.expires_at,
+            m.*::postrider.message AS m,
+            NULL::timestamp with time zone,
+            false,
+            0,
+            NULL::text,
+            NULL::timestamp with time zone,
+            NULL::text
+           FROM postrider.message m
+        UNION ALL
+         SELECT 'few'::text,
+            false,
+            (m.event_type IS NOT NULL),
+            (cardinality(m.targets) > 1),
+            (cardinality(m.targets) > 4),
+            m.id,
+            m.targets[1] AS targets,
+            m.targets,
+            (( SELECT postrider.target_names() AS target_names) ->> (m.targets[1])::text),
+            NULL::xid8,
+            NULL::timestamp with time zone,
+            NULL::postrider.message,
+            NULL::timestamp with time zone,
+            false,
+            0,
+            NULL::text,
+            NULL::timestamp with time zone,
+            NULL::text
+           FROM postrider.message m
+        UNION ALL
+         SELECT 'few'::text,
+            false,
+            (m.event_type IS NOT NULL),
+            (cardinality(m.targets) > 1),
+            (cardinality(m.targets) > 4),
+            m.id,
+            m.targets[2] AS targets,
+            m.targets,
+            (( SELECT postrider.target_names() AS target_names) ->> (m.targets[2])::text),
+            NULL::xid8,
+            NULL::timestamp with time zone,
+            NULL::postrider.message,
+            NULL::timestamp with time zone,
+            false,
+            0,
+            NULL::text,
+            NULL::timestamp with time zone,
+            NULL::text
+           FROM postrider.message m
+        UNION ALL
+         SELECT 'few'::text,
+            false,
+            (m.event_type IS NOT NULL),
+            (cardinality(m.targets) > 1),
+            (cardinality(m.targets) > 4),
+            m.id,
+            m.targets[3] AS targets,
+            m.targets,
+            (( SELECT postrider.target_names() AS target_names) ->> (m.targets[3])::text),
+            NULL::xid8,
+            NULL::timestamp with time zone,
+            NULL::postrider.message,
+            NULL::timestamp with time zone,
+            false,
+            0,
+            NULL::text,
+            NULL::timestamp with time zone,
+            NULL::text
+           FROM postrider.message m
+        UNION ALL
+         SELECT 'few'::text,
+            false,
+            (m.event_type IS NOT NULL),
+            (cardinality(m.targets) > 1),
+            (cardinality(m.targets) > 4),
+            m.id,
+            m.targets[4] AS targets,
+            m.targets,
+            (( SELECT postrider.target_names() AS target_names) ->> (m.targets[4])::text),
+            NULL::xid8,
+            NULL::timestamp with time zone,
+            NULL::postrider.message,
+            NULL::timestamp with time zone,
+            false,
+            0,
+            NULL::text,
+            NULL::timestamp with time zone,
+            NULL::text
+           FROM postrider.message m
+        UNION ALL
+         SELECT 'many'::text,
+            false,
+            true,
+            true,
+            true,
+            p.id,
             p.target,
-            m.replay_of
-           FROM (( SELECT k.id,
-                    (( SELECT jsonb_object_agg(s.id, e.name) AS jsonb_object_agg
-                           FROM (postrider.subscriptions s
-                             JOIN postrider.endpoints e ON ((e.id = s.endpoint_id)))) ->> (t.target)::text) AS endpoint_name,
-                    k.event_type,
+            p.targets,
+            (( SELECT postrider.target_names() AS target_names) ->> (p.target)::text),
+            NULL::xid8,
+            NULL::timestamp with time zone,
+            NULL::postrider.message,
+            NULL::timestamp with time zone,
+            false,
+            0,
+            NULL::text,
+            NULL::timestamp with time zone,
+            NULL::text
+           FROM ( SELECT k.id,
+                    k.targets,
                     t.target
                    FROM (postrider.message k
                      CROSS JOIN LATERAL unnest(k.targets) t(target))
-                  WHERE ((k.event_type IS NOT NULL) AND (k.id > ( SELECT postrider.pending_floor() AS pending_floor)) AND xid8ge(k.xid, ( SELECT postrider.done_before() AS done_before)) AND (substr(( SELECT postrider.done_map() AS done_map), (((k.id >> 10) - ( SELECT postrider.done_map_start() AS done_map_start)))::integer, 1) IS DISTINCT FROM '\x01'::bytea))
-                  ORDER BY k.id DESC) p
-             CROSS JOIN LATERAL ( SELECT k.id,
-                    k.xid,
-                    k.targets,
-                    k.payload,
-                    k.body,
-                    k.content_type,
-                    k.priority,
-                    k.scheduled_at,
-                    k.idempotency_key,
-                    k.correlation_id,
-                    k.expires_at,
-                    k.ordering_key,
-                    k.headers,
-                    k.metadata,
-                    k.created_at,
-                    k.replay_of
-                   FROM postrider.message k
-                  WHERE (k.id = p.id)
-                 LIMIT 1) m)
-          WHERE ((NOT postrider.is_deferred(m.id, p.target)) AND (NOT postrider.has_ended(m.id, p.target)))
-          ORDER BY p.id DESC) o;
+                  WHERE (( SELECT postrider.has_wide_messages() AS has_wide_messages) AND (k.event_type IS NOT NULL) AND ((cardinality(k.targets) > 1) IS TRUE) AND ((cardinality(k.targets) > 4) IS TRUE))
+                  ORDER BY k.id) p) u
+     CROSS JOIN LATERAL ( SELECT f.message,
+            f.skippable,
+            ((u.kind = 'waiting'::text) OR ((u.target IS NOT NULL) AND postrider.may_wait(( SELECT postrider.lane_states() AS lane_states), u.id, (f.message).xid, f.skippable) AND (NOT postrider.is_deferred(u.id, u.target)) AND (NOT postrider.has_ended(u.id, u.target)))) AS is_waiting
+           FROM ( SELECT c.message,
+                        CASE
+                            WHEN ((c.message).expires_at IS NULL) THEN u.targets
+                            ELSE '{}'::integer[]
+                        END AS skippable
+                   FROM ( SELECT COALESCE(u.message, ( SELECT m.*::postrider.message AS m
+                                   FROM postrider.message m
+                                  WHERE ((m.id >= u.id) AND (m.id <= u.id))
+                                  ORDER BY m.id
+                                 LIMIT 1)) AS message
+                         OFFSET 0) c
+                 OFFSET 0) f
+         OFFSET 0) w)
+     LEFT JOIN LATERAL ( SELECT d.*::postrider.dead_letter AS letter
+           FROM postrider.dead_letter d
+          WHERE ((u.kind = 'waiting'::text) AND (w.message IS NULL) AND (d.message_id = u.id) AND (d.target = u.target))
+          ORDER BY d.id DESC
+         LIMIT 1) l ON (true))
+  WHERE (
+        CASE u.kind
+            WHEN 'direct'::text THEN (u.endpoint_name IS NOT NULL)
+            WHEN 'one'::text THEN (u.is_published AND (u.is_over_one IS FALSE) AND (u.is_over_four IS FALSE))
+            WHEN 'few'::text THEN (u.is_published AND (u.is_over_one IS TRUE) AND (u.is_over_four IS FALSE))
+            ELSE true
+        END AND ((u.kind = 'waiting'::text) OR (u.id >
+        CASE
+            WHEN u.is_left THEN ( SELECT (postrider.log_ranges())[1] AS log_ranges)
+            ELSE ( SELECT (postrider.log_ranges())[3] AS log_ranges)
+        END)) AND ((NOT u.is_left) OR ((u.id <= ( SELECT (postrider.log_ranges())[2] AS log_ranges)) AND (u.kind = ANY (( SELECT postrider.left_kinds() AS left_kinds)::text[])))) AND (
+        CASE u.kind
+            WHEN 'direct'::text THEN false
+            ELSE (NOT u.is_left)
+        END OR postrider.may_wait(( SELECT postrider.lane_states() AS lane_states), u.id, u.xid,
+        CASE
+            WHEN (u.expires_at IS NULL) THEN u.targets
+            ELSE '{}'::integer[]
+        END)) AND w.is_waiting);
 
 -- Name: rate_grant; Type: TABLE; Schema: postrider; Owner: -
 
@@ -18128,6 +18424,22 @@ CREATE TABLE postrider.shard (
     owner uuid,
     epoch bigint DEFAULT 0 NOT NULL,
     CONSTRAINT shard_shard_check CHECK (((shard >= 0) AND (shard <= 63)))
+);
+
+-- Name: subscriptions; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.subscriptions (
+    id integer NOT NULL,
+    endpoint_id integer NOT NULL,
+    event_type text,
+    filter jsonb,
+    retry_policy jsonb,
+    enabled boolean DEFAULT true NOT NULL,
+    is_endpoint_enabled boolean DEFAULT true NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    ended_at timestamp with time zone,
+    CONSTRAINT subscriptions_check CHECK (((event_type IS NOT NULL) OR ((filter IS NULL) AND (retry_policy IS NULL) AND enabled AND (ended_at IS NULL)))),
+    CONSTRAINT subscriptions_filter_check CHECK ((jsonb_typeof(filter) = 'object'::text))
 );
 
 -- Name: subscriptions_id_seq; Type: SEQUENCE; Schema: postrider; Owner: -
@@ -18850,6 +19162,14 @@ CREATE INDEX message_endpoint_id ON ONLY postrider.message USING btree (endpoint
 
 CREATE INDEX message_default_endpoint_name_id_idx ON postrider.message_default USING btree (endpoint_name, id) WHERE (endpoint_name IS NOT NULL);
 
+-- Name: message_published_id; Type: INDEX; Schema: postrider; Owner: -
+
+CREATE INDEX message_published_id ON ONLY postrider.message USING btree (((cardinality(targets) > 1)), ((cardinality(targets) > 4)), id) INCLUDE (targets, event_type) WHERE (event_type IS NOT NULL);
+
+-- Name: message_default_expr_expr1_id_targets_event_type_idx; Type: INDEX; Schema: postrider; Owner: -
+
+CREATE INDEX message_default_expr_expr1_id_targets_event_type_idx ON postrider.message_default USING btree (((cardinality(targets) > 1)), ((cardinality(targets) > 4)), id) INCLUDE (targets, event_type) WHERE (event_type IS NOT NULL);
+
 -- Name: message_id; Type: INDEX; Schema: postrider; Owner: -
 
 CREATE INDEX message_id ON ONLY postrider.message USING btree (id);
@@ -18858,13 +19178,13 @@ CREATE INDEX message_id ON ONLY postrider.message USING btree (id);
 
 CREATE INDEX message_default_id_idx ON postrider.message_default USING btree (id);
 
--- Name: message_published_id; Type: INDEX; Schema: postrider; Owner: -
+-- Name: message_direct_id; Type: INDEX; Schema: postrider; Owner: -
 
-CREATE INDEX message_published_id ON ONLY postrider.message USING btree (id) INCLUDE (targets, event_type) WHERE (event_type IS NOT NULL);
+CREATE INDEX message_direct_id ON ONLY postrider.message USING btree (id) WHERE (endpoint_name IS NOT NULL);
 
--- Name: message_default_id_targets_event_type_idx; Type: INDEX; Schema: postrider; Owner: -
+-- Name: message_default_id_idx1; Type: INDEX; Schema: postrider; Owner: -
 
-CREATE INDEX message_default_id_targets_event_type_idx ON postrider.message_default USING btree (id) INCLUDE (targets, event_type) WHERE (event_type IS NOT NULL);
+CREATE INDEX message_default_id_idx1 ON postrider.message_default USING btree (id) WHERE (endpoint_name IS NOT NULL);
 
 -- Name: message_lane_id; Type: INDEX; Schema: postrider; Owner: -
 
@@ -19018,13 +19338,17 @@ ALTER INDEX postrider.message_created_at ATTACH PARTITION postrider.message_defa
 
 ALTER INDEX postrider.message_endpoint_id ATTACH PARTITION postrider.message_default_endpoint_name_id_idx;
 
+-- Name: message_default_expr_expr1_id_targets_event_type_idx; Type: INDEX ATTACH; Schema: postrider; Owner: -
+
+ALTER INDEX postrider.message_published_id ATTACH PARTITION postrider.message_default_expr_expr1_id_targets_event_type_idx;
+
 -- Name: message_default_id_idx; Type: INDEX ATTACH; Schema: postrider; Owner: -
 
 ALTER INDEX postrider.message_id ATTACH PARTITION postrider.message_default_id_idx;
 
--- Name: message_default_id_targets_event_type_idx; Type: INDEX ATTACH; Schema: postrider; Owner: -
+-- Name: message_default_id_idx1; Type: INDEX ATTACH; Schema: postrider; Owner: -
 
-ALTER INDEX postrider.message_published_id ATTACH PARTITION postrider.message_default_id_targets_event_type_idx;
+ALTER INDEX postrider.message_direct_id ATTACH PARTITION postrider.message_default_id_idx1;
 
 -- Name: message_default_lane_expr_idx; Type: INDEX ATTACH; Schema: postrider; Owner: -
 
@@ -19700,22 +20024,6 @@ GRANT ALL ON FUNCTION postrider.done_before() TO postrider_operator;
 GRANT ALL ON FUNCTION postrider.done_before() TO postrider_monitor;
 GRANT ALL ON FUNCTION postrider.done_before() TO postrider_admin;
 
--- Name: FUNCTION done_map(); Type: ACL; Schema: postrider; Owner: -
-
-REVOKE ALL ON FUNCTION postrider.done_map() FROM PUBLIC;
-GRANT ALL ON FUNCTION postrider.done_map() TO postrider_application;
-GRANT ALL ON FUNCTION postrider.done_map() TO postrider_operator;
-GRANT ALL ON FUNCTION postrider.done_map() TO postrider_monitor;
-GRANT ALL ON FUNCTION postrider.done_map() TO postrider_admin;
-
--- Name: FUNCTION done_map_start(); Type: ACL; Schema: postrider; Owner: -
-
-REVOKE ALL ON FUNCTION postrider.done_map_start() FROM PUBLIC;
-GRANT ALL ON FUNCTION postrider.done_map_start() TO postrider_application;
-GRANT ALL ON FUNCTION postrider.done_map_start() TO postrider_operator;
-GRANT ALL ON FUNCTION postrider.done_map_start() TO postrider_monitor;
-GRANT ALL ON FUNCTION postrider.done_map_start() TO postrider_admin;
-
 -- Name: FUNCTION drop_action(p_name text); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.drop_action(p_name text) FROM PUBLIC;
@@ -20010,6 +20318,14 @@ REVOKE ALL ON FUNCTION postrider.has_unread_messages(p_target integer) FROM PUBL
 
 REVOKE ALL ON FUNCTION postrider.has_waiting_messages(p_endpoint_id integer) FROM PUBLIC;
 
+-- Name: FUNCTION has_wide_messages(); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.has_wide_messages() FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.has_wide_messages() TO postrider_application;
+GRANT ALL ON FUNCTION postrider.has_wide_messages() TO postrider_operator;
+GRANT ALL ON FUNCTION postrider.has_wide_messages() TO postrider_monitor;
+GRANT ALL ON FUNCTION postrider.has_wide_messages() TO postrider_admin;
+
 -- Name: FUNCTION health_check(); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.health_check() FROM PUBLIC;
@@ -20177,6 +20493,14 @@ REVOKE ALL ON FUNCTION postrider.known_circuits(p_endpoint_ids integer[], p_with
 
 REVOKE ALL ON FUNCTION postrider.known_consumer(p_name text) FROM PUBLIC;
 
+-- Name: FUNCTION lane_states(); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.lane_states() FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.lane_states() TO postrider_application;
+GRANT ALL ON FUNCTION postrider.lane_states() TO postrider_operator;
+GRANT ALL ON FUNCTION postrider.lane_states() TO postrider_monitor;
+GRANT ALL ON FUNCTION postrider.lane_states() TO postrider_admin;
+
 -- Name: FUNCTION lane_tails(); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.lane_tails() FROM PUBLIC;
@@ -20187,6 +20511,14 @@ REVOKE ALL ON FUNCTION postrider.lease_partitions(p_consumer text, p_member uuid
 GRANT ALL ON FUNCTION postrider.lease_partitions(p_consumer text, p_member uuid, p_lease interval) TO postrider_consumer;
 GRANT ALL ON FUNCTION postrider.lease_partitions(p_consumer text, p_member uuid, p_lease interval) TO postrider_application;
 GRANT ALL ON FUNCTION postrider.lease_partitions(p_consumer text, p_member uuid, p_lease interval) TO postrider_admin;
+
+-- Name: FUNCTION left_kinds(); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.left_kinds() FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.left_kinds() TO postrider_application;
+GRANT ALL ON FUNCTION postrider.left_kinds() TO postrider_operator;
+GRANT ALL ON FUNCTION postrider.left_kinds() TO postrider_monitor;
+GRANT ALL ON FUNCTION postrider.left_kinds() TO postrider_admin;
 
 -- Name: FUNCTION live_dispatchers(p_silent_ids uuid[], p_silent_seqs bigint[]); Type: ACL; Schema: postrider; Owner: -
 
@@ -20204,9 +20536,21 @@ REVOKE ALL ON FUNCTION postrider.lock_leases(p_consumer postrider.consumer) FROM
 
 REVOKE ALL ON FUNCTION postrider.lock_worker(p_worker postrider.worker, p_is_changed boolean) FROM PUBLIC;
 
+-- Name: FUNCTION log_ranges(); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.log_ranges() FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.log_ranges() TO postrider_application;
+GRANT ALL ON FUNCTION postrider.log_ranges() TO postrider_operator;
+GRANT ALL ON FUNCTION postrider.log_ranges() TO postrider_monitor;
+GRANT ALL ON FUNCTION postrider.log_ranges() TO postrider_admin;
+
 -- Name: FUNCTION lost_shards(p_dispatcher uuid, p_shards smallint[], p_epochs bigint[]); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.lost_shards(p_dispatcher uuid, p_shards smallint[], p_epochs bigint[]) FROM PUBLIC;
+
+-- Name: FUNCTION lowest_id_since(p_xid xid8); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.lowest_id_since(p_xid xid8) FROM PUBLIC;
 
 -- Name: FUNCTION maintain_archive_partitions(p_months_ahead integer); Type: ACL; Schema: postrider; Owner: -
 
@@ -20230,6 +20574,14 @@ GRANT ALL ON FUNCTION postrider.masked_config(p_config jsonb) TO postrider_admin
 -- Name: FUNCTION matching_targets(p_patterns text[], p_payload jsonb); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.matching_targets(p_patterns text[], p_payload jsonb) FROM PUBLIC;
+
+-- Name: FUNCTION may_wait(p_states jsonb, p_message_id bigint, p_xid xid8, p_targets integer[]); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.may_wait(p_states jsonb, p_message_id bigint, p_xid xid8, p_targets integer[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.may_wait(p_states jsonb, p_message_id bigint, p_xid xid8, p_targets integer[]) TO postrider_application;
+GRANT ALL ON FUNCTION postrider.may_wait(p_states jsonb, p_message_id bigint, p_xid xid8, p_targets integer[]) TO postrider_operator;
+GRANT ALL ON FUNCTION postrider.may_wait(p_states jsonb, p_message_id bigint, p_xid xid8, p_targets integer[]) TO postrider_monitor;
+GRANT ALL ON FUNCTION postrider.may_wait(p_states jsonb, p_message_id bigint, p_xid xid8, p_targets integer[]) TO postrider_admin;
 
 -- Name: FUNCTION message_partition(p_ordering_key text, p_id bigint, p_count integer); Type: ACL; Schema: postrider; Owner: -
 
@@ -20827,6 +21179,14 @@ REVOKE ALL ON FUNCTION postrider.take_out_of_letters(p_ids bigint[]) FROM PUBLIC
 
 REVOKE ALL ON FUNCTION postrider.take_tokens(p_endpoint_ids integer[], p_wanted integer[], p_rates integer[], p_bursts integer[]) FROM PUBLIC;
 
+-- Name: FUNCTION target_names(); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.target_names() FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.target_names() TO postrider_application;
+GRANT ALL ON FUNCTION postrider.target_names() TO postrider_operator;
+GRANT ALL ON FUNCTION postrider.target_names() TO postrider_monitor;
+GRANT ALL ON FUNCTION postrider.target_names() TO postrider_admin;
+
 -- Name: FUNCTION tell_batch(p_job postrider.job, OUT done_count bigint, OUT reached jsonb, OUT held_from jsonb, OUT held_count bigint, OUT paced_to timestamp with time zone, OUT pause interval, OUT is_over boolean); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.tell_batch(p_job postrider.job, OUT done_count bigint, OUT reached jsonb, OUT held_from jsonb, OUT held_count bigint, OUT paced_to timestamp with time zone, OUT pause interval, OUT is_over boolean) FROM PUBLIC;
@@ -20925,87 +21285,9 @@ GRANT ALL ON FUNCTION postrider.worker_heartbeat(p_worker integer, p_epoch integ
 
 REVOKE ALL ON FUNCTION postrider.worker_room(p_worker postrider.worker, p_queue text, p_most integer) FROM PUBLIC;
 
--- Name: TABLE endpoints; Type: ACL; Schema: postrider; Owner: -
-
-GRANT SELECT ON TABLE postrider.endpoints TO postrider_operator;
-GRANT SELECT ON TABLE postrider.endpoints TO postrider_admin;
-
--- Name: COLUMN endpoints.id; Type: ACL; Schema: postrider; Owner: -
-
-GRANT SELECT(id) ON TABLE postrider.endpoints TO postrider_monitor;
-
--- Name: COLUMN endpoints.name; Type: ACL; Schema: postrider; Owner: -
-
-GRANT SELECT(name) ON TABLE postrider.endpoints TO postrider_monitor;
-
--- Name: COLUMN endpoints.protocol; Type: ACL; Schema: postrider; Owner: -
-
-GRANT SELECT(protocol) ON TABLE postrider.endpoints TO postrider_monitor;
-
--- Name: COLUMN endpoints.config; Type: ACL; Schema: postrider; Owner: -
-
-GRANT UPDATE(config) ON TABLE postrider.endpoints TO postrider_admin;
-
--- Name: COLUMN endpoints.retry_policy; Type: ACL; Schema: postrider; Owner: -
-
-GRANT SELECT(retry_policy) ON TABLE postrider.endpoints TO postrider_monitor;
-GRANT UPDATE(retry_policy) ON TABLE postrider.endpoints TO postrider_admin;
-
--- Name: COLUMN endpoints.enabled; Type: ACL; Schema: postrider; Owner: -
-
-GRANT SELECT(enabled) ON TABLE postrider.endpoints TO postrider_monitor;
-GRANT UPDATE(enabled) ON TABLE postrider.endpoints TO postrider_admin;
-
--- Name: COLUMN endpoints.paused; Type: ACL; Schema: postrider; Owner: -
-
-GRANT SELECT(paused) ON TABLE postrider.endpoints TO postrider_monitor;
-GRANT UPDATE(paused) ON TABLE postrider.endpoints TO postrider_admin;
-
--- Name: COLUMN endpoints.direct_subscription_id; Type: ACL; Schema: postrider; Owner: -
-
-GRANT SELECT(direct_subscription_id) ON TABLE postrider.endpoints TO postrider_monitor;
-
--- Name: COLUMN endpoints.version; Type: ACL; Schema: postrider; Owner: -
-
-GRANT SELECT(version) ON TABLE postrider.endpoints TO postrider_monitor;
-
--- Name: COLUMN endpoints.created_at; Type: ACL; Schema: postrider; Owner: -
-
-GRANT SELECT(created_at) ON TABLE postrider.endpoints TO postrider_monitor;
-
--- Name: COLUMN endpoints.updated_at; Type: ACL; Schema: postrider; Owner: -
-
-GRANT SELECT(updated_at) ON TABLE postrider.endpoints TO postrider_monitor;
-
--- Name: COLUMN endpoints.is_full; Type: ACL; Schema: postrider; Owner: -
-
-GRANT SELECT(is_full) ON TABLE postrider.endpoints TO postrider_monitor;
-
--- Name: COLUMN endpoints.is_paused_with_all; Type: ACL; Schema: postrider; Owner: -
-
-GRANT SELECT(is_paused_with_all) ON TABLE postrider.endpoints TO postrider_monitor;
-
 -- Name: TABLE message; Type: ACL; Schema: postrider; Owner: -
 
 GRANT SELECT ON TABLE postrider.message TO postrider_admin;
-
--- Name: TABLE subscriptions; Type: ACL; Schema: postrider; Owner: -
-
-GRANT SELECT ON TABLE postrider.subscriptions TO postrider_operator;
-GRANT SELECT ON TABLE postrider.subscriptions TO postrider_monitor;
-GRANT SELECT ON TABLE postrider.subscriptions TO postrider_admin;
-
--- Name: COLUMN subscriptions.filter; Type: ACL; Schema: postrider; Owner: -
-
-GRANT UPDATE(filter) ON TABLE postrider.subscriptions TO postrider_admin;
-
--- Name: COLUMN subscriptions.retry_policy; Type: ACL; Schema: postrider; Owner: -
-
-GRANT UPDATE(retry_policy) ON TABLE postrider.subscriptions TO postrider_admin;
-
--- Name: COLUMN subscriptions.enabled; Type: ACL; Schema: postrider; Owner: -
-
-GRANT UPDATE(enabled) ON TABLE postrider.subscriptions TO postrider_admin;
 
 -- Name: TABLE archive; Type: ACL; Schema: postrider; Owner: -
 
@@ -21141,6 +21423,66 @@ GRANT SELECT(response_headers) ON TABLE postrider.attempt TO postrider_monitor;
 -- Name: COLUMN attempt.response_truncated; Type: ACL; Schema: postrider; Owner: -
 
 GRANT SELECT(response_truncated) ON TABLE postrider.attempt TO postrider_monitor;
+
+-- Name: TABLE endpoints; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT ON TABLE postrider.endpoints TO postrider_operator;
+GRANT SELECT ON TABLE postrider.endpoints TO postrider_admin;
+
+-- Name: COLUMN endpoints.id; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(id) ON TABLE postrider.endpoints TO postrider_monitor;
+
+-- Name: COLUMN endpoints.name; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(name) ON TABLE postrider.endpoints TO postrider_monitor;
+
+-- Name: COLUMN endpoints.protocol; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(protocol) ON TABLE postrider.endpoints TO postrider_monitor;
+
+-- Name: COLUMN endpoints.config; Type: ACL; Schema: postrider; Owner: -
+
+GRANT UPDATE(config) ON TABLE postrider.endpoints TO postrider_admin;
+
+-- Name: COLUMN endpoints.retry_policy; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(retry_policy) ON TABLE postrider.endpoints TO postrider_monitor;
+GRANT UPDATE(retry_policy) ON TABLE postrider.endpoints TO postrider_admin;
+
+-- Name: COLUMN endpoints.enabled; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(enabled) ON TABLE postrider.endpoints TO postrider_monitor;
+GRANT UPDATE(enabled) ON TABLE postrider.endpoints TO postrider_admin;
+
+-- Name: COLUMN endpoints.paused; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(paused) ON TABLE postrider.endpoints TO postrider_monitor;
+GRANT UPDATE(paused) ON TABLE postrider.endpoints TO postrider_admin;
+
+-- Name: COLUMN endpoints.direct_subscription_id; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(direct_subscription_id) ON TABLE postrider.endpoints TO postrider_monitor;
+
+-- Name: COLUMN endpoints.version; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(version) ON TABLE postrider.endpoints TO postrider_monitor;
+
+-- Name: COLUMN endpoints.created_at; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(created_at) ON TABLE postrider.endpoints TO postrider_monitor;
+
+-- Name: COLUMN endpoints.updated_at; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(updated_at) ON TABLE postrider.endpoints TO postrider_monitor;
+
+-- Name: COLUMN endpoints.is_full; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(is_full) ON TABLE postrider.endpoints TO postrider_monitor;
+
+-- Name: COLUMN endpoints.is_paused_with_all; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(is_paused_with_all) ON TABLE postrider.endpoints TO postrider_monitor;
 
 -- Name: TABLE attempts; Type: ACL; Schema: postrider; Owner: -
 
@@ -22018,6 +22360,24 @@ GRANT SELECT ON TABLE postrider.rotation TO postrider_admin;
 GRANT SELECT ON TABLE postrider.shard TO postrider_operator;
 GRANT SELECT ON TABLE postrider.shard TO postrider_monitor;
 GRANT SELECT ON TABLE postrider.shard TO postrider_admin;
+
+-- Name: TABLE subscriptions; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT ON TABLE postrider.subscriptions TO postrider_operator;
+GRANT SELECT ON TABLE postrider.subscriptions TO postrider_monitor;
+GRANT SELECT ON TABLE postrider.subscriptions TO postrider_admin;
+
+-- Name: COLUMN subscriptions.filter; Type: ACL; Schema: postrider; Owner: -
+
+GRANT UPDATE(filter) ON TABLE postrider.subscriptions TO postrider_admin;
+
+-- Name: COLUMN subscriptions.retry_policy; Type: ACL; Schema: postrider; Owner: -
+
+GRANT UPDATE(retry_policy) ON TABLE postrider.subscriptions TO postrider_admin;
+
+-- Name: COLUMN subscriptions.enabled; Type: ACL; Schema: postrider; Owner: -
+
+GRANT UPDATE(enabled) ON TABLE postrider.subscriptions TO postrider_admin;
 
 -- Name: TABLE tick; Type: ACL; Schema: postrider; Owner: -
 
