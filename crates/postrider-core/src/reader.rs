@@ -237,6 +237,15 @@ pub struct LaneReader {
     next_segment: u64,
     segments: VecDeque<Segment>,
     lag_segments: VecDeque<Segment>,
+    /// What had been taken beyond the base of the merging tick that was the last to take something.
+    merged: Option<Merged>,
+}
+
+/// A merging tick begins where the lag stood: behind that the tail had taken some messages and left others.
+#[derive(Debug)]
+struct Merged {
+    tail: Snapshot,
+    skipped: BTreeMap<Target, Position>,
 }
 
 #[derive(Debug)]
@@ -260,6 +269,7 @@ impl LaneReader {
             next_segment: 0,
             segments: VecDeque::new(),
             lag_segments: VecDeque::new(),
+            merged: None,
         }
     }
 
@@ -340,9 +350,10 @@ impl LaneReader {
         }
         rows.sort_unstable_by_key(Row::id);
         let start = Position::at(base.clone());
-        self.tail = Position::at(top.clone());
-        if is_merging {
-            self.lag = None;
+        let former = std::mem::replace(&mut self.tail, Position::at(top.clone()));
+        self.merged = None;
+        if is_merging && let Some(lag) = self.lag.take() {
+            self.merged = Some(Merged { tail: former.base, skipped: lag.skipped });
         }
         // A merging tick begins where the lag stood, which may lie before open segments of the tail.
         let which = if is_merging { Which::Lag } else { Which::Tail };
@@ -430,6 +441,7 @@ impl LaneReader {
                 }
             }
         }
+        self.merged = None;
         let start = Position::within(page.base.clone(), page.top.clone(), page.after, reached);
         let segment = self.open_segment(page.which, start, &rows);
         self.advance(page.which, reached, is_full);
@@ -437,8 +449,8 @@ impl LaneReader {
     }
 
     /// Leaves a target's messages, from the one with this id on, to the lag. `since` is from when on
-    /// that one is pending. `false` when too many targets are left already. Those that expire stay the
-    /// tail's, if [`Self::spares_expiring`].
+    /// that one is pending. `false` when too many targets are left already, or when some of them were taken.
+    /// Those that expire stay the tail's, if [`Self::spares_expiring`].
     pub fn skip(
         &mut self,
         target: Target,
@@ -448,7 +460,22 @@ impl LaneReader {
         since: i64,
     ) -> bool {
         let first = Left { count: 1, oldest: since };
-        let position = Position::within(base.clone(), top.clone(), id.0 - 1, i64::MAX);
+        // What was taken before must not be left again: it would be taken twice.
+        let taken = self.merged.as_ref().map(|merged| (merged.skipped.get(&target), &merged.tail));
+        let from = match taken {
+            // What lay before where it was left. What has come late below that id cannot be left.
+            Some((Some(position), _)) => {
+                let last = position.window.as_ref().map_or(i64::MAX, |window| window.id);
+                if id.0 <= last {
+                    return false;
+                }
+                &position.base
+            }
+            // All that the tail had seen.
+            Some((None, tail)) => tail,
+            None => base,
+        };
+        let position = Position::within(from.clone(), top.clone(), id.0 - 1, i64::MAX);
         match &mut self.lag {
             Some(lag) => {
                 let has_room =

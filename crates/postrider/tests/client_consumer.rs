@@ -154,6 +154,7 @@ impl Drop for Member {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_handler_gets_all_of_a_message() {
     let shop = open().await;
+    shop.allow_far_schedules().await;
     shop.consumer(1).await;
     let correlation = Uuid::from_u128(7);
     let options = Options::new()

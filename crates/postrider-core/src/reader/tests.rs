@@ -210,6 +210,8 @@ struct Owner {
     lost: Vec<MessageId>,
     /// Targets whose endpoint has no room now.
     full: BTreeSet<Target>,
+    /// So many rows of a target find room whenever rows are taken.
+    room: usize,
     /// Of a version that left to the lag what expires, too.
     is_old: bool,
 }
@@ -223,6 +225,7 @@ impl Owner {
             done: BTreeSet::new(),
             lost: Vec::new(),
             full: BTreeSet::new(),
+            room: usize::MAX,
             is_old,
         }
     }
@@ -261,13 +264,16 @@ impl Owner {
 
     fn distribute(&mut self, taken: Taken<ModelRow>, may_skip: bool) {
         let mut skipped = BTreeSet::new();
+        let mut counts: BTreeMap<Target, usize> = BTreeMap::new();
         for row in taken.rows {
             let target = row.targets[0];
+            let is_full = self.full.contains(&target)
+                || counts.get(&target).is_some_and(|count| *count >= self.room);
             let is_spared = row.expires && self.reader.spares_expiring() && !self.is_old;
             let is_left = !is_spared && skipped.contains(&target)
                 || may_skip
                     && !is_spared
-                    && self.full.contains(&target)
+                    && is_full
                     && self.reader.skip(target, &taken.base, &taken.top, row.id, row.created_at());
             if let Some(lag) = self.reader.lag.as_mut().filter(|_| self.is_old) {
                 lag.spares_expiring = false;
@@ -278,6 +284,7 @@ impl Owner {
                 }
                 self.reader.finish(taken.segment, 1);
             } else {
+                *counts.entry(target).or_default() += 1;
                 self.open.push((taken.segment, row.id));
                 self.taken.push(row);
             }
@@ -360,13 +367,17 @@ fn run(operations: &[(u8, u8, u8)]) -> Result<(), TestCaseError> {
             12 => owner.page(&database, Which::Tail, 1 + usize::from(b % 4)),
             13 => owner.page(&database, Which::Lag, 1 + usize::from(b % 4)),
             14 if b % 4 == 0 => owner.crash(&database),
-            1 | 14 => owner.toggle(Target(i32::from(a % 3))),
+            1 | 14 => {
+                owner.toggle(Target(i32::from(a % 3)));
+                owner.room = [1, 2, usize::MAX][usize::from(b % 3)];
+            }
             _ if !owner.open.is_empty() => owner.record(usize::from(*b) % owner.open.len()),
             _ => {}
         }
         owner.check_checkpoint(&database);
     }
     owner.full.clear();
+    owner.room = usize::MAX;
     while !database.running.is_empty() {
         database.end(0, true);
     }
@@ -527,6 +538,30 @@ fn a_checkpoint_remembers_what_a_merging_tick_took_from_behind_the_tail() {
     assert_eq!(owner.taken.len(), 2);
     owner.check_checkpoint(&database);
     assert_eq!(owner.lost, []);
+}
+
+#[test]
+fn what_comes_late_behind_what_was_taken_is_not_left_again() {
+    let mut database = Database::new();
+    let mut owner = Owner::new(false);
+    // The first one takes its id early and commits late.
+    database.running.push(Transaction::default());
+    database.insert(0, 0, false);
+    database.running.push(Transaction::default());
+    database.insert(1, 0, false);
+    database.insert(1, 0, false);
+    database.end(1, true);
+    owner.room = 1;
+    owner.tick(&database, 50, false);
+    assert_eq!(owner.taken.len(), 1);
+    database.end(0, true);
+    owner.room = 0;
+    owner.full.insert(Target(0));
+    owner.tick(&database, 50, true);
+    owner.full.clear();
+    owner.room = usize::MAX;
+    owner.tick(&database, 50, true);
+    judge(&database, &owner).unwrap();
 }
 
 #[test]
