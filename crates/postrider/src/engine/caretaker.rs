@@ -15,7 +15,11 @@ use postrider_core::{
     caretaker::{Caretaker, Chore, MadeTick, Task, Wish},
     moment::Moment,
 };
-use tokio::{sync::Notify, task::JoinSet, time::Instant};
+use tokio::{
+    sync::Notify,
+    task::{JoinError, JoinSet},
+    time::Instant,
+};
 use tracing::{debug, info, warn};
 
 use super::{Options, chain};
@@ -82,9 +86,11 @@ impl Driver {
                 () = tokio::time::sleep(Duration::from_micros(pause)) => {}
                 Some(done) = tasks.join_next() => {
                     // A panic of a task is one of ours, which ends the tenure.
-                    match done.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic())) {
-                        Done::Chore(chore, pause) => caretaker.end(chore, pause, now()),
-                        Done::Tick(made) => caretaker.end_tick(made, now()),
+                    match done.map_err(JoinError::try_into_panic) {
+                        Ok(Done::Chore(chore, pause)) => caretaker.end(chore, pause, now()),
+                        Ok(Done::Tick(made)) => caretaker.end_tick(made, now()),
+                        Err(Ok(panic)) => std::panic::resume_unwind(panic),
+                        Err(Err(_)) => return,
                     }
                 }
             }

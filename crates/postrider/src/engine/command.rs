@@ -50,8 +50,6 @@ pub enum Command {
     WaiveDurability(bool),
     /// Something has made a chore worth doing sooner.
     Wish(Wish),
-    /// Nothing that may come late is begun any more.
-    EndChores,
 }
 
 /// What is asked of the database. Each is answered by one [`Event`].

@@ -549,8 +549,7 @@ impl Dispatcher {
         if let Some(last) = self.checkpoint_at {
             at = at.min(last + CHECKPOINT_INTERVAL);
         }
-        // A moment that has passed and was not used is waited for by an event.
-        if at <= now { now + Duration::from_millis(1) } else { at }
+        at
     }
 
     // Events ------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@
 mod attempting;
 mod statements;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use postrider_core::id::EndpointId;
 use tokio::{
@@ -36,6 +36,8 @@ use super::{
 };
 use crate::store::{StoreError, lease::Statistics};
 
+/// Without an event the next decision comes no sooner.
+const SHORTEST_SLEEP: Duration = Duration::from_millis(1);
 /// Events that are taken in before the next decision.
 const EVENTS_AT_ONCE: usize = 256;
 /// The same of notifications.
@@ -116,7 +118,8 @@ impl Driver {
             for command in dispatcher.step(now) {
                 self.start(command);
             }
-            let wake_at = dispatcher.wake_at().min(fence);
+            // A moment that has passed, and was not used, is waited for by an event.
+            let wake_at = dispatcher.wake_at().max(Instant::now() + SHORTEST_SLEEP).min(fence);
             tokio::select! {
                 biased;
                 _ = lost.wait_for(|is_lost| *is_lost) => {
@@ -124,6 +127,7 @@ impl Driver {
                 }
                 // Before anything that strangers can make come without a pause.
                 _ = is_asked_to_stop.wait_for(|is_asked| *is_asked), if !dispatcher.is_stopping() => {
+                    self.end_chores();
                     dispatcher.stop(Instant::now());
                 }
                 news = self.keeper.news() => dispatcher.take_news(news, Instant::now()),
@@ -189,6 +193,13 @@ impl Driver {
         Ok(())
     }
 
+    /// Nothing is begun any more that may come late.
+    fn end_chores(&self) {
+        if let Some(caretaker) = &self.caretaker {
+            caretaker.abort();
+        }
+    }
+
     /// Starts what is to be done.
     fn start(&mut self, command: Command) {
         match command {
@@ -199,11 +210,6 @@ impl Driver {
             Command::Bound(lease) => self.connections.bound(lease),
             Command::WaiveDurability(is_waived) => self.connections.durability.waive(is_waived),
             Command::Wish(wish) => self.wishes.add(wish),
-            Command::EndChores => {
-                if let Some(caretaker) = &self.caretaker {
-                    caretaker.abort();
-                }
-            }
             Command::Ask(query) => {
                 let report = self.report.clone();
                 let answer = self.answer(query);

@@ -20,6 +20,8 @@ mod policies;
 mod queue;
 mod settings;
 mod silence;
+#[cfg(test)]
+mod simulation;
 mod test_hooks;
 mod wake;
 

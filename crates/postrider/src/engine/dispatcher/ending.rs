@@ -8,7 +8,6 @@ impl Dispatcher {
         self.set_now(now);
         info!(in_flight = self.endpoints.in_flight, "stopping");
         self.is_stopping = true;
-        self.command(Command::EndChores);
         self.drop_suspects(|_| true);
         // They stay claimed, and are left to a successor.
         for claim in self.unrecovered.clone() {
