@@ -1867,6 +1867,7 @@ declare
         and s.value = 'global'
     );
     given_up record;
+    told record;
 begin
     done_count := 0;
     reached := coalesce(p_job.position, '[-1, "-infinity", 0]');
@@ -1891,6 +1892,15 @@ begin
                 select d.message_id, d.target
                 from seen s
                 join postrider.deferred d on d.message_id = s.message_id and d.target = s.target
+                -- What may be being cancelled is come back to, see uncancelled.
+                where d.retry_count > 0
+                or d.recovery_count > 0
+                or exists (
+                    select
+                    from postrider.message k
+                    where k.id = d.message_id
+                    for key share skip locked
+                )
                 for update of d skip locked
             ), gone as (
                 delete from postrider.deferred d
@@ -1910,8 +1920,8 @@ begin
                 ) as last_position,
                 count(*) as gone_count,
                 array_agg(g.message_id) as message_ids, array_agg(g.target) as targets,
-                array_agg(g.endpoint_id) as endpoint_ids, array_agg('endpoint_dropped'::text) as causes,
-                array_agg(g.retry_count) as retry_counts, array_agg(g.last_error) as errors,
+                array_agg(g.endpoint_id) as endpoint_ids, array_agg(g.retry_count) as retry_counts,
+                array_agg(g.last_error) as errors,
                 array_agg(distinct g.ordering_key) filter (where g.ordering_key is not null) as keys
             from gone g
             $walk$
@@ -1919,9 +1929,33 @@ begin
         using p_job.endpoint_id, reached, chunk_size;
         is_over := given_up.seen_count < chunk_size;
         if given_up.gone_count > 0 then
+            with cancelled as (
+                delete from postrider.cancellation c
+                where (c.message_id, c.target) in (
+                    select g.message_id, g.target
+                    from unnest(given_up.message_ids, given_up.targets) g (message_id, target)
+                )
+                returning c.message_id, c.target
+            )
+            select
+                count(*) as count, array_agg(g.message_id) as message_ids,
+                array_agg(g.target) as targets, array_agg(g.endpoint_id) as endpoint_ids,
+                array_agg('endpoint_dropped'::text) as causes,
+                array_agg(g.retry_count) as retry_counts, array_agg(g.last_error) as errors
+            into told
+            from unnest(
+                given_up.message_ids, given_up.targets, given_up.endpoint_ids,
+                given_up.retry_counts, given_up.errors)
+                g (message_id, target, endpoint_id, retry_count, last_error)
+            where (g.message_id, g.target) not in (
+                select c.message_id, c.target
+                from cancelled c
+            );
+            done_count := done_count + told.count;
             perform postrider.bury(
-                given_up.message_ids, given_up.targets, given_up.endpoint_ids, given_up.causes,
-                given_up.retry_counts, given_up.errors);
+                told.message_ids, told.targets, told.endpoint_ids, told.causes, told.retry_counts,
+                told.errors)
+            where told.count > 0;
             perform postrider.free_idempotency_keys(given_up.message_ids);
             if is_global then
                 -- What waited behind them at other endpoints.
@@ -1929,7 +1963,6 @@ begin
                 from unnest(given_up.keys) k (ordering_key);
             end if;
         end if;
-        done_count := done_count + given_up.gone_count;
         if given_up.gone_count < given_up.seen_count then
             held_from := coalesce(held_from, reached);
             held_count := held_count + given_up.seen_count - given_up.gone_count;
@@ -2286,6 +2319,13 @@ begin
             from postrider.dead_letter l
             where l.message_id = d.message_id
             and l.target = d.target
+        )
+        -- It was cancelled before, and its row is the dispatcher's to take away.
+        and not exists (
+            select
+            from postrider.cancellation c
+            where c.message_id = d.message_id
+            and c.target = d.target
         )
         and not exists (
             select
@@ -6379,11 +6419,23 @@ begin
             and c.target = w.target
             and c.retry_count = w.retry_count
         )
+        -- What may be being cancelled is not in the way of others, see uncancelled.
+        and (
+            w.retry_count > 0
+            or w.recovery_count > 0
+            or exists (
+                select
+                from postrider.message k
+                where k.id = w.message_id
+                for key share skip locked
+            )
+        )
         order by w.expires_at
         limit p_most
         for update of w skip locked
     ) o;
-    if places is null then
+    places := (select u.free from postrider.uncancelled(places) u);
+    if places = '{}' then
         return 0;
     end if;
     with gone as (
@@ -8211,7 +8263,14 @@ begin
             from postrider.deferred d
             where d.message_id = p_message_id
             and (wanted is null or d.endpoint_id = wanted)
-            for update skip locked
+            -- It was cancelled before, and its row is the dispatcher's to take away.
+            and not exists (
+                select
+                from postrider.cancellation c
+                where c.message_id = d.message_id
+                and c.target = d.target
+            )
+            for update of d skip locked
         );
         is_held := is_held or exists (
             select
@@ -8219,6 +8278,12 @@ begin
             where d.message_id = p_message_id
             and (wanted is null or d.endpoint_id = wanted)
             and d.ctid <> all (places)
+            and not exists (
+                select
+                from postrider.cancellation c
+                where c.message_id = d.message_id
+                and c.target = d.target
+            )
         );
         exit when not is_held;
         if clock_timestamp() not between began and began + patience then
@@ -15558,6 +15623,7 @@ CREATE FUNCTION postrider.tell_deliveries(p_verb text, p_message_ids bigint[], p
     AS $$
 declare
     places tid[];
+    uncancelled record;
     free tid[];
 begin
     select
@@ -15573,6 +15639,8 @@ begin
         offset 0
         for update skip locked
     ) d on true;
+    uncancelled := postrider.uncancelled(places);
+    held_count := held_count + uncancelled.under_way_count;
     with claimed as materialized (
         select r.message_id, r.target, r.retry_count
         from postrider.shard s
@@ -15584,7 +15652,7 @@ begin
     select coalesce(array_agg(d.ctid order by d.message_id, d.target), '{}')
     into free
     from postrider.deferred d
-    where d.ctid = any (places)
+    where d.ctid = any (uncancelled.free)
     and not exists (
         select
         from claimed c
@@ -15594,7 +15662,7 @@ begin
     );
     told_count := cardinality(free);
     if p_verb <> 'retry' then
-        held_count := held_count + cardinality(places) - told_count;
+        held_count := held_count + cardinality(uncancelled.free) - told_count;
         perform postrider.end_deliveries(free, p_verb, p_reason);
         return;
     end if;
@@ -15857,6 +15925,54 @@ CREATE FUNCTION postrider.transaction_messages(p_xid xid8, p_after_id bigint, p_
     and m.created_at >= case when p_xid is null then 'infinity'::timestamptz else '-infinity' end
     order by m.xid, m.id
     limit p_look;
+$$;
+
+-- Name: uncancelled(tid[]); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.uncancelled(p_places tid[], OUT free tid[], OUT under_way_count bigint) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+declare
+    doubtful tid[];
+    decided tid[];
+begin
+    select
+        coalesce(array_agg(d.ctid), '{}'),
+        coalesce(
+            array_agg(d.ctid)
+            filter (
+                where m.is_decided
+                or not exists (select from postrider.message k where k.id = d.message_id)
+            ),
+            '{}')
+    into doubtful, decided
+    from postrider.deferred d
+    left join lateral (
+        select true as is_decided
+        from postrider.message k
+        where k.id = d.message_id
+        offset 0
+        for key share skip locked
+    ) m on true
+    where d.ctid = any (p_places)
+    and d.retry_count = 0
+    and d.recovery_count = 0;
+    under_way_count := cardinality(doubtful) - cardinality(decided);
+    select coalesce(array_agg(d.ctid order by d.message_id, d.target), '{}')
+    into free
+    from postrider.deferred d
+    where d.ctid = any (p_places)
+    and (d.ctid = any (decided) or d.ctid <> all (doubtful))
+    and not exists (
+        select
+        from postrider.cancellation c
+        where c.message_id = d.message_id
+        and c.target = d.target
+    );
+end;
 $$;
 
 -- Name: uncordon_worker(text); Type: FUNCTION; Schema: postrider; Owner: -
@@ -21217,6 +21333,10 @@ REVOKE ALL ON FUNCTION postrider.trade_places(p_dispatcher uuid, p_shards smalli
 -- Name: FUNCTION transaction_messages(p_xid xid8, p_after_id bigint, p_look integer, p_to_xid xid8); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.transaction_messages(p_xid xid8, p_after_id bigint, p_look integer, p_to_xid xid8) FROM PUBLIC;
+
+-- Name: FUNCTION uncancelled(p_places tid[], OUT free tid[], OUT under_way_count bigint); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.uncancelled(p_places tid[], OUT free tid[], OUT under_way_count bigint) FROM PUBLIC;
 
 -- Name: FUNCTION uncordon_worker(p_name text); Type: ACL; Schema: postrider; Owner: -
 

@@ -5,7 +5,8 @@
 -- queue with the cause `endpoint_dropped`. Walks over it once, because each row that it deletes stays in
 -- the index for as long as any transaction is open; and once more where something has been added behind
 -- it or is locked. Makes no letters while a flush that has the same ones waits for it: advance_jobs
--- gives up first. Planned with its values, see redrive_batch. Uses deferred_due, deferred_pkey.
+-- gives up first. Planned with its values, see redrive_batch. Uses deferred_due, deferred_pkey,
+-- cancellation_pkey, message_id.
 create or replace function postrider.bury_batch(
     p_job postrider.job,
     out done_count bigint,
@@ -29,6 +30,7 @@ declare
         and s.value = 'global'
     );
     given_up record;
+    told record;
 begin
     done_count := 0;
     reached := coalesce(p_job.position, '[-1, "-infinity", 0]');
@@ -53,6 +55,15 @@ begin
                 select d.message_id, d.target
                 from seen s
                 join postrider.deferred d on d.message_id = s.message_id and d.target = s.target
+                -- What may be being cancelled is come back to, see uncancelled.
+                where d.retry_count > 0
+                or d.recovery_count > 0
+                or exists (
+                    select
+                    from postrider.message k
+                    where k.id = d.message_id
+                    for key share skip locked
+                )
                 for update of d skip locked
             ), gone as (
                 delete from postrider.deferred d
@@ -72,8 +83,8 @@ begin
                 ) as last_position,
                 count(*) as gone_count,
                 array_agg(g.message_id) as message_ids, array_agg(g.target) as targets,
-                array_agg(g.endpoint_id) as endpoint_ids, array_agg('endpoint_dropped'::text) as causes,
-                array_agg(g.retry_count) as retry_counts, array_agg(g.last_error) as errors,
+                array_agg(g.endpoint_id) as endpoint_ids, array_agg(g.retry_count) as retry_counts,
+                array_agg(g.last_error) as errors,
                 array_agg(distinct g.ordering_key) filter (where g.ordering_key is not null) as keys
             from gone g
             $walk$
@@ -81,9 +92,33 @@ begin
         using p_job.endpoint_id, reached, chunk_size;
         is_over := given_up.seen_count < chunk_size;
         if given_up.gone_count > 0 then
+            with cancelled as (
+                delete from postrider.cancellation c
+                where (c.message_id, c.target) in (
+                    select g.message_id, g.target
+                    from unnest(given_up.message_ids, given_up.targets) g (message_id, target)
+                )
+                returning c.message_id, c.target
+            )
+            select
+                count(*) as count, array_agg(g.message_id) as message_ids,
+                array_agg(g.target) as targets, array_agg(g.endpoint_id) as endpoint_ids,
+                array_agg('endpoint_dropped'::text) as causes,
+                array_agg(g.retry_count) as retry_counts, array_agg(g.last_error) as errors
+            into told
+            from unnest(
+                given_up.message_ids, given_up.targets, given_up.endpoint_ids,
+                given_up.retry_counts, given_up.errors)
+                g (message_id, target, endpoint_id, retry_count, last_error)
+            where (g.message_id, g.target) not in (
+                select c.message_id, c.target
+                from cancelled c
+            );
+            done_count := done_count + told.count;
             perform postrider.bury(
-                given_up.message_ids, given_up.targets, given_up.endpoint_ids, given_up.causes,
-                given_up.retry_counts, given_up.errors);
+                told.message_ids, told.targets, told.endpoint_ids, told.causes, told.retry_counts,
+                told.errors)
+            where told.count > 0;
             perform postrider.free_idempotency_keys(given_up.message_ids);
             if is_global then
                 -- What waited behind them at other endpoints.
@@ -91,7 +126,6 @@ begin
                 from unnest(given_up.keys) k (ordering_key);
             end if;
         end if;
-        done_count := done_count + given_up.gone_count;
         if given_up.gone_count < given_up.seen_count then
             held_from := coalesce(held_from, reached);
             held_count := held_count + given_up.seen_count - given_up.gone_count;

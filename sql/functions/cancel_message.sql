@@ -53,6 +53,13 @@ begin
             where l.message_id = d.message_id
             and l.target = d.target
         )
+        -- It was cancelled before, and its row is the dispatcher's to take away.
+        and not exists (
+            select
+            from postrider.cancellation c
+            where c.message_id = d.message_id
+            and c.target = d.target
+        )
         and not exists (
             select
             from postrider.claim c

@@ -9,7 +9,7 @@
 -- here is not attempted any more, whatever clocks and locks do. What is locked is left to who has it.
 --
 -- What waited behind them is the dispatcher's to let go, as in cancel_message. Uses deferred_expires_at,
--- claim_owner.
+-- claim_owner, and what uncancelled uses.
 create or replace function postrider.expire_waiting(p_most integer)
 returns integer
 language plpgsql
@@ -47,11 +47,23 @@ begin
             and c.target = w.target
             and c.retry_count = w.retry_count
         )
+        -- What may be being cancelled is not in the way of others, see uncancelled.
+        and (
+            w.retry_count > 0
+            or w.recovery_count > 0
+            or exists (
+                select
+                from postrider.message k
+                where k.id = w.message_id
+                for key share skip locked
+            )
+        )
         order by w.expires_at
         limit p_most
         for update of w skip locked
     ) o;
-    if places is null then
+    places := (select u.free from postrider.uncancelled(places) u);
+    if places = '{}' then
         return 0;
     end if;
     with gone as (

@@ -7,7 +7,7 @@
 --
 -- Raises 22004 (a null id), 42704 (no such message or endpoint), 25001 (the transaction is not READ COMMITTED: it could
 -- not see what dispatchers have in hand), 55000 (nothing waits), 55006 (a dispatcher has one in hand, or somebody
--- else has locked one). Uses message_id, deferred_pkey, dead_letter_message.
+-- else has locked one). Uses message_id, deferred_pkey, cancellation_pkey, dead_letter_message.
 create or replace function postrider.hold_deliveries(
     p_verb text, p_message_id bigint, p_endpoint_name text)
 returns table (place tid, target integer, endpoint_name text)
@@ -50,7 +50,14 @@ begin
             from postrider.deferred d
             where d.message_id = p_message_id
             and (wanted is null or d.endpoint_id = wanted)
-            for update skip locked
+            -- It was cancelled before, and its row is the dispatcher's to take away.
+            and not exists (
+                select
+                from postrider.cancellation c
+                where c.message_id = d.message_id
+                and c.target = d.target
+            )
+            for update of d skip locked
         );
         is_held := is_held or exists (
             select
@@ -58,6 +65,12 @@ begin
             where d.message_id = p_message_id
             and (wanted is null or d.endpoint_id = wanted)
             and d.ctid <> all (places)
+            and not exists (
+                select
+                from postrider.cancellation c
+                where c.message_id = d.message_id
+                and c.target = d.target
+            )
         );
         exit when not is_held;
         if clock_timestamp() not between began and began + patience then

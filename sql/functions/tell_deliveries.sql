@@ -1,8 +1,8 @@
 -- postrider.tell_deliveries(verb, message_ids, targets, reason, from, gap) → how many were told, and how many somebody
 -- has
 --
--- Internal: a step of tell_batch and cancel_batch. Locks rows, passing over what is locked, and then looks which of them
--- a dispatcher has claimed: it writes its claim and then looks whether the row is there and whether it is locked
+-- Internal: a step of tell_batch and cancel_batch. Locks rows, passing over what is locked or cancelled (see uncancelled),
+-- and then looks which of them a dispatcher has claimed: it writes its claim and then looks whether the row is there and whether it is locked
 -- (still_waiting), so that whoever comes second sees the first. `retry`: due from `from` on, each a `gap` after the one
 -- before; what is in hand needs none. Others: see end_deliveries. Uses deferred_pkey, claim_owner.
 create or replace function postrider.tell_deliveries(
@@ -22,6 +22,7 @@ set jit = off
 as $$
 declare
     places tid[];
+    uncancelled record;
     free tid[];
 begin
     select
@@ -37,6 +38,8 @@ begin
         offset 0
         for update skip locked
     ) d on true;
+    uncancelled := postrider.uncancelled(places);
+    held_count := held_count + uncancelled.under_way_count;
     with claimed as materialized (
         select r.message_id, r.target, r.retry_count
         from postrider.shard s
@@ -48,7 +51,7 @@ begin
     select coalesce(array_agg(d.ctid order by d.message_id, d.target), '{}')
     into free
     from postrider.deferred d
-    where d.ctid = any (places)
+    where d.ctid = any (uncancelled.free)
     and not exists (
         select
         from claimed c
@@ -58,7 +61,7 @@ begin
     );
     told_count := cardinality(free);
     if p_verb <> 'retry' then
-        held_count := held_count + cardinality(places) - told_count;
+        held_count := held_count + cardinality(uncancelled.free) - told_count;
         perform postrider.end_deliveries(free, p_verb, p_reason);
         return;
     end if;

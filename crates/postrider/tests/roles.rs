@@ -400,6 +400,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "tick_content",
             "tick_messages",
             "trade_places",
+            "uncancelled",
             "transaction_messages",
             "unread_messages",
             "unregister_dispatcher",

@@ -174,6 +174,82 @@ async fn it_counts_from_the_commit() {
     assert_eq!(receiver.request_count(), 3);
 }
 
+/// A dispatcher has read two messages that are being cancelled and lets them wait; then it dies. One is cancelled, the
+/// other is not: nobody ends the first once more, nor the second while that is open.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_cancelled_while_it_was_read_is_ended_once() {
+    let shop = Shop::open_to_receivers().await;
+    shop.execute("select postrider.set_setting('stale_recovery_timeout', '5')").await;
+    let receiver = Receiver::start(Behaviour::Status(200)).unwrap();
+    shop.endpoint("hooks", json!({ "url": receiver.url() }), patient()).await;
+    let mut ids = Vec::new();
+    for n in 0..2 {
+        ids.push(shop.send("hooks", json!({ "n": n })).await);
+    }
+    let (kept, undone) = (shop.client().await, shop.client().await);
+    batch(&kept, &format!("begin; select postrider.cancel_message({})", ids[0])).await;
+    batch(&undone, &format!("begin; select postrider.cancel_message({})", ids[1])).await;
+    let dispatcher = shop.serve().await;
+    shop.until("select count(*) = 2 from postrider.deferred").await;
+    dispatcher.sigkill();
+    dispatcher.wait(LONG).await.unwrap();
+    shop.execute("update postrider.deferred set expires_at = now()").await;
+    let tell = "select jsonb_build_array(t.told_count, t.held_count)
+        from (
+            select array_agg(d.message_id) as ids, array_agg(d.target) as targets
+            from postrider.deferred d
+        ) d
+        cross join lateral postrider.tell_deliveries(
+            'skip', d.ids, d.targets, 'r', null, null) t";
+    assert_eq!(shop.ask::<Value>(tell).await, json!([0, 2]));
+    assert_eq!(shop.ask::<i32>("select postrider.mark_expired_messages()").await, 0);
+    batch(&kept, "commit").await;
+    assert_eq!(shop.ask::<Value>(tell).await, json!([0, 1]));
+    assert_eq!(shop.ask::<i32>("select postrider.mark_expired_messages()").await, 0);
+    let (first, second) = (ids[0], ids[1]);
+    assert!(!shop.ask::<bool>(&format!("select postrider.cancel_message({first})")).await);
+    let skip = |id: i64| format!("select postrider.skip_delivery({id}, null, 'r')");
+    assert_eq!(shop.refusal(&skip(first)).await, "55000");
+    assert_eq!(shop.refusal(&skip(second)).await, "55006");
+    batch(&undone, "rollback").await;
+    assert_eq!(shop.ask::<i32>("select postrider.mark_expired_messages()").await, 1);
+    let _dispatcher = shop.serve().await;
+    shop.until("select not exists (select from postrider.deferred)").await;
+    shop.until("select not exists (select from postrider.cancellation)").await;
+    assert_eq!(status(&shop, first).await[0], "cancelled");
+    assert_eq!(status(&shop, second).await[0], "expired");
+    assert_eq!(shop.ask::<i64>("select count(*) from postrider.ended").await, 2);
+    assert_eq!(receiver.request_count(), 0);
+}
+
+/// An endpoint is dropped while a message to it was cancelled and waits: it becomes no dead letter.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_cancelled_while_it_was_read_becomes_no_dead_letter_of_a_dropped_endpoint() {
+    let shop = Shop::open_to_receivers().await;
+    shop.execute("select postrider.set_setting('stale_recovery_timeout', '5')").await;
+    let receiver = Receiver::start(Behaviour::Status(200)).unwrap();
+    shop.endpoint("hooks", json!({ "url": receiver.url() }), patient()).await;
+    let id = shop.send("hooks", json!({ "n": 1 })).await;
+    let canceller = shop.client().await;
+    batch(&canceller, &format!("begin; select postrider.cancel_message({id})")).await;
+    let dispatcher = shop.serve().await;
+    shop.until("select count(*) = 1 from postrider.deferred").await;
+    dispatcher.sigkill();
+    dispatcher.wait(LONG).await.unwrap();
+    shop.execute("select postrider.drop_endpoint('hooks', p_force => true)").await;
+    shop.execute("select postrider.advance_jobs()").await;
+    let job = "select jsonb_build_array(j.state, j.done_count) from postrider.job j";
+    assert_eq!(shop.ask::<Value>(job).await, json!(["running", 0]));
+    batch(&canceller, "commit").await;
+    let _dispatcher = shop.serve().await;
+    shop.until("select state = 'completed' from postrider.job").await;
+    assert_eq!(shop.ask::<Value>(job).await, json!(["completed", 0]));
+    shop.until("select not exists (select from postrider.cancellation)").await;
+    assert_eq!(shop.ask::<i64>("select count(*) from postrider.dead_letter").await, 0);
+    assert_eq!(shop.ask::<i64>("select count(*) from postrider.ended").await, 1);
+    assert_eq!(receiver.request_count(), 0);
+}
+
 /// A dispatcher has given up a delivery whose dispatchers have died too often, and cannot record it because an
 /// operator is about to skip it.
 #[tokio::test(flavor = "multi_thread")]

@@ -198,6 +198,11 @@ async fn it_is_so_when_a_dispatcher_is_killed_as_well() {
     check(&shop, &receiver, COUNT, &told).await;
 }
 
+const EACH_VERB_HAS_ENDED_SOMETHING: &str = "select count(distinct j.kind) = 3
+    from postrider.job j
+    where j.kind in ('fail', 'skip', 'cancel')
+    and j.done_count > 0";
+
 /// What jobs of one kind have ended: how often each message had been requested when its job was over.
 type EndedByJobs = HashMap<i64, usize>;
 
@@ -258,7 +263,6 @@ async fn operate_by_jobs(
 /// A dispatcher is killed while it does jobs: what they have ended is ended once and not attempted afterwards, and
 /// nothing is left over.
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "now and then a job that cancels counts more than it ended, beside a dispatcher's death: cause not found yet"]
 async fn what_jobs_end_is_not_attempted_either() {
     const COUNT: usize = 1_000;
     let (shop, receiver) = open().await;
@@ -281,6 +285,18 @@ async fn what_jobs_end_is_not_attempted_either() {
     killed.sigkill();
     send(&shop, "hooks", COUNT / 2).await;
     send(&shop, "withdrawn", COUNT / 4).await;
+    let mut sent_count = COUNT + 2 * (COUNT / 4);
+    // A machine that has little time for jobs gets more for them to end.
+    while !shop.ask::<bool>(EACH_VERB_HAS_ENDED_SOMETHING).await {
+        for endpoint in ["hooks", "withdrawn"] {
+            send(&shop, endpoint, COUNT / 10).await;
+            sent_count += COUNT / 10;
+        }
+        shop.until(&format!(
+            "select ({EACH_VERB_HAS_ENDED_SOMETHING}) or count(*) < 100 from postrider.deferred"
+        ))
+        .await;
+    }
     shop.until(ENDED).await;
     is_over.store(true, Ordering::Relaxed);
     let mut told: EndedByJobs = HashMap::new();
@@ -309,7 +325,7 @@ async fn what_jobs_end_is_not_attempted_either() {
         *ends.entry((endpoint, status)).or_default() += 1;
     }
     println!("{ends:?}");
-    assert_eq!(ends.values().sum::<usize>(), COUNT + 2 * (COUNT / 4));
+    assert_eq!(ends.values().sum::<usize>(), sent_count);
     for (endpoint, status) in [
         ("hooks", "completed"),
         ("hooks", "failed"),

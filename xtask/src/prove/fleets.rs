@@ -136,15 +136,15 @@ pub struct FleetFigures {
     /// What a look at the tables every few milliseconds found, and how often it looked.
     pub seen: Vec<String>,
     pub looks: usize,
-    /// Messages that were left in queues of RabbitMQ.
-    pub left_messages: u64,
+    /// Queues of RabbitMQ in which messages were left.
+    pub left_messages: Vec<String>,
     rolled_back: usize,
 }
 
 impl FleetFigures {
     /// Whether fleets keep what is promised.
     pub fn is_proven(&self) -> bool {
-        self.verdict.findings.is_empty() && self.seen.is_empty() && self.left_messages == 0
+        self.verdict.findings.is_empty() && self.seen.is_empty() && self.left_messages.is_empty()
     }
 }
 
@@ -157,8 +157,8 @@ impl fmt::Display for FleetFigures {
             self.rolled_back, self.looks
         )?;
         write!(formatter, "  {}", self.faults)?;
-        if self.left_messages > 0 {
-            write!(formatter, "\n  {} messages are left in RabbitMQ", self.left_messages)?;
+        for left in &self.left_messages {
+            write!(formatter, "\n  messages are left in RabbitMQ: {left}")?;
         }
         let findings = self.verdict.findings.iter().chain(&self.seen);
         let count = findings.clone().count();

@@ -30,8 +30,11 @@ use crate::database::Tls;
 /// How long the broker may take for anything.
 const PATIENCE: Duration = Duration::from_secs(30);
 const CLOSE_PATIENCE: Duration = Duration::from_secs(2);
-/// How often the connection to the database is looked after while no message comes.
+/// How often both connections are looked after while no message comes.
 const LOOK: Duration = Duration::from_secs(5);
+/// How often both sides say that they live, in seconds, unless the URL says `heartbeat`: what was handed to a
+/// worker whose network has gone waits at the broker for twice as long.
+const HEARTBEAT: u16 = 10;
 const BACKOFF: Backoff =
     Backoff { shortest: Duration::from_millis(250), longest: Duration::from_secs(10) };
 const MESSAGE_TYPE: &str = "execution.dispatch";
@@ -154,7 +157,10 @@ impl<T: Tls> Taker<T> {
                 biased;
                 () = closed(&mut self.closing) => return Ok(()),
                 first = queue.next() => first?,
-                () = tokio::time::sleep(LOOK) => continue,
+                () = tokio::time::sleep(LOOK) => {
+                    queue.check()?;
+                    continue;
+                }
             };
             let mut deliveries = vec![first];
             while deliveries.len() < room.num_permits() {
@@ -227,8 +233,12 @@ impl Broker {
                 ConnectionProperties::default().with_connection_name(self.name.clone().into());
             let tls = OwnedTLSConfig { identity: None, cert_chain: self.authorities.clone() };
             let runtime = lapin::runtime::default_runtime()?;
+            // Its own text may repeat the URL.
+            let mut uri: AMQPUri =
+                self.url.parse().map_err(|_| Break::Broker("its address is none".to_owned()))?;
+            uri.query.heartbeat = uri.query.heartbeat.or(Some(HEARTBEAT));
             let connection =
-                Connection::connect_with_config(&self.url, properties, tls, runtime).await?;
+                Connection::connect_uri_with_config(uri, properties, tls, runtime).await?;
             let channel = connection.create_channel().await?;
             channel.basic_qos(self.prefetch, BasicQosOptions::default()).await?;
             let (options, arguments) = (BasicConsumeOptions::default(), FieldTable::default());
@@ -244,6 +254,14 @@ impl Broker {
 }
 
 impl Queue {
+    /// A connection that ends tells who waits for messages, unless something is wrong with the client.
+    fn check(&self) -> Result<(), Break> {
+        match self.connection.status().connected() {
+            true => Ok(()),
+            false => Err(Break::Broker("the connection was closed".to_owned())),
+        }
+    }
+
     async fn next(&mut self) -> Result<Delivery, Break> {
         let next = poll_fn(|context| Pin::new(&mut self.consumer).poll_next(context)).await;
         match next {

@@ -237,18 +237,27 @@ impl Scene {
         }
     }
 
-    /// How many messages are in RabbitMQ when everything that expires has expired.
-    pub async fn left_messages(&self) -> Result<u64> {
-        let Some(broker) = &self.broker else { return Ok(0) };
+    /// The queues of RabbitMQ that are not empty when everything that expires has expired.
+    pub async fn left_messages(&self) -> Result<Vec<String>> {
+        let Some(broker) = &self.broker else { return Ok(Vec::new()) };
         let host = broker.server.host();
-        let count = || -> Result<u64> {
-            Ok(host.queues()?.iter().map(|queue| queue.ready + queue.unacknowledged).sum())
+        let left = || -> Result<Vec<String>> {
+            let queues = host.queues()?.into_iter();
+            Ok(queues
+                .filter(|queue| queue.ready + queue.unacknowledged > 0)
+                .map(|queue| {
+                    format!(
+                        "{}: {} ready, {} unacknowledged, {} consumers",
+                        queue.name, queue.ready, queue.unacknowledged, queue.consumers
+                    )
+                })
+                .collect())
         };
         let emptied =
-            until("empty queues", Duration::from_secs(60), || async { Ok(count()? == 0) });
+            until("empty queues", Duration::from_secs(60), || async { Ok(left()?.is_empty()) });
         match emptied.await {
-            Ok(()) => Ok(0),
-            Err(_) => count(),
+            Ok(()) => Ok(Vec::new()),
+            Err(_) => left(),
         }
     }
 

@@ -4,6 +4,8 @@
 //! goes back to the queue after a while. What nobody can read is kept. Any number of handlers may run;
 //! who comes second finds that there is nothing left to do.
 
+use std::time::Duration;
+
 use futures_util::{FutureExt, StreamExt, future::join_all};
 use lapin::{
     Acker, Connection, Consumer,
@@ -37,6 +39,8 @@ use crate::{
 /// How many messages the broker hands out before some are acknowledged: as many are recorded in one
 /// transaction at most.
 const PREFETCH: u16 = 100;
+/// How often the connection is looked at while no message comes.
+const LOOK: Duration = Duration::from_secs(5);
 /// How much of the body of a message is kept that nobody can read.
 const BODY_MAX: usize = 1 << 20;
 /// How much of a text of a message is kept.
@@ -155,6 +159,10 @@ impl Handler {
                     continue;
                 }
                 delivery = consumer.next() => delivery,
+                () = tokio::time::sleep(LOOK) => match connection.status().connected() {
+                    true => continue,
+                    false => return Err(BrokerError::Closed.into()),
+                },
             };
             let Some(delivery) = delivery else { return Err(BrokerError::Closed.into()) };
             let mut letters = vec![self.read(delivery?)];
