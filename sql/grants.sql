@@ -110,14 +110,14 @@ declare
         'create_endpoint', 'alter_endpoint', 'drop_endpoint', 'create_event_type', 'drop_event_type',
         'subscribe', 'unsubscribe', 'validate_endpoint_config', 'validate_retry_policy', 'set_setting',
         'reset_setting', 'cleanup_old_archive_partitions', 'create_consumer', 'reset_consumer',
-        'drop_consumer', 'erase_messages', 'set_action', 'drop_action', 'drop_worker'];
+        'drop_consumer', 'erase_messages', 'set_action', 'drop_action', 'drop_worker', 'adopt'];
     readable constant text[] := array['queue', 'archive', 'dlq', 'blocked_keys', 'consumers', 'parked_messages',
         'executions', 'workers', 'pools', 'execution_dead_letters', 'execution', 'live_execution', 'live_generation',
         'execution_end',
         'execution_dead_letter', 'worker', 'action'];
     -- Secrets, what only dispatchers lock, and the door to the log.
     withheld constant text[] := array['endpoint_secret', 'fence', 'chore', 'rate_turn', 'loan',
-        'cancel_bucket', 'worker_lock', 'action_slot', 'log_change'];
+        'cancel_bucket', 'worker_lock', 'action_slot', 'log_change', 'identity', 'number_gap'];
     -- Neither payloads nor what else an application wrote.
     visible constant text[] := array[
         'checkpoint', 'circuit', 'deferred', 'dispatcher', 'done', 'ended', 'endpoint_configs', 'event_log',

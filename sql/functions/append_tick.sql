@@ -49,7 +49,7 @@ begin
     select t.* into former from postrider.tick t order by t.id desc limit 1;
     -- Left again where no tick is made: with it go the locks.
     begin
-        -- Before anything is looked at: the re-base of a restored log lets nobody build on what it takes away.
+        -- Before anything is looked at: the re-base of an adopted log lets nobody build on what it takes away.
         lock table postrider.tick in row exclusive mode;
         has_turn := postrider.has_tick_turn('tick_turn', former.passes_after is null);
         if not has_turn then
@@ -83,8 +83,9 @@ begin
             base_end := coalesce(pg_snapshot_xmax(last_tick.snapshot), '3');
             if pg_snapshot_xmax(top) < base_end then
                 raise exception
-                    'Transaction ids went back: this log is from another cluster; start a dispatcher, which puts it right'
-                    using errcode = '55000';
+                    'Transaction ids went back: this log is from another cluster'
+                    using errcode = '55000',
+                        hint = 'The original hands out the same. If this one is to go on, run `postrider adopt`.';
             end if;
             stragglers := array(
                 select x.xid

@@ -7,7 +7,7 @@
 -- that comes next has failed by itself. Nothing is written down when there is nothing to be read or somebody
 -- else reads the partition. Raises 22004 (a null name), 22023 (a value out of its range), 25001 (in a
 -- transaction that has written or locked something, or is not READ COMMITTED), 25006 (on a standby), 42704
--- (no such consumer), 55000 (transaction ids went back). Uses consumer_attempt_newest and what
+-- (no such consumer), 55000 (the log is from elsewhere, and nobody has adopted it). Uses consumer_attempt_newest and what
 -- consumer_messages uses.
 --
 -- A batch counts only if it is certain to get something: this passes what the consumer does not want.
@@ -51,6 +51,7 @@ begin
             coalesce(p_batch_size::text, 'null') using errcode = '22023';
     end if;
     perform postrider.check_tick_allowed('begin_batch');
+    perform postrider.refuse_copy();
 
     has_ticked := postrider.append_tick() is not null;
     -- Where nothing is new nothing is under way, either.

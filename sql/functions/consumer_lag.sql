@@ -108,11 +108,12 @@ begin
         looked := late;
     end if;
     if looked.found_count = look then
-        rest := greatest(last_number - looked.to_number, 0) * least(
-            0.9 * looked.wanted_count / (looked.to_number - looked.from_number + 1), 1);
+        rest := greatest(postrider.number_distance(looked.to_number, last_number), 0) * least(
+            0.9 * looked.wanted_count
+            / (postrider.number_distance(looked.from_number, looked.to_number) + 1), 1);
     elsif not ahead.is_end then
         -- Ticks with a message or two each, or none any more.
-        select greatest(last_number - (t.last_id >> 10), 0)
+        select greatest(postrider.number_distance(t.last_id >> 10, last_number), 0)
             * coalesce(1.0 * looked.wanted_count / nullif(looked.found_count, 0), 1.0)
         into rest
         from postrider.tick t

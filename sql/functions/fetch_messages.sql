@@ -77,6 +77,7 @@ begin
         raise exception 'p_wait_for_holder needs p_partition: consumer ''%'' has % partitions',
             p_consumer, reader.partition_count using errcode = '22023';
     end if;
+    perform postrider.refuse_copy();
     -- An older snapshot does not see what was acknowledged since.
     if current_setting('transaction_isolation') not in ('read committed', 'read uncommitted') then
         raise exception

@@ -1,7 +1,7 @@
--- postrider.rebase_log() → how many unfinished messages there were; null when nothing was to be done
+-- postrider.rebase_log() → how many unfinished messages there were
 --
--- Internal, by a dispatcher at its start. Brings a log from another cluster (is_foreign) into this
--- one's transaction ids: finished messages count as written before all others, unfinished ones after
+-- Internal, by adopt, which holds the fence. Brings a log from elsewhere (foreign_sign) into this
+-- cluster's transaction ids: finished messages count as written before all others, unfinished ones after
 -- them. It changes rows of the log, as nothing else does but erase_logged, and no column that a user wrote.
 --
 -- For consumers all messages become one tick, in order of id. Messages of which the same consumers have
@@ -12,7 +12,7 @@
 -- in this cluster (it never should), consumers with unread messages read all from the beginning again.
 --
 -- It reads everything once, so it plans for that whatever the session is set to: by index, as a
--- dispatcher reads, 200,000 messages take more than a minute.
+-- dispatcher reads, 200,000 messages take more than a minute. Before it, the transaction has no id.
 create or replace function postrider.rebase_log()
 returns bigint
 language plpgsql
@@ -27,23 +27,17 @@ declare
     last_id constant bigint := 9223372036854775807;
     first_xid constant bigint := 3;
     most_groups constant integer := 2000;
-    former_timeout text;
     unfinished bigint;
     floor_number bigint;
+    newest_number bigint;
     tick_id bigint;
     group_count bigint;
     finished_count bigint;
     part record;
     known postrider.consumer_position;
 begin
-    -- Whoever comes later waits behind us: no longer than a takeover keeps them waiting.
-    former_timeout := current_setting('lock_timeout');
-    perform set_config('lock_timeout', '1s', true);
-    lock table postrider.fence in exclusive mode;
-    perform set_config('lock_timeout', former_timeout, true);
-    if not postrider.is_foreign() then
-        return null;
-    end if;
+    -- Before this transaction has an id: see heartbeat.
+    select s.last_value into floor_number from postrider.message_sequence s;
     -- Before the log: who reads may be about to send.
     perform
     from postrider.consumer_lock l
@@ -51,9 +45,9 @@ begin
     for update;
     -- And whoever makes a tick.
     lock table postrider.tick in share row exclusive mode;
-    -- Before this transaction has an id: see heartbeat.
-    select s.last_value into floor_number from postrider.message_sequence s;
     lock table postrider.message in share row exclusive mode;
+    -- Before anything is numbered here.
+    newest_number := postrider.advance_sequences();
 
     create temporary table finished on commit drop as
     select distinct (d.bucket << 12)
@@ -232,7 +226,7 @@ begin
             0, known.fetched_at);
         update postrider.consumer c
         set start_snapshot = case when n.is_needed then n.snapshot::pg_snapshot end,
-            start_id = case when n.is_needed then (floor_number + 1) << 10 end
+            start_id = case when n.is_needed then (newest_number + 1) << 10 end
         from (
             select
                 part.is_begun and part.is_behind as is_needed,
@@ -247,7 +241,8 @@ begin
     end loop;
     delete from postrider.consumer_lease;
 
-    -- Whatever was read before is forgotten; everyone starts behind what is finished.
+    -- Whatever was read before is forgotten; everyone starts behind what is finished. What a dump says of
+    -- dispatchers is nobody's sign of life.
     update postrider.shard s set owner = null, epoch = s.epoch + 1;
     delete from postrider.dispatcher;
     delete from postrider.heartbeat;
@@ -270,8 +265,8 @@ begin
     group by finished.position;
     perform postrider.update_gate();
     perform postrider.rebase_executions();
-    insert into postrider.event_log (event, details)
-    values ('log.rebased', jsonb_build_object('unfinished_messages', unfinished));
+    -- What was copied has changed since for nobody.
+    update postrider.job j set xid = pg_current_xact_id() where j.state = 'running';
     return unfinished;
 end;
 $$;

@@ -6,7 +6,7 @@
 -- `heartbeat_interval` keeps it alive: that of the settings, or a third of `stale_after` if that is less. In a
 -- transaction of its own. Waits some seconds for a transaction that gives this worker executions, submits the
 -- first one to it, or changes it. Raises 22004 (a null name, pool or capacity), 22023 (a value that is not
--- valid), 55006 (that one has not ended).
+-- valid), 55000 (in a copy that nobody has adopted), 55006 (that one has not ended).
 create or replace function postrider.register_worker(
     p_name text,
     p_pool text default 'default',
@@ -47,6 +47,7 @@ begin
             using errcode = '22023';
     end if;
 
+    perform postrider.refuse_copy();
     loop
         begin
             registered := postrider.addressed_worker(p_name, p_pool);

@@ -6,7 +6,7 @@
 -- transaction. So a transaction that stays open delays figures and loses none. At most `most` rows of
 -- each table, but transactions whole. One at a time, and not within `pause` of the last that had anything
 -- to add; nothing is written where nothing is new. When a log comes from another cluster, waits until
--- rebase_executions has been there. Totals have 1,000 rows and some at most: what comes after those is
+-- adopt has been there. Totals have 1,000 rows and some at most: what comes after those is
 -- counted under the action, pool and reason `(other)`. Uses execution_end_xid, execution_dead_letter_xid.
 create or replace function postrider.roll_up_executions(
     p_most integer, p_pause interval default '0')

@@ -5,7 +5,8 @@
 -- capacity has room for, together with what it has already. Waits until there is something, at most for
 -- p_wait (0 to 60 seconds); it may return earlier with nothing, when it has done the timeout monitor's
 -- work. In a transaction of its own. Raises 22004 (a null worker), 22023 (a value out of its range), 42501 (another
--- role has registered it), 42704 (no such worker), 55000 (it has to register again, or gets its executions by RabbitMQ).
+-- role has registered it), 42704 (no such worker), 55000 (it has to register again, or gets its executions by RabbitMQ, or in a copy that
+-- nobody has adopted).
 create or replace function postrider.take_executions(
     p_worker integer,
     p_limit integer default 1,
@@ -39,6 +40,7 @@ begin
             coalesce(p_limit::text, 'null') using errcode = '22023';
     end if;
     perform postrider.check_duration('p_wait', p_wait, '0 seconds', '60 seconds');
+    perform postrider.refuse_copy();
     known := postrider.live_worker(p_worker, p_epoch);
     while clock_timestamp() < deadline loop
         begin

@@ -6,7 +6,7 @@
 -- younger than tick_interval_ms, and while there is no consumer. Looks at no more than some thousand
 -- messages, however many there are. Uses tick_id, message_xid_id, heartbeat_xid.
 -- Raises 25001 (in a transaction that has written or locked something, or is not READ COMMITTED), 25006
--- (on a standby), 55000 (transaction ids went back: after a restore, before a dispatcher has started).
+-- (on a standby), 55000 (the log is from elsewhere, and nobody has adopted it).
 create or replace function postrider.tick()
 returns bigint
 language plpgsql
@@ -15,6 +15,7 @@ set search_path = pg_catalog, postrider, pg_temp
 as $$
 begin
     perform postrider.check_tick_allowed('tick');
+    perform postrider.refuse_copy();
     return postrider.append_tick();
 end;
 $$;

@@ -76,8 +76,8 @@ begin
     ), following_size as materialized (
         select
             count(*) = look as is_full,
-            (last_number - min(f.id >> 10) + 1) / (max(f.id >> 10) - min(f.id >> 10) + 1.0)
-                as factor
+            (postrider.number_distance(min(f.id >> 10), last_number) + 1)
+                / (postrider.number_distance(min(f.id >> 10), max(f.id >> 10)) + 1.0) as factor
         from following f
     ), walking_size as materialized (
         select count(*) = look as is_full, max(w.id >> 10) as up_to
@@ -105,8 +105,9 @@ begin
             w.scheduled_at,
             case
                 when z.is_full then
-                    greatest(last_number - greatest(t.walked >> 10, z.up_to), 0)
-                    / (z.up_to - (s.walked >> 10) + 1.0)
+                    greatest(
+                        postrider.number_distance(greatest(t.walked >> 10, z.up_to), last_number), 0)
+                    / (postrider.number_distance(s.walked >> 10, z.up_to) + 1.0)
                     + (not p.is_passed)::integer
                 else (not p.is_passed)::integer
             end

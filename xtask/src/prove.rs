@@ -1,6 +1,7 @@
 //! Proofs: long runs under faults, judged by the ledger. `cargo xtask prove` runs them in full, the
 //! tests of `crates/postrider` in a short form.
 
+mod batch;
 mod consumers;
 pub(crate) mod faults;
 mod fleets;
@@ -19,6 +20,7 @@ use std::{
 
 use anyhow::{Result, ensure};
 
+pub use batch::{BatchFigures, prove_batch};
 pub use consumers::{ConsumerFigures, ConsumerScale, prove_consumers};
 pub use faults::{FaultFigures, prove_faults};
 pub use fleets::{
@@ -104,6 +106,8 @@ pub enum Proof {
     Poison,
     /// A large backlog takes little memory.
     Memory,
+    /// A batch of a million is in order, and is delivered once.
+    Batch,
     /// Consumers lose nothing, see nothing twice and one order while everything breaks.
     Consumers,
     /// Executions of a fleet end once, and run once at a time, while everything breaks.
@@ -115,11 +119,12 @@ pub enum Proof {
 }
 
 impl Proof {
-    const ALL: [Proof; 8] = [
+    const ALL: [Proof; 9] = [
         Proof::Faults,
         Proof::Ordering,
         Proof::Poison,
         Proof::Memory,
+        Proof::Batch,
         Proof::Consumers,
         Proof::Fleets,
         Proof::Receivers,
@@ -175,6 +180,13 @@ async fn run_one(proof: Proof, binary: &Path, is_short: bool, seed: u64) -> Resu
             let figures = prove_memory(binary, messages, endpoints, http_every).await?;
             println!("{figures}");
             ensure!(figures.peak_bytes < 300_000_000, "more than 300 MB");
+        }
+        Proof::Batch => {
+            let messages = if is_short { 50_000 } else { 1_000_000 };
+            println!("Batch: {messages} messages in one call");
+            let figures = prove_batch(binary, messages).await?;
+            println!("{figures}");
+            ensure!(figures.is_proven(), "a large batch does not hold");
         }
         Proof::Consumers => {
             let scale = if is_short { ConsumerScale::SHORT } else { ConsumerScale::FULL };

@@ -10,6 +10,7 @@ pub mod chains;
 pub mod classify;
 pub mod decide;
 pub mod done;
+pub mod gaps;
 pub mod id;
 pub mod mark;
 pub mod moment;

@@ -16,6 +16,7 @@ use std::collections::{BTreeMap, VecDeque};
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    gaps::Gaps,
     id::{Lane, MessageId, Target},
     position::{Position, Window},
     snapshot::{Snapshot, Xid},
@@ -384,8 +385,8 @@ impl LaneReader {
         has_gap.then(|| (lag.position.base.clone(), self.tail.base.clone()))
     }
 
-    /// The next page of a reader that walks through a window.
-    pub fn next_page(&self, which: Which, limit: usize) -> Option<Page> {
+    /// The next page of a reader that walks through a window. It ends in no gap.
+    pub fn next_page(&self, which: Which, limit: usize, gaps: &Gaps) -> Option<Page> {
         let lag = self.lag.as_ref();
         let (position, span) = match which {
             Which::Tail => (&self.tail, self.tail_span),
@@ -400,7 +401,7 @@ impl LaneReader {
             which,
             lane: self.lane,
             after: window.id,
-            upto: end.min(window.id.saturating_add(span << 10)),
+            upto: end.min(gaps.end_of(window.id.saturating_add(span << 10))),
             top: window.top.clone(),
             base: position.base.clone(),
             targets: lag.map(|lag| lag.skipped.keys().copied().collect()).unwrap_or_default(),

@@ -317,6 +317,7 @@ const SHOWING: &[&str] = &[
 
 /// What the monitor may not, because it changes something, or because it shows payloads.
 const DENIED: &[&str] = &[
+    "adopt",
     "tail",
     "consumer tail c",
     "send orders {}",

@@ -34,6 +34,13 @@ async fn a_large_backlog_for_many_endpoints_takes_little_memory() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_large_batch_is_in_order_and_delivered_once() {
+    let figures = prove::prove_batch(Path::new(BINARY), 50_000).await.unwrap();
+    println!("{figures}");
+    assert!(figures.is_proven(), "{figures}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_message_that_kills_its_dispatcher_ends_as_a_dead_letter_and_no_other() {
     let figures = prove::prove_poison(Path::new(BINARY)).await.unwrap();
     println!("{figures}");

@@ -132,9 +132,9 @@ async fn figures_survive_a_restore_into_another_cluster() {
     slow.batch_execute("begin").await.unwrap();
     work(&slow).await;
     assert_eq!(client.query_one(ROLL_UP, &[]).await.unwrap().get::<_, i32>(0), 0);
-    let foreign = "select postrider.is_foreign()";
+    let foreign = "select postrider.foreign_sign() is not null";
     assert!(shop.ask::<bool>(foreign).await);
-    client.batch_execute("select postrider.rebase_log()").await.unwrap();
+    client.batch_execute("select postrider.adopt()").await.unwrap();
     assert!(!shop.ask::<bool>(foreign).await);
     client.batch_execute(ROLL_UP).await.unwrap();
     assert_eq!(text(&client, FIGURES).await, "8 8 4 4 4");

@@ -29,8 +29,9 @@ const NOT_FILLED: &[(&str, &str)] = &[
     ("loan", "at most a row for each endpoint and two dispatchers, which go with either"),
     (
         "log_change",
-        "its row goes with the transaction that writes it: a re-base, or what erases messages",
+        "its row goes with the transaction that writes it: adopt, or what erases messages",
     ),
+    ("number_gap", "a row for each time that the log was adopted"),
     ("cancellation", "a row goes when its message is read, and dispatchers read at once"),
     ("partly_done", "is written where some targets of a message are done; has months like done"),
     ("parked_message", "waits for somebody to resolve it, as its page says"),

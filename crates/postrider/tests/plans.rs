@@ -747,7 +747,7 @@ fn of_dispatchers() -> Vec<Bound> {
             500,
         ),
         call("end_stale_flushes", "select postrider.end_stale_flushes()".to_owned(), 300),
-        call("is_foreign", "select postrider.is_foreign()".to_owned(), 400),
+        call("confirm_origin", "select postrider.confirm_origin()".to_owned(), 600),
         call(
             "recover_waiting",
             format!(
@@ -1273,7 +1273,6 @@ const WITHOUT_BOUND: &[(&str, &str)] = &[
     ("discard_plans", "reads no table"),
     ("session_pid", "reads no table"),
     ("blockers", "reads the table of locks, after something has waited for long"),
-    ("commit", "reads no table"),
     ("listen", "reads no table"),
     ("listen_fleet", "reads no table"),
     ("listen_worker", "reads no table"),
@@ -1286,12 +1285,11 @@ const WITHOUT_BOUND: &[(&str, &str)] = &[
     ("is_quiet", "reads no table"),
     ("is_standby", "reads no table"),
     ("may_prepare", "reads no table"),
+    ("number_gaps", "a row for each time that the log was adopted"),
     ("shard_count", "reads no table"),
     ("cancel_number", "reads a sequence"),
     ("lease_length", "reads one setting"),
     ("dispatcher_settings", "reads the settings"),
-    ("begin_rebase", "after a restore, before anything else: as long as it takes"),
-    ("rebase_log", "after a restore, before anything else: as long as it takes"),
     ("trade_places", "reads loans, a row per endpoint and shard at most, whatever waits"),
     (
         "update_full_endpoints",

@@ -1,22 +1,30 @@
-//! A log that comes from another cluster is brought into this one's transaction ids: a large one, and one
-//! with consumers in the middle of it.
+//! A log that was written by another database is not delivered before somebody adopts it; then nothing is lost,
+//! and no id is given away twice.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::shop::{
     Shop, changing_the_log,
     consuming::{acknowledge, drain, fetch, tick},
     producing::id_of,
+    run,
+    serving::LONG,
 };
 use postrider::store::lease;
+use serde_json::json;
 use tokio_postgres::Client;
+use xtask::{
+    postgres::Options,
+    process::{Dispatcher, DispatcherOptions},
+    receiver::{Behaviour, Receiver},
+};
 
 const SESSION: &str = include_str!("../../../sql/queries/dispatcher_session.sql");
 const FINISHED: i64 = 100_000;
 const UNFINISHED: i64 = 10_000;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_large_log_is_rebased_within_a_dispatchers_limits() {
+async fn a_large_log_is_adopted_within_a_dispatchers_limits() {
     let shop = Shop::open_migrated().await;
     shop.execute("select postrider.create_endpoint('sink', 'discard', '{}')").await;
     shop.send_many("sink", FINISHED as usize).await;
@@ -24,7 +32,7 @@ async fn a_large_log_is_rebased_within_a_dispatchers_limits() {
     let count = "select coalesce(sum(octet_length(d.offsets) / 2), 0) from postrider.done d";
     shop.until(&format!("select ({count}) = {FINISHED}")).await;
     dispatcher.sigterm();
-    assert!(dispatcher.wait(crate::shop::serving::LONG).await.unwrap().success());
+    assert!(dispatcher.wait(LONG).await.unwrap().success());
     shop.send_many("sink", UNFINISHED as usize).await;
     // As if the counter of this cluster stood far behind.
     let ahead = "update postrider.message set xid = ((xid::text)::bigint + 1000000000)::text::xid8";
@@ -32,18 +40,35 @@ async fn a_large_log_is_rebased_within_a_dispatchers_limits() {
 
     let client = shop.client().await;
     client.batch_execute(SESSION).await.unwrap();
-    assert!(lease::is_foreign(&client).await.unwrap());
+    client.batch_execute("set statement_timeout = 0").await.unwrap();
+    assert!(lease::confirm_origin(&client).await.is_err());
     let began = Instant::now();
-    let unfinished = lease::rebase(&client).await;
-    println!("re-based {} messages in {:?}", FINISHED + UNFINISHED, began.elapsed());
-    assert_eq!(unfinished.unwrap(), Some(UNFINISHED));
-    assert!(began.elapsed() < crate::shop::serving::LONG / 2, "{:?}", began.elapsed());
-    assert!(!lease::is_foreign(&client).await.unwrap());
-    assert_eq!(lease::rebase(&client).await.unwrap(), None, "once is enough");
+    let adopted =
+        "select coalesce(sum(a.unfinished_messages), -1)::bigint from postrider.adopt() a";
+    let unfinished: i64 = client.query_one(adopted, &[]).await.unwrap().get(0);
+    println!("adopted {} messages in {:?}", FINISHED + UNFINISHED, began.elapsed());
+    assert_eq!(unfinished, UNFINISHED);
+    assert!(began.elapsed() < LONG / 2, "{:?}", began.elapsed());
+    lease::confirm_origin(&client).await.unwrap();
+    let again: i64 = client.query_one(adopted, &[]).await.unwrap().get(0);
+    assert_eq!(again, -1, "once is enough");
 
+    // What is new is far ahead, and all of it is one walk, which goes round what lies between. Nobody counts
+    // that as waiting.
+    shop.send_many("sink", UNFINISHED as usize).await;
     let _dispatcher = shop.serve().await;
-    shop.until(&format!("select ({count}) >= {}", FINISHED + UNFINISHED)).await;
-    assert_eq!(shop.ask::<i64>(&format!("select ({count})::bigint")).await, FINISHED + UNFINISHED);
+    let all = FINISHED + 2 * UNFINISHED;
+    let refused = format!(
+        "select ({count}) >= {all} from (select postrider.send('sink', '{{}}') offset 0) s limit 1"
+    );
+    let sent = "select count(*) from postrider.message";
+    shop.until(&refused).await;
+    let sent: i64 = shop.ask(sent).await;
+    shop.until(&format!("select ({count}) >= {sent}")).await;
+    assert_eq!(shop.ask::<i64>(&format!("select ({count})::bigint")).await, sent);
+    let depth =
+        "select m.metric_value from postrider.metrics() m where m.metric_name = 'queue_depth'";
+    shop.until(&format!("select ({depth}) < 1000")).await;
 }
 
 /// All that a consumer gets, whichever of its partitions has something.
@@ -112,7 +137,7 @@ async fn consumers_go_on_where_they_were() {
         select from postrider.message m where not postrider.is_done(m.id))";
     shop.until(ended).await;
     dispatcher.sigterm();
-    assert!(dispatcher.wait(crate::shop::serving::LONG).await.unwrap().success());
+    assert!(dispatcher.wait(LONG).await.unwrap().success());
     send(20, 40).await;
     tick(&client).await;
     let middle = id_of(&client, "select id from postrider.message order by id offset 50 limit 1");
@@ -144,16 +169,18 @@ async fn consumers_go_on_where_they_were() {
     let lags = "select array_agg(c.message_count order by c.name, c.partition)
         from postrider.consumers c";
     let before = client.query_one(lags, &[]).await.unwrap().get::<_, Vec<i64>>(0);
-    assert!(younger.ask::<bool>("select postrider.is_foreign()").await);
-    let error = restored.query_one("select postrider.tick()", &[]).await.unwrap_err();
-    assert_eq!(error.code().unwrap().code(), "55000");
-    // Somebody sends before any dispatcher has started.
+    for refused in [
+        "select postrider.tick()",
+        "select * from postrider.fetch_messages('begun')",
+        "select * from postrider.begin_batch('begun', 0, 10)",
+    ] {
+        assert_eq!(younger.refusal(refused).await, "55000", "{refused}");
+    }
+    // Somebody sends before it is adopted.
     let native = id_of(&restored, "select postrider.send('a', '{\"n\": 2}')").await;
 
-    let dispatcher = younger.serve().await;
-    younger.until("select not postrider.is_foreign()").await;
-    dispatcher.sigterm();
-    dispatcher.wait(crate::shop::serving::LONG).await.unwrap();
+    younger.run(&["serve"]).fail(3, "`postrider adopt`");
+    younger.run(&["adopt", "--yes"]).succeed();
     assert_eq!(restored.query_one(lags, &[]).await.unwrap().get::<_, Vec<i64>>(0), before);
     let new = id_of(&restored, "select postrider.send('a', '{\"n\": 2}')").await;
     assert_eq!(drain_all(&restored, "idle").await, [native, new]);
@@ -189,4 +216,371 @@ async fn consumers_go_on_where_they_were() {
             younger.ask("select array_agg(m.id order by m.id) from postrider.message m").await;
         assert_eq!(found, every, "{name}");
     }
+}
+
+const SIGN: &str = "select coalesce(postrider.foreign_sign(), 'none')";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_position_of_every_shard_counts() {
+    const AHEAD: &str = "((pg_snapshot_xmax(pg_current_snapshot())::text::bigint + 7)::text)";
+    let shop = Shop::open_migrated().await;
+    shop.execute(
+        "select postrider.create_endpoint('sink', 'discard', '{}');
+        select postrider.create_consumer('reader', p_partitions => 3);
+        select postrider.create_consumer('older', p_ordering => 'transaction')",
+    )
+    .await;
+    let dispatcher = shop.serve().await;
+    shop.send_many("sink", 100).await;
+    shop.until("select not exists (select from postrider.queue)").await;
+    shop.until("select exists (select from postrider.tick)").await;
+    dispatcher.sigterm();
+    assert!(dispatcher.wait(LONG).await.unwrap().success());
+    let client = shop.client().await;
+    read_one(&client, "older").await;
+    let state = |path: &str, text: &str| {
+        // Of one shard, whatever checkpoint speaks of it; all others stay as they are.
+        format!(
+            "insert into postrider.checkpoint (slot, owner, shards, done_xmin, backlogs, state)
+            select c.slot, c.owner, '{{5}}', c.done_xmin, c.backlogs[1:1],
+                jsonb_set(c.state, '{{0,state,{path}}}', to_jsonb({text}))
+            from postrider.checkpoint c where c.shards @> '{{5}}' order by c.seq desc limit 1"
+        )
+    };
+    let snapshot = format!("format('3:%s:', {AHEAD})");
+    let listed = format!("format('3:%s:%s', {AHEAD}, {AHEAD}::bigint - 1)");
+    let window = format!(
+        "jsonb_build_object('base', '3:3:', 'window',
+            jsonb_build_object('top', {snapshot}, 'id', 0, 'end', 1))"
+    );
+    for (change, sign) in [
+        ("select 1".to_owned(), "none"),
+        (state("tail", &format!("jsonb_build_object('base', {snapshot})")), "shard 5 is at"),
+        (state("tail", &format!("jsonb_build_object('base', {listed})")), "shard 5 is at"),
+        (state("tail", &window), "shard 5 is at"),
+        (
+            state("done", &format!("jsonb_build_array(jsonb_build_object('base', {snapshot}))")),
+            "shard 5 is at",
+        ),
+        (
+            format!(
+                "insert into postrider.checkpoint (slot, owner, shards, done_xmin, backlogs, state)
+                select c.slot, c.owner, '{{9}}', {AHEAD}::xid8, c.backlogs[1:1], c.state
+                from postrider.checkpoint c where c.shards @> '{{9}}' order by c.seq desc limit 1"
+            ),
+            "shard 9 is at",
+        ),
+        (format!("update postrider.heartbeat set xid = {AHEAD}::xid8"), "a heartbeat is at"),
+        (
+            format!("update postrider.tick set xid = {AHEAD}::xid8"),
+            "the newest tick is at",
+        ),
+        (
+            format!("update postrider.tick set snapshot = {snapshot}::pg_snapshot"),
+            "the snapshot of the newest tick is at",
+        ),
+        (
+            format!("update postrider.consumer_position set xid = {AHEAD}::xid8 where xid is not null"),
+            "consumer older is at",
+        ),
+        (
+            format!(
+                "update postrider.consumer set start_snapshot = {snapshot}::pg_snapshot, start_id = 1
+                where name = 'reader'"
+            ),
+            "the start of consumer reader is at",
+        ),
+        (
+            format!("update postrider.execution_rollup set horizon = {AHEAD}::xid8"),
+            "the horizon of the figures of executions is at",
+        ),
+        (
+            format!(
+                "insert into postrider.log_change default values;
+                update postrider.message set xid = {AHEAD}::xid8
+                where id = (select max(id) from postrider.message);
+                delete from postrider.log_change"
+            ),
+            "the newest message is at",
+        ),
+        ("select postrider.send('sink', '{}')".to_owned(), "none"),
+        ("delete from postrider.identity".to_owned(), "it was written by another database"),
+        (
+            "update postrider.identity set database_oid = 1".to_owned(),
+            "it was written by another database (oid 1,",
+        ),
+        (
+            "update postrider.identity set relation_oid = 1".to_owned(),
+            "it was written by another database",
+        ),
+        // The row is not the one that was written: no upgrade has brought it here.
+        (
+            "update postrider.identity set system_identifier = 1".to_owned(),
+            "it was written in another cluster (system identifier 1)",
+        ),
+    ] {
+        client.batch_execute("begin").await.unwrap();
+        client.batch_execute(&change).await.unwrap_or_else(|error| panic!("{error:?}: {change}"));
+        let found: String = client.query_one(SIGN, &[]).await.unwrap().get(0);
+        assert!(found.starts_with(sign), "{found}: {change}");
+        client.batch_execute("rollback").await.unwrap();
+    }
+
+    // Sequences are not replicated with the rest.
+    for (sequence, sign) in
+        [("message_sequence", "message "), ("rotation_sequence", "a checkpoint has the number")]
+    {
+        let former: i64 = shop.ask(&format!("select last_value from postrider.{sequence}")).await;
+        shop.execute(&format!("select setval('postrider.{sequence}', 1)")).await;
+        let found: String = shop.ask(SIGN).await;
+        assert!(found.starts_with(sign), "{found}");
+        shop.run(&["serve"]).fail(3, &found);
+        shop.execute(&format!("select setval('postrider.{sequence}', {former})")).await;
+    }
+    assert_eq!(shop.ask::<String>(SIGN).await, "none");
+    let looked = shop.run(&["adopt", "--yes"]).succeed();
+    assert!(looked.stdout.contains("Nothing is to be adopted"), "{looked:?}");
+}
+
+/// Fetches and acknowledges one message.
+async fn read_one(client: &Client, consumer: &str) {
+    read(client, consumer, 1).await;
+}
+
+/// A database with something of everything: delivered, waiting and unread messages, and a consumer.
+struct Original {
+    shop: Shop,
+    receiver: Receiver,
+    dispatcher: Option<Dispatcher>,
+    /// Sent before the copy is made, and not delivered.
+    unfinished: Vec<i64>,
+}
+
+impl Original {
+    async fn open(options: Options) -> Original {
+        let shop = Shop::open_migrated_with(options).await;
+        shop.execute(
+            "select postrider.set_setting('allow_internal_destinations', 'on');
+            select postrider.create_consumer('reader')",
+        )
+        .await;
+        let receiver = Receiver::start(Behaviour::Status(200)).unwrap();
+        shop.quick_endpoint("hooks", &receiver.url()).await;
+        let dispatcher = shop.serve().await;
+        for _ in 0..20 {
+            shop.send("hooks", json!({ "is": "delivered" })).await;
+        }
+        receiver.wait_for_accepted(20, LONG).await.unwrap();
+        shop.until("select not exists (select from postrider.queue)").await;
+        dispatcher.sigterm();
+        assert!(dispatcher.wait(LONG).await.unwrap().success());
+        let mut unfinished = Vec::new();
+        for _ in 0..10 {
+            unfinished.push(shop.send("hooks", json!({ "is": "unfinished" })).await);
+        }
+        Original { shop, receiver, dispatcher: None, unfinished }
+    }
+
+    /// Goes on: delivers what is left and something new. All of it has arrived once.
+    async fn go_on(&mut self) -> Vec<i64> {
+        self.dispatcher = Some(self.shop.serve().await);
+        let mut sent = self.unfinished.clone();
+        for _ in 0..10 {
+            sent.push(self.shop.send("hooks", json!({ "is": "of the original" })).await);
+        }
+        self.receiver.wait_for_accepted(20 + sent.len(), LONG).await.unwrap();
+        self.shop.until("select not exists (select from postrider.queue)").await;
+        assert_eq!(self.receiver.request_count(), 20 + sent.len());
+        sent
+    }
+}
+
+/// What a copy at this address does: nothing of what the original does, until it is adopted; then what was left, once,
+/// and what is new, under ids that the original never had.
+async fn check_copy(original: &mut Original, url: &str, doubtful: Option<i64>) {
+    let (client, connection) = tokio_postgres::connect(url, tokio_postgres::NoTls).await.unwrap();
+    tokio::spawn(connection);
+    let copy_receiver = Receiver::start(Behaviour::Status(200)).unwrap();
+    let refused = run(url, &["serve"], "").fail(3, "nothing is delivered from database");
+    assert!(refused.stderr.contains("`postrider adopt`"), "{refused:?}");
+    let health = run(url, &["health"], "");
+    assert_eq!(health.code, 2, "{health:?}");
+    assert!(health.stdout.contains("before `postrider adopt`"), "{health:?}");
+    assert!(run(url, &["status"], "").succeed().stdout.contains("before `postrider adopt`"));
+    for sql in [
+        "select * from postrider.fetch_messages('reader')",
+        "select postrider.tick()",
+        "select * from postrider.register_worker('w')",
+    ] {
+        let error = client.batch_execute(sql).await.expect_err(sql);
+        assert_eq!(error.code().unwrap().code(), "55000", "{sql}");
+    }
+    let looked = run(url, &["adopt"], "");
+    assert_eq!(looked.code, 1, "{looked:?}");
+    assert!(looked.stdout.contains("Nothing was changed"), "{looked:?}");
+    // Who sends notices nothing.
+    let mut expected = original.unfinished.clone();
+    if doubtful != Some(0) {
+        expected
+            .push(id_of(&client, "select postrider.send('hooks', '{\"is\": \"early\"}')").await);
+    }
+
+    let of_original = original.go_on().await;
+    let adopted = run(url, &["adopt", "--yes", "--json"], "").json();
+    assert_eq!(adopted["adopted"], true, "{adopted}");
+    assert_eq!(adopted["unfinished_messages"], expected.len(), "{adopted}");
+    assert_eq!(adopted["doubtful_messages"].as_i64(), doubtful, "{adopted}");
+    let events = "select count(*) from postrider.event_log where event = 'log.adopted'";
+    assert_eq!(client.query_one(events, &[]).await.unwrap().get::<_, i64>(0), 1);
+    let left = "select (select count(*) from postrider.dispatcher)
+        + (select count(*) from postrider.heartbeat)";
+    assert_eq!(client.query_one(left, &[]).await.unwrap().get::<_, i64>(0), 0);
+
+    let to_copy = format!(
+        "update postrider.endpoints set config = config || '{{\"url\": \"{}\"}}' where name = 'hooks'",
+        copy_receiver.url()
+    );
+    client.batch_execute(&to_copy).await.unwrap();
+    let options = DispatcherOptions::serve(env!("CARGO_BIN_EXE_postrider"), url);
+    let dispatcher = Dispatcher::start(&options).unwrap();
+    dispatcher.wait_for_log("shards acquired", LONG).await.unwrap();
+    for _ in 0..10 {
+        let new =
+            id_of(&client, "select postrider.send('hooks', '{\"is\": \"of the copy\"}')").await;
+        assert!(new > of_original.iter().max().unwrap() + (1 << 40), "{new}");
+        expected.push(new);
+    }
+    copy_receiver.wait_for_accepted(expected.len(), LONG).await.unwrap();
+    let settled = "select not exists (select from postrider.queue)";
+    while !client.query_one(settled, &[]).await.unwrap().get::<_, bool>(0) {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert_eq!(received(&copy_receiver), expected);
+    let every = "select count(*) from postrider.message";
+    let every: i64 = client.query_one(every, &[]).await.unwrap().get(0);
+    client.batch_execute("select postrider.tick()").await.unwrap();
+    assert_eq!(drain(&client, "reader", 100).await.len() as i64, every);
+    let count = 20 + of_original.len();
+    assert_eq!(original.receiver.request_count(), count, "the copy has sent nothing there");
+    dispatcher.sigterm();
+    assert!(dispatcher.wait(LONG).await.unwrap().success());
+}
+
+/// The ids of all requests, in order.
+fn received(receiver: &Receiver) -> Vec<i64> {
+    let requests = receiver.requests();
+    let mut ids: Vec<i64> = requests.iter().filter_map(|request| Some(request.id?.0)).collect();
+    ids.sort_unstable();
+    ids
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dump_in_another_cluster_is_delivered_once_it_is_adopted() {
+    let mut original = Original::open(Options::default()).await;
+    let dump = original.shop.dump_all("shop");
+    let other = Shop::open().await;
+    other.psql("shop", &[], &dump).succeed();
+    check_copy(&mut original, &other.url(), Some(1)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dump_in_another_database_is_delivered_once_it_is_adopted() {
+    let mut original = Original::open(Options::default()).await;
+    original.shop.postgres.create_database("copy").await.unwrap();
+    original.shop.restore("shop", "copy");
+    let url = original.shop.postgres.url_for("copy");
+    check_copy(&mut original, &url, Some(1)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_made_of_another_is_delivered_once_it_is_adopted() {
+    let mut original = Original::open(Options::default()).await;
+    original.shop.postgres.execute("postgres", "create database copy template shop").await.unwrap();
+    let url = original.shop.postgres.url_for("copy");
+    check_copy(&mut original, &url, None).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_replicated_log_is_delivered_once_it_is_adopted() {
+    let mut original = Original::open(Options::default().set("wal_level", "logical")).await;
+    let other = Shop::open().await;
+    let schema = format!("{}\n{}", original.shop.dump_roles(), original.shop.dump("shop"));
+    other.psql("shop", &[], &schema).succeed();
+    // Rows of these are deleted.
+    for table in ["consumer_position", "consumer_attempt", "consumer_lease"] {
+        let identify = format!("alter table postrider.{table} replica identity full");
+        original.shop.execute(&identify).await;
+    }
+    let publish =
+        "create publication copies for all tables with (publish_via_partition_root = true)";
+    original.shop.execute(publish).await;
+    other
+        .execute(&format!(
+            "create subscription copies connection '{}' publication copies",
+            original.shop.url()
+        ))
+        .await;
+    let synced = "select not exists (select from pg_subscription_rel r where r.srsubstate <> 'r')";
+    other.until(synced).await;
+    // Something comes while it follows, and all of it is there.
+    let last = original.shop.send("hooks", json!({ "is": "unfinished" })).await;
+    original.unfinished.push(last);
+    other
+        .until(&format!("select exists (select from postrider.message m where m.id = {last})"))
+        .await;
+    other.execute("drop subscription copies").await;
+    original.shop.execute("drop publication copies").await;
+    check_copy(&mut original, &other.url(), Some(0)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_promoted_standby_and_an_upgraded_cluster_go_on() {
+    let mut shop = Shop::open_to_receivers().await;
+    let receiver = Receiver::start(Behaviour::Status(200)).unwrap();
+    shop.quick_endpoint("hooks", &receiver.url()).await;
+    let dispatcher = shop.serve().await;
+    shop.send_many("hooks", 50).await;
+    receiver.wait_for_accepted(50, LONG).await.unwrap();
+    shop.until("select not exists (select from postrider.queue)").await;
+    dispatcher.sigterm();
+    assert!(dispatcher.wait(LONG).await.unwrap().success());
+    shop.send_many("hooks", 50).await;
+    let standby = shop.postgres.standby().unwrap();
+    shop.postgres.kill().unwrap();
+    shop.postgres = standby;
+    shop.execute("select pg_promote()").await;
+    shop.until("select not pg_is_in_recovery()").await;
+    assert_eq!(shop.ask::<String>(SIGN).await, "none");
+    let heir = shop.serve().await;
+    receiver.wait_for_accepted(100, LONG).await.unwrap();
+    heir.sigterm();
+    assert!(heir.wait(LONG).await.unwrap().success());
+
+    // As pg_upgrade leaves it: another cluster, and the same files.
+    shop.execute(
+        "update postrider.identity set system_identifier = 1;
+        update postrider.identity i set mark = i.xmin",
+    )
+    .await;
+    let upgraded = shop.serve().await;
+    shop.send_many("hooks", 1).await;
+    receiver.wait_for_accepted(101, LONG).await.unwrap();
+    upgraded.sigterm();
+    assert!(upgraded.wait(LONG).await.unwrap().success());
+    let remembered =
+        "select count(*) filter (where i.system_identifier = postrider.system_identifier()
+            and i.mark = i.xmin) = 1
+        and (select count(*) from postrider.event_log where event = 'cluster.upgraded') = 1
+        from postrider.identity i";
+    assert!(shop.ask::<bool>(remembered).await);
+    assert_eq!(receiver.request_count(), 101);
+
+    // But not when something is ahead.
+    shop.execute(
+        "update postrider.identity set system_identifier = 1;
+        update postrider.identity i set mark = i.xmin;
+        update postrider.heartbeat set xid = '1000000000'",
+    )
+    .await;
+    shop.run(&["serve"]).fail(3, "a heartbeat is at transaction 1000000000");
 }

@@ -142,6 +142,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
     (
         "a",
         &[
+            "adopt",
             "alter_endpoint",
             "cleanup_old_archive_partitions",
             "create_consumer",
@@ -174,6 +175,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "advance_jobs",
             "advance_replay",
             "advance_replays",
+            "advance_sequences",
             "advance_ticks",
             "announce_endpoint",
             "announce_event_type",
@@ -225,6 +227,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "check_workers",
             "claim_idempotency_key",
             "complete_retry_policy",
+            "confirm_origin",
             "consumer_figures",
             "consumer_lag",
             "consumer_messages",
@@ -261,6 +264,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "forget_idempotency_keys",
             "forget_jobs",
             "forget_keys_to_nobody",
+            "foreign_sign",
             "forget_subscriptions",
             "free_idempotency_keys",
             "free_slots",
@@ -283,10 +287,10 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "idempotency_key_holder",
             "idempotency_window",
             "is_at_end",
+            "is_copy",
             "is_delivery_wanted",
             "is_done",
             "is_erasure_wanted",
-            "is_foreign",
             "is_generation_left",
             "is_http_url",
             "is_in_hand",
@@ -331,6 +335,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "note_published",
             "note_verb",
             "notification_queue_usage",
+            "number_distance",
             "open_snapshot",
             "open_transactions",
             "overdue_deliveries",
@@ -360,6 +365,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "recover_worker",
             "redrive_batch",
             "redrive_letters",
+            "refuse_copy",
             "refuse_endpoint",
             "refuse_log_change",
             "refuse_full_endpoint",
@@ -390,6 +396,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "switch_all_endpoints",
             "switch_endpoint",
             "switch_worker",
+            "system_identifier",
             "take_at_once",
             "take_chore",
             "take_out_of_attempts",
@@ -499,8 +506,10 @@ const RELATIONS: &[(&str, &[&str])] = &[
             "fence",
             "generation_lock_0",
             "generation_lock_31",
+            "identity",
             "loan",
             "log_change",
+            "number_gap",
             "rate_turn",
             "worker_lock",
         ],
@@ -1047,6 +1056,7 @@ const VICTIMS: &str = r#"
     postrider.register_worker('v', 'q')
     postrider.deregister_worker({worker})
     postrider.drop_worker('v')
+    postrider.adopt()
     postrider.drop_action('resize')
     postrider.unsubscribe({subscription})
     postrider.drop_event_type('order.created')

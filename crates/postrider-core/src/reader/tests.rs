@@ -250,7 +250,7 @@ impl Owner {
     }
 
     fn page(&mut self, database: &Database, which: Which, limit: usize) {
-        let Some(page) = self.reader.next_page(which, limit) else { return };
+        let Some(page) = self.reader.next_page(which, limit, &Gaps::default()) else { return };
         let rows = database.page_rows(&page);
         let left = match which {
             Which::Tail => database.left_by(&page, page.reached(&rows)),

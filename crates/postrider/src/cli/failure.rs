@@ -22,7 +22,7 @@ pub enum Failure {
     Failed(String),
     /// The arguments, the input or the configuration are wrong, whether we or the database have noticed.
     Usage(String),
-    /// The database cannot be reached, or has not the schema of this version.
+    /// The database cannot be reached, has not the schema of this version, or its log is from elsewhere.
     Database(String),
     /// The role may not: what the database says, which names the function or the relation.
     Denied(String),
@@ -122,7 +122,9 @@ impl From<ServeError> for Failure {
         match error {
             ServeError::Connect(error) => error.into(),
             ServeError::Schema(error) => error.into(),
-            ServeError::Store(error @ StoreError::Standby) => Self::Database(chain(&error)),
+            ServeError::Store(error @ (StoreError::Standby | StoreError::Foreign { .. })) => {
+                Self::Database(chain(&error))
+            }
             ServeError::Store(error) => Self::Failed(chain(&error)),
             error @ ServeError::Thread(_) => Self::Failed(chain(&error)),
             error @ (ServeError::Broker(_) | ServeError::HttpCaFile { .. }) => {

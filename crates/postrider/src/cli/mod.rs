@@ -2,10 +2,11 @@
 //!
 //! Results go to standard output, as tables for people or with `--json` for programs; errors,
 //! notices and logs go to standard error. Exit codes: 0 it worked, 1 it did not, 2 the arguments or
-//! the configuration are wrong, 3 the database cannot be reached or has not the right schema; those of
-//! `health` say what was found.
+//! the configuration are wrong, 3 the database cannot be reached, has not the right schema, or its log is from
+//! another one; those of `health` say what was found.
 
 mod action;
+mod adopt;
 mod batch;
 mod cancel;
 mod consumer;
@@ -83,11 +84,12 @@ First steps:
   postrider serve
 
 Exit codes: 0 it worked; 1 it did not; 2 wrong arguments or configuration; 3 the database cannot be
-reached, or its schema is missing or of another version.";
+reached, its schema is missing or of another version, or its log is from another database.";
 
 #[derive(Debug, Subcommand)]
 enum Command {
     Migrate(migrate::Migrate),
+    Adopt(adopt::Adopt),
     Serve(serve::Serve),
     Send(send::Send),
     Publish(publish::Publish),
@@ -175,6 +177,7 @@ fn execute(flags: Flags, output: Output, command: Command) -> Result<(), Failure
     runtime.block_on(async {
         let result = match command {
             Command::Migrate(migrate) => migrate.run(&context).await,
+            Command::Adopt(adopt) => adopt.run(&context).await,
             Command::Serve(serve) => serve.run(&context).await,
             Command::Send(send) => send.run(&context).await,
             Command::Publish(publish) => publish.run(&context).await,

@@ -121,6 +121,7 @@ impl Connections {
             id: self.lease.id(),
             shard_count: self.log.shard_count(),
             is_audible: self.doorbell.is_audible,
+            gaps: self.log.gaps().clone(),
         }
     }
 

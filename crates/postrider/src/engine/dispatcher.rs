@@ -32,6 +32,7 @@ use postrider_core::{
     caretaker::Wish,
     chains::{Chains, LINKS_IN_HAND, Left, Link, Turn},
     decide::{Cause, Decision, decide},
+    gaps::Gaps,
     id::{EndpointId, Lane, MessageId, Priority, Shard, Target},
     outcome::{Outcome, Report},
     policy::Policy,
@@ -167,17 +168,19 @@ pub enum Signal {
 }
 
 /// What does not change for as long as a tenure lasts.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Identity {
     pub id: Uuid,
     pub shard_count: i64,
     /// Whether we would hear the doorbell.
     pub is_audible: bool,
+    /// The sequence numbers that nobody was given: another one comes with an adoption only, which ends every tenure.
+    pub gaps: Gaps,
 }
 
 impl Identity {
     /// Under which probes are asked for.
-    pub fn prober(self) -> u128 {
+    pub fn prober(&self) -> u128 {
         self.id.as_u128()
     }
 }

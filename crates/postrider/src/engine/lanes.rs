@@ -6,6 +6,7 @@ use std::{
 };
 
 use postrider_core::{
+    gaps::Gaps,
     id::{Lane, Shard, Target},
     ranks::SHARED_TURN,
     reader::{LaneReader, LaneState, Left, Page, Which},
@@ -246,6 +247,7 @@ impl Lanes {
         &mut self,
         limit: usize,
         wants_lag: impl Fn(&OwnedLane) -> usize,
+        gaps: &Gaps,
     ) -> Option<Page> {
         let draining = &self.draining;
         let turn = self.turn;
@@ -276,7 +278,7 @@ impl Lanes {
         self.page_count = self.page_count.wrapping_add(1);
         let owned = self.lanes.get_mut(&lane)?;
         owned.is_busy = true;
-        owned.reader.next_page(which, limit)
+        owned.reader.next_page(which, limit, gaps)
     }
 
     /// Whether some tail still walks through a window.

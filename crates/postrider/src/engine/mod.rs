@@ -174,7 +174,7 @@ async fn asked_to_stop() {
 }
 
 /// Dispatches until `is_asked_to_stop` turns true. Connections that are lost are made again; a schema
-/// that does not fit, or a standby, ends it at once. So does, before anything was dispatched, whatever is
+/// that does not fit, a standby, or a log from elsewhere ends it at once. So does, before anything was dispatched, whatever is
 /// no loss of a connection, and a server that has never been there: both are mistakes of who has started us.
 pub async fn run(
     options: Options,
@@ -248,7 +248,9 @@ fn is_final(error: &ServeError) -> bool {
     match error {
         ServeError::Connect(error) => error.is_configuration(),
         ServeError::Schema(error) => !matches!(error, SchemaError::Unreadable(_)),
-        ServeError::Store(error) => matches!(error, StoreError::Standby),
+        ServeError::Store(error) => {
+            matches!(error, StoreError::Standby | StoreError::Foreign { .. })
+        }
         ServeError::Thread(_) => false,
         ServeError::Broker(_) | ServeError::HttpCaFile { .. } => true,
     }
@@ -270,12 +272,7 @@ async fn tenure(
         return Err(StoreError::Standby.into());
     }
     migrate::check(&first.client).await?;
-    if lease::is_foreign(&first.client).await? {
-        warn!("transaction ids are behind those in the log: it was restored from another cluster");
-        if let Some(unfinished) = lease::rebase(&first.client).await? {
-            warn!(unfinished, "the log was brought into this cluster's transaction ids");
-        }
-    }
+    lease::confirm_origin(&first.client).await?;
     let is_listening = match options.wake {
         Wake::Listen => true,
         Wake::Poll => false,

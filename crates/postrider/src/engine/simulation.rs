@@ -13,6 +13,7 @@ use std::{
 };
 
 use postrider_core::{
+    gaps::Gaps,
     id::{EndpointId, Lane, MessageId, Priority, Shard, Target},
     outcome::{Outcome, Report},
 };
@@ -402,8 +403,12 @@ impl World {
             flush_interval: ms(5),
             poll_interval: ms(50),
         };
-        let identity =
-            Identity { id, shard_count: i64::from(self.shard_count), is_audible: self.dice.bool() };
+        let identity = Identity {
+            id,
+            shard_count: i64::from(self.shard_count),
+            is_audible: self.dice.bool(),
+            gaps: Gaps::default(),
+        };
         let endpoints = Endpoints::new(shared(), 100, 64, now);
         let dice = fastrand::Rng::with_seed(self.dice.u64(..));
         let mut dispatcher = Dispatcher::new(pace, identity, endpoints, former, now, dice);

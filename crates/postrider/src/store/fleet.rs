@@ -100,7 +100,7 @@ pub struct Carrier {
 ///
 /// # Errors
 ///
-/// When it cannot be made, or the schema is another one.
+/// When it cannot be made, the schema is another one, or the log is from elsewhere.
 pub async fn session(connector: &Connector) -> Result<Session, OpenError> {
     let session = connector.connect().await?;
     session
@@ -109,6 +109,8 @@ pub async fn session(connector: &Connector) -> Result<Session, OpenError> {
         .await
         .map_err(StoreError::to("prepare the session"))?;
     migrate::check(&session.client).await?;
+    // A copy does what its original does, too: with the same workers, perhaps by the same broker.
+    lease::confirm_origin(&session.client).await?;
     Ok(session)
 }
 

@@ -569,12 +569,19 @@ pub async fn is_standby(client: &Client) -> Result<bool, StoreError> {
     Ok(row.get("is_standby"))
 }
 
-/// Whether the log comes from a cluster whose transaction ids were ahead of this one's.
-pub async fn is_foreign(client: &Client) -> Result<bool, StoreError> {
-    let sql = include_str!("../../../../sql/queries/is_foreign.sql");
-    let action = "compare transaction ids with the log";
+/// Makes sure that this database has written the log itself, or has adopted it.
+///
+/// # Errors
+///
+/// [`StoreError::Foreign`], and when the question cannot be asked.
+pub async fn confirm_origin(client: &Client) -> Result<(), StoreError> {
+    let sql = include_str!("../../../../sql/queries/confirm_origin.sql");
+    let action = "ask where the log is from";
     let row = client.query_one(sql, &[]).await.map_err(StoreError::to(action))?;
-    Ok(row.get("answer"))
+    match row.get("sign") {
+        Some(sign) => Err(StoreError::Foreign { database: row.get("database"), sign }),
+        None => Ok(()),
+    }
 }
 
 /// Whether applications may prepare transactions, which must not notify.
@@ -583,21 +590,6 @@ pub async fn may_prepare(client: &Client) -> Result<bool, StoreError> {
     let action = "read the server's settings";
     let row = client.query_one(sql, &[]).await.map_err(StoreError::to(action))?;
     Ok(row.get("may_prepare"))
-}
-
-/// Brings such a log into this cluster's transaction ids; how many unfinished messages it holds.
-pub async fn rebase(client: &Client) -> Result<Option<i64>, StoreError> {
-    let begin = include_str!("../../../../sql/queries/begin_rebase.sql");
-    let sql = include_str!("../../../../sql/queries/rebase_log.sql");
-    let failed = StoreError::to("re-base the log");
-    client.batch_execute(begin).await.map_err(&failed)?;
-    // After an error the connection is given up, and the transaction with it.
-    let row = client.query_one(sql, &[]).await.map_err(&failed)?;
-    client
-        .batch_execute(include_str!("../../../../sql/queries/commit.sql"))
-        .await
-        .map_err(&failed)?;
-    Ok(row.get("answer"))
 }
 
 /// By this host's clock.

@@ -3,12 +3,16 @@
 //! Reads only. All queries run on one connection of the dispatcher, whose plans are pinned
 //! (`dispatcher_session.sql`).
 
-use std::{collections::HashSet, sync::Arc};
+use std::{
+    collections::{BTreeMap, HashSet},
+    sync::Arc,
+};
 
 use bytes::Bytes;
 use postrider_core::{
     chains::{Link, Scope},
     done,
+    gaps::Gaps,
     id::{EndpointId, Lane, MessageId, Priority, Shard, Target},
     reader::{self, LaneState, Left, Page, Which},
     snapshot::{Snapshot, Xid},
@@ -233,6 +237,7 @@ pub struct Log {
     settings: Statement,
     event_type_policies: Statement,
     shard_count: i32,
+    gaps: Gaps,
 }
 
 /// How many deliveries wait for a target in a shard, and since when.
@@ -265,8 +270,15 @@ impl Log {
             .query_one(include_str!("../../../../sql/queries/shard_count.sql"), &[])
             .await
             .map_err(StoreError::to("ask for the number of shards"))?;
+        // Another one comes with an adoption only, and then no tenure goes on.
+        let gaps = client
+            .query(include_str!("../../../../sql/queries/number_gaps.sql"), &[])
+            .await
+            .map_err(StoreError::to("ask for gaps between numbers"))?;
+        let gaps = gaps.iter().map(|row| (row.get("after_number"), row.get("last_number")));
         Ok(Log {
             shard_count: shard_count.get(0),
+            gaps: Gaps::new(gaps.collect()),
             tick: prepare(include_str!("../../../../sql/queries/tick.sql")).await?,
             page: prepare(include_str!("../../../../sql/queries/page.sql")).await?,
             page_left: prepare(include_str!("../../../../sql/queries/page_left.sql")).await?,
@@ -346,63 +358,81 @@ impl Log {
         i64::from(self.shard_count)
     }
 
+    /// The sequence numbers that nobody was given.
+    pub fn gaps(&self) -> &Gaps {
+        &self.gaps
+    }
+
     /// One page of a window, in order of id, and what it leaves to the lag.
     pub async fn page(
         &self,
         page: &Page,
     ) -> Result<(Vec<LogMessage>, Vec<(Target, Left)>), StoreError> {
         let targets: Vec<i32> = page.targets.iter().map(|target| target.0).collect();
-        let rows = self
-            .client
-            .query(
-                &self.page,
-                &[
-                    &page.lane.0,
-                    &page.after,
-                    &page.upto,
-                    &PgSnapshot(page.top.clone()),
-                    &PgSnapshot(page.base.clone()),
-                    &(page.limit as i64),
-                    &targets,
-                    &(page.which == Which::Lag),
-                    &INLINE_BYTES,
-                    &self.shard_count,
-                    &page.spares_expiring,
-                ],
-            )
-            .await
-            .map_err(StoreError::to("read a page of the log"))?;
-        let rows: Vec<LogMessage> =
-            rows.iter().map(|row| message(row, 0)).collect::<Result<_, _>>()?;
+        let mut rows: Vec<LogMessage> = Vec::new();
+        for (after, upto) in self.gaps.pieces(page.after, page.upto) {
+            let found = self
+                .client
+                .query(
+                    &self.page,
+                    &[
+                        &page.lane.0,
+                        &after,
+                        &upto,
+                        &PgSnapshot(page.top.clone()),
+                        &PgSnapshot(page.base.clone()),
+                        &((page.limit - rows.len()) as i64),
+                        &targets,
+                        &(page.which == Which::Lag),
+                        &INLINE_BYTES,
+                        &self.shard_count,
+                        &page.spares_expiring,
+                    ],
+                )
+                .await
+                .map_err(StoreError::to("read a page of the log"))?;
+            for row in &found {
+                rows.push(message(row, 0)?);
+            }
+            if rows.len() >= page.limit {
+                break;
+            }
+        }
         if !rows.is_sorted_by_key(|row| row.id) {
             return Err(StoreError::Nonsense("a page out of order"));
         }
         if page.which == Which::Lag || targets.is_empty() {
             return Ok((rows, Vec::new()));
         }
-        let left = self
-            .client
-            .query(
-                &self.page_left,
-                &[
-                    &page.lane.0,
-                    &page.after,
-                    &page.reached(&rows),
-                    &PgSnapshot(page.top.clone()),
-                    &PgSnapshot(page.base.clone()),
-                    &targets,
-                    &self.shard_count,
-                    &page.spares_expiring,
-                ],
-            )
-            .await
-            .map_err(StoreError::to("count what a page leaves"))?;
-        let left = left.iter().map(|row| {
-            let Timestamp(oldest) = row.get("oldest");
-            let count = row.get::<_, i64>("left_count").unsigned_abs();
-            (Target(row.get("target")), Left { count, oldest })
-        });
-        Ok((rows, left.collect()))
+        let mut left: BTreeMap<Target, Left> = BTreeMap::new();
+        for (after, upto) in self.gaps.pieces(page.after, page.reached(&rows)) {
+            let found = self
+                .client
+                .query(
+                    &self.page_left,
+                    &[
+                        &page.lane.0,
+                        &after,
+                        &upto,
+                        &PgSnapshot(page.top.clone()),
+                        &PgSnapshot(page.base.clone()),
+                        &targets,
+                        &self.shard_count,
+                        &page.spares_expiring,
+                    ],
+                )
+                .await
+                .map_err(StoreError::to("count what a page leaves"))?;
+            for row in &found {
+                let Timestamp(oldest) = row.get("oldest");
+                let count = row.get::<_, i64>("left_count").unsigned_abs();
+                let known =
+                    left.entry(Target(row.get("target"))).or_insert(Left { count: 0, oldest });
+                known.count += count;
+                known.oldest = known.oldest.min(oldest);
+            }
+        }
+        Ok((rows, left.into_iter().collect()))
     }
 
     /// Where walks through the windows of these lanes that start at `base` begin and end. Called
@@ -622,7 +652,7 @@ impl Log {
                 end: known.end.max(found.end),
             }));
         }
-        let Some(WindowBounds { mut after, end }) = bounds else { return Ok(Vec::new()) };
+        let Some(WindowBounds { after, end }) = bounds else { return Ok(Vec::new()) };
         let Some(oldest) = state.done.iter().min_by_key(|position| position.xmin()) else {
             return Ok(Vec::new());
         };
@@ -630,6 +660,20 @@ impl Log {
         let base = Snapshot::new(oldest.xmin(), oldest.xmin(), Vec::new())
             .ok_or(StoreError::Nonsense("an empty snapshot"))?;
         let mut unfinished = Vec::new();
+        for (after, end) in self.gaps.pieces(after, end) {
+            self.collect_unfinished((lane, state), &base, (after, end), &mut unfinished).await?;
+        }
+        Ok(unfinished)
+    }
+
+    /// Those between two ids.
+    async fn collect_unfinished(
+        &self,
+        (lane, state): (Lane, &LaneState),
+        base: &Snapshot,
+        (mut after, end): (i64, i64),
+        unfinished: &mut Vec<MessageId>,
+    ) -> Result<(), StoreError> {
         loop {
             let rows = self
                 .client
@@ -654,7 +698,7 @@ impl Log {
             unfinished.extend(self.without_done(suspects.collect()).await?);
             match candidates.last() {
                 Some(last) if rows.len() as i64 == RECOVERY_PAGE => after = last.id.0,
-                _ => return Ok(unfinished),
+                _ => return Ok(()),
             }
         }
     }

@@ -30,6 +30,11 @@ pub enum StoreError {
     /// No transaction is listed as running on a standby, so nothing can be read from it safely.
     #[error("the database is a standby; a dispatcher needs the primary")]
     Standby,
+    /// The log is from elsewhere, and nobody has said that this database is to deliver from it.
+    #[error(
+        "nothing is delivered from database \"{database}\": {sign}; `postrider adopt` makes the log its own"
+    )]
+    Foreign { database: String, sign: String },
     /// A snapshot does not list its own transaction as running.
     #[error("the log cannot be read in a transaction that has written or locked something")]
     OwnTransaction,

@@ -95,14 +95,30 @@ impl Shop {
 
     /// `pg_dump` with data, and before it the roles that the dump grants to.
     pub fn dump_all(&self, database: &str) -> String {
-        let mut roles = Command::new(self.postgres.bin_dir().join("pg_dumpall"));
-        roles.args(["--roles-only", "-d", &self.postgres.url_for(database)]);
-        let roles = finish(roles, "").succeed().stdout;
-        let is_new = |line: &&str| !line.ends_with("ROLE postgres;");
-        let roles: Vec<&str> = roles.lines().filter(is_new).collect();
         let mut dump = Command::new(self.postgres.bin_dir().join("pg_dump"));
         dump.args(["-d", &self.postgres.url_for(database)]);
-        format!("{}\n{}", roles.join("\n"), finish(dump, "").succeed().stdout)
+        format!("{}\n{}", self.dump_roles(), finish(dump, "").succeed().stdout)
+    }
+
+    /// The roles of the cluster but the one that every cluster has.
+    pub fn dump_roles(&self) -> String {
+        let mut roles = Command::new(self.postgres.bin_dir().join("pg_dumpall"));
+        roles.args(["--roles-only", "-d", &self.postgres.url_for("shop")]);
+        let roles = finish(roles, "").succeed().stdout;
+        let is_new = |line: &&str| !line.ends_with("ROLE postgres;");
+        roles.lines().filter(is_new).collect::<Vec<_>>().join("\n")
+    }
+
+    /// Dumps a database of this cluster and restores it into another one of it.
+    pub fn restore(&self, from: &str, to: &str) {
+        let bin = self.postgres.bin_dir();
+        let mut dump = Command::new(bin.join("pg_dump"));
+        dump.args(["--format=custom", "-d", &self.postgres.url_for(from)]);
+        let mut dump = dump.stdout(Stdio::piped()).spawn().unwrap();
+        let mut restore = Command::new(bin.join("pg_restore"));
+        restore.args(["--exit-on-error", "-d", &self.postgres.url_for(to)]);
+        let restored = restore.stdin(dump.stdout.take().unwrap()).status().unwrap();
+        assert!(restored.success() && dump.wait().unwrap().success());
     }
 }
 

@@ -42,7 +42,8 @@ impl Dispatcher {
             let known = self.backlogs.get(&owned.shard).copied().unwrap_or_default();
             match self.lanes.progress(owned.shard) {
                 Some((number, left)) => {
-                    number - shard_count * (known.in_hand + known.waiting + left as i64)
+                    let pending = known.in_hand + known.waiting + left as i64;
+                    number + self.identity.gaps.count_above(number) - shard_count * pending
                 }
                 None => known.inherited,
             }

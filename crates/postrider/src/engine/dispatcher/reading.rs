@@ -26,7 +26,8 @@ impl Dispatcher {
             }
             let endpoints = &self.endpoints;
             let wants = |lane: &OwnedLane| wanted_of_lag(endpoints, lane, now);
-            let Some(page) = self.lanes.start_page(page_rows, wants) else { break };
+            let gaps = &self.identity.gaps;
+            let Some(page) = self.lanes.start_page(page_rows, wants, gaps) else { break };
             self.pages += 1;
             self.ask(Query::ReadPage(page));
         }

@@ -1,2 +1,0 @@
--- Ends a transaction.
-commit;

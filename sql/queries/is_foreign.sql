@@ -1,2 +1,0 @@
--- See postrider.is_foreign.
-select postrider.is_foreign() as answer;

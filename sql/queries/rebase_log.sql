@@ -1,2 +1,0 @@
--- See postrider.rebase_log.
-select postrider.rebase_log() as answer;
