@@ -47,6 +47,8 @@ const LONGEST_LIFE: Duration = Duration::from_secs(600);
 /// Nor may it take more steps than this.
 const MOST_STEPS: usize = 300_000;
 const MESSAGES: usize = 60;
+/// Sequence numbers that nobody gets, in some lives: more than anybody could walk through.
+const GAP: i64 = 1 << 40;
 
 /// What happens at a moment.
 enum Todo {
@@ -189,6 +191,10 @@ impl World {
             faults: BTreeMap::new(),
             dice,
         };
+        if world.dice.u32(..4) == 0 {
+            let after = world.dice.i64(0..MESSAGES as i64);
+            world.database.gap = Some((after, after + GAP));
+        }
         for _ in 0..world.dice.usize(1..=3) {
             let wait = ms(world.dice.u64(..500));
             world.later(wait, Todo::Start { former: None });
@@ -407,7 +413,7 @@ impl World {
             id,
             shard_count: i64::from(self.shard_count),
             is_audible: self.dice.bool(),
-            gaps: Gaps::default(),
+            gaps: Gaps::new(self.database.gap.into_iter().collect()),
         };
         let endpoints = Endpoints::new(shared(), 100, 64, now);
         let dice = fastrand::Rng::with_seed(self.dice.u64(..));
