@@ -4,7 +4,8 @@
 -- started, for somebody cancelled it, its time to live is over, or others have it by now. The fence that
 -- comes back is for everything that follows; by the deadline it has to have ended. Raises 22004 (a null), 42501 (another
 -- role has registered the worker),
--- 55000 (it is for this worker, which has to register again; a broker's message must not be acknowledged).
+-- 55000 (it is for this worker, which has to register again, or in a copy that nobody has adopted; a broker's message
+-- must not be acknowledged).
 -- Without `rows` the server expects a thousand rows of each call, and compiles whatever joins it (JIT).
 create or replace function postrider.start_execution(
     p_execution bigint, p_fence bigint, p_epoch integer default null)
@@ -28,6 +29,7 @@ begin
     if p_execution is null or p_fence is null then
         raise exception 'p_execution and p_fence must not be null' using errcode = '22004';
     end if;
+    perform postrider.refuse_copy();
     perform postrider.check_worker_role(w.name, w.registered_by)
     from postrider.live_execution l
     join postrider.worker w on w.id = l.worker_id

@@ -3,7 +3,8 @@
 -- Worker, application, admin. Says that the worker lives, by the database's clock, and probes its health. With an
 -- error: it lives and cannot work (status error): it gets nothing from the pool, and what it has not started goes back there. Returns its
 -- running executions that somebody wants to cancel. In a transaction of its own. The error is cut at 1,000
--- characters. Raises 22004 (a null worker), 42501 (another role has registered it), 42704 (no such worker), 55000 (it has to register again).
+-- characters. Raises 22004 (a null worker), 42501 (another role has registered it), 42704 (no such worker), 55000 (it has to register again, or
+-- in a copy that nobody has adopted).
 create or replace function postrider.worker_heartbeat(
     p_worker integer, p_epoch integer default null, p_error text default null)
 returns table (
@@ -26,6 +27,8 @@ declare
     known postrider.worker := postrider.live_worker(p_worker, p_epoch);
     probe record;
 begin
+    -- Who takes nothing here hears why.
+    perform postrider.refuse_copy();
     select p.* into probe from postrider.probe_worker(p_worker) p;
     update postrider.worker w
     set heartbeat_at = clock_timestamp(),
