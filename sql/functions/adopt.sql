@@ -19,6 +19,7 @@ language plpgsql
 security definer
 set search_path = pg_catalog, postrider, pg_temp
 set lock_timeout = '10s'
+set jit = off
 as $$
 #variable_conflict use_variable
 begin

@@ -11,16 +11,19 @@ returns text
 language plpgsql
 stable
 set search_path = pg_catalog, postrider, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set jit = off
 as $$
 declare
-    horizon constant xid8 := pg_snapshot_xmax(pg_current_snapshot());
+    seen_up_to constant xid8 := pg_snapshot_xmax(pg_current_snapshot());
     -- What this transaction has written itself is seen, too.
     own constant xid8 := coalesce(pg_current_xact_id_if_assigned(), '0');
     known record;
     found_sign text;
 begin
     select
-        i.database_oid, i.relation_oid, i.system_identifier, i.tableoid as present_oid, i.mark = i.xmin as is_same_row
+        i.database_oid, i.relation_oid, i.system_identifier, i.mark = i.xmin as is_same_row
     into known
     from postrider.identity i;
     if postrider.is_copy() then
@@ -39,21 +42,32 @@ begin
 
     select format(
         '%s is at transaction %s, and this cluster has only come to %s', p.place, p.xid,
-        ((horizon::text)::bigint - 1))
+        ((seen_up_to::text)::bigint - 1))
     into found_sign
     from (
         select 'the newest message' as place, m.xid, 0 as is_end
-        from (select m.xid from postrider.message m order by m.xid desc limit 1) m
-        union all
-        -- Every snapshot in the state of every lane ends with its second number.
-        select 'shard ' || s.shard, p.xid, 1
-        from postrider.shard s
-        cross join lateral (
-            select c.done_xmin, c.state
-            from postrider.checkpoint c
-            where c.shards @> array[s.shard]
-            order by c.seq desc
+        from (
+            select m.xid
+            from postrider.message m
+            where m.xid >= seen_up_to
+            and m.xid <> own
+            order by m.xid desc
             limit 1
+        ) m
+        union all
+        -- Every snapshot in the state of every lane ends with its second number. One checkpoint is about many shards.
+        select 'shard ' || c.shard, p.xid, 1
+        from (
+            select distinct on (newest.seq) newest.seq, s.shard, newest.done_xmin, newest.state
+            from postrider.shard s
+            cross join lateral (
+                select k.seq, k.done_xmin, k.state
+                from postrider.checkpoint k
+                where k.shards @> array[s.shard]
+                order by k.seq desc
+                limit 1
+            ) newest
+            order by newest.seq, s.shard
         ) c
         cross join lateral (
             select c.done_xmin
@@ -64,7 +78,14 @@ begin
         ) p (xid)
         union all
         select 'a heartbeat', h.xid, 0
-        from (select h.xid from postrider.heartbeat h order by h.xid desc limit 1) h
+        from (
+            select h.xid
+            from postrider.heartbeat h
+            where h.xid >= seen_up_to
+            and h.xid <> own
+            order by h.xid desc
+            limit 1
+        ) h
         union all
         select 'the newest tick', t.xid, 0
         from (select t.xid from postrider.tick t order by t.id desc limit 1) t
@@ -81,17 +102,31 @@ begin
         from postrider.consumer c
         union all
         select 'the newest end of an execution', e.xid, 0
-        from (select e.xid from postrider.execution_end e order by e.xid desc limit 1) e
+        from (
+            select e.xid
+            from postrider.execution_end e
+            where e.xid >= seen_up_to
+            and e.xid <> own
+            order by e.xid desc
+            limit 1
+        ) e
         union all
         select 'the newest dead letter of an execution', d.xid, 0
-        from (select d.xid from postrider.execution_dead_letter d order by d.xid desc limit 1) d
+        from (
+            select d.xid
+            from postrider.execution_dead_letter d
+            where d.xid >= seen_up_to
+            and d.xid <> own
+            order by d.xid desc
+            limit 1
+        ) d
         union all
         select 'the horizon of the figures of executions', r.horizon, 1
         from postrider.execution_rollup r
     ) p (place, xid, is_end)
     -- A place that is an end is behind the last transaction it speaks of.
-    where p.xid > horizon
-    or p.xid = horizon and p.is_end = 0 and p.xid <> own
+    where (p.xid > seen_up_to or p.xid = seen_up_to and p.is_end = 0)
+    and p.xid <> own
     order by p.xid desc
     limit 1;
     if found_sign is not null then

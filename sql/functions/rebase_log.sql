@@ -256,7 +256,9 @@ begin
         array_agg(s.shard order by s.shard), (first_xid + finished_count)::text::xid8,
         array_agg(n.last_value - unfinished),
         jsonb_build_array(jsonb_build_object('state', jsonb_build_object(
-            'tail', finished.position, 'done', jsonb_build_array(finished.position))))
+            'tail', finished.position, 'done', jsonb_build_array(finished.position),
+            -- Nothing was taken that is not on record.
+            'open', '[]'::jsonb)))
     from postrider.shard s
     cross join postrider.message_sequence n
     cross join (

@@ -326,6 +326,14 @@ async fn every_position_of_every_shard_counts() {
         client.batch_execute("rollback").await.unwrap();
     }
 
+    // What a transaction has written itself may be ahead of all that it sees as ended.
+    let other = shop.client().await;
+    other.batch_execute("begin; select pg_current_xact_id()").await.unwrap();
+    client.batch_execute("begin; select postrider.send('sink', '{}')").await.unwrap();
+    assert_eq!(client.query_one(SIGN, &[]).await.unwrap().get::<_, String>(0), "none");
+    client.batch_execute("rollback").await.unwrap();
+    other.batch_execute("rollback").await.unwrap();
+
     // Sequences are not replicated with the rest.
     for (sequence, sign) in
         [("message_sequence", "message "), ("rotation_sequence", "a checkpoint has the number")]
@@ -361,7 +369,11 @@ impl Original {
         let shop = Shop::open_migrated_with(options).await;
         shop.execute(
             "select postrider.set_setting('allow_internal_destinations', 'on');
-            select postrider.create_consumer('reader')",
+            select postrider.create_consumer('reader');
+            select * from postrider.register_worker('w');
+            select postrider.submit_execution('resize', '{}');
+            select t.* from postrider.worker w
+            cross join lateral postrider.take_executions(w.id) t",
         )
         .await;
         let receiver = Receiver::start(Behaviour::Status(200)).unwrap();
@@ -411,6 +423,10 @@ async fn check_copy(original: &mut Original, url: &str, doubtful: Option<i64>) {
         "select * from postrider.fetch_messages('reader')",
         "select postrider.tick()",
         "select * from postrider.register_worker('w')",
+        "select * from postrider.worker_heartbeat((select w.id from postrider.worker w))",
+        "select * from postrider.take_executions((select w.id from postrider.worker w))",
+        "select s.* from postrider.live_execution l
+        cross join lateral postrider.start_execution(l.id, l.fence) s",
     ] {
         let error = client.batch_execute(sql).await.expect_err(sql);
         assert_eq!(error.code().unwrap().code(), "55000", "{sql}");
@@ -451,6 +467,9 @@ async fn check_copy(original: &mut Original, url: &str, doubtful: Option<i64>) {
         expected.push(new);
     }
     copy_receiver.wait_for_accepted(expected.len(), LONG).await.unwrap();
+    let worker = "select h.* from postrider.register_worker('w') w
+        cross join lateral postrider.worker_heartbeat(w.worker_id, w.epoch) h";
+    client.batch_execute(worker).await.unwrap();
     let settled = "select not exists (select from postrider.queue)";
     while !client.query_one(settled, &[]).await.unwrap().get::<_, bool>(0) {
         tokio::time::sleep(Duration::from_millis(20)).await;
@@ -562,6 +581,8 @@ async fn a_promoted_standby_and_an_upgraded_cluster_go_on() {
         update postrider.identity i set mark = i.xmin",
     )
     .await;
+    // What somebody may do to a table, before or afterwards, leaves it the same.
+    shop.execute("vacuum (full, freeze) postrider.identity").await;
     let upgraded = shop.serve().await;
     shop.send_many("hooks", 1).await;
     receiver.wait_for_accepted(101, LONG).await.unwrap();
@@ -583,4 +604,40 @@ async fn a_promoted_standby_and_an_upgraded_cluster_go_on() {
     )
     .await;
     shop.run(&["serve"]).fail(3, "a heartbeat is at transaction 1000000000");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_role_that_may_not_know_the_cluster_goes_by_what_it_knows() {
+    async fn serve_once(url: &str) {
+        let options = DispatcherOptions::serve(env!("CARGO_BIN_EXE_postrider"), url);
+        let dispatcher = Dispatcher::start(&options).unwrap();
+        dispatcher.wait_for_log("shards acquired", LONG).await.unwrap();
+        dispatcher.sigterm();
+        assert!(dispatcher.wait(LONG).await.unwrap().success());
+    }
+    let shop = Shop::open().await;
+    shop.execute("revoke execute on function pg_control_system() from public").await;
+    let sql = "create role keeper login; alter database shop owner to keeper";
+    shop.postgres.execute("postgres", sql).await.unwrap();
+    let url = shop.postgres.url_as("keeper", "shop");
+    let known = "select i.system_identifier is not null from postrider.identity i";
+    let upgrades = "select count(*) from postrider.event_log where event = 'cluster.upgraded'";
+    run(&url, &["migrate"], "").succeed();
+    serve_once(&url).await;
+    assert!(!shop.ask::<bool>(known).await);
+    let copy = "create database copy template shop owner keeper";
+    shop.postgres.execute("postgres", copy).await.unwrap();
+    let copy = shop.postgres.url_as("keeper", "copy");
+    run(&copy, &["serve"], "").fail(3, "`postrider adopt`");
+    run(&copy, &["adopt", "--yes"], "").succeed();
+    serve_once(&copy).await;
+
+    // Who may ask later remembers it, and who may not any more goes by the rest.
+    shop.execute("grant execute on function pg_control_system() to keeper").await;
+    serve_once(&url).await;
+    assert!(shop.ask::<bool>(known).await);
+    assert_eq!(shop.ask::<i64>(upgrades).await, 0);
+    shop.execute("revoke execute on function pg_control_system() from keeper").await;
+    serve_once(&url).await;
+    assert!(shop.ask::<bool>(known).await);
 }
