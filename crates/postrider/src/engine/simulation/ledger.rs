@@ -120,11 +120,13 @@ impl Ledger {
                 if database.has_ended(place) && !database.failed.contains(&place) && accepted == 0 {
                     self.find(place, "recorded as delivered, and nobody has it");
                 }
-                // Who has heard that it was accepted, and lives on, has recorded it: then nobody repeats it.
+                // Who has heard that it was accepted, and lives on, has recorded it: then nobody repeats it. Who is
+                // still frozen at the end may have lost its lease before it could.
                 let is_known = |attempt: &&Attempt| {
                     attempt.was_accepted
                         && attempt.heard_accepted
                         && !self.over.contains(&attempt.by)
+                        && database.is_live(attempt.by)
                 };
                 let tries = self.attempts.get(&place).map_or(&[][..], |attempts| attempts);
                 if tries.iter().filter(is_known).count() > 1 {
