@@ -373,6 +373,67 @@ begin
 end;
 $$;
 
+-- Name: adopt(boolean); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.adopt(p_only_look boolean DEFAULT false) RETURNS TABLE(found_sign text, unfinished_messages bigint, waiting_deliveries bigint, doubtful_messages bigint)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET lock_timeout TO '10s'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_variable
+begin
+    perform postrider.check_tick_allowed('adopt');
+    found_sign := postrider.foreign_sign();
+    if found_sign is null then
+        return;
+    end if;
+    if p_only_look then
+        select count(*) into waiting_deliveries from postrider.deferred d;
+        return next;
+        return;
+    end if;
+    begin
+        -- Whoever comes later waits behind us: no longer than a takeover keeps them waiting.
+        perform set_config('lock_timeout', '1s', true);
+        lock table postrider.fence in exclusive mode;
+        perform set_config('lock_timeout', '10s', true);
+        -- Somebody else may have been first.
+        found_sign := postrider.foreign_sign();
+        if found_sign is null then
+            return;
+        end if;
+        -- A row that was copied was not written by the transaction that it names. Where files were copied nobody knows.
+        if not exists (select from postrider.identity i where i.mark = i.xmin) then
+            select count(*) into doubtful_messages from postrider.message m where m.xmin = m.xid::xid;
+        end if;
+        unfinished_messages := postrider.rebase_log();
+    exception
+        when lock_not_available then
+            raise exception 'Nothing was adopted: somebody holds what has to change'
+                using errcode = '55P03',
+                    hint = 'End the transactions that send or read messages in this database, and adopt again.';
+    end;
+    select count(*) into waiting_deliveries from postrider.deferred d;
+
+    delete from postrider.identity i;
+    insert into postrider.identity (system_identifier, database_oid, relation_oid)
+    select postrider.system_identifier(), d.oid, 'postrider.identity'::regclass
+    from pg_database d
+    where d.datname = current_database();
+    -- The version that this writes is of the same transaction.
+    update postrider.identity i set mark = i.xmin;
+    insert into postrider.event_log (event, details)
+    values (
+        'log.adopted',
+        jsonb_build_object(
+            'found', found_sign, 'unfinished_messages', unfinished_messages,
+            'waiting_deliveries', waiting_deliveries, 'doubtful_messages', doubtful_messages,
+            'by', session_user));
+    return next;
+end;
+$$;
+
 -- Name: advance_jobs(); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.advance_jobs() RETURNS integer
@@ -651,6 +712,68 @@ begin
         exit when clock_timestamp() > began + interval '300 milliseconds';
     end loop;
     return pause_ms;
+end;
+$$;
+
+-- Name: advance_sequences(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.advance_sequences() RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    margin constant bigint := 4294967296;
+    numbered record;
+    newest bigint;
+begin
+    for numbered in
+        select d.objid::regclass as sequence, d.refobjid::regclass as relation, a.attname as attribute
+        from pg_depend d
+        join pg_class c on c.oid = d.objid and c.relkind = 'S'
+        join pg_attribute a on a.attrelid = d.refobjid and a.attnum = d.refobjsubid
+        where d.classid = 'pg_class'::regclass
+        and d.refclassid = 'pg_class'::regclass
+        and d.deptype = 'i'
+        and c.relnamespace = 'postrider'::regnamespace
+    loop
+        execute format(
+            'select setval(%L, m.newest) from %s s cross join (select max(t.%I) as newest from %s t) m
+            where m.newest > s.last_value or m.newest = s.last_value and not s.is_called',
+            numbered.sequence, numbered.sequence, numbered.attribute, numbered.relation);
+    end loop;
+    perform setval('postrider.rotation_sequence', n.newest)
+    from postrider.rotation_sequence s
+    cross join lateral (
+        select greatest(
+            (select max(c.seq) from postrider.checkpoint c),
+            (select max(c.seq) from postrider.claim c),
+            (select max(h.seq) from postrider.heartbeat h),
+            (select max(g.seq) from postrider.rate_grant g),
+            (select max(greatest(p.seq, p.generation)) from postrider.consumer_position p),
+            (select max(a.seq) from postrider.consumer_attempt a),
+            (select max(l.seq) from postrider.consumer_lease l)) as newest
+    ) n
+    where n.newest > s.last_value;
+    perform setval('postrider.execution_fence', n.newest)
+    from postrider.execution_fence s
+    cross join lateral (
+        select max(e.fence) as newest from postrider.live_execution e
+    ) n
+    where n.newest > s.last_value;
+    -- It names the one that is written to, which has to be there.
+    perform setval('postrider.present_generation', n.newest)
+    from postrider.present_generation s
+    cross join lateral (select max(g.id) as newest from postrider.execution_generation g) n
+    where n.newest > s.last_value
+    or not s.is_called;
+
+    select greatest(s.last_value, (select m.id >> 10 from postrider.message m order by m.id desc limit 1))
+    into newest
+    from postrider.message_sequence s;
+    perform setval('postrider.message_sequence', newest + margin);
+    insert into postrider.number_gap (after_number, last_number)
+    values (newest, newest + margin);
+    return newest;
 end;
 $$;
 
@@ -1209,7 +1332,7 @@ begin
     select t.* into former from postrider.tick t order by t.id desc limit 1;
     -- Left again where no tick is made: with it go the locks.
     begin
-        -- Before anything is looked at: the re-base of a restored log lets nobody build on what it takes away.
+        -- Before anything is looked at: the re-base of an adopted log lets nobody build on what it takes away.
         lock table postrider.tick in row exclusive mode;
         has_turn := postrider.has_tick_turn('tick_turn', former.passes_after is null);
         if not has_turn then
@@ -1243,8 +1366,9 @@ begin
             base_end := coalesce(pg_snapshot_xmax(last_tick.snapshot), '3');
             if pg_snapshot_xmax(top) < base_end then
                 raise exception
-                    'Transaction ids went back: this log is from another cluster; start a dispatcher, which puts it right'
-                    using errcode = '55000';
+                    'Transaction ids went back: this log is from another cluster'
+                    using errcode = '55000',
+                        hint = 'The original hands out the same. If this one is to go on, run `postrider adopt`.';
             end if;
             stragglers := array(
                 select x.xid
@@ -1379,6 +1503,7 @@ begin
             coalesce(p_batch_size::text, 'null') using errcode = '22023';
     end if;
     perform postrider.check_tick_allowed('begin_batch');
+    perform postrider.refuse_copy();
 
     has_ticked := postrider.append_tick() is not null;
     -- Where nothing is new nothing is under way, either.
@@ -2673,28 +2798,30 @@ CREATE FUNCTION postrider.check_dispatchers() RETURNS TABLE(status text, details
     AS $$
     select
         case
-            when live.live_count = 0 then 'unhealthy'
+            when origin.sign is not null or live.live_count = 0 then 'unhealthy'
             when live.silent_for > 10 or lost.lost_count > 0 or queue.usage > 0.5
                 or standby.waited > 5 then 'degraded'
             else 'healthy'
         end,
         concat_ws(
             '; ',
-            case live.live_count
+            'nothing is delivered from this log before `postrider adopt`: ' || origin.sign,
+            -- In a copy, those of the original.
+            case case when origin.sign is null then live.live_count end
                 when 0 then 'no dispatcher is running: start `postrider serve`'
                 when 1 then format(
                     '1 dispatcher is running, seen %s ago', postrider.describe_age(live.silent_for))
-                else format(
+                when live.live_count then format(
                     '%s dispatchers are running, all seen within %s', live.live_count,
                     postrider.describe_age(live.silent_for))
             end,
             case
-                when live.silent_for > 10 then format(
+                when live.silent_for > 10 and origin.sign is null then format(
                     'dispatcher %s on %s (pid %s) has given no sign of life since',
                     live.id, live.host, live.pid)
             end,
             case
-                when lost.lost_count > 0 then format(
+                when lost.lost_count > 0 and origin.sign is null then format(
                     '%s lost: dispatcher %s on %s (pid %s), last seen %s ago', lost.lost_count,
                     lost.id, lost.host, lost.pid, coalesce(postrider.describe_age(lost.age), 'never'))
             end,
@@ -2735,6 +2862,7 @@ CREATE FUNCTION postrider.check_dispatchers() RETURNS TABLE(status text, details
         where exists (select from postrider.shard s where s.owner = d.id)
         and not exists (select from postrider.get_worker_status() w where w.id = d.id)
     ) lost
+    cross join (select postrider.foreign_sign() as sign) origin
     cross join (select u.usage from postrider.notification_queue_usage() u (usage)) queue
     cross join (
         select max(extract(epoch from clock_timestamp() - a.query_start)) as waited
@@ -4284,6 +4412,40 @@ CREATE FUNCTION postrider.complete_retry_policy(policy jsonb, place text) RETURN
     end;
 $$;
 
+-- Name: confirm_origin(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.confirm_origin() RETURNS text
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    found_sign constant text := postrider.foreign_sign();
+    present constant bigint := postrider.system_identifier();
+    former bigint;
+begin
+    if found_sign is not null or present is null then
+        return found_sign;
+    end if;
+    select i.system_identifier into former from postrider.identity i;
+    if former = present then
+        return null;
+    end if;
+    -- One of those who start at the same time.
+    update postrider.identity i
+    set system_identifier = present
+    where i.system_identifier is distinct from present;
+    if found then
+        update postrider.identity i set mark = i.xmin;
+        insert into postrider.event_log (event, details)
+        select
+            'cluster.upgraded',
+            jsonb_build_object('former_system_identifier', former, 'system_identifier', present)
+        where former is not null;
+    end if;
+    return null;
+end;
+$$;
+
 -- Name: consumer_figures(); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.consumer_figures() RETURNS TABLE(name text, partition integer, message_count bigint, lag_messages bigint, lag_seconds double precision, parked_count bigint)
@@ -4478,11 +4640,12 @@ begin
         looked := late;
     end if;
     if looked.found_count = look then
-        rest := greatest(last_number - looked.to_number, 0) * least(
-            0.9 * looked.wanted_count / (looked.to_number - looked.from_number + 1), 1);
+        rest := greatest(postrider.number_distance(looked.to_number, last_number), 0) * least(
+            0.9 * looked.wanted_count
+            / (postrider.number_distance(looked.from_number, looked.to_number) + 1), 1);
     elsif not ahead.is_end then
         -- Ticks with a message or two each, or none any more.
-        select greatest(last_number - (t.last_id >> 10), 0)
+        select greatest(postrider.number_distance(t.last_id >> 10, last_number), 0)
             * coalesce(1.0 * looked.wanted_count / nullif(looked.found_count, 0), 1.0)
         into rest
         from postrider.tick t
@@ -6761,6 +6924,7 @@ begin
         raise exception 'p_wait_for_holder needs p_partition: consumer ''%'' has % partitions',
             p_consumer, reader.partition_count using errcode = '22023';
     end if;
+    perform postrider.refuse_copy();
     -- An older snapshot does not see what was acknowledged since.
     if current_setting('transaction_isolation') not in ('read committed', 'read uncommitted') then
         raise exception
@@ -7084,6 +7248,151 @@ begin
     return next;
 end;
 $$;
+
+-- Name: foreign_sign(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.foreign_sign() RETURNS text
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET jit TO 'off'
+    AS $_$
+declare
+    seen_up_to constant xid8 := pg_snapshot_xmax(pg_current_snapshot());
+    -- What this transaction has written itself is seen, too.
+    own constant xid8 := coalesce(pg_current_xact_id_if_assigned(), '0');
+    known record;
+    found_sign text;
+begin
+    select
+        i.database_oid, i.relation_oid, i.system_identifier, i.mark = i.xmin as is_same_row
+    into known
+    from postrider.identity i;
+    if postrider.is_copy() then
+        return format(
+            'it was written by another database (oid %s, table %s) than this one (oid %s, table %s)',
+            coalesce(known.database_oid::text, 'unknown'), coalesce(known.relation_oid::text, 'unknown'),
+            (select d.oid from pg_database d where d.datname = current_database()),
+            'postrider.identity'::regclass::oid);
+    end if;
+    -- pg_upgrade takes the files along, and with them the row as it was written.
+    if known.system_identifier <> postrider.system_identifier() and known.is_same_row is distinct from true then
+        return format(
+            'it was written in another cluster (system identifier %s) than this one (%s)',
+            known.system_identifier, postrider.system_identifier());
+    end if;
+
+    select format(
+        '%s is at transaction %s, and this cluster has only come to %s', p.place, p.xid,
+        ((seen_up_to::text)::bigint - 1))
+    into found_sign
+    from (
+        select 'the newest message' as place, m.xid, 0 as is_end
+        from (
+            select m.xid
+            from postrider.message m
+            where m.xid >= seen_up_to
+            and m.xid <> own
+            order by m.xid desc
+            limit 1
+        ) m
+        union all
+        -- Every snapshot in the state of every lane ends with its second number. One checkpoint is about many shards.
+        select 'shard ' || c.shard, p.xid, 1
+        from (
+            select distinct on (newest.seq) newest.seq, s.shard, newest.done_xmin, newest.state
+            from postrider.shard s
+            cross join lateral (
+                select k.seq, k.done_xmin, k.state
+                from postrider.checkpoint k
+                where k.shards @> array[s.shard]
+                order by k.seq desc
+                limit 1
+            ) newest
+            order by newest.seq, s.shard
+        ) c
+        cross join lateral (
+            select c.done_xmin
+            union all
+            select split_part(v.value #>> '{}', ':', 2)::xid8
+            from jsonb_path_query(
+                c.state, 'strict $.** ? (@.type() == "string" && @ like_regex "^[0-9]+:[0-9]+:")') v (value)
+        ) p (xid)
+        union all
+        select 'a heartbeat', h.xid, 0
+        from (
+            select h.xid
+            from postrider.heartbeat h
+            where h.xid >= seen_up_to
+            and h.xid <> own
+            order by h.xid desc
+            limit 1
+        ) h
+        union all
+        select 'the newest tick', t.xid, 0
+        from (select t.xid from postrider.tick t order by t.id desc limit 1) t
+        union all
+        select 'the snapshot of the newest tick', pg_snapshot_xmax(t.snapshot), 1
+        from (select t.snapshot from postrider.tick t order by t.id desc limit 1) t
+        union all
+        select format('consumer %s', c.name), p.xid, 1
+        from postrider.consumer c
+        cross join lateral generate_series(0, c.partition_count - 1) g (partition)
+        cross join lateral postrider.newest_position(c.id, g.partition) p
+        union all
+        select format('the start of consumer %s', c.name), pg_snapshot_xmax(c.start_snapshot), 1
+        from postrider.consumer c
+        union all
+        select 'the newest end of an execution', e.xid, 0
+        from (
+            select e.xid
+            from postrider.execution_end e
+            where e.xid >= seen_up_to
+            and e.xid <> own
+            order by e.xid desc
+            limit 1
+        ) e
+        union all
+        select 'the newest dead letter of an execution', d.xid, 0
+        from (
+            select d.xid
+            from postrider.execution_dead_letter d
+            where d.xid >= seen_up_to
+            and d.xid <> own
+            order by d.xid desc
+            limit 1
+        ) d
+        union all
+        select 'the horizon of the figures of executions', r.horizon, 1
+        from postrider.execution_rollup r
+    ) p (place, xid, is_end)
+    -- A place that is an end is behind the last transaction it speaks of.
+    where (p.xid > seen_up_to or p.xid = seen_up_to and p.is_end = 0)
+    and p.xid <> own
+    order by p.xid desc
+    limit 1;
+    if found_sign is not null then
+        return found_sign;
+    end if;
+
+    select format(
+        '%s has the number %s, and %s has only come to %s', n.place, n.number, n.sequence, n.last_value)
+    into found_sign
+    from (
+        select 'message ' || m.id, m.id >> 10, 'message_sequence', s.last_value
+        from (select m.id from postrider.message m order by m.id desc limit 1) m
+        cross join postrider.message_sequence s
+        union all
+        select 'a checkpoint', c.seq, 'rotation_sequence', s.last_value
+        from (select c.seq from postrider.checkpoint c order by c.seq desc limit 1) c
+        cross join postrider.rotation_sequence s
+    ) n (place, number, sequence, last_value)
+    where n.number > n.last_value
+    limit 1;
+    return found_sign;
+end;
+$_$;
 
 -- Name: forget_consumer_rows(); Type: FUNCTION; Schema: postrider; Owner: -
 
@@ -8490,6 +8799,20 @@ begin
 end;
 $$;
 
+-- Name: is_copy(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.is_copy() RETURNS boolean
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+    select not exists (
+        select
+        from postrider.identity i
+        where i.relation_oid = i.tableoid
+        and i.database_oid = (select d.oid from pg_database d where d.datname = current_database())
+    );
+$$;
+
 -- Name: is_deferred(bigint, integer); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.is_deferred(p_message_id bigint, p_target integer) RETURNS boolean
@@ -8586,43 +8909,6 @@ begin
         and (not p_filter ? 'metadata' or p_own_metadata @> p_metadata),
         false);
 end;
-$$;
-
--- Name: is_foreign(); Type: FUNCTION; Schema: postrider; Owner: -
-
-CREATE FUNCTION postrider.is_foreign() RETURNS boolean
-    LANGUAGE sql
-    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
-    AS $$
-    select
-        coalesce(
-            (select m.xid from postrider.message m order by m.xid desc limit 1)
-            >= pg_snapshot_xmax(pg_current_snapshot()), false)
-        or coalesce(
-            (select c.done_xmin from postrider.checkpoint c order by c.seq desc limit 1)
-            > pg_snapshot_xmax(pg_current_snapshot()), false)
-        or coalesce(
-            (select t.xid from postrider.tick t order by t.id desc limit 1)
-            >= pg_snapshot_xmax(pg_current_snapshot()), false)
-        or coalesce(
-            (select e.xid from postrider.execution_end e order by e.xid desc limit 1)
-            >= pg_snapshot_xmax(pg_current_snapshot()), false)
-        or coalesce(
-            (select d.xid from postrider.execution_dead_letter d order by d.xid desc limit 1)
-            >= pg_snapshot_xmax(pg_current_snapshot()), false)
-        or exists (
-            select
-            from postrider.execution_rollup r
-            where r.horizon > pg_snapshot_xmax(pg_current_snapshot())
-        )
-        or exists (
-            select
-            from postrider.consumer c
-            cross join lateral generate_series(0, c.partition_count - 1) g (partition)
-            cross join lateral postrider.newest_position(c.id, g.partition) p
-            where p.xid > pg_snapshot_xmax(pg_current_snapshot())
-            or pg_snapshot_xmax(c.start_snapshot) > pg_snapshot_xmax(pg_current_snapshot())
-        );
 $$;
 
 -- Name: is_generation_left(integer); Type: FUNCTION; Schema: postrider; Owner: -
@@ -10499,6 +10785,18 @@ CREATE FUNCTION postrider.notification_queue_usage() RETURNS double precision
     select pg_notification_queue_usage();
 $$;
 
+-- Name: number_distance(bigint, bigint); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.number_distance(p_from bigint, p_to bigint) RETURNS bigint
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+    select p_to - p_from - coalesce(sum(least(g.last_number, p_to) - greatest(g.after_number, p_from)), 0)::bigint
+    from postrider.number_gap g
+    where g.after_number < p_to
+    and g.last_number > p_from;
+$$;
+
 -- Name: open_snapshot(); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.open_snapshot() RETURNS pg_snapshot
@@ -11914,23 +12212,17 @@ declare
     last_id constant bigint := 9223372036854775807;
     first_xid constant bigint := 3;
     most_groups constant integer := 2000;
-    former_timeout text;
     unfinished bigint;
     floor_number bigint;
+    newest_number bigint;
     tick_id bigint;
     group_count bigint;
     finished_count bigint;
     part record;
     known postrider.consumer_position;
 begin
-    -- Whoever comes later waits behind us: no longer than a takeover keeps them waiting.
-    former_timeout := current_setting('lock_timeout');
-    perform set_config('lock_timeout', '1s', true);
-    lock table postrider.fence in exclusive mode;
-    perform set_config('lock_timeout', former_timeout, true);
-    if not postrider.is_foreign() then
-        return null;
-    end if;
+    -- Before this transaction has an id: see heartbeat.
+    select s.last_value into floor_number from postrider.message_sequence s;
     -- Before the log: who reads may be about to send.
     perform
     from postrider.consumer_lock l
@@ -11938,9 +12230,9 @@ begin
     for update;
     -- And whoever makes a tick.
     lock table postrider.tick in share row exclusive mode;
-    -- Before this transaction has an id: see heartbeat.
-    select s.last_value into floor_number from postrider.message_sequence s;
     lock table postrider.message in share row exclusive mode;
+    -- Before anything is numbered here.
+    newest_number := postrider.advance_sequences();
 
     create temporary table finished on commit drop as
     select distinct (d.bucket << 12)
@@ -12119,7 +12411,7 @@ begin
             0, known.fetched_at);
         update postrider.consumer c
         set start_snapshot = case when n.is_needed then n.snapshot::pg_snapshot end,
-            start_id = case when n.is_needed then (floor_number + 1) << 10 end
+            start_id = case when n.is_needed then (newest_number + 1) << 10 end
         from (
             select
                 part.is_begun and part.is_behind as is_needed,
@@ -12134,7 +12426,8 @@ begin
     end loop;
     delete from postrider.consumer_lease;
 
-    -- Whatever was read before is forgotten; everyone starts behind what is finished.
+    -- Whatever was read before is forgotten; everyone starts behind what is finished. What a dump says of
+    -- dispatchers is nobody's sign of life.
     update postrider.shard s set owner = null, epoch = s.epoch + 1;
     delete from postrider.dispatcher;
     delete from postrider.heartbeat;
@@ -12148,7 +12441,9 @@ begin
         array_agg(s.shard order by s.shard), (first_xid + finished_count)::text::xid8,
         array_agg(n.last_value - unfinished),
         jsonb_build_array(jsonb_build_object('state', jsonb_build_object(
-            'tail', finished.position, 'done', jsonb_build_array(finished.position))))
+            'tail', finished.position, 'done', jsonb_build_array(finished.position),
+            -- Nothing was taken that is not on record.
+            'open', '[]'::jsonb)))
     from postrider.shard s
     cross join postrider.message_sequence n
     cross join (
@@ -12157,8 +12452,8 @@ begin
     group by finished.position;
     perform postrider.update_gate();
     perform postrider.rebase_executions();
-    insert into postrider.event_log (event, details)
-    values ('log.rebased', jsonb_build_object('unfinished_messages', unfinished));
+    -- What was copied has changed since for nobody.
+    update postrider.job j set xid = pg_current_xact_id() where j.state = 'running';
     return unfinished;
 end;
 $_$;
@@ -12872,6 +13167,21 @@ begin
 end;
 $$;
 
+-- Name: refuse_copy(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.refuse_copy() RETURNS void
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+begin
+    if postrider.is_copy() then
+        raise exception 'The log in database "%" is a copy that nobody has adopted', current_database()
+            using errcode = '55000',
+                hint = 'The original hands out the same. If this one is to go on, run `postrider adopt`.';
+    end if;
+end;
+$$;
+
 -- Name: refuse_endpoint(text); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.refuse_endpoint(p_endpoint_name text) RETURNS void
@@ -13017,6 +13327,7 @@ begin
             using errcode = '22023';
     end if;
 
+    perform postrider.refuse_copy();
     loop
         begin
             registered := postrider.addressed_worker(p_name, p_pool);
@@ -14960,6 +15271,7 @@ begin
     if p_execution is null or p_fence is null then
         raise exception 'p_execution and p_fence must not be null' using errcode = '22004';
     end if;
+    perform postrider.refuse_copy();
     perform postrider.check_worker_role(w.name, w.registered_by)
     from postrider.live_execution l
     join postrider.worker w on w.id = l.worker_id
@@ -15248,6 +15560,23 @@ begin
 end;
 $$;
 
+-- Name: system_identifier(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.system_identifier() RETURNS bigint
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    known bigint;
+begin
+    -- By a statement of its own: permissions are checked before anything is decided.
+    if has_function_privilege('pg_control_system()', 'execute') then
+        execute 'select c.system_identifier from pg_control_system() c' into known;
+    end if;
+    return known;
+end;
+$$;
+
 -- Name: take_at_once(integer, integer, integer); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.take_at_once(p_worker integer, p_limit integer, p_epoch integer) RETURNS TABLE(execution_id bigint, fence bigint, action text, parameters jsonb, attempt integer, priority integer, expires_at timestamp with time zone, correlation_id uuid)
@@ -15338,6 +15667,7 @@ begin
             coalesce(p_limit::text, 'null') using errcode = '22023';
     end if;
     perform postrider.check_duration('p_wait', p_wait, '0 seconds', '60 seconds');
+    perform postrider.refuse_copy();
     known := postrider.live_worker(p_worker, p_epoch);
     while clock_timestamp() < deadline loop
         begin
@@ -15681,6 +16011,7 @@ CREATE FUNCTION postrider.tick() RETURNS bigint
     AS $$
 begin
     perform postrider.check_tick_allowed('tick');
+    perform postrider.refuse_copy();
     return postrider.append_tick();
 end;
 $$;
@@ -16053,8 +16384,8 @@ begin
     ), following_size as materialized (
         select
             count(*) = look as is_full,
-            (last_number - min(f.id >> 10) + 1) / (max(f.id >> 10) - min(f.id >> 10) + 1.0)
-                as factor
+            (postrider.number_distance(min(f.id >> 10), last_number) + 1)
+                / (postrider.number_distance(min(f.id >> 10), max(f.id >> 10)) + 1.0) as factor
         from following f
     ), walking_size as materialized (
         select count(*) = look as is_full, max(w.id >> 10) as up_to
@@ -16082,8 +16413,9 @@ begin
             w.scheduled_at,
             case
                 when z.is_full then
-                    greatest(last_number - greatest(t.walked >> 10, z.up_to), 0)
-                    / (z.up_to - (s.walked >> 10) + 1.0)
+                    greatest(
+                        postrider.number_distance(greatest(t.walked >> 10, z.up_to), last_number), 0)
+                    / (postrider.number_distance(s.walked >> 10, z.up_to) + 1.0)
                     + (not p.is_passed)::integer
                 else (not p.is_passed)::integer
             end
@@ -16535,6 +16867,8 @@ declare
     known postrider.worker := postrider.live_worker(p_worker, p_epoch);
     probe record;
 begin
+    -- Who takes nothing here hears why.
+    perform postrider.refuse_copy();
     select p.* into probe from postrider.probe_worker(p_worker) p;
     update postrider.worker w
     set heartbeat_at = clock_timestamp(),
@@ -17902,6 +18236,18 @@ CREATE TABLE postrider.idempotency_key (
     ended_at timestamp with time zone
 );
 
+-- Name: identity; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.identity (
+    singleton boolean DEFAULT true NOT NULL,
+    system_identifier bigint,
+    database_oid oid NOT NULL,
+    relation_oid oid NOT NULL,
+    mark xid,
+    at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    CONSTRAINT identity_singleton_check CHECK (singleton)
+);
+
 -- Name: installation; Type: TABLE; Schema: postrider; Owner: -
 
 CREATE TABLE postrider.installation (
@@ -18028,6 +18374,14 @@ CREATE TABLE postrider.migration (
     name text NOT NULL,
     checksum text NOT NULL,
     applied_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+-- Name: number_gap; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.number_gap (
+    after_number bigint NOT NULL,
+    last_number bigint NOT NULL,
+    CONSTRAINT number_gap_check CHECK ((last_number > after_number))
 );
 
 -- Name: parked_message; Type: TABLE; Schema: postrider; Owner: -
@@ -18936,6 +19290,11 @@ ALTER TABLE ONLY postrider.execution_total
 ALTER TABLE ONLY postrider.idempotency_key
     ADD CONSTRAINT idempotency_key_pkey PRIMARY KEY (destination, key);
 
+-- Name: identity identity_pkey; Type: CONSTRAINT; Schema: postrider; Owner: -
+
+ALTER TABLE ONLY postrider.identity
+    ADD CONSTRAINT identity_pkey PRIMARY KEY (singleton);
+
 -- Name: installation installation_pkey; Type: CONSTRAINT; Schema: postrider; Owner: -
 
 ALTER TABLE ONLY postrider.installation
@@ -18965,6 +19324,11 @@ ALTER TABLE ONLY postrider.log_change
 
 ALTER TABLE ONLY postrider.migration
     ADD CONSTRAINT migration_pkey PRIMARY KEY (version);
+
+-- Name: number_gap number_gap_pkey; Type: CONSTRAINT; Schema: postrider; Owner: -
+
+ALTER TABLE ONLY postrider.number_gap
+    ADD CONSTRAINT number_gap_pkey PRIMARY KEY (after_number);
 
 -- Name: parked_message parked_message_consumer_id_message_id_key; Type: CONSTRAINT; Schema: postrider; Owner: -
 
@@ -19604,6 +19968,11 @@ REVOKE ALL ON FUNCTION postrider.addressed_worker(p_name text, p_pool text) FROM
 
 REVOKE ALL ON FUNCTION postrider.admissible(p_action text, p_most integer) FROM PUBLIC;
 
+-- Name: FUNCTION adopt(p_only_look boolean); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.adopt(p_only_look boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.adopt(p_only_look boolean) TO postrider_admin;
+
 -- Name: FUNCTION advance_jobs(); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.advance_jobs() FROM PUBLIC;
@@ -19619,6 +19988,10 @@ REVOKE ALL ON FUNCTION postrider.advance_replay(p_job postrider.replay) FROM PUB
 -- Name: FUNCTION advance_replays(); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.advance_replays() FROM PUBLIC;
+
+-- Name: FUNCTION advance_sequences(); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.advance_sequences() FROM PUBLIC;
 
 -- Name: FUNCTION advance_ticks(); Type: ACL; Schema: postrider; Owner: -
 
@@ -20009,6 +20382,10 @@ GRANT ALL ON FUNCTION postrider.complete_execution(p_execution bigint, p_fence b
 
 REVOKE ALL ON FUNCTION postrider.complete_retry_policy(policy jsonb, place text) FROM PUBLIC;
 
+-- Name: FUNCTION confirm_origin(); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.confirm_origin() FROM PUBLIC;
+
 -- Name: FUNCTION consumer_figures(); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.consumer_figures() FROM PUBLIC;
@@ -20314,6 +20691,10 @@ REVOKE ALL ON FUNCTION postrider.fetched_batches(p_consumer postrider.consumer) 
 
 REVOKE ALL ON FUNCTION postrider.flush(p_dispatcher uuid, p_shards smallint[], p_epochs bigint[], p_done_buckets bigint[], p_done_offsets bytea[], p_partly_ids bigint[], p_partly_targets integer[], p_deferred_ids bigint[], p_deferred_targets integer[], p_deferred_endpoints integer[], p_deferred_run_at timestamp with time zone[], p_deferred_wait_ms bigint[], p_deferred_retry_counts integer[], p_deferred_recovery_counts integer[], p_deferred_created_at timestamp with time zone[], p_deferred_expires_at timestamp with time zone[], p_deferred_errors text[], p_deferred_keys text[], p_deferred_blocked boolean[], p_deferred_waited boolean[], p_settled_ids bigint[], p_settled_targets integer[], p_attempt_ids bigint[], p_attempt_targets integer[], p_attempt_endpoints integer[], p_attempt_numbers integer[], p_attempt_started_at timestamp with time zone[], p_attempt_duration_ms integer[], p_attempt_outcomes text[], p_attempt_statuses integer[], p_attempt_errors text[], p_attempt_correlation_ids uuid[], p_attempt_headers jsonb[], p_attempt_bodies bytea[], p_attempt_truncated boolean[], p_dead_ids bigint[], p_dead_targets integer[], p_dead_endpoints integer[], p_dead_causes text[], p_dead_retry_counts integer[], p_dead_errors text[], p_ended_ids bigint[], p_ended_targets integer[], p_ended_endpoints integer[], p_ended_reasons text[], p_read_ids bigint[], p_read_targets integer[], p_keyed_ids bigint[], p_done_runs smallint[]) FROM PUBLIC;
 
+-- Name: FUNCTION foreign_sign(); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.foreign_sign() FROM PUBLIC;
+
 -- Name: FUNCTION forget_consumer_rows(); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.forget_consumer_rows() FROM PUBLIC;
@@ -20493,6 +20874,10 @@ GRANT ALL ON FUNCTION postrider.is_claimed(p_message_id bigint, p_target integer
 GRANT ALL ON FUNCTION postrider.is_claimed(p_message_id bigint, p_target integer, p_retry_count integer) TO postrider_monitor;
 GRANT ALL ON FUNCTION postrider.is_claimed(p_message_id bigint, p_target integer, p_retry_count integer) TO postrider_admin;
 
+-- Name: FUNCTION is_copy(); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.is_copy() FROM PUBLIC;
+
 -- Name: FUNCTION is_deferred(p_message_id bigint, p_target integer); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.is_deferred(p_message_id bigint, p_target integer) FROM PUBLIC;
@@ -20512,10 +20897,6 @@ REVOKE ALL ON FUNCTION postrider.is_done(p_message_id bigint) FROM PUBLIC;
 -- Name: FUNCTION is_erasure_wanted(p_filter jsonb, p_metadata jsonb, p_created_at timestamp with time zone, p_ordering_key text, p_correlation_id uuid, p_event_type text, p_own_metadata jsonb); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.is_erasure_wanted(p_filter jsonb, p_metadata jsonb, p_created_at timestamp with time zone, p_ordering_key text, p_correlation_id uuid, p_event_type text, p_own_metadata jsonb) FROM PUBLIC;
-
--- Name: FUNCTION is_foreign(); Type: ACL; Schema: postrider; Owner: -
-
-REVOKE ALL ON FUNCTION postrider.is_foreign() FROM PUBLIC;
 
 -- Name: FUNCTION is_generation_left(p_generation integer); Type: ACL; Schema: postrider; Owner: -
 
@@ -20782,6 +21163,10 @@ REVOKE ALL ON FUNCTION postrider.note_verb(p_verb text, p_message_id bigint, p_e
 
 REVOKE ALL ON FUNCTION postrider.notification_queue_usage() FROM PUBLIC;
 
+-- Name: FUNCTION number_distance(p_from bigint, p_to bigint); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.number_distance(p_from bigint, p_to bigint) FROM PUBLIC;
+
 -- Name: FUNCTION open_snapshot(); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.open_snapshot() FROM PUBLIC;
@@ -20977,6 +21362,10 @@ GRANT ALL ON FUNCTION postrider.redrive_matching(p_endpoint_name text, p_from ti
 REVOKE ALL ON FUNCTION postrider.redrive_message(p_dlq_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.redrive_message(p_dlq_id bigint) TO postrider_operator;
 GRANT ALL ON FUNCTION postrider.redrive_message(p_dlq_id bigint) TO postrider_admin;
+
+-- Name: FUNCTION refuse_copy(); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.refuse_copy() FROM PUBLIC;
 
 -- Name: FUNCTION refuse_endpoint(p_endpoint_name text); Type: ACL; Schema: postrider; Owner: -
 
@@ -21267,6 +21656,10 @@ REVOKE ALL ON FUNCTION postrider.switch_endpoint(p_endpoint_name text, p_enabled
 -- Name: FUNCTION switch_worker(p_name text, p_is_cordoned boolean); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.switch_worker(p_name text, p_is_cordoned boolean) FROM PUBLIC;
+
+-- Name: FUNCTION system_identifier(); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.system_identifier() FROM PUBLIC;
 
 -- Name: FUNCTION take_at_once(p_worker integer, p_limit integer, p_epoch integer); Type: ACL; Schema: postrider; Owner: -
 
