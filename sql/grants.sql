@@ -110,7 +110,9 @@ declare
         'create_endpoint', 'alter_endpoint', 'drop_endpoint', 'create_event_type', 'drop_event_type',
         'subscribe', 'unsubscribe', 'validate_endpoint_config', 'validate_retry_policy', 'set_setting',
         'reset_setting', 'cleanup_old_archive_partitions', 'create_consumer', 'reset_consumer',
-        'drop_consumer', 'erase_messages', 'set_action', 'drop_action', 'drop_worker', 'adopt'];
+        'drop_consumer', 'erase_messages', 'add_signing_key', 'rotate_signing_key', 'retire_signing_key',
+        'reveal_signing_key', 'set_action', 'drop_action', 'drop_worker',
+        'adopt'];
     readable constant text[] := array['queue', 'archive', 'dlq', 'blocked_keys', 'consumers', 'parked_messages',
         'executions', 'workers', 'pools', 'execution_dead_letters', 'execution', 'live_execution', 'live_generation',
         'execution_end',
@@ -120,7 +122,8 @@ declare
         'cancel_bucket', 'worker_lock', 'action_slot', 'log_change', 'identity', 'number_gap'];
     -- Neither payloads nor what else an application wrote.
     visible constant text[] := array[
-        'checkpoint', 'circuit', 'deferred', 'dispatcher', 'done', 'ended', 'endpoint_configs', 'event_log',
+        'checkpoint', 'circuit', 'signing_key', 'signing_keys', 'deferred', 'dispatcher', 'done', 'ended',
+        'endpoint_configs', 'event_log',
         'event_types', 'heartbeat', 'installation', 'migration', 'setting', 'shard', 'subscriptions',
         'transport_option', 'blocked_keys', 'partitions', 'jobs', 'consumers', 'consumer', 'consumer_position',
         'tick', 'workers', 'worker', 'action', 'live_execution', 'live_generation',

@@ -5,7 +5,8 @@
 -- that an update does not mention stay; a secret that is given as null is taken away. To another
 -- scheme, host or port they do not follow (22023): whoever may change an address need not be trusted
 -- with what is sent there. A port that is not for web traffic is refused (22023), and so are secrets over plain http
--- where the address stands in the URL and is not private; the dispatcher judges names when it connects.
+-- where the address stands in the URL and is not private; the dispatcher judges names when it connects. A new endpoint
+-- that says nothing about it gets a key that signs.
 create or replace function postrider.prepare_endpoint()
 returns trigger
 language plpgsql
@@ -17,6 +18,7 @@ declare
     secrets jsonb := '{}';
     whole jsonb;
     url text;
+    is_generated boolean := false;
 begin
     if tg_op = 'UPDATE' then
         if (new.id, new.name, new.protocol, new.direct_subscription_id)
@@ -61,6 +63,8 @@ begin
             select
             from jsonb_object_keys(secrets) s (name)
             where not new.config ? s.name
+            -- They are not sent.
+            and s.name <> 'signing_keys'
         )
     then
         raise exception
@@ -75,6 +79,17 @@ begin
             from unnest(secret_names) n (name)
             where whole -> n.name = 'null'
         );
+    end if;
+    -- Nothing goes out unsigned by accident.
+    if tg_op = 'INSERT'
+        and jsonb_typeof(new.config) = 'object'
+        and not new.config ? 'signing_keys'
+        and new.config ->> 'signature' is distinct from 'none'
+        and postrider.can_sign(new.protocol)
+    then
+        is_generated := true;
+        whole := whole || jsonb_build_object(
+            'signing_keys', jsonb_build_array(postrider.make_signing_key()));
     end if;
     perform postrider.validate_endpoint_config(new.protocol, whole);
     url := new.config ->> 'url';
@@ -118,6 +133,8 @@ begin
                 from jsonb_each(excluded.config) n
             );
     end if;
+    perform postrider.note_signing_keys(
+        new.id, coalesce(secrets -> 'signing_keys', '[]'), is_generated);
     return new;
 end;
 $$;

@@ -109,6 +109,19 @@ begin
                 'an http:// or https:// address of at most %s characters with a host, and without '
                 'a user name, a fragment, spaces, quotes or other than ASCII characters',
                 known.maximum);
+        when 'signing_keys' then
+            is_valid := given.type = 'array'
+                and (
+                    select count(*) <= known.maximum
+                    and count(distinct k.key) = count(*)
+                    and coalesce(bool_and(postrider.is_signing_key(k.key)), true)
+                    from jsonb_array_elements(
+                        case when given.type = 'array' then given.value else '[]' end) k (key)
+                );
+            expected := format(
+                'an array of at most %s keys, no two alike, each whsec_ and the base64 of 24 to 64 bytes or '
+                'whsk_ and the base64 of 64 bytes, an ed25519 seed and its public key',
+                known.maximum);
         when 'map', 'headers' then
             is_valid := given.type = 'object'
                 and (

@@ -20,6 +20,8 @@ pub enum Chore {
     AdvanceJobs,
     /// Which endpoints have met their own limit.
     JudgeLimits,
+    /// Keys whose time is over sign no more.
+    RetireKeys,
 }
 
 /// What makes something worth doing sooner.
@@ -70,20 +72,21 @@ struct Turn {
 }
 
 impl Chore {
-    pub const ALL: [Chore; 6] = [
+    pub const ALL: [Chore; 7] = [
         Chore::Forget,
         Chore::KeepPartitions,
         Chore::RollUpExecutions,
         Chore::AdvanceReplays,
         Chore::AdvanceJobs,
         Chore::JudgeLimits,
+        Chore::RetireKeys,
     ];
 
     /// The pause after it, unless it says itself when it is worth doing again.
     pub fn pause(self) -> Duration {
         match self {
             Chore::Forget | Chore::KeepPartitions => Duration::from_secs(60),
-            Chore::RollUpExecutions => Duration::from_secs(5),
+            Chore::RollUpExecutions | Chore::RetireKeys => Duration::from_secs(5),
             Chore::AdvanceReplays | Chore::AdvanceJobs | Chore::JudgeLimits => {
                 Duration::from_secs(1)
             }

@@ -24,5 +24,6 @@ pub mod rate;
 pub mod reader;
 pub mod render;
 pub mod response;
+pub mod signing;
 pub mod snapshot;
 pub mod spelling;

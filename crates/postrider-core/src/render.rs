@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 
+use crate::signing::{self, SigningKey};
 use http::{
     HeaderMap, HeaderName, HeaderValue,
     header::{CONTENT_TYPE, USER_AGENT},
@@ -19,6 +20,8 @@ use serde::{
 pub const WEBHOOK_ID: HeaderName = HeaderName::from_static("webhook-id");
 /// When the attempt was made, in seconds since 1970 (Standard Webhooks).
 pub const WEBHOOK_TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp");
+/// A signature of each of the endpoint's keys (Standard Webhooks).
+pub const WEBHOOK_SIGNATURE: HeaderName = HeaderName::from_static("webhook-signature");
 /// Which attempt this is, from 1.
 pub const ATTEMPT: HeaderName = HeaderName::from_static("postrider-attempt");
 /// The message's correlation id, if it has one.
@@ -122,6 +125,8 @@ pub struct Attempt<'a> {
     pub number: u32,
     /// When the attempt is made, in seconds since 1970.
     pub timestamp: i64,
+    /// The body as it is sent.
+    pub body: &'a [u8],
     /// The message's correlation id in its usual text form.
     pub correlation_id: Option<&'a str>,
     /// The event type of a published message.
@@ -169,13 +174,21 @@ impl HeaderTemplate {
     /// The headers of one request, each name once and in lower case.
     ///
     /// The message's headers replace the endpoint's of the same name; those with a reserved name
-    /// are dropped. An error means that the message can never be sent.
-    pub fn render(&self, attempt: &Attempt<'_>) -> Result<HeaderMap, HeaderError> {
+    /// are dropped. Each of the `keys` signs. An error means that the message can never be sent.
+    pub fn render(
+        &self,
+        keys: &[SigningKey],
+        attempt: &Attempt<'_>,
+    ) -> Result<HeaderMap, HeaderError> {
         let mut headers = self.headers.clone();
         if let Some(text) = attempt.headers {
             merge(&mut headers, text)?;
         }
-        headers.insert(WEBHOOK_ID, own_value(format!("msg_{}", attempt.message_id)));
+        let id = format!("msg_{}", attempt.message_id);
+        if let Some(value) = signing::signatures(keys, &id, attempt.timestamp, attempt.body) {
+            headers.insert(WEBHOOK_SIGNATURE, value);
+        }
+        headers.insert(WEBHOOK_ID, own_value(id));
         headers.insert(WEBHOOK_TIMESTAMP, attempt.timestamp.into());
         headers.insert(ATTEMPT, attempt.number.into());
         if let Some(id) = attempt.correlation_id {

@@ -25,7 +25,6 @@ const NOT_FILLED: &[(&str, &str)] = &[
     ("action_slot", "a row goes when its execution ends"),
     ("live_execution", "a row goes when its execution ends"),
     ("deferred", "a row goes when its delivery ends"),
-    ("endpoint_secret", "a row for each secret of an endpoint goes with it"),
     ("loan", "at most a row for each endpoint and two dispatchers, which go with either"),
     (
         "log_change",

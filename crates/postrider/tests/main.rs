@@ -75,6 +75,7 @@ mod roles;
 mod rollover;
 mod schedule;
 mod shop;
+mod signing;
 mod strangers;
 mod telling;
 mod telling_many;

@@ -775,6 +775,11 @@ fn of_dispatchers() -> Vec<Bound> {
             "select postrider.retire_failing_endpoints()".to_owned(),
             300,
         ),
+        call(
+            "retire_signing_keys",
+            "select postrider.retire_signing_keys()".to_owned(),
+            300,
+        ),
         call("bury_orphans", "select postrider.bury_orphans()".to_owned(), 3_000),
         call("needs_archive_upkeep", "select postrider.needs_archive_upkeep()".to_owned(), 30_000),
         call("advance_jobs: redrive", "select postrider.advance_jobs()".to_owned(), 25_000),

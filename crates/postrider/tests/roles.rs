@@ -142,6 +142,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
     (
         "a",
         &[
+            "add_signing_key",
             "adopt",
             "alter_endpoint",
             "cleanup_old_archive_partitions",
@@ -156,6 +157,9 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "erase_messages",
             "reset_consumer",
             "reset_setting",
+            "retire_signing_key",
+            "reveal_signing_key",
+            "rotate_signing_key",
             "set_action",
             "set_setting",
             "subscribe",
@@ -195,8 +199,10 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "bury_batch",
             "bury_orphans",
             "caller",
+            "can_sign",
             "cancel_batch",
             "cancel_unread",
+            "change_signing_keys",
             "changes_between",
             "check_clock",
             "check_config_headers",
@@ -208,14 +214,13 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "check_fleet_name",
             "check_fleets",
             "check_generations",
+            "check_key_pause",
             "check_lag",
             "check_locks",
             "check_options",
             "check_partitions",
             "check_reason",
             "check_replay",
-            "create_job",
-            "create_delivery_job",
             "check_retry_policy_keys",
             "check_room",
             "check_setting",
@@ -232,6 +237,8 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "consumer_lag",
             "consumer_messages",
             "consumer_start",
+            "create_delivery_job",
+            "create_job",
             "current_slot",
             "delivery_end",
             "describe_age",
@@ -255,7 +262,9 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "expire_waiting",
             "fail_attempt",
             "fetched_batches",
+            "find_signing_key",
             "flush",
+            "foreign_sign",
             "forget_consumer_rows",
             "forget_dead_letters",
             "forget_dispatchers",
@@ -264,7 +273,6 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "forget_idempotency_keys",
             "forget_jobs",
             "forget_keys_to_nobody",
-            "foreign_sign",
             "forget_subscriptions",
             "free_idempotency_keys",
             "free_slots",
@@ -302,6 +310,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "is_partition_unread",
             "is_position_behind",
             "is_private",
+            "is_signing_key",
             "is_slot_filled",
             "is_wanted",
             "is_web_port",
@@ -310,15 +319,18 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "kept_message",
             "key_mark",
             "key_shard",
+            "keys_that_sign",
             "known_circuits",
             "known_consumer",
             "lane_tails",
             "live_dispatchers",
             "live_worker",
             "lock_leases",
+            "lock_signing_keys",
             "lock_worker",
             "lost_shards",
             "lowest_id_since",
+            "make_signing_key",
             "matching_targets",
             "message_partition",
             "missing_partitions",
@@ -327,12 +339,13 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "newest_leases",
             "newest_position",
             "next_ticks",
-            "note_broker",
             "note_actor",
+            "note_broker",
             "note_clock_jump",
             "note_fetch",
             "note_page",
             "note_published",
+            "note_signing_keys",
             "note_verb",
             "notification_queue_usage",
             "number_distance",
@@ -367,9 +380,9 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "redrive_letters",
             "refuse_copy",
             "refuse_endpoint",
-            "refuse_log_change",
             "refuse_full_endpoint",
             "refuse_held_worker",
+            "refuse_log_change",
             "register_dispatcher",
             "release_keys",
             "release_shards",
@@ -378,6 +391,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "retention_holders",
             "retire_endpoint",
             "retire_failing_endpoints",
+            "retire_signing_keys",
             "retry_phases",
             "retry_policy_form",
             "retry_policy_keys",
@@ -393,6 +407,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "schedule_executions",
             "schedule_queue",
             "shard_reports",
+            "signing_key_id",
             "switch_all_endpoints",
             "switch_endpoint",
             "switch_worker",
@@ -407,15 +422,15 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "tick_content",
             "tick_messages",
             "trade_places",
-            "uncancelled",
             "transaction_messages",
+            "uncancelled",
             "unread_messages",
             "unregister_dispatcher",
             "update_full_endpoints",
             "update_gate",
-            "was_taken_back",
             "url_origin",
             "visible_messages",
+            "was_taken_back",
             "worker_room",
         ],
     ),
@@ -469,6 +484,8 @@ const RELATIONS: &[(&str, &[&str])] = &[
             "partitions",
             "setting",
             "shard",
+            "signing_key",
+            "signing_keys",
             "subscriptions",
             "tick",
             "transport_option",
@@ -937,6 +954,10 @@ const ATTACK: &str = r#"
 const VICTIMS: &str = r#"
     postrider.create_endpoint('b', 'http', '{"url": "http://b.test/", "headers": {"a": "1"}}')
     postrider.alter_endpoint('b', '{"url": "http://c.test/", "headers": null}')
+    postrider.reveal_signing_key('b', '{key}')
+    postrider.add_signing_key('b')
+    postrider.retire_signing_key('b', '{key}')
+    postrider.rotate_signing_key('b')
     postrider.disable_endpoint('b')
     postrider.enable_endpoint('b')
     postrider.pause_endpoint('b')
@@ -1110,6 +1131,8 @@ async fn nobody_runs_code_with_the_owners_rights_by_search_path() {
         let ended = "select coalesce(max(execution_id), 0)::text
             from postrider.execution_end where is_final";
         let worker = "select coalesce(max(id), 0)::text from postrider.worker";
+        let key = "select coalesce(min(id), '') from postrider.signing_keys where endpoint = 'b'";
+        let victim = victim.replace("{key}", &first(key).await);
         let mut victim = victim.replace("{ended}", &first(ended).await);
         victim = victim.replace("{worker}", &first(worker).await);
         for status in ["scheduled", "running"] {
@@ -1144,6 +1167,7 @@ async fn nobody_runs_code_with_the_owners_rights_by_search_path() {
         "parked_messages",
         "executions",
         "workers",
+        "signing_keys",
     ] {
         let sql = format!("select * from postrider.{view} order by 1");
         attack(&sql).await.unwrap_or_else(|error| panic!("{sql}: {error:?}"));

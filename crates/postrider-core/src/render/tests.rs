@@ -1,6 +1,7 @@
 use super::*;
 
 const ATTEMPT_1: Attempt<'_> = Attempt {
+    body: b"{}",
     message_id: 42,
     number: 1,
     timestamp: 1_700_000_000,
@@ -27,7 +28,7 @@ fn lines(headers: &HeaderMap) -> Vec<String> {
 
 /// Renders and returns the lines that are not the four of every request.
 fn rendered(endpoint: &[(&str, &str)], message: Option<&str>) -> Result<Vec<String>, HeaderError> {
-    let headers = template(endpoint)?.render(&Attempt { headers: message, ..ATTEMPT_1 })?;
+    let headers = template(endpoint)?.render(&[], &Attempt { headers: message, ..ATTEMPT_1 })?;
     let mut lines = lines(&headers);
     lines.retain(|line| !line.starts_with("webhook-") && !line.starts_with("postrider-"));
     Ok(lines)
@@ -35,7 +36,7 @@ fn rendered(endpoint: &[(&str, &str)], message: Option<&str>) -> Result<Vec<Stri
 
 #[test]
 fn every_request_says_what_it_carries() {
-    let headers = template(&[]).unwrap().render(&ATTEMPT_1).unwrap();
+    let headers = template(&[]).unwrap().render(&[], &ATTEMPT_1).unwrap();
     let expected = [
         "content-type: application/json",
         "postrider-attempt: 1",
@@ -61,17 +62,17 @@ fn every_request_says_what_it_carries() {
         "webhook-id: msg_9223372036854775807",
         "webhook-timestamp: 0",
     ];
-    assert_eq!(lines(&template(&[]).unwrap().render(&attempt).unwrap()), expected);
+    assert_eq!(lines(&template(&[]).unwrap().render(&[], &attempt).unwrap()), expected);
 }
 
 #[test]
 fn a_replay_names_the_message_that_it_repeats() {
     let forged = Some(r#"{"postrider-replay-of": "msg_1"}"#);
     let attempt = Attempt { headers: forged, ..ATTEMPT_1 };
-    let headers = template(&[]).unwrap().render(&attempt).unwrap();
+    let headers = template(&[]).unwrap().render(&[], &attempt).unwrap();
     assert!(!headers.contains_key("postrider-replay-of"));
     let attempt = Attempt { replay_of: Some(41), ..attempt };
-    let headers = template(&[]).unwrap().render(&attempt).unwrap();
+    let headers = template(&[]).unwrap().render(&[], &attempt).unwrap();
     assert_eq!(headers["postrider-replay-of"], "msg_41");
 }
 
@@ -113,7 +114,7 @@ fn nobody_overrides_what_is_ours() {
 
         let message = format!(r#"{{"{name}": "forged", "x-kept": "1"}}"#);
         let headers = Attempt { headers: Some(&message), ..ATTEMPT_1 };
-        let lines = lines(&template(&[]).unwrap().render(&headers).unwrap());
+        let lines = lines(&template(&[]).unwrap().render(&[], &headers).unwrap());
         assert!(lines.iter().all(|line| !line.contains("forged")), "{name}: {lines:?}");
         assert!(lines.contains(&"x-kept: 1".to_owned()));
     }
@@ -191,12 +192,27 @@ fn the_event_type_and_the_type_of_the_body_stand_above_everything() {
         headers: Some(r#"{"content-type": "text/html", "postrider-event-type": "forged"}"#),
         ..ATTEMPT_1
     };
-    let headers = template.render(&attempt).unwrap();
+    let headers = template.render(&[], &attempt).unwrap();
     assert_eq!(headers["content-type"], "text/html");
     assert!(!headers.contains_key("postrider-event-type"));
     let attempt =
         Attempt { event_type: Some("order.created"), content_type: Some("image/png"), ..attempt };
-    let headers = template.render(&attempt).unwrap();
+    let headers = template.render(&[], &attempt).unwrap();
     assert_eq!(headers["content-type"], "image/png");
     assert_eq!(headers["postrider-event-type"], "order.created");
+}
+
+#[test]
+fn each_key_signs_the_body_with_the_id_and_the_time_of_the_same_request() {
+    let keys = ["whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD"];
+    let keys = keys.map(|key| SigningKey::parse(key).unwrap());
+    let forged = Some(r#"{"webhook-signature": "v1,forged"}"#);
+    let attempt = Attempt { headers: forged, body: b"body", ..ATTEMPT_1 };
+    let headers = template(&[]).unwrap().render(&keys, &attempt).unwrap();
+    let id = headers[WEBHOOK_ID].to_str().unwrap();
+    let expected = signing::signatures(&keys, id, attempt.timestamp, b"body").unwrap();
+    assert_eq!(headers.get_all(WEBHOOK_SIGNATURE).iter().collect::<Vec<_>>(), [&expected]);
+    assert_eq!(expected.to_str().unwrap().split(' ').count(), 2);
+    let unsigned = template(&[]).unwrap().render(&[], &attempt).unwrap();
+    assert!(!unsigned.contains_key(WEBHOOK_SIGNATURE));
 }

@@ -6,7 +6,7 @@ use clap::Subcommand;
 use serde_json::{Map, Value, json};
 use tokio_postgres::{Client, GenericClient};
 
-use super::{Context, Failure, job::Waiting, json_rows_or};
+use super::{Context, Failure, job::Waiting, json_rows_or, signing_key::Keys};
 
 const ENDPOINTS: &str = include_str!("../../../../sql/queries/endpoints.sql");
 const TRANSPORT_OPTIONS: &str = include_str!("../../../../sql/queries/transport_options.sql");
@@ -101,6 +101,9 @@ enum Action {
         #[command(flatten)]
         waiting: Waiting,
     },
+    /// The keys that sign what is sent to an endpoint
+    #[command(subcommand)]
+    Keys(Keys),
     /// Close an endpoint's circuit breaker, and end a pause that it asked for
     Reset { name: String },
 }
@@ -210,6 +213,7 @@ impl Endpoint {
                     None => output.done(&made.object(), &made.sentence()),
                 }
             }
+            Action::Keys(keys) => keys.run(&client, output).await?,
             Action::Reset { name } => {
                 let is_new: bool = client.query_one(RESET_CIRCUIT_BREAKER, &[name]).await?.get(0);
                 let object = json!({ "name": name, "circuit_state": "closed", "changed": is_new });
@@ -372,6 +376,10 @@ fn set(config: &mut Map<String, Value>, options: &TransportOptions, name: &str, 
     }
     let parsed = match options.get(name).map(|option| option.kind.as_str()) {
         Some("integer" | "boolean" | "map" | "headers") => serde_json::from_str(text).ok(),
+        // An array, or keys with spaces or lines between them.
+        Some("signing_keys") => serde_json::from_str(text)
+            .ok()
+            .or_else(|| Some(text.split_whitespace().collect::<Value>())),
         _ => None,
     };
     config.insert(name.to_owned(), parsed.unwrap_or_else(|| text.into()));

@@ -19,6 +19,7 @@ mod failure;
 mod health;
 mod input;
 mod job;
+mod listen;
 mod logging;
 mod message;
 mod message_options;
@@ -33,6 +34,7 @@ mod replay;
 mod send;
 mod serve;
 mod setting;
+mod signing_key;
 mod status;
 mod subscription;
 mod suggest;
@@ -111,6 +113,7 @@ enum Command {
     Job(job::Job),
     Consumer(consumer::Consumer),
     Tail(tail::Tail),
+    Listen(listen::Listen),
     Execution(execution::Execution),
     Worker(worker::Worker),
     Action(action::Action),
@@ -152,6 +155,12 @@ fn execute(flags: Flags, output: Output, command: Command) -> Result<(), Failure
     {
         Config::check_logging(&flags, variables)?;
         return policy.explain(output);
+    }
+    if let Command::Listen(listen) = &command {
+        Config::check_logging(&flags, variables)?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let failed = |error| Failure::Failed(format!("could not start the runtime: {error}"));
+        return runtime.map_err(failed)?.block_on(listen.run(output));
     }
     let serve_flags = match &command {
         Command::Serve(serve) => serve.flags.clone(),
@@ -198,6 +207,7 @@ fn execute(flags: Flags, output: Output, command: Command) -> Result<(), Failure
             Command::Job(job) => job.run(&context).await,
             Command::Consumer(consumer) => consumer.run(&context).await,
             Command::Tail(tail) => tail.run(&context).await,
+            Command::Listen(listen) => listen.run(output).await,
             Command::Execution(execution) => execution.run(&context).await,
             Command::Worker(worker) => worker.run(&context).await,
             Command::Action(action) => action.run(&context).await,

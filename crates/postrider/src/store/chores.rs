@@ -56,6 +56,14 @@ impl Chores {
         Ok(row.get("answer"))
     }
 
+    /// Keys whose time is over sign no more; returns for how many endpoints.
+    pub async fn retire_signing_keys(&self) -> Result<i32, StoreError> {
+        let sql = include_str!("../../../../sql/queries/retire_signing_keys.sql");
+        let row =
+            self.client.query_one(sql, &[]).await.map_err(StoreError::to("retire signing keys"))?;
+        Ok(row.get("answer"))
+    }
+
     /// Forgets dead letters and events whose retention is over: some of them.
     pub async fn clean_up(&self) -> Result<i32, StoreError> {
         let sql = include_str!("../../../../sql/queries/clean_up.sql");

@@ -4,9 +4,12 @@
 //! `postrider.validate_endpoint_config` makes the same check with the same words when a config is
 //! stored; `testdata/endpoint_config.json` holds the cases for both.
 
+use std::collections::HashSet;
+
 use http::Uri;
 use postrider_core::{
     render::{self, HeaderError},
+    signing::{self, SigningKey},
     spelling::{self, edit_distance},
 };
 use serde_json::{Map, Value, json};
@@ -50,6 +53,8 @@ pub enum OptionKind {
     Headers { max: i64 },
     /// An `http` or `https` address of up to `max` characters.
     Url { max: i64 },
+    /// An array of up to `max` keys that sign, see [`signing`].
+    SigningKeys { max: i64 },
 }
 
 /// What holds when an option is absent.
@@ -89,6 +94,7 @@ impl ConfigOption {
             OptionKind::Map { max } => ("map", None, Some(max), None),
             OptionKind::Headers { max } => ("headers", None, Some(max), None),
             OptionKind::Url { max } => ("url", None, Some(max), None),
+            OptionKind::SigningKeys { max } => ("signing_keys", None, Some(max), None),
         };
         let default = match self.default {
             DefaultValue::None => Value::Null,
@@ -121,6 +127,7 @@ impl ConfigOption {
                 value.as_str().is_some_and(|text| choices.contains(&text))
             }
             OptionKind::Url { max } => value.as_str().is_some_and(|text| is_url(text, max)),
+            OptionKind::SigningKeys { max } => are_signing_keys(value, max),
             OptionKind::Map { max } => is_map(value, max),
             OptionKind::Headers { max } => {
                 is_map(value, max) && {
@@ -156,6 +163,12 @@ impl OptionKind {
             Self::Integer { min, max } => format!("an integer from {min} to {max}"),
             Self::Boolean => "true or false".to_owned(),
             Self::OneOf(choices) => format!("one of {}", choices.join(", ")),
+            Self::SigningKeys { max } => format!(
+                "an array of at most {max} keys, no two alike, each whsec_ and the base64 of {} to {} bytes or \
+                 whsk_ and the base64 of 64 bytes, an ed25519 seed and its public key",
+                signing::SYMMETRIC_MIN,
+                signing::SYMMETRIC_MAX
+            ),
             Self::Map { max } | Self::Headers { max } => {
                 format!("an object of at most {max} texts")
             }
@@ -226,6 +239,12 @@ impl<'a> Checked<'a> {
         })
     }
 
+    /// The keys of an option that is an array of keys that sign; none if it is absent.
+    pub fn signing_keys(&self, name: &str) -> Vec<SigningKey> {
+        let keys = self.values.get(name).and_then(Value::as_array).into_iter().flatten();
+        keys.filter_map(Value::as_str).filter_map(|key| SigningKey::parse(key).ok()).collect()
+    }
+
     /// The entries of an option that is an object of texts; none if it is absent.
     pub fn map(&self, name: &str) -> impl Iterator<Item = (&'a str, &'a str)> + use<'a> {
         self.values.get(name).into_iter().flat_map(texts)
@@ -251,6 +270,14 @@ fn is_map(value: &Value, max: i64) -> bool {
     value.as_object().is_some_and(|entries| {
         entries.len() as i64 <= max && entries.values().all(Value::is_string)
     })
+}
+
+fn are_signing_keys(value: &Value, max: i64) -> bool {
+    let Some(keys) = value.as_array() else { return false };
+    let known: HashSet<&str> = keys.iter().filter_map(Value::as_str).collect();
+    keys.len() as i64 <= max
+        && known.len() == keys.len()
+        && known.iter().all(|key| SigningKey::parse(key).is_ok())
 }
 
 fn is_text(text: &str, max: i64) -> bool {

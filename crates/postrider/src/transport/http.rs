@@ -35,6 +35,7 @@ use postrider_core::{
     outcome::{Outcome, Report},
     render::{self, HEADERS_MAX, HeaderError, HeaderTemplate},
     response::{Response as Captured, kept_headers},
+    signing::{self, SigningKey},
 };
 use tokio::{
     sync::Notify,
@@ -114,6 +115,24 @@ const OWN: &[ConfigOption] = &[
         secret: true,
     },
     ConfigOption {
+        name: "signing_keys",
+        kind: OptionKind::SigningKeys { max: signing::KEYS_MAX as i64 },
+        required: false,
+        default: DefaultValue::None,
+        description: "The keys that sign each request, as Standard Webhooks has it. All of them sign, so that \
+                      a receiver can change from one to another.",
+        secret: true,
+    },
+    ConfigOption {
+        name: "signature",
+        kind: OptionKind::OneOf(&["standard-webhooks", "none"]),
+        required: false,
+        default: DefaultValue::Text("standard-webhooks"),
+        description: "How requests are signed with the signing_keys. `none`: not at all, on purpose. A new \
+                      endpoint without keys gets one unless this is `none`.",
+        secret: false,
+    },
+    ConfigOption {
         name: "timeout_seconds",
         kind: TIMEOUT,
         required: false,
@@ -175,6 +194,10 @@ fn open(config: &Checked<'_>, shared: &Arc<Shared>) -> Result<Arc<dyn Transport>
         is_disabled_when_gone: config.is_set("auto_disable_on_gone"),
         captures_responses: config.boolean("capture_response"),
         has_secrets: config.map("headers").next().is_some(),
+        signing_keys: match config.text("signature") {
+            Some("none") => Vec::new(),
+            _ => config.signing_keys("signing_keys"),
+        },
         shared: Arc::clone(shared),
         pool: Arc::default(),
     }))
@@ -191,6 +214,7 @@ struct Http {
     is_disabled_when_gone: bool,
     captures_responses: Option<bool>,
     has_secrets: bool,
+    signing_keys: Vec<SigningKey>,
     shared: Arc<Shared>,
     pool: Arc<RwLock<Option<Arc<Pool>>>>,
 }
@@ -284,18 +308,23 @@ impl Http {
     ) -> Result<Request<Payload>, HeaderError> {
         let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         let mut buffer = Uuid::encode_buffer();
+        let timestamp = since_1970.map_or(0, |time| time.as_secs() as i64);
         let correlation_id =
             envelope.correlation_id.map(|id| &*id.hyphenated().encode_lower(&mut buffer));
-        let mut headers = self.template.render(&render::Attempt {
-            message_id: envelope.message_id,
-            number: envelope.attempt,
-            timestamp: since_1970.map_or(0, |time| time.as_secs() as i64),
-            correlation_id,
-            event_type: envelope.event_type.as_deref(),
-            replay_of: envelope.replay_of,
-            headers: envelope.headers.as_deref(),
-            content_type: envelope.content_type.as_deref(),
-        })?;
+        let mut headers = self.template.render(
+            &self.signing_keys,
+            &render::Attempt {
+                message_id: envelope.message_id,
+                number: envelope.attempt,
+                timestamp,
+                body: &envelope.payload,
+                correlation_id,
+                event_type: envelope.event_type.as_deref(),
+                replay_of: envelope.replay_of,
+                headers: envelope.headers.as_deref(),
+                content_type: envelope.content_type.as_deref(),
+            },
+        )?;
         if envelope.payload.is_empty() {
             // Without a body nothing else says so, and some servers insist (411).
             headers.insert(http::header::CONTENT_LENGTH, http::HeaderValue::from_static("0"));

@@ -3,7 +3,12 @@
 /// A value for every parameter without a default, by its name; an expression that the owner evaluates.
 const VALUES: &[(&str, &str)] = &[
     ("config", r#"'{"url": "http://127.0.0.1:4/"}'"#),
+    ("endpoint", "'held'"),
     ("endpoint_name", "'held'"),
+    (
+        "key_id",
+        "(select k.id from postrider.signing_keys k where k.endpoint = 'held' and k.can_be_revealed)",
+    ),
     ("name", "'made'"),
     ("new_config", r#"'{"url": "http://127.0.0.1:4/other"}'"#),
     ("p_archive_message_id", "(select min(l.message_id) from postrider.dead_letter l)"),

@@ -1,0 +1,1 @@
+select postrider.rotate_signing_key($1::text, $2::text::interval);

@@ -1,0 +1,8 @@
+-- $1: an endpoint's name.
+-- Index: endpoints_name_key, signing_key_pkey.
+select json_build_object(
+    'id', k.id, 'kind', k.kind, 'created_at', k.created_at, 'retires_at', k.retires_at,
+    'public_key', k.public_key, 'can_be_revealed', k.can_be_revealed)
+from postrider.signing_keys k
+where k.endpoint = $1::text
+order by k.created_at desc, k.id;
