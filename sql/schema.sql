@@ -215,6 +215,29 @@ CREATE FUNCTION postrider.acting_dispatchers() RETURNS SETOF uuid
     and newest.at <= clock_timestamp() + interval '1 second';
 $$;
 
+-- Name: add_signing_key(text, text); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.add_signing_key(endpoint text, key text DEFAULT NULL::text) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    held record := postrider.lock_signing_keys(add_signing_key.endpoint);
+    added text := coalesce(add_signing_key.key, postrider.make_signing_key());
+begin
+    if held.keys ? added then
+        raise exception 'Endpoint ''%'' has this key already', add_signing_key.endpoint
+            using errcode = '42710';
+    end if;
+    perform postrider.change_signing_keys(held.endpoint_id, jsonb_build_array(added) || held.keys);
+    insert into postrider.event_log (event, endpoint_name, details)
+    values (
+        'signing_key.added', add_signing_key.endpoint,
+        jsonb_build_object('by', session_user, 'id', postrider.signing_key_id(added)));
+    return added;
+end;
+$$;
+
 -- Name: address_literal(text); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.address_literal(host text) RETURNS inet
@@ -2180,6 +2203,20 @@ CREATE FUNCTION postrider.caller() RETURNS text
     end;
 $$;
 
+-- Name: can_sign(text); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.can_sign(p_protocol text) RETURNS boolean
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+    select exists (
+        select
+        from postrider.transport_option o
+        where o.protocol = p_protocol
+        and o.kind = 'signing_keys'
+    );
+$$;
+
 -- Name: cancel_batch(postrider.job); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.cancel_batch(p_job postrider.job, OUT done_count bigint, OUT reached jsonb, OUT held_from jsonb, OUT held_count bigint, OUT paced_to timestamp with time zone, OUT pause interval, OUT is_over boolean) RETURNS record
@@ -2605,6 +2642,27 @@ begin
     get diagnostics cancelled_count = row_count;
     perform postrider.free_idempotency_keys(unread.message_ids);
     held_count := unread.taken_count + cardinality(p_message_ids) - cardinality(locked);
+end;
+$$;
+
+-- Name: change_signing_keys(integer, jsonb); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.change_signing_keys(p_endpoint_id integer, p_keys jsonb) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    keys jsonb := postrider.keys_that_sign(p_endpoint_id, p_keys);
+    held record;
+begin
+    update postrider.endpoints e
+    set config = e.config || jsonb_build_object('signing_keys', keys)
+    where e.id = p_endpoint_id
+    returning e.name, e.config ->> 'signature' as signature into held;
+    if held.signature = 'none' and keys <> '[]' then
+        raise exception 'Endpoint ''%'' signs nothing: its signature is none', held.name
+            using errcode = '55000', hint = 'alter_endpoint changes that.';
+    end if;
 end;
 $$;
 
@@ -3329,6 +3387,22 @@ begin
             where o.id = old.id
             for update skip locked
         ));
+    end if;
+end;
+$$;
+
+-- Name: check_key_pause(text, interval); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.check_key_pause(p_name text, p_pause interval) RETURNS void
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+begin
+    if p_pause is null then
+        raise exception '% must not be null', p_name using errcode = '22004';
+    end if;
+    if p_pause not between '0' and '30 days' then
+        raise exception '% must be 0 to 30 days, got %', p_name, p_pause using errcode = '22023';
     end if;
 end;
 $$;
@@ -7028,6 +7102,30 @@ CREATE FUNCTION postrider.fetched_batches(p_consumer postrider.consumer) RETURNS
     where b.parts is not null;
 $$;
 
+-- Name: find_signing_key(text, jsonb, text); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.find_signing_key(p_endpoint_name text, p_keys jsonb, p_key_id text) RETURNS text
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    found_key text;
+begin
+    if p_key_id is null then
+        raise exception 'Key id must not be null' using errcode = '22004';
+    end if;
+    select g.key
+    into found_key
+    from jsonb_array_elements_text(p_keys) g (key)
+    where postrider.signing_key_id(g.key) = p_key_id;
+    if not found then
+        raise exception 'Endpoint ''%'' has no signing key ''%''', p_endpoint_name, left(p_key_id, 64)
+            using errcode = '42704';
+    end if;
+    return found_key;
+end;
+$$;
+
 -- Name: flush(uuid, smallint[], bigint[], bigint[], bytea[], bigint[], integer[], bigint[], integer[], integer[], timestamp with time zone[], bigint[], integer[], integer[], timestamp with time zone[], timestamp with time zone[], text[], text[], boolean[], boolean[], bigint[], integer[], bigint[], integer[], integer[], integer[], timestamp with time zone[], integer[], text[], integer[], text[], uuid[], jsonb[], bytea[], boolean[], bigint[], integer[], integer[], text[], integer[], text[], bigint[], integer[], integer[], text[], bigint[], integer[], bigint[], smallint[]); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.flush(p_dispatcher uuid, p_shards smallint[], p_epochs bigint[], p_done_buckets bigint[], p_done_offsets bytea[], p_partly_ids bigint[], p_partly_targets integer[], p_deferred_ids bigint[], p_deferred_targets integer[], p_deferred_endpoints integer[], p_deferred_run_at timestamp with time zone[], p_deferred_wait_ms bigint[], p_deferred_retry_counts integer[], p_deferred_recovery_counts integer[], p_deferred_created_at timestamp with time zone[], p_deferred_expires_at timestamp with time zone[], p_deferred_errors text[], p_deferred_keys text[], p_deferred_blocked boolean[], p_deferred_waited boolean[], p_settled_ids bigint[], p_settled_targets integer[], p_attempt_ids bigint[], p_attempt_targets integer[], p_attempt_endpoints integer[], p_attempt_numbers integer[], p_attempt_started_at timestamp with time zone[], p_attempt_duration_ms integer[], p_attempt_outcomes text[], p_attempt_statuses integer[], p_attempt_errors text[], p_attempt_correlation_ids uuid[], p_attempt_headers jsonb[], p_attempt_bodies bytea[], p_attempt_truncated boolean[], p_dead_ids bigint[], p_dead_targets integer[], p_dead_endpoints integer[], p_dead_causes text[], p_dead_retry_counts integer[], p_dead_errors text[], p_ended_ids bigint[], p_ended_targets integer[], p_ended_endpoints integer[], p_ended_reasons text[], p_read_ids bigint[], p_read_targets integer[], p_keyed_ids bigint[], p_done_runs smallint[] DEFAULT NULL::smallint[]) RETURNS TABLE(lost smallint[], held_ids bigint[], held_targets integer[])
@@ -9170,6 +9268,32 @@ CREATE FUNCTION postrider.is_private(address inet) RETURNS boolean
         'fe80::/10']::inet[]);
 $$;
 
+-- Name: is_signing_key(jsonb); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.is_signing_key(p_key jsonb) RETURNS boolean
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $_$
+    select case
+        when k.text ~ '^(whsec|whsk)_([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$'
+        then (
+            select
+                -- Bits behind the last byte are no part of the key.
+                translate(encode(d.bytes, 'base64'), E'\n', '') = d.base64
+                and length(d.bytes) between case d.prefix when 'whsec' then 24 else 64 end and 64
+            from (
+                select
+                    split_part(k.text, '_', 1) as prefix, split_part(k.text, '_', 2) as base64,
+                    decode(split_part(k.text, '_', 2), 'base64') as bytes
+            ) d
+        )
+        else false
+    end
+    from (
+        select case when jsonb_typeof(p_key) = 'string' then p_key #>> '{}' end as text
+    ) k;
+$_$;
+
 -- Name: is_slot_filled(text, smallint); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.is_slot_filled(p_table text, p_slot smallint) RETURNS boolean
@@ -9357,6 +9481,23 @@ declare
 begin
     return (get_byte(digest, 0) * 256 + get_byte(digest, 1)) % postrider.shard_count();
 end;
+$$;
+
+-- Name: keys_that_sign(integer, jsonb); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.keys_that_sign(p_endpoint_id integer, p_keys jsonb) RETURNS jsonb
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+    select coalesce(jsonb_agg(g.key order by g.place), '[]')
+    from jsonb_array_elements_text(p_keys) with ordinality g (key, place)
+    where not exists (
+        select
+        from postrider.signing_key k
+        where k.endpoint_id = p_endpoint_id
+        and k.id = postrider.signing_key_id(g.key)
+        and k.retires_at <= now()
+    );
 $$;
 
 -- Name: known_circuits(integer[], boolean); Type: FUNCTION; Schema: postrider; Owner: -
@@ -9714,6 +9855,40 @@ begin
 end;
 $$;
 
+-- Name: lock_signing_keys(text); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.lock_signing_keys(p_endpoint_name text, OUT endpoint_id integer, OUT keys jsonb) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    held_protocol text;
+begin
+    if p_endpoint_name is null then
+        raise exception 'Endpoint name must not be null' using errcode = '22004';
+    end if;
+    select e.id, e.protocol
+    into endpoint_id, held_protocol
+    from postrider.endpoints e
+    where e.name = p_endpoint_name
+    for no key update;
+    if not found then
+        raise exception 'Endpoint ''%'' does not exist', p_endpoint_name using errcode = '42704';
+    end if;
+    if not postrider.can_sign(held_protocol) then
+        raise exception 'Endpoint ''%'' has the protocol %, which signs nothing', p_endpoint_name,
+            held_protocol using errcode = '22023';
+    end if;
+    keys := coalesce(
+        (
+            select s.config -> 'signing_keys'
+            from postrider.endpoint_secret s
+            where s.endpoint_id = lock_signing_keys.endpoint_id
+        ),
+        '[]');
+end;
+$$;
+
 -- Name: lock_worker(postrider.worker, boolean); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.lock_worker(p_worker postrider.worker, p_is_changed boolean) RETURNS void
@@ -9949,6 +10124,19 @@ begin
     end loop;
 end;
 $_$;
+
+-- Name: make_signing_key(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.make_signing_key() RETURNS text
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+    select 'whsec_' || encode(
+        sha256(
+            uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())
+            || uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())),
+        'base64');
+$$;
 
 -- Name: mark_expired_messages(); Type: FUNCTION; Schema: postrider; Owner: -
 
@@ -10754,6 +10942,33 @@ begin
     where l.ctid = any (noted);
     get diagnostics published = row_count;
     return published;
+end;
+$$;
+
+-- Name: note_signing_keys(integer, jsonb, boolean); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.note_signing_keys(p_endpoint_id integer, p_keys jsonb, p_is_hidden boolean) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+begin
+    delete from postrider.signing_key k
+    where k.endpoint_id = p_endpoint_id
+    and k.id not in (
+        select postrider.signing_key_id(g.key)
+        from jsonb_array_elements_text(p_keys) g (key)
+    );
+    insert into postrider.signing_key (endpoint_id, id, kind, public_key, is_hidden)
+    select
+        p_endpoint_id, postrider.signing_key_id(g.key),
+        case when starts_with(g.key, 'whsec_') then 'v1' else 'v1a' end,
+        case
+            when starts_with(g.key, 'whsk_')
+            then 'whpk_' || encode(substr(decode(substr(g.key, 6), 'base64'), 33), 'base64')
+        end,
+        p_is_hidden
+    from jsonb_array_elements_text(p_keys) g (key)
+    on conflict (endpoint_id, id) do nothing;
 end;
 $$;
 
@@ -11614,6 +11829,7 @@ declare
     secrets jsonb := '{}';
     whole jsonb;
     url text;
+    is_generated boolean := false;
 begin
     if tg_op = 'UPDATE' then
         if (new.id, new.name, new.protocol, new.direct_subscription_id)
@@ -11658,6 +11874,8 @@ begin
             select
             from jsonb_object_keys(secrets) s (name)
             where not new.config ? s.name
+            -- They are not sent.
+            and s.name <> 'signing_keys'
         )
     then
         raise exception
@@ -11672,6 +11890,17 @@ begin
             from unnest(secret_names) n (name)
             where whole -> n.name = 'null'
         );
+    end if;
+    -- Nothing goes out unsigned by accident.
+    if tg_op = 'INSERT'
+        and jsonb_typeof(new.config) = 'object'
+        and not new.config ? 'signing_keys'
+        and new.config ->> 'signature' is distinct from 'none'
+        and postrider.can_sign(new.protocol)
+    then
+        is_generated := true;
+        whole := whole || jsonb_build_object(
+            'signing_keys', jsonb_build_array(postrider.make_signing_key()));
     end if;
     perform postrider.validate_endpoint_config(new.protocol, whole);
     url := new.config ->> 'url';
@@ -11715,6 +11944,8 @@ begin
                 from jsonb_each(excluded.config) n
             );
     end if;
+    perform postrider.note_signing_keys(
+        new.id, coalesce(secrets -> 'signing_keys', '[]'), is_generated);
     return new;
 end;
 $_$;
@@ -13921,6 +14152,75 @@ begin
 end;
 $$;
 
+-- Name: retire_signing_key(text, text, interval); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.retire_signing_key(endpoint text, key_id text, after interval DEFAULT '00:00:00'::interval) RETURNS timestamp with time zone
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    held record := postrider.lock_signing_keys(retire_signing_key.endpoint);
+    ends_at timestamptz;
+begin
+    perform postrider.find_signing_key(
+        retire_signing_key.endpoint, held.keys, retire_signing_key.key_id);
+    perform postrider.check_key_pause('after', retire_signing_key.after);
+    if not exists (
+        select
+        from postrider.signing_key k
+        where k.endpoint_id = held.endpoint_id
+        and k.id <> retire_signing_key.key_id
+        and k.retires_at is null
+    ) then
+        raise exception 'Signing key ''%'' is the last one of endpoint ''%''',
+            retire_signing_key.key_id, retire_signing_key.endpoint
+            using
+                errcode = '55000',
+                hint = 'Add another one first, or set signature to none if nothing is to be signed.';
+    end if;
+    ends_at := now() + retire_signing_key.after;
+    update postrider.signing_key k
+    set retires_at = ends_at
+    where k.endpoint_id = held.endpoint_id
+    and k.id = retire_signing_key.key_id;
+    perform postrider.change_signing_keys(held.endpoint_id, held.keys);
+    insert into postrider.event_log (event, endpoint_name, details)
+    values (
+        'signing_key.retired', retire_signing_key.endpoint,
+        jsonb_build_object(
+            'by', session_user, 'id', retire_signing_key.key_id, 'retires_at', ends_at));
+    return ends_at;
+end;
+$$;
+
+-- Name: retire_signing_keys(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.retire_signing_keys() RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    changed_count integer := 0;
+    held record;
+begin
+    for held in
+        select e.id, s.config -> 'signing_keys' as keys
+        from postrider.endpoints e
+        join postrider.endpoint_secret s on s.endpoint_id = e.id
+        where e.id = any (array(
+            select k.endpoint_id
+            from postrider.signing_key k
+            where k.retires_at <= now()
+        ))
+        for no key update of e skip locked
+    loop
+        perform postrider.change_signing_keys(held.id, held.keys);
+        changed_count := changed_count + 1;
+    end loop;
+    return changed_count;
+end;
+$$;
+
 -- Name: retry_delivery(bigint, text); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.retry_delivery(p_message_id bigint, p_endpoint_name text DEFAULT NULL::text) RETURNS integer
@@ -14216,6 +14516,35 @@ begin
 end;
 $$;
 
+-- Name: reveal_signing_key(text, text); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.reveal_signing_key(endpoint text, key_id text) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    held record := postrider.lock_signing_keys(reveal_signing_key.endpoint);
+    shown text := postrider.find_signing_key(
+        reveal_signing_key.endpoint, held.keys, reveal_signing_key.key_id);
+begin
+    update postrider.signing_key k
+    set is_hidden = false
+    where k.endpoint_id = held.endpoint_id
+    and k.id = reveal_signing_key.key_id
+    and k.is_hidden;
+    if not found then
+        raise exception 'Signing key ''%'' of endpoint ''%'' has been shown',
+            reveal_signing_key.key_id, reveal_signing_key.endpoint
+            using errcode = '55000', hint = 'rotate_signing_key makes another one.';
+    end if;
+    insert into postrider.event_log (event, endpoint_name, details)
+    values (
+        'signing_key.revealed', reveal_signing_key.endpoint,
+        jsonb_build_object('by', session_user, 'id', reveal_signing_key.key_id));
+    return shown;
+end;
+$$;
+
 -- Name: ring(text, text); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.ring(p_channel text, p_message text) RETURNS void
@@ -14406,6 +14735,34 @@ begin
             at = clock_timestamp();
     end if;
     return ended + buried;
+end;
+$$;
+
+-- Name: rotate_signing_key(text, interval); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.rotate_signing_key(endpoint text, overlap interval DEFAULT '24:00:00'::interval) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    held record := postrider.lock_signing_keys(rotate_signing_key.endpoint);
+    added text := postrider.make_signing_key();
+    ends_at timestamptz;
+begin
+    perform postrider.check_key_pause('overlap', rotate_signing_key.overlap);
+    ends_at := now() + rotate_signing_key.overlap;
+    update postrider.signing_key k
+    set retires_at = ends_at
+    where k.endpoint_id = held.endpoint_id
+    and k.kind = 'v1'
+    and coalesce(k.retires_at > ends_at, true);
+    perform postrider.change_signing_keys(held.endpoint_id, jsonb_build_array(added) || held.keys);
+    insert into postrider.event_log (event, endpoint_name, details)
+    values (
+        'signing_key.rotated', rotate_signing_key.endpoint,
+        jsonb_build_object(
+            'by', session_user, 'id', postrider.signing_key_id(added), 'others_retire_at', ends_at));
+    return added;
 end;
 $$;
 
@@ -15225,6 +15582,15 @@ begin
         where m.shard <> all (named);
     end loop;
 end;
+$$;
+
+-- Name: signing_key_id(text); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.signing_key_id(p_key text) RETURNS text
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+    select left(encode(sha256(convert_to(p_key, 'UTF8')), 'hex'), 16);
 $$;
 
 -- Name: skip_delivery(bigint, text, text); Type: FUNCTION; Schema: postrider; Owner: -
@@ -16671,6 +17037,19 @@ begin
             expected := format(
                 'an http:// or https:// address of at most %s characters with a host, and without '
                 'a user name, a fragment, spaces, quotes or other than ASCII characters',
+                known.maximum);
+        when 'signing_keys' then
+            is_valid := given.type = 'array'
+                and (
+                    select count(*) <= known.maximum
+                    and count(distinct k.key) = count(*)
+                    and coalesce(bool_and(postrider.is_signing_key(k.key)), true)
+                    from jsonb_array_elements(
+                        case when given.type = 'array' then given.value else '[]' end) k (key)
+                );
+            expected := format(
+                'an array of at most %s keys, no two alike, each whsec_ and the base64 of 24 to 64 bytes or '
+                'whsk_ and the base64 of 64 bytes, an ed25519 seed and its public key',
                 known.maximum);
         when 'map', 'headers' then
             is_valid := given.type = 'object'
@@ -18896,6 +19275,32 @@ CREATE TABLE postrider.shard (
     CONSTRAINT shard_shard_check CHECK (((shard >= 0) AND (shard <= 63)))
 );
 
+-- Name: signing_key; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.signing_key (
+    endpoint_id integer NOT NULL,
+    id text NOT NULL,
+    kind text NOT NULL,
+    public_key text,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    retires_at timestamp with time zone,
+    is_hidden boolean DEFAULT false NOT NULL,
+    CONSTRAINT signing_key_kind_check CHECK ((kind = ANY (ARRAY['v1'::text, 'v1a'::text])))
+);
+
+-- Name: signing_keys; Type: VIEW; Schema: postrider; Owner: -
+
+CREATE VIEW postrider.signing_keys AS
+ SELECT e.name AS endpoint,
+    k.id,
+    k.kind,
+    k.created_at,
+    k.retires_at,
+    k.public_key,
+    k.is_hidden AS can_be_revealed
+   FROM (postrider.signing_key k
+     JOIN postrider.endpoints e ON ((e.id = k.endpoint_id)));
+
 -- Name: subscriptions; Type: TABLE; Schema: postrider; Owner: -
 
 CREATE TABLE postrider.subscriptions (
@@ -19365,6 +19770,11 @@ ALTER TABLE ONLY postrider.setting
 ALTER TABLE ONLY postrider.shard
     ADD CONSTRAINT shard_pkey PRIMARY KEY (shard);
 
+-- Name: signing_key signing_key_pkey; Type: CONSTRAINT; Schema: postrider; Owner: -
+
+ALTER TABLE ONLY postrider.signing_key
+    ADD CONSTRAINT signing_key_pkey PRIMARY KEY (endpoint_id, id);
+
 -- Name: subscriptions subscriptions_pkey; Type: CONSTRAINT; Schema: postrider; Owner: -
 
 ALTER TABLE ONLY postrider.subscriptions
@@ -19718,6 +20128,10 @@ CREATE INDEX replay_finished ON postrider.replay USING btree (finished_at) WHERE
 
 CREATE INDEX replay_running ON postrider.replay USING btree (id) WHERE (state = 'running'::text);
 
+-- Name: signing_key_retires_at; Type: INDEX; Schema: postrider; Owner: -
+
+CREATE INDEX signing_key_retires_at ON postrider.signing_key USING btree (retires_at) WHERE (retires_at IS NOT NULL);
+
 -- Name: subscriptions_ended_at; Type: INDEX; Schema: postrider; Owner: -
 
 CREATE INDEX subscriptions_ended_at ON postrider.subscriptions USING btree (ended_at) WHERE (ended_at IS NOT NULL);
@@ -19919,6 +20333,11 @@ ALTER TABLE ONLY postrider.endpoint_secret
 ALTER TABLE ONLY postrider.parked_message
     ADD CONSTRAINT parked_message_consumer_id_fkey FOREIGN KEY (consumer_id) REFERENCES postrider.consumer(id) ON DELETE CASCADE;
 
+-- Name: signing_key signing_key_endpoint_id_fkey; Type: FK CONSTRAINT; Schema: postrider; Owner: -
+
+ALTER TABLE ONLY postrider.signing_key
+    ADD CONSTRAINT signing_key_endpoint_id_fkey FOREIGN KEY (endpoint_id) REFERENCES postrider.endpoints(id) ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED;
+
 -- Name: subscriptions subscriptions_endpoint_id_fkey; Type: FK CONSTRAINT; Schema: postrider; Owner: -
 
 ALTER TABLE ONLY postrider.subscriptions
@@ -19948,6 +20367,11 @@ REVOKE ALL ON FUNCTION postrider.acquire_shards(p_dispatcher uuid, p_limit integ
 -- Name: FUNCTION acting_dispatchers(); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.acting_dispatchers() FROM PUBLIC;
+
+-- Name: FUNCTION add_signing_key(endpoint text, key text); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.add_signing_key(endpoint text, key text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.add_signing_key(endpoint text, key text) TO postrider_admin;
 
 -- Name: FUNCTION address_literal(host text); Type: ACL; Schema: postrider; Owner: -
 
@@ -20167,6 +20591,10 @@ REVOKE ALL ON FUNCTION postrider.bury_orphans() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION postrider.caller() FROM PUBLIC;
 
+-- Name: FUNCTION can_sign(p_protocol text); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.can_sign(p_protocol text) FROM PUBLIC;
+
 -- Name: FUNCTION cancel_batch(p_job postrider.job, OUT done_count bigint, OUT reached jsonb, OUT held_from jsonb, OUT held_count bigint, OUT paced_to timestamp with time zone, OUT pause interval, OUT is_over boolean); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.cancel_batch(p_job postrider.job, OUT done_count bigint, OUT reached jsonb, OUT held_from jsonb, OUT held_count bigint, OUT paced_to timestamp with time zone, OUT pause interval, OUT is_over boolean) FROM PUBLIC;
@@ -20206,6 +20634,10 @@ GRANT ALL ON FUNCTION postrider.cancel_replay(p_replay_id bigint) TO postrider_a
 -- Name: FUNCTION cancel_unread(p_message_ids bigint[], p_targets integer[], OUT cancelled_count bigint, OUT held_count bigint); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.cancel_unread(p_message_ids bigint[], p_targets integer[], OUT cancelled_count bigint, OUT held_count bigint) FROM PUBLIC;
+
+-- Name: FUNCTION change_signing_keys(p_endpoint_id integer, p_keys jsonb); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.change_signing_keys(p_endpoint_id integer, p_keys jsonb) FROM PUBLIC;
 
 -- Name: FUNCTION changes_between(p_before jsonb, p_after jsonb); Type: ACL; Schema: postrider; Owner: -
 
@@ -20274,6 +20706,10 @@ REVOKE ALL ON FUNCTION postrider.check_fleets() FROM PUBLIC;
 -- Name: FUNCTION check_generations(); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.check_generations() FROM PUBLIC;
+
+-- Name: FUNCTION check_key_pause(p_name text, p_pause interval); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.check_key_pause(p_name text, p_pause interval) FROM PUBLIC;
 
 -- Name: FUNCTION check_lag(); Type: ACL; Schema: postrider; Owner: -
 
@@ -20687,6 +21123,10 @@ GRANT ALL ON FUNCTION postrider.fetch_messages(p_consumer text, p_limit integer,
 
 REVOKE ALL ON FUNCTION postrider.fetched_batches(p_consumer postrider.consumer) FROM PUBLIC;
 
+-- Name: FUNCTION find_signing_key(p_endpoint_name text, p_keys jsonb, p_key_id text); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.find_signing_key(p_endpoint_name text, p_keys jsonb, p_key_id text) FROM PUBLIC;
+
 -- Name: FUNCTION flush(p_dispatcher uuid, p_shards smallint[], p_epochs bigint[], p_done_buckets bigint[], p_done_offsets bytea[], p_partly_ids bigint[], p_partly_targets integer[], p_deferred_ids bigint[], p_deferred_targets integer[], p_deferred_endpoints integer[], p_deferred_run_at timestamp with time zone[], p_deferred_wait_ms bigint[], p_deferred_retry_counts integer[], p_deferred_recovery_counts integer[], p_deferred_created_at timestamp with time zone[], p_deferred_expires_at timestamp with time zone[], p_deferred_errors text[], p_deferred_keys text[], p_deferred_blocked boolean[], p_deferred_waited boolean[], p_settled_ids bigint[], p_settled_targets integer[], p_attempt_ids bigint[], p_attempt_targets integer[], p_attempt_endpoints integer[], p_attempt_numbers integer[], p_attempt_started_at timestamp with time zone[], p_attempt_duration_ms integer[], p_attempt_outcomes text[], p_attempt_statuses integer[], p_attempt_errors text[], p_attempt_correlation_ids uuid[], p_attempt_headers jsonb[], p_attempt_bodies bytea[], p_attempt_truncated boolean[], p_dead_ids bigint[], p_dead_targets integer[], p_dead_endpoints integer[], p_dead_causes text[], p_dead_retry_counts integer[], p_dead_errors text[], p_ended_ids bigint[], p_ended_targets integer[], p_ended_endpoints integer[], p_ended_reasons text[], p_read_ids bigint[], p_read_targets integer[], p_keyed_ids bigint[], p_done_runs smallint[]); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.flush(p_dispatcher uuid, p_shards smallint[], p_epochs bigint[], p_done_buckets bigint[], p_done_offsets bytea[], p_partly_ids bigint[], p_partly_targets integer[], p_deferred_ids bigint[], p_deferred_targets integer[], p_deferred_endpoints integer[], p_deferred_run_at timestamp with time zone[], p_deferred_wait_ms bigint[], p_deferred_retry_counts integer[], p_deferred_recovery_counts integer[], p_deferred_created_at timestamp with time zone[], p_deferred_expires_at timestamp with time zone[], p_deferred_errors text[], p_deferred_keys text[], p_deferred_blocked boolean[], p_deferred_waited boolean[], p_settled_ids bigint[], p_settled_targets integer[], p_attempt_ids bigint[], p_attempt_targets integer[], p_attempt_endpoints integer[], p_attempt_numbers integer[], p_attempt_started_at timestamp with time zone[], p_attempt_duration_ms integer[], p_attempt_outcomes text[], p_attempt_statuses integer[], p_attempt_errors text[], p_attempt_correlation_ids uuid[], p_attempt_headers jsonb[], p_attempt_bodies bytea[], p_attempt_truncated boolean[], p_dead_ids bigint[], p_dead_targets integer[], p_dead_endpoints integer[], p_dead_causes text[], p_dead_retry_counts integer[], p_dead_errors text[], p_ended_ids bigint[], p_ended_targets integer[], p_ended_endpoints integer[], p_ended_reasons text[], p_read_ids bigint[], p_read_targets integer[], p_keyed_ids bigint[], p_done_runs smallint[]) FROM PUBLIC;
@@ -20942,6 +21382,10 @@ REVOKE ALL ON FUNCTION postrider.is_position_behind(p_position jsonb, p_xid xid8
 
 REVOKE ALL ON FUNCTION postrider.is_private(address inet) FROM PUBLIC;
 
+-- Name: FUNCTION is_signing_key(p_key jsonb); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.is_signing_key(p_key jsonb) FROM PUBLIC;
+
 -- Name: FUNCTION is_slot_filled(p_table text, p_slot smallint); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.is_slot_filled(p_table text, p_slot smallint) FROM PUBLIC;
@@ -20981,6 +21425,10 @@ REVOKE ALL ON FUNCTION postrider.key_mark(p_key text) FROM PUBLIC;
 -- Name: FUNCTION key_shard(p_ordering_key text); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.key_shard(p_ordering_key text) FROM PUBLIC;
+
+-- Name: FUNCTION keys_that_sign(p_endpoint_id integer, p_keys jsonb); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.keys_that_sign(p_endpoint_id integer, p_keys jsonb) FROM PUBLIC;
 
 -- Name: FUNCTION known_circuits(p_endpoint_ids integer[], p_with_others boolean); Type: ACL; Schema: postrider; Owner: -
 
@@ -21029,6 +21477,10 @@ REVOKE ALL ON FUNCTION postrider.live_worker(p_worker_id integer, p_epoch intege
 
 REVOKE ALL ON FUNCTION postrider.lock_leases(p_consumer postrider.consumer) FROM PUBLIC;
 
+-- Name: FUNCTION lock_signing_keys(p_endpoint_name text, OUT endpoint_id integer, OUT keys jsonb); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.lock_signing_keys(p_endpoint_name text, OUT endpoint_id integer, OUT keys jsonb) FROM PUBLIC;
+
 -- Name: FUNCTION lock_worker(p_worker postrider.worker, p_is_changed boolean); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.lock_worker(p_worker postrider.worker, p_is_changed boolean) FROM PUBLIC;
@@ -21054,6 +21506,10 @@ REVOKE ALL ON FUNCTION postrider.lowest_id_since(p_xid xid8) FROM PUBLIC;
 REVOKE ALL ON FUNCTION postrider.maintain_archive_partitions(p_months_ahead integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.maintain_archive_partitions(p_months_ahead integer) TO postrider_operator;
 GRANT ALL ON FUNCTION postrider.maintain_archive_partitions(p_months_ahead integer) TO postrider_admin;
+
+-- Name: FUNCTION make_signing_key(); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.make_signing_key() FROM PUBLIC;
 
 -- Name: FUNCTION mark_expired_messages(); Type: ACL; Schema: postrider; Owner: -
 
@@ -21154,6 +21610,10 @@ REVOKE ALL ON FUNCTION postrider.note_page(p_consumer_id integer, p_partition in
 -- Name: FUNCTION note_published(p_executions bigint[], p_fences bigint[], p_is_dead_lettered boolean); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.note_published(p_executions bigint[], p_fences bigint[], p_is_dead_lettered boolean) FROM PUBLIC;
+
+-- Name: FUNCTION note_signing_keys(p_endpoint_id integer, p_keys jsonb, p_is_hidden boolean); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.note_signing_keys(p_endpoint_id integer, p_keys jsonb, p_is_hidden boolean) FROM PUBLIC;
 
 -- Name: FUNCTION note_verb(p_verb text, p_message_id bigint, p_endpoint_names text[], p_reason text); Type: ACL; Schema: postrider; Owner: -
 
@@ -21484,6 +21944,15 @@ REVOKE ALL ON FUNCTION postrider.retire_endpoint(p_endpoint_id integer, p_reason
 
 REVOKE ALL ON FUNCTION postrider.retire_failing_endpoints() FROM PUBLIC;
 
+-- Name: FUNCTION retire_signing_key(endpoint text, key_id text, after interval); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.retire_signing_key(endpoint text, key_id text, after interval) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.retire_signing_key(endpoint text, key_id text, after interval) TO postrider_admin;
+
+-- Name: FUNCTION retire_signing_keys(); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.retire_signing_keys() FROM PUBLIC;
+
 -- Name: FUNCTION retry_delivery(p_message_id bigint, p_endpoint_name text); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.retry_delivery(p_message_id bigint, p_endpoint_name text) FROM PUBLIC;
@@ -21522,6 +21991,11 @@ REVOKE ALL ON FUNCTION postrider.retry_waits(policy jsonb, place text) FROM PUBL
 
 REVOKE ALL ON FUNCTION postrider.return_execution(p_live postrider.live_execution, p_to_pool boolean) FROM PUBLIC;
 
+-- Name: FUNCTION reveal_signing_key(endpoint text, key_id text); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.reveal_signing_key(endpoint text, key_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.reveal_signing_key(endpoint text, key_id text) TO postrider_admin;
+
 -- Name: FUNCTION ring(p_channel text, p_message text); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.ring(p_channel text, p_message text) FROM PUBLIC;
@@ -21533,6 +22007,11 @@ REVOKE ALL ON FUNCTION postrider.ring_workers(p_queue text) FROM PUBLIC;
 -- Name: FUNCTION roll_up_executions(p_most integer, p_pause interval); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.roll_up_executions(p_most integer, p_pause interval) FROM PUBLIC;
+
+-- Name: FUNCTION rotate_signing_key(endpoint text, overlap interval); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.rotate_signing_key(endpoint text, overlap interval) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.rotate_signing_key(endpoint text, overlap interval) TO postrider_admin;
 
 -- Name: FUNCTION rotate_slots(); Type: ACL; Schema: postrider; Owner: -
 
@@ -21613,6 +22092,10 @@ GRANT ALL ON FUNCTION postrider.shard_count() TO postrider_admin;
 -- Name: FUNCTION shard_reports(); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.shard_reports() FROM PUBLIC;
+
+-- Name: FUNCTION signing_key_id(p_key text); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.signing_key_id(p_key text) FROM PUBLIC;
 
 -- Name: FUNCTION skip_delivery(p_message_id bigint, p_endpoint_name text, p_reason text); Type: ACL; Schema: postrider; Owner: -
 
@@ -22873,6 +23356,18 @@ GRANT SELECT ON TABLE postrider.rotation TO postrider_admin;
 GRANT SELECT ON TABLE postrider.shard TO postrider_operator;
 GRANT SELECT ON TABLE postrider.shard TO postrider_monitor;
 GRANT SELECT ON TABLE postrider.shard TO postrider_admin;
+
+-- Name: TABLE signing_key; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT ON TABLE postrider.signing_key TO postrider_operator;
+GRANT SELECT ON TABLE postrider.signing_key TO postrider_monitor;
+GRANT SELECT ON TABLE postrider.signing_key TO postrider_admin;
+
+-- Name: TABLE signing_keys; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT ON TABLE postrider.signing_keys TO postrider_operator;
+GRANT SELECT ON TABLE postrider.signing_keys TO postrider_monitor;
+GRANT SELECT ON TABLE postrider.signing_keys TO postrider_admin;
 
 -- Name: TABLE subscriptions; Type: ACL; Schema: postrider; Owner: -
 
