@@ -1,5 +1,5 @@
 -- $1: an endpoint's name.
--- Index: endpoints_name_key, signing_key_pkey.
+-- Index: signing_key_pkey; endpoints are few, and looked up by their name.
 select json_build_object(
     'id', k.id, 'kind', k.kind, 'created_at', k.created_at, 'retires_at', k.retires_at,
     'public_key', k.public_key, 'can_be_revealed', k.can_be_revealed)

@@ -110,7 +110,8 @@ async fn endpoints_are_managed() {
     alter(&[]).fail(2, "nothing to change");
     alter(&["--config-json", "{"]).fail(2, "--config-json: ");
     alter(&["--unset", "headers", "--retry-policy", "null"]).succeed();
-    let sql = "select (select count(*) from postrider.endpoint_secret s where s.config ? 'headers'),
+    let sql =
+        "select (select count(*) from postrider.endpoint_secret s where s.config ? 'headers'),
             retry_policy is null
         from postrider.endpoints";
     let row = shop.client().await.query_one(sql, &[]).await.unwrap();
