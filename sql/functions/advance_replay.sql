@@ -26,6 +26,7 @@ declare
     boundary bigint;
     message_ids bigint[] := '{}';
     targets integer[] := '{}';
+    chosen bigint;
     sent bigint;
     new_state text := 'running';
 begin
@@ -108,9 +109,11 @@ begin
         order by m.id
         limit allowed
     ) c;
+    chosen := cardinality(message_ids);
+    -- Fewer than were chosen, if some were erased meanwhile.
     sent := cardinality(postrider.append_replays(message_ids, targets));
-    if sent = allowed then
-        boundary := message_ids[sent];
+    if chosen = allowed then
+        boundary := message_ids[chosen];
     end if;
 
     if boundary >= p_job.last_id then
@@ -138,6 +141,6 @@ begin
         last_error = null,
         finished_at = case when new_state = 'completed' then clock_timestamp() end
     where r.id = p_job.id;
-    return new_state = 'running' and (p_job.rate is null or sent < allowed or allowed = most_sent);
+    return new_state = 'running' and (p_job.rate is null or chosen < allowed or allowed = most_sent);
 end;
 $$;

@@ -2,7 +2,7 @@
 --
 -- Internal, by every dispatcher. Takes each running job of create_replay that no other dispatcher has in
 -- hand one step further: some messages are sent, and the job's position moves behind them, in one
--- transaction. A job that cannot go on, because its endpoint is disabled or the log is full, says so in
+-- transaction, under a lock by which erase_batch knows of a step. A job that cannot go on, because its endpoint is disabled or the log is full, says so in
 -- last_error and waits. Uses replay_running, message_id.
 create or replace function postrider.advance_replays()
 returns integer

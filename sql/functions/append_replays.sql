@@ -1,8 +1,8 @@
 -- postrider.append_replays(message_ids, targets) → the new messages' ids, in the order of the old ones
 --
 -- Internal. Writes messages of the log once more, each to those of its targets that stand beside its
--- id: as it was, without idempotency key, schedule and expiry, and with the old id. In one statement.
--- Raises 53400. Uses message_id.
+-- id: as it was, without idempotency key, schedule and expiry, and with the old id. What was erased is left out. In one
+-- statement. Raises 53400. Uses message_id.
 create or replace function postrider.append_replays(p_message_ids bigint[], p_targets integer[])
 returns bigint[]
 language plpgsql
@@ -49,6 +49,7 @@ begin
             from postrider.message k
             where k.id >= n.message_id
             and k.id <= n.message_id
+            and k.erased_at is null
             order by k.id
             limit 1
         ) m

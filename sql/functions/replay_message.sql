@@ -61,7 +61,12 @@ begin
         perform postrider.refuse_endpoint(disabled_name);
     end if;
 
+    -- Not erased before whoever erases sees the copy.
+    perform from postrider.message m where m.id = known.id for key share;
     replay_id := (postrider.append_replays(array_fill(known.id, array[cardinality(targets)]), targets))[1];
+    if replay_id is null then
+        raise exception 'Message % was erased', known.id using errcode = '55000';
+    end if;
     insert into postrider.event_log (event, details)
     values (
         'message.replayed',

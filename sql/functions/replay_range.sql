@@ -56,6 +56,16 @@ begin
         and m.targets && own_targets
     ) c
     where c.status = coalesce(p_status, c.status);
+    -- Not erased before whoever erases sees the copy.
+    perform
+    from unnest(message_ids) i (id)
+    cross join lateral (
+        select k.id
+        from postrider.message k
+        where k.id = i.id
+        offset 0
+        for key share
+    ) m;
     replayed := cardinality(postrider.append_replays(message_ids, targets));
     insert into postrider.event_log (event, endpoint_name, details)
     values (

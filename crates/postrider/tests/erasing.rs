@@ -1,6 +1,10 @@
 //! What one customer's messages held is taken out of the log and of every copy; what became of them stays.
 
-use crate::shop::{Shop, producing::check_refusals, serving::LONG};
+use crate::shop::{
+    Shop,
+    producing::{check_refusals, pid_of, until_blocked},
+    serving::LONG,
+};
 use serde_json::{Value, json};
 use xtask::receiver::{Answer, Behaviour, Ending, Receiver};
 
@@ -40,6 +44,13 @@ async fn status(shop: &Shop, id: i64) -> Value {
 fn occurrences(dump: &str, text: &str) -> usize {
     let bytes: String = text.bytes().map(|byte| format!("{byte:02x}")).collect();
     dump.matches(text).count() + dump.matches(&bytes).count()
+}
+
+/// Nothing in the database says this.
+async fn check_gone(shop: &Shop, text: &str) {
+    let dump = shop.dump_all("shop");
+    let left: Vec<&str> = dump.lines().filter(|line| occurrences(line, text) > 0).collect();
+    assert_eq!(left, [""; 0]);
 }
 
 async fn made(shop: &Shop, call: &str) -> Value {
@@ -225,7 +236,9 @@ async fn a_kill_leaves_nothing_out_and_counts_nothing_twice() {
     let first = shop.serve().await;
     shop.execute(&format!(
         "select count(postrider.send_with_options(
-            'hooks', jsonb_build_object('secret', n), p_metadata => jsonb_build_object('customer', n % 2)))
+            'hooks', jsonb_build_object('secret', 'secret-' || n % 2),
+            p_headers => jsonb_build_object('X-Name', 'secret-' || n % 2),
+            p_metadata => jsonb_build_object('customer', n % 2)))
         from generate_series(1, {COUNT}) n"
     ))
     .await;
@@ -245,8 +258,10 @@ async fn a_kill_leaves_nothing_out_and_counts_nothing_twice() {
         .ask("select jsonb_agg(details -> 'messages') from postrider.event_log where event = 'messages.erased'")
         .await;
     assert_eq!(event, json!([COUNT / 2]));
+    check_gone(&shop, "secret-1").await;
     let right = "select bool_and(
             m.payload ? 'secret' = (m.erased_at is null)
+            and coalesce(m.headers ? 'X-Name', false) = (m.erased_at is null)
             and (m.metadata ->> 'customer' = '0') is not distinct from case when m.erased_at is null then true end)
         from postrider.message m";
     assert!(shop.ask::<bool>(right).await);
@@ -289,14 +304,237 @@ async fn copies_are_erased_when_the_log_has_nothing() {
         )
         .await
     );
-    let left: Vec<String> = shop
-        .dump_all("shop")
-        .lines()
-        .filter(|line| occurrences(line, "secret-7") > 0)
-        .map(ToOwned::to_owned)
-        .collect();
     // The attempts of messages that are gone have no text of a sender's, and go with their partition.
-    assert_eq!(left, [""; 0]);
+    check_gone(&shop, "secret-7").await;
+}
+
+/// A message whose transaction was open while the job looked at the log, and whose copy it finds later.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_late_message_that_died_is_erased_with_its_letter() {
+    let shop = Shop::open_to_receivers().await;
+    let receiver = Receiver::start(Behaviour::Status(404)).unwrap();
+    shop.endpoint("hooks", json!({ "url": receiver.url() }), patient()).await;
+    let _dispatcher = shop.serve().await;
+    let late = shop.client().await;
+    late.batch_execute(
+        r#"begin;
+        select postrider.send_with_options(
+            'hooks', '{"name": "secret-7"}', p_ordering_key => 'late', p_metadata => '{"customer": 7}')"#,
+    )
+    .await
+    .unwrap();
+    send(&shop, "hooks", 7).await;
+    shop.until("select exists (select from postrider.dead_letter)").await;
+    // It keeps the job at the letters: the log has its message no more.
+    let holder = shop.client().await;
+    shop.execute("delete from postrider.message").await;
+    holder.batch_execute("begin; select from postrider.dead_letter for update").await.unwrap();
+    shop.execute(r#"select * from postrider.erase_messages(p_metadata => '{"customer": 7}')"#)
+        .await;
+    shop.until("select coalesce(j.held_from ? 'letters', j.position ? 'letters', false) from postrider.job j")
+        .await;
+    late.batch_execute("commit").await.unwrap();
+    shop.until("select count(*) = 2 from postrider.dead_letter").await;
+    holder.batch_execute("commit").await.unwrap();
+    shop.until("select j.state = 'completed' from postrider.job j").await;
+    check_gone(&shop, "secret-7").await;
+    let erased: Value = shop
+        .ask(
+            "select jsonb_build_array(count(*), count(l.erased_at), count(m.id), count(m.erased_at))
+            from postrider.dead_letter l
+            left join postrider.message m on m.id = l.message_id",
+        )
+        .await;
+    assert_eq!(erased, json!([2, 2, 1, 1]));
+}
+
+/// What has been delivered, with nobody at work.
+async fn delivered_messages(shop: &Shop, count: usize) -> Vec<i64> {
+    let receiver = Receiver::start(Behaviour::Status(200)).unwrap();
+    shop.quick_endpoint("hooks", &receiver.url()).await;
+    let dispatcher = shop.serve().await;
+    let mut ids = Vec::new();
+    for _ in 0..count {
+        ids.push(send(shop, "hooks", 7).await);
+    }
+    for id in &ids {
+        let status = format!("select s.status = 'completed' from postrider.message_status({id}) s");
+        shop.until(&status).await;
+    }
+    dispatcher.sigterm();
+    assert!(dispatcher.wait(LONG).await.unwrap().success());
+    ids
+}
+
+const ERASE: &str = r#"select * from postrider.erase_messages(
+    p_metadata => '{"customer": 7}', p_from => now() - interval '1 day', p_to => now())"#;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_replays_have_copied_meanwhile_is_erased() {
+    let shop = Shop::open_to_receivers().await;
+    let ids = delivered_messages(&shop, 3).await;
+    let create = "select postrider.create_replay('hooks', now() - interval '1 day', now())";
+    shop.execute(create).await;
+    // One by hand, and all by a job: both have copied, and neither has committed.
+    let by_hand = shop.client().await;
+    let replay = format!("begin; select postrider.replay_message({})", ids[0]);
+    by_hand.batch_execute(&replay).await.unwrap();
+    let step = shop.client().await;
+    step.batch_execute("begin; select postrider.advance_replays()").await.unwrap();
+    shop.execute(ERASE).await;
+    let erased = "select count(*) from postrider.message where erased_at is not null";
+    shop.advance_jobs_until(&format!(
+        "({erased}) = 2 and (select j.held_count > 0 from postrider.job j)"
+    ))
+    .await;
+    by_hand.batch_execute("commit").await.unwrap();
+    // The step of the other job is not over: nobody knows what it has copied.
+    shop.advance_jobs_until(&format!("({erased}) = 4")).await;
+    shop.advance_jobs_until(
+        "(select j.held_from is null and j.next_at > now() from postrider.job j)",
+    )
+    .await;
+    assert_eq!(job(&shop).await[0], "running");
+    step.batch_execute("commit").await.unwrap();
+    shop.finish_jobs().await;
+    check_gone(&shop, "secret-7").await;
+    assert_eq!(job(&shop).await, json!(["completed", 7]));
+    let cancelled: i64 =
+        shop.ask("select count(*) from postrider.ended where reason = 'cancelled'").await;
+    assert_eq!(cancelled, 4, "no replay is sent");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_being_erased_is_not_replayed() {
+    let shop = Shop::open_to_receivers().await;
+    let ids = delivered_messages(&shop, 2).await;
+    shop.execute(ERASE).await;
+    let eraser = shop.client().await;
+    eraser.batch_execute("begin; select postrider.advance_jobs()").await.unwrap();
+    let client = shop.client().await;
+    let pid = pid_of(&client).await;
+    let replay = format!("select postrider.replay_message({})", ids[0]);
+    let expected = format!("Message {} was erased", ids[0]);
+    let refused = async {
+        check_refusals(&client, &[(&replay, "55000", &expected)]).await;
+    };
+    let committed = async {
+        until_blocked(&shop, pid).await;
+        eraser.batch_execute("commit").await.unwrap();
+    };
+    tokio::join!(refused, committed);
+    assert_eq!(shop.ask::<i64>("select count(*) from postrider.message").await, 2);
+    shop.finish_jobs().await;
+    check_gone(&shop, "secret-7").await;
+}
+
+/// A job's step that began before the erasure was there to be seen commits after it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_replay_beside_the_erasure_is_found() {
+    let shop = Shop::open_to_receivers().await;
+    delivered_messages(&shop, 2).await;
+    let create = "select postrider.create_replay('hooks', now() - interval '1 day', now())";
+    shop.execute(create).await;
+    shop.execute(ERASE).await;
+    let eraser = shop.client().await;
+    eraser.batch_execute("begin; select postrider.advance_jobs()").await.unwrap();
+    shop.execute("select postrider.advance_replays()").await;
+    eraser.batch_execute("commit").await.unwrap();
+    let copies = "select count(*) from postrider.message m
+        where m.payload ? 'name' and m.replay_of is not null";
+    assert_eq!(shop.ask::<i64>(copies).await, 2);
+    shop.finish_jobs().await;
+    check_gone(&shop, "secret-7").await;
+}
+
+/// Over months, in copies of every kind, and with the other customers' messages between them.
+#[tokio::test(flavor = "multi_thread")]
+async fn every_partition_and_every_copy_is_looked_at() {
+    const COUNT: u32 = 60;
+    let shop = Shop::open_to_receivers().await;
+    let statuses = [("good", 200), ("refusing", 404), ("broken", 503), ("hanging", 0)];
+    let receivers = statuses.map(|(_, status)| match status {
+        0 => Receiver::start(Behaviour::Hang).unwrap(),
+        status => Receiver::start(echo(status)).unwrap(),
+    });
+    for ((name, _), receiver) in statuses.iter().zip(&receivers) {
+        let config =
+            json!({ "url": receiver.url(), "capture_response": true, "timeout_seconds": 300 });
+        shop.endpoint(name, config, patient()).await;
+    }
+    let first = shop.serve().await;
+    for number in 0..COUNT {
+        send(&shop, statuses[(number % 3) as usize].0, 7 + number % 2).await;
+    }
+    // Of each key at the broken endpoint the first is tried, and the others wait behind it.
+    shop.until(&format!("select count(*) = {} from postrider.attempt", COUNT / 3 * 2 + 2)).await;
+    first.sigterm();
+    assert!(first.wait(LONG).await.unwrap().success());
+    // As if a third were of the month before, and a third of the one before that.
+    shop.execute("select postrider.maintain_archive_partitions(1)").await;
+    let month = "date_trunc('month', now())";
+    let partitions = [1, 2].map(|months| {
+        let at = format!("{month} - interval '{months} months'");
+        format!(
+            "execute format(
+                'create table postrider.message_mend_{months} partition of postrider.message for values from (%L) to (%L)',
+                {at}, {at} + interval '1 month');"
+        )
+    });
+    shop.execute(&format!("do $do$ begin {} end $do$", partitions.concat())).await;
+    let moved = "update postrider.message m
+        set created_at = m.created_at - (m.id >> 10) % 3 * interval '1 month'
+        where m.created_at >= date_trunc('month', now())";
+    shop.execute(&crate::shop::changing_the_log(moved)).await;
+    let others = occurrences(&shop.dump_all("shop"), "secret-8");
+
+    let _second = shop.serve().await;
+    let hanging = send(&shop, "hanging", 7).await;
+    receivers[3].wait_for(1, LONG).await.unwrap();
+    shop.execute(r#"select * from postrider.erase_messages(p_metadata => '{"customer": 7}')"#)
+        .await;
+    let erased = "select count(*) from postrider.message where erased_at is not null";
+    shop.until(&format!("select ({erased}) = {}", COUNT / 2)).await;
+    // Nothing is taken out of what is in hand before its attempt is over.
+    let kept = format!(
+        "select m.payload ? 'name' and m.headers ? 'X-Name' and m.erased_at is null
+        from postrider.message m where m.id = {hanging}"
+    );
+    assert!(shop.ask::<bool>(&kept).await);
+    assert_eq!(job(&shop).await[0], "running");
+    receivers[3].down().unwrap();
+    shop.until("select j.state = 'completed' from postrider.job j").await;
+    check_gone(&shop, "secret-7").await;
+    assert_eq!(occurrences(&shop.dump_all("shop"), "secret-8"), others);
+    let parts: i64 = shop
+        .ask("select count(distinct tableoid) from postrider.message where erased_at is not null")
+        .await;
+    assert_eq!(parts, 3);
+    let waiting: i64 = shop
+        .ask(
+            "select count(*) from postrider.deferred d
+            join postrider.message m on m.id = d.message_id
+            where m.erased_at is not null",
+        )
+        .await;
+    assert_eq!(waiting, 0);
+    for (table, condition) in [
+        ("message", "m.headers is null and m.body is null and m.payload = 'null'"),
+        ("dead_letter", "m.headers is null and m.body is null and m.payload = 'null'"),
+    ] {
+        let sql = format!(
+            "select bool_and({condition}) and count(*) > 0 from postrider.{table} m
+            where m.erased_at is not null"
+        );
+        assert!(shop.ask::<bool>(&sql).await, "{table}");
+    }
+    let attempts = "select bool_and(
+            case when m.erased_at is null then a.response_body is not null
+            else a.response_body is null and a.response_headers is null end)
+        from postrider.attempt a
+        join postrider.message m on m.id = a.message_id
+        where a.status is not null";
+    assert!(shop.ask::<bool>(attempts).await);
 }
 
 #[tokio::test(flavor = "multi_thread")]

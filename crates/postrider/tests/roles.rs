@@ -303,6 +303,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "is_http_url",
             "is_in_hand",
             "is_letter_wanted",
+            "is_logged",
             "is_older",
             "is_partition_behind",
             "is_partition_filled",
