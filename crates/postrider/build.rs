@@ -11,7 +11,7 @@ fn main() -> io::Result<()> {
     println!("cargo::rerun-if-changed=build.rs");
 
     let mut code = String::new();
-    for folder in ["migrations", "functions", "views"] {
+    for folder in ["migrations", "beforehand", "functions", "views"] {
         let name = folder.to_uppercase();
         code.push_str(&format!("const {name}: &[File] = &[\n"));
         for (stem, path) in files(&sql.join(folder))? {

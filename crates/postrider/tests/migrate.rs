@@ -392,3 +392,121 @@ async fn a_call_of_an_older_dispatcher_is_waited_for() {
         where l.relation = 'postrider.fence'::regclass and l.mode = 'RowShareLock')";
     assert!(shop.ask::<bool>(holds).await);
 }
+
+/// The schema as it was before a migration, with functions, and without views that may need what is not there yet.
+async fn install_before(shop: &Shop, migration: u32) {
+    let script = migrate::script(&migrate::Choices::default());
+    let is_wanted = |step: &&str| match step.split_once("migrations/") {
+        Some(("", rest)) => rest[..4].parse::<u32>().unwrap() < migration,
+        _ if step.starts_with("views/") => step.starts_with("views/partitions"),
+        _ => !step.starts_with("grants"),
+    };
+    let mut steps = script.split("\n-- sql/");
+    let heading = steps.next().unwrap().to_owned();
+    let steps = steps.filter(is_wanted).map(|step| format!("\n-- sql/{step}"));
+    let script = heading + &steps.collect::<String>();
+    shop.psql("shop", &["-1", "-f", "-"], &script).succeed();
+    shop.execute("update postrider.installation set fingerprint = 'another'").await;
+}
+
+/// The indexes of partitions that the migration 0020 makes a part of its own.
+const BUILT: &str = "select coalesce(jsonb_agg(i.indexrelid::bigint order by i.indexrelid), '[]')
+    from pg_index i
+    join pg_class c on c.oid = i.indexrelid
+    where c.relname ~ '^message_.*_(direct_id|published_kinds)$'
+    and i.indisvalid";
+
+/// Beside a sender who never waits for long, and a transaction that has read the log and stays open.
+#[tokio::test(flavor = "multi_thread")]
+async fn indexes_of_the_log_are_built_beside_senders() {
+    let shop = Shop::open().await;
+    install_before(&shop, 20).await;
+    let reference = Shop::open_migrated().await;
+    let columns: String = reference
+        .ask(
+            "select string_agg(format('null::%s as %I', format_type(a.atttypid, a.atttypmod), a.attname),
+                ', ' order by a.attnum)
+            from pg_attribute a where a.attrelid = 'postrider.queue'::regclass and a.attnum > 0",
+        )
+        .await;
+    // What was there and is not any more, and others' things that hang on the view.
+    shop.execute(&format!(
+        "create function postrider.done_map() returns text language sql as $$ select 'x' $$;
+        create view postrider.queue as select {columns} where postrider.done_map() = 'x';
+        create role reporter;
+        grant select on postrider.queue to reporter;
+        create view public.report as select q.id, q.status from postrider.queue q;
+        select postrider.create_endpoint('a', 'discard', '{{}}')"
+    ))
+    .await;
+    let stranger = shop.client().await;
+    stranger.batch_execute("begin; select from postrider.message").await.unwrap();
+
+    let is_over = Arc::new(AtomicBool::new(false));
+    let (sender, is_migrated) = (shop.client().await, Arc::clone(&is_over));
+    let sending = tokio::spawn(async move {
+        sender.batch_execute("set lock_timeout = '4s'").await.unwrap();
+        let mut count: i64 = 0;
+        while !is_migrated.load(Ordering::Relaxed) {
+            sender.batch_execute("select postrider.send('a', '{}')").await.unwrap();
+            count += 1;
+        }
+        count
+    });
+    let runs: Vec<_> = (0..2)
+        .map(|_| {
+            let url = shop.url();
+            tokio::task::spawn_blocking(move || run(&url, &["migrate"], ""))
+        })
+        .collect();
+    let partitions: i64 = shop
+        .ask("select count(*) from pg_partition_tree('postrider.message') t where t.isleaf")
+        .await;
+    shop.until(&format!("select jsonb_array_length(({BUILT})) = 2 * {partitions}")).await;
+    let built: serde_json::Value = shop.ask(BUILT).await;
+    let latest = "select max(m.version) from postrider.migration m";
+    assert_eq!(shop.ask::<i32>(latest).await, 19, "the stranger is in the way");
+    stranger.batch_execute("commit").await.unwrap();
+    for run in runs {
+        run.await.unwrap().succeed();
+    }
+    is_over.store(true, Ordering::Relaxed);
+    let sent = sending.await.unwrap();
+    assert!(sent > 0);
+    assert_eq!(shop.ask::<i64>("select count(*) from postrider.message").await, sent);
+    check(&shop.url()).await.unwrap();
+    // They are those that the migration has, and no others were built.
+    let parts: serde_json::Value = shop
+        .ask(
+            "select jsonb_agg(t.relid::oid::bigint order by t.relid::oid)
+            from unnest('{postrider.message_direct_id,postrider.message_published_id}'::regclass[]) i (id)
+            cross join pg_partition_tree(i.id) t
+            where t.isleaf",
+        )
+        .await;
+    assert_eq!(parts, built);
+    assert!(
+        shop.ask::<bool>("select has_table_privilege('reporter', 'postrider.queue', 'select')")
+            .await
+    );
+    assert_eq!(shop.ask::<i64>("select count(*) from public.report").await, sent);
+}
+
+/// As when `postrider migrate` was stopped while it built.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_index_that_was_not_finished_is_built_anew() {
+    let shop = Shop::open().await;
+    install_before(&shop, 20).await;
+    shop.execute(
+        "create index message_default_direct_id on postrider.message_default (created_at);
+        update pg_index set indisvalid = false
+        where indexrelid = 'postrider.message_default_direct_id'::regclass",
+    )
+    .await;
+    shop.run(&["migrate"]).succeed();
+    let invalid = "select count(*) from pg_index i where not i.indisvalid";
+    assert_eq!(shop.ask::<i64>(invalid).await, 0);
+    let definition: String =
+        shop.ask("select pg_get_indexdef('postrider.message_default_direct_id'::regclass)").await;
+    assert!(definition.contains("(id) WHERE (endpoint_name IS NOT NULL)"), "{definition}");
+}

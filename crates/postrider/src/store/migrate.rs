@@ -7,6 +7,12 @@
 //! Guarantees: all or nothing; running it again changes nothing, and waits for nobody; several at once
 //! wait for each other; no superuser is needed. What is locked by others is waited for briefly, since
 //! whoever wants the same waits behind us: then everything is undone, and tried again for some time.
+//!
+//! An index of a table that may be large would keep senders waiting for as long as it is built. Such an index
+//! is built before the migration that needs it, on each partition, beside senders and outside of the
+//! transaction (`sql/beforehand/NNNN_table.name.sql`); the migration finds it and makes it a part of its own. One
+//! that is left over when that was stopped is of no use to anybody, and is built anew by the next migrate. The
+//! printed script builds it in its transaction.
 
 use std::{
     fmt::{self, Write},
@@ -22,6 +28,10 @@ include!(concat!(env!("OUT_DIR"), "/sql.rs"));
 
 const BEGIN: &str = include_str!("../../../../sql/install/begin.sql");
 const MIGRATION: &str = include_str!("../../../../sql/install/migration.sql");
+const BEFORE_BUILD: &str = include_str!("../../../../sql/install/before_build.sql");
+const AFTER_BUILD: &str = include_str!("../../../../sql/install/after_build.sql");
+const DROP_LEFT_OVER: &str = include_str!("../../../../sql/install/drop_left_over.sql");
+const MISSING_INDEXES: &str = include_str!("../../../../sql/queries/missing_indexes.sql");
 const UNLESS_SAME: &str = include_str!("../../../../sql/install/unless_same.sql");
 const TRANSPORT_OPTIONS: &str = include_str!("../../../../sql/install/transport_options.sql");
 const SETTINGS: &str = include_str!("../../../../sql/settings.sql");
@@ -42,6 +52,8 @@ const LOCK_WAIT_OF_SCRIPT: &str = "2s";
 const TRY_FOR: Duration = Duration::from_secs(10);
 const TRIES_MIN: u32 = 5;
 const TRY_PAUSE: Duration = Duration::from_millis(300);
+/// How long others may be at an index that we want to build. Our own building takes as long as it takes.
+const OTHERS_BUILD_FOR: Duration = Duration::from_secs(3_600);
 /// How often we look whom we wait for.
 const LOOK: Duration = Duration::from_millis(20);
 /// Where a function's file goes on with what locks its table.
@@ -255,6 +267,7 @@ pub async fn migrate(
     watcher: &Client,
     choices: &Choices,
 ) -> Result<Report, MigrateError> {
+    build_beforehand(client).await?;
     let began = Instant::now();
     let pid: i32 = client.query_one(BACKEND_PID, &[]).await?.get("pid");
     let mut holder = None;
@@ -280,6 +293,65 @@ pub async fn migrate(
         tokio::time::sleep(TRY_PAUSE).await;
     }
     unreachable!("it is tried until it is over")
+}
+
+/// Builds the indexes that pending migrations need on tables which may be large.
+async fn build_beforehand(client: &Client) -> Result<(), MigrateError> {
+    let state = client.query_one(SCHEMA_STATE, &[]).await?;
+    // Who may not do it hears why from the first step.
+    if !state.get::<_, bool>("is_installed") || !state.get::<_, bool>("is_owner") {
+        return Ok(());
+    }
+    let rows = client.query(APPLIED_MIGRATIONS, &[]).await?;
+    let Some(latest) = rows.iter().map(|row| number_of(row.get(0))).max() else {
+        return Ok(());
+    };
+    for file in BEFOREHAND.iter().filter(|file| number(file) > latest) {
+        build_index(client, file).await?;
+    }
+    Ok(client.batch_execute(AFTER_BUILD).await?)
+}
+
+/// Builds an index on each partition that has not got it.
+async fn build_index(client: &Client, file: &File) -> Result<(), MigrateError> {
+    let began = Instant::now();
+    let (_, place) = file.name.split_once('_').expect("it is called NNNN_table.name.sql");
+    let (table, name) = place.split_once('.').expect("it is called NNNN_table.name.sql");
+    loop {
+        let missing = client.query(MISSING_INDEXES, &[&table, &name]).await?;
+        let Some(row) = missing.first() else {
+            return Ok(());
+        };
+        let values = ["partition", "index", "index_path"].map(|value| (value, row.get(value)));
+        let (template, lock_timeout) = match row.get("is_left_over") {
+            true => (DROP_LEFT_OVER, LOCK_WAIT),
+            false => (file.text, "0"),
+        };
+        for template in [BEFORE_BUILD, template] {
+            let values = values.into_iter().chain([("lock_timeout", lock_timeout)]);
+            let step = Step::fill(file.path, template, &values.collect::<Vec<_>>());
+            match client.batch_execute(&step.text).await {
+                Ok(()) => {}
+                // Somebody else migrates, too, or reads what is left over.
+                Err(error) if is_in_work(&error) && began.elapsed() < OTHERS_BUILD_FOR => {
+                    tokio::time::sleep(TRY_PAUSE).await;
+                    break;
+                }
+                Err(source) => return Err(MigrateError::Step { path: step.path, source }),
+            }
+        }
+    }
+}
+
+/// Whether an index could not be built or dropped because somebody else is at it.
+fn is_in_work(error: &tokio_postgres::Error) -> bool {
+    const IN_WORK: [SqlState; 4] = [
+        SqlState::LOCK_NOT_AVAILABLE,
+        SqlState::DUPLICATE_TABLE,
+        SqlState::UNIQUE_VIOLATION,
+        SqlState::T_R_DEADLOCK_DETECTED,
+    ];
+    error.code().is_some_and(|code| IN_WORK.contains(code))
 }
 
 /// Notes whom the session waits for, as long as it is asked to.
@@ -508,7 +580,11 @@ fn split_trigger(text: &str) -> (&str, Option<&str>) {
 
 /// The number that a migration's file name begins with.
 fn number(migration: &File) -> i32 {
-    let digits = migration.name.split('_').next().unwrap_or_default();
+    number_of(migration.name)
+}
+
+fn number_of(name: &str) -> i32 {
+    let digits = name.split('_').next().unwrap_or_default();
     digits.parse().expect("a migration is called NNNN_name.sql")
 }
 

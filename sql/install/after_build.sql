@@ -1,0 +1,3 @@
+-- The session as it was.
+reset statement_timeout;
+reset lock_timeout;
