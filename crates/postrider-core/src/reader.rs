@@ -11,7 +11,7 @@
 //!
 //! Pure: the caller runs the queries that [`LaneReader`] asks for and brings the rows.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, btree_map::Entry};
 
 use serde::{Deserialize, Serialize};
 
@@ -25,8 +25,8 @@ use crate::{
 /// How many targets of one lane may be skipped at a time.
 pub const SKIPPED_LIMIT: usize = 32;
 
-/// In how many ranges of ids a checkpoint says what of a lane is not finished.
-const OPEN_RANGES_LIMIT: usize = 4;
+/// In how many ranges of ids a checkpoint says at most what is not finished.
+pub const OPEN_RANGES_LIMIT: usize = 8;
 
 /// A page walks over at least so many sequence numbers, and at most over [`WIDEST_SPAN`].
 const NARROWEST_SPAN: i64 = 1 << 15;
@@ -236,8 +236,9 @@ pub struct LaneReader {
     tail_span: i64,
     lag_span: i64,
     next_segment: u64,
-    segments: VecDeque<Segment>,
-    lag_segments: VecDeque<Segment>,
+    /// What has rows that are not on record, by number: what has ended behind one that hangs is gone.
+    segments: BTreeMap<u64, Segment>,
+    lag_segments: BTreeMap<u64, Segment>,
     /// What had been taken beyond the base of the merging tick that was the last to take something.
     merged: Option<Merged>,
 }
@@ -251,7 +252,6 @@ struct Merged {
 
 #[derive(Debug)]
 struct Segment {
-    number: u64,
     start: Position,
     open: usize,
     /// The lowest and the highest id of its rows.
@@ -268,8 +268,8 @@ impl LaneReader {
             tail_span: NARROWEST_SPAN,
             lag_span: NARROWEST_SPAN,
             next_segment: 0,
-            segments: VecDeque::new(),
-            lag_segments: VecDeque::new(),
+            segments: BTreeMap::new(),
+            lag_segments: BTreeMap::new(),
             merged: None,
         }
     }
@@ -280,7 +280,9 @@ impl LaneReader {
 
     /// What has to be written down before the rows that were taken are attempted.
     pub fn state(&self) -> LaneState {
-        let first = |segments: &VecDeque<Segment>| segments.front().map(|s| s.start.clone());
+        let first = |segments: &BTreeMap<u64, Segment>| {
+            segments.first_key_value().map(|(_, segment)| segment.start.clone())
+        };
         let mut done = vec![first(&self.segments).unwrap_or_else(|| self.tail.clone())];
         done.extend(first(&self.lag_segments));
         done.extend(self.lag.as_ref().map(|lag| lag.position.clone()));
@@ -291,29 +293,8 @@ impl LaneReader {
 
     /// Where the ids of what is taken and not on record lie, in order, in a few ranges.
     fn open_ranges(&self) -> Vec<(i64, i64)> {
-        let open = |segment: &&Segment| segment.open > 0;
-        let mut all: Vec<(i64, i64)> =
-            self.segments.iter().chain(&self.lag_segments).filter(open).map(|s| s.ids).collect();
-        all.sort_unstable();
-        let mut ranges: Vec<(i64, i64)> = Vec::new();
-        for (first, last) in all {
-            match ranges.last_mut() {
-                Some(range) if first <= range.1 => range.1 = range.1.max(last),
-                _ => ranges.push((first, last)),
-            }
-        }
-        // The widest gaps are what saves looking.
-        let mut gaps: Vec<i64> = ranges.windows(2).map(|pair| pair[1].0 - pair[0].1).collect();
-        gaps.sort_unstable_by_key(|gap| std::cmp::Reverse(*gap));
-        let Some(narrowest) = gaps.get(OPEN_RANGES_LIMIT - 1).copied() else { return ranges };
-        let mut few: Vec<(i64, i64)> = Vec::new();
-        for (first, last) in ranges {
-            match few.last_mut() {
-                Some(range) if first - range.1 <= narrowest => range.1 = last,
-                _ => few.push((first, last)),
-            }
-        }
-        few
+        let segments = self.segments.values().chain(self.lag_segments.values());
+        few_ranges(segments.map(|segment| segment.ids).collect())
     }
 
     /// The snapshot from which the next tick reads this lane; `None` while its tail walks through a
@@ -560,11 +541,10 @@ impl LaneReader {
     /// Says that `count` rows of a segment are on record.
     pub fn finish(&mut self, segment: u64, count: usize) {
         for segments in [&mut self.segments, &mut self.lag_segments] {
-            if let Ok(index) = segments.binary_search_by_key(&segment, |s| s.number) {
-                segments[index].open = segments[index].open.saturating_sub(count);
-            }
-            while segments.front().is_some_and(|s| s.open == 0) {
-                segments.pop_front();
+            let Entry::Occupied(mut known) = segments.entry(segment) else { continue };
+            known.get_mut().open = known.get().open.saturating_sub(count);
+            if known.get().open == 0 {
+                known.remove();
             }
         }
     }
@@ -600,7 +580,7 @@ impl LaneReader {
                 Which::Lag => &mut self.lag_segments,
             };
             let ids = (first.id().0, last.id().0);
-            segments.push_back(Segment { number, start, open: rows.len(), ids });
+            segments.insert(number, Segment { start, open: rows.len(), ids });
         }
         number
     }
@@ -635,6 +615,31 @@ impl LaneReader {
                 }
             }
         }
+    }
+}
+
+/// These ranges of ids, and of what lies between them as little as no more than [`OPEN_RANGES_LIMIT`] ranges leave
+/// out. In order.
+pub fn few_ranges(mut all: Vec<(i64, i64)>) -> Vec<(i64, i64)> {
+    all.sort_unstable();
+    let mut ranges: Vec<(i64, i64)> = Vec::new();
+    for (first, last) in all {
+        match ranges.last_mut() {
+            Some(range) if first <= range.1 => range.1 = range.1.max(last),
+            _ => ranges.push((first, last)),
+        }
+    }
+    // The widest gaps are what saves looking.
+    let mut gaps: Vec<usize> = (1..ranges.len()).collect();
+    gaps.sort_by_key(|place| std::cmp::Reverse(ranges[*place].0 - ranges[*place - 1].1));
+    gaps.truncate(OPEN_RANGES_LIMIT - 1);
+    gaps.sort_unstable();
+    let ends = gaps.iter().copied().chain([ranges.len()]);
+    let starts = [0].into_iter().chain(gaps.iter().copied());
+    let span = |(start, end): (usize, usize)| (ranges[start].0, ranges[end - 1].1);
+    match ranges.is_empty() {
+        true => ranges,
+        false => starts.zip(ends).map(span).collect(),
     }
 }
 

@@ -573,3 +573,49 @@ fn a_checkpoint_without_what_remains_is_read() {
     assert_eq!(lag.skipped.len(), 1);
     assert_eq!(lag.remaining, BTreeMap::new());
 }
+
+/// What has ended behind a delivery that hangs costs a checkpoint nothing.
+#[test]
+fn what_has_ended_behind_one_that_hangs_is_not_looked_at() {
+    const TICKS: u64 = 100_000;
+    let mut reader = LaneReader::new(Lane(0), LaneState::new());
+    for tick in 0..TICKS {
+        let top: Snapshot = format!("{0}:{0}:", tick + 10).parse().unwrap();
+        let row = |place: u64| ModelRow {
+            id: MessageId(((tick * 10 + place + 1) << 10) as i64),
+            xid: tick + 9,
+            system_xmin: 0,
+            targets: [Target(1)],
+            expires: false,
+            commits_before_id: 0,
+        };
+        let taken = reader.take_tick(false, &top, (0..10).map(row).collect()).unwrap();
+        assert_eq!(taken.rows.len(), 10);
+        // One of the first ten hangs, and every thousandth tick has another one.
+        let hanging = usize::from(tick % (TICKS / 10) == 0);
+        reader.finish(taken.segment, 10 - hanging);
+    }
+    let began = std::time::Instant::now();
+    let state = reader.state();
+    println!("a checkpoint took {:?}", began.elapsed());
+    assert_eq!(reader.segments.len(), 10);
+    assert_eq!(state.done, [Position::start()]);
+    let open = state.open.unwrap();
+    assert!(open.len() <= OPEN_RANGES_LIMIT, "{open:?}");
+    assert_eq!(open[0], (1 << 10, 10 << 10));
+}
+
+#[test]
+fn ranges_leave_out_the_widest_gaps() {
+    assert_eq!(few_ranges(Vec::new()), []);
+    assert_eq!(few_ranges(vec![(7, 9), (1, 2), (2, 3)]), [(1, 3), (7, 9)]);
+    // As wide as the others, and one that is narrower.
+    let mut all: Vec<(i64, i64)> = (0..9).map(|place| (place * 10, place * 10 + 5)).collect();
+    all.push((87, 88));
+    let few = few_ranges(all.clone());
+    assert_eq!(few.len(), OPEN_RANGES_LIMIT);
+    assert!(
+        all.iter().all(|(first, last)| few.iter().any(|few| few.0 <= *first && *last <= few.1))
+    );
+    assert_eq!(few.last().unwrap().1, 88);
+}

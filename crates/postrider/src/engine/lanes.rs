@@ -9,7 +9,7 @@ use postrider_core::{
     gaps::Gaps,
     id::{Lane, Shard, Target},
     ranks::SHARED_TURN,
-    reader::{LaneReader, LaneState, Left, Page, Which},
+    reader::{LaneReader, LaneState, Left, Page, Which, few_ranges},
     snapshot::{Snapshot, Xid},
 };
 use tokio::time::Instant;
@@ -183,8 +183,15 @@ impl Lanes {
 
     /// Where every lane stands, and the oldest transaction that may have left something unfinished.
     pub fn checkpoint(&self) -> (Vec<(Lane, LaneState)>, Xid) {
-        let states: Vec<(Lane, LaneState)> =
+        let mut states: Vec<(Lane, LaneState)> =
             self.lanes.iter().map(|(lane, owned)| (*lane, owned.reader.state())).collect();
+        // What is open anywhere is said of all: lanes in the same state are written down once, and each would
+        // be in a state of its own.
+        let open = states.iter().flat_map(|(_, state)| state.open.iter().flatten().copied());
+        let open = few_ranges(open.collect());
+        for (_, state) in &mut states {
+            state.open = Some(open.clone());
+        }
         let done_xmin = states.iter().map(|(_, state)| state.done_xmin()).min().unwrap_or(0);
         (states, done_xmin)
     }
