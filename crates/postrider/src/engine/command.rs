@@ -134,6 +134,8 @@ pub enum Event {
     Claimed(Result<ClaimAnswer, StoreError>),
     DueClaimed(Vec<Delivery>, Result<DueClaimAnswer, StoreError>),
     Landed(EndpointId, Vec<(Delivery, Report)>, Instant),
+    /// The lease was over before they were attempted.
+    Late(Vec<Delivery>),
     Flushed(Result<Box<Flushed>, StoreError>),
     Acquired(Result<(Vec<Acquired>, Stored), StoreError>),
     /// What was claimed by a former owner and locked by somebody, and what came of a recovery.

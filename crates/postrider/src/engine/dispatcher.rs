@@ -300,6 +300,9 @@ pub struct Dispatcher {
     suspects: Vec<Delivery>,
     suspect: Option<(MessageId, Target)>,
 
+    /// What came too late to be attempted.
+    unbegun: Vec<Delivery>,
+
     /// For targets that are not known (yet), and those among them that were there when the endpoints
     /// that are being loaded were asked for.
     orphans: Vec<Delivery>,
@@ -432,6 +435,7 @@ impl Dispatcher {
             is_fetching_expired: false,
             suspects: Vec::new(),
             suspect: None,
+            unbegun: Vec::new(),
             orphans: Vec::new(),
             orphans_asked: Vec::new(),
             endpoints_at: now,
@@ -603,6 +607,10 @@ impl Dispatcher {
             Event::Claimed(answer) => self.take_claim(answer?),
             Event::DueClaimed(claimed, answer) => self.take_due_claim(claimed, answer?),
             Event::Landed(id, landed, started) => self.take_landed(id, landed, started),
+            Event::Late(deliveries) => {
+                self.unbegun.extend(deliveries);
+                return Err(StoreError::Nonsense("an attempt that began after its lease"));
+            }
             Event::Flushed(flushed) => self.take_flush(*flushed?),
             Event::Acquired(answer) => {
                 let (acquired, stored) = answer?;

@@ -252,8 +252,12 @@ impl Driver {
     }
 
     /// What the next tenure may know.
-    fn leave(mut self, dispatcher: Dispatcher) -> Tenure {
+    fn leave(mut self, mut dispatcher: Dispatcher) -> Tenure {
         self.tasks.abort_all();
+        // What has come in may say what was not attempted.
+        while let Ok(event) = self.events.try_recv() {
+            dispatcher.take(event, Instant::now());
+        }
         Tenure { id: self.connections.lease.id(), spared: Arc::new(dispatcher.spared()) }
     }
 }

@@ -71,7 +71,8 @@ impl Dispatcher {
         Goodbye { lease_length: self.lease_length, kept }
     }
 
-    /// Which messages were certainly not attempted.
+    /// Which messages were certainly not attempted. What was decided and not begun is one of them: a retry of it would be
+    /// used up, and where there is none it would die without an attempt.
     pub fn spared(mut self) -> Vec<MessageId> {
         let mut spared: Vec<MessageId> =
             self.endpoints.take_queued(|_| true).iter().map(|d| d.message.id).collect();
@@ -80,6 +81,98 @@ impl Dispatcher {
         for lane in self.lanes.iter_mut() {
             spared.extend(lane.held.iter().map(|delivery| delivery.message.id));
         }
+        let waiting = self.postponed.iter().map(|(_, delivery)| delivery);
+        let waiting = waiting.chain(&self.suspects).chain(&self.orphans).chain(&self.orphans_asked);
+        spared.extend(waiting.chain(&self.unbegun).map(|delivery| delivery.message.id));
+        for command in &self.commands {
+            let deliveries = match command {
+                Command::Attempt { deliveries, .. } => deliveries.as_slice(),
+                Command::Ask(Query::Claim { claimed, .. }) => claimed.as_slice(),
+                Command::Ask(Query::AskForProbe(probe, ..)) => {
+                    std::slice::from_ref(&probe.delivery)
+                }
+                _ => &[],
+            };
+            spared.extend(deliveries.iter().map(|delivery| delivery.message.id));
+        }
         spared
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use postrider_core::id::Priority;
+
+    use super::*;
+    use crate::{
+        store::{
+            log::{Content, Payload, Terms},
+            wire::Timestamp,
+        },
+        transport::{Settings, Shared},
+    };
+
+    fn delivery(id: i64) -> Delivery {
+        let terms = Terms {
+            created_at: Timestamp(0),
+            scheduled_at: None,
+            expires_at: None,
+            priority: Priority::new(0),
+            ordering_key: None,
+            has_idempotency_key: false,
+        };
+        let content = Content {
+            correlation_id: None,
+            event_type: None,
+            headers: None,
+            payload: Payload::Here(bytes::Bytes::new()),
+            content_type: None,
+            replay_of: None,
+        };
+        let row = DueDelivery {
+            id: MessageId(id),
+            target: Target(1),
+            endpoint: EndpointId(1),
+            retry_count: 0,
+            recovery_count: 0,
+            run_at: Timestamp(0),
+            is_blocked: false,
+            has_many_targets: false,
+            terms,
+            content,
+        };
+        Delivery::due(row, 1)
+    }
+
+    /// The tenure ends between a decision and what it would have begun.
+    #[test]
+    fn what_was_decided_and_not_begun_is_spared() {
+        let now = Instant::now();
+        let pace = Pace {
+            shutdown_grace: Duration::from_secs(1),
+            max_buffered_messages: 64,
+            flush_interval: Duration::from_millis(5),
+            poll_interval: Duration::from_millis(50),
+        };
+        let identity = Identity { id: uuid::Uuid::nil(), shard_count: 1, is_audible: true };
+        let endpoints = Endpoints::new(Shared::new(Settings::default()), 100, 64, now);
+        let dice = fastrand::Rng::with_seed(1);
+        let mut dispatcher = Dispatcher::new(pace, identity, endpoints, None, now, dice);
+        let (endpoint, transport) = (EndpointId(1), Err("none".to_owned()));
+        let deliveries = vec![delivery(1), delivery(2)];
+        dispatcher.command(Command::Attempt { endpoint, transport, deliveries });
+        let claimed = vec![delivery(3)];
+        dispatcher.ask(Query::Claim {
+            claimed,
+            owned: Vec::new(),
+            claims: Vec::new(),
+            look: Look::After,
+        });
+        dispatcher.postponed.push((now, delivery(4)));
+        dispatcher.take(Event::Late(vec![delivery(5)]), now);
+        assert!(matches!(dispatcher.take_failure(), Some(End::Failed(_))));
+        let mut spared = dispatcher.spared();
+        spared.sort_unstable();
+        assert_eq!(spared, [1, 2, 3, 4, 5].map(MessageId));
     }
 }

@@ -12,10 +12,7 @@ use tracing::error;
 use super::Driver;
 use crate::{
     engine::{command::Event, delivery::Delivery},
-    store::{
-        StoreError,
-        log::{Log, Payload},
-    },
+    store::log::{Log, Payload},
     transport::{Envelope, Transport},
 };
 
@@ -40,8 +37,7 @@ impl Driver {
             let started = Instant::now();
             if started >= fence.at() {
                 // The process was stopped in between, and a heartbeat may have got through since.
-                let late = StoreError::Nonsense("an attempt that began after its lease");
-                let _ = report.send(Event::Retired(endpoint, Err(late)));
+                let _ = report.send(Event::Late(deliveries));
                 return;
             }
             let deadline = started + LONGEST_ATTEMPT;
