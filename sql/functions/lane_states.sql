@@ -19,61 +19,24 @@ declare
     runs bigint[];
     finished jsonb;
 begin
-    with newest as materialized (
-        select s.shard, c.seq, c.state, c.done_xmin
-        from postrider.shard s
-        cross join lateral (
-            select k.seq, k.state, k.done_xmin
-            from postrider.checkpoint k
-            where k.shards @> array[s.shard]
-            order by k.seq desc
-            limit 1
-        ) c
-    ), grouped as materialized (
-        -- One checkpoint is about many shards.
-        select c.seq, g.value -> 'state' as state, g.value -> 'lanes' as lanes
-        from (select distinct on (n.seq) n.seq, n.state from newest n order by n.seq) c
-        cross join lateral jsonb_array_elements(c.state) g
-    )
-    select
-        jsonb_build_object(
-            'done_before', (
-                select
-                    case
-                        when count(*) = postrider.shard_count()
-                        then min(n.done_xmin::text::numeric)::text
-                        else '3'
-                    end
-                from newest n
-            ),
-            'lanes', coalesce(
-                (
-                    select jsonb_object_agg(l.lane, g.state)
-                    from grouped g
-                    cross join lateral jsonb_array_elements_text(g.lanes) l (lane)
-                    join newest n on n.seq = g.seq
-                    and n.shard = l.lane::integer >> 4
-                ), '{}'),
-            'shards', coalesce(
-                (
-                    select jsonb_object_agg(n.shard, g.state)
-                    from grouped g
-                    join newest n on n.seq = g.seq
-                    where g.lanes is null
-                ), '{}')),
-        array(
-            select distinct n.run
-            from grouped g
-            cross join lateral jsonb_array_elements(g.state -> 'open') r
-            cross join lateral generate_series(
-                (r.value ->> 0)::bigint >> 16,
-                least(
-                    (r.value ->> 1)::bigint >> 16,
-                    ((r.value ->> 0)::bigint >> 16) + looked_at_runs)) n (run)
-            order by n.run
-            limit looked_at_runs
-        )
-    into states, runs;
+    states := postrider.known_lanes();
+    runs := array(
+        select distinct n.run
+        from (
+            select l.value -> 'open' as ranges
+            from jsonb_each(states -> 'lanes') l
+            union
+            select h.value -> 'open'
+            from jsonb_each(states -> 'shards') h
+        ) o
+        cross join lateral jsonb_array_elements(o.ranges) r
+        cross join lateral generate_series(
+            (r.value ->> 0)::bigint >> 16,
+            least((r.value ->> 1)::bigint >> 16, ((r.value ->> 0)::bigint >> 16) + looked_at_runs))
+            n (run)
+        order by n.run
+        limit looked_at_runs
+    );
     -- Mostly nothing is open, and then nothing is opened to look for it.
     if cardinality(runs) > 0 then
         select jsonb_object_agg(

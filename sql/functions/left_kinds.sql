@@ -1,7 +1,7 @@
 -- postrider.left_kinds() → of which kinds messages may be left to a lag: direct (sent to an endpoint), one (published)
 --
 -- Application, operator, admin, monitor: the view queue calls it once, so that it looks for no others there. Uses what
--- lane_states uses.
+-- known_lanes uses.
 create or replace function postrider.left_kinds()
 returns text[]
 language plpgsql
@@ -11,7 +11,7 @@ set search_path = pg_catalog, postrider, pg_temp
 set jit = off
 as $$
 declare
-    states jsonb := postrider.lane_states();
+    states jsonb := postrider.known_lanes();
 begin
     -- Of a target that is gone nobody knows what it was.
     return array(

@@ -4,7 +4,7 @@
 -- Application, operator, admin, monitor: the view queue calls it. Above the third lies what nobody has read, and what
 -- is in hand; below it only what was left to a lag, which has one target. Messages of transactions that nobody has read
 -- are looked for by these; where they are many, a heartbeat tells of a number below them: a transaction with a higher
--- id than its takes numbers above its sequence_floor only. Uses message_xid_id, heartbeat_xid, and what lane_states
+-- id than its takes numbers above its sequence_floor only. Uses message_xid_id, heartbeat_xid, and what known_lanes
 -- uses.
 create or replace function postrider.log_ranges()
 returns bigint[]
@@ -15,7 +15,7 @@ set search_path = pg_catalog, postrider, pg_temp
 set jit = off
 as $$
 declare
-    states jsonb := postrider.lane_states();
+    states jsonb := postrider.known_lanes();
     known record;
     recent_from bigint;
     left_from bigint;

@@ -11,12 +11,12 @@ select
     u.endpoint_name,
     u.event_type,
     e.ending ->> 'status' as status,
-    (w.message).payload, (w.message).body, (w.message).content_type,
+    m.payload, m.body, m.content_type,
     (e.ending ->> 'retry_count')::integer as retry_count,
     e.ending ->> 'last_error' as last_error,
-    (w.message).priority, (w.message).scheduled_at, (w.message).idempotency_key,
-    (w.message).correlation_id, (w.message).expires_at, (w.message).ordering_key,
-    (w.message).headers, (w.message).metadata, (w.message).created_at,
+    m.priority, m.scheduled_at, m.idempotency_key,
+    m.correlation_id, m.expires_at, m.ordering_key,
+    m.headers, m.metadata, m.created_at,
     (e.ending ->> 'at')::timestamptz as ended_at,
     case
         when e.ending ->> 'status' = 'completed' then (e.ending ->> 'at')::timestamptz
@@ -24,12 +24,12 @@ select
     case
         when e.ending ->> 'status' = 'failed' then (e.ending ->> 'at')::timestamptz
     end as failed_at,
-    u.target, (w.message).replay_of
+    u.target, m.replay_of
 from (
     select
         'direct' as kind, null::boolean as is_published, null::boolean as is_over_one,
         null::boolean as is_over_four, m.id, m.targets[1] as target,
-        m.endpoint_name, null::text as event_type, m as message
+        m.endpoint_name, null::text as event_type, m.xid
     from postrider.message m
     union all
     select
@@ -78,27 +78,38 @@ from (
 cross join lateral (
     -- Behind the order, once a row. A place without a target is no delivery.
     select
-        f.message,
         u.target is not null
         and not postrider.is_deferred(u.id, u.target)
         and (
-            (f.message).xid < (select postrider.done_before())
+            f.xid < (select postrider.done_before())
             or postrider.has_ended(u.id, u.target)) as has_ended
     from (
         select
             coalesce(
-                u.message, (
-                    select m
+                u.xid, (
+                    select m.xid
                     from postrider.message m
                     where m.id >= u.id
                     and m.id <= u.id
                     order by m.id
                     limit 1
-                )) as message
+                )) as xid
         offset 0
     ) f
     offset 0
 ) w
+cross join lateral (
+    -- Only of what is shown, and column by column: a whole row would be put together with its payload.
+    select
+        k.payload, k.body, k.content_type, k.priority, k.scheduled_at, k.idempotency_key,
+        k.correlation_id, k.expires_at, k.ordering_key, k.headers, k.metadata, k.created_at,
+        k.replay_of
+    from postrider.message k
+    where k.id >= u.id
+    and k.id <= u.id
+    order by k.id
+    limit 1
+) m
 cross join lateral (select postrider.describe_end(u.id, u.target) as ending offset 0) e
 where case u.kind
     when 'direct' then u.endpoint_name is not null

@@ -26,45 +26,44 @@ create or replace view postrider.queue as
 select
     u.id,
     u.endpoint_name,
-    coalesce((w.message).event_type, (l.letter).event_type) as event_type,
+    coalesce(m.event_type, l.event_type) as event_type,
     case
         when case u.kind
             when 'waiting' then
                 not u.is_blocked
                 and u.run_at <= now()
                 and postrider.is_claimed(u.id, u.target, u.retry_count)
-            else postrider.is_taken(u.id, (w.message).xid, w.skippable)
+            else postrider.is_taken(u.id, w.xid, w.skippable)
         end
         then 'processing'
         else 'pending'
     end as status,
-    coalesce((w.message).payload, (l.letter).payload) as payload,
-    coalesce((w.message).body, (l.letter).body) as body,
-    coalesce((w.message).content_type, (l.letter).content_type) as content_type,
+    coalesce(m.payload, l.payload) as payload,
+    coalesce(m.body, l.body) as body,
+    coalesce(m.content_type, l.content_type) as content_type,
     u.retry_count,
     case
         when u.kind = 'waiting' then
             case when not u.is_blocked and u.run_at > now() then u.run_at end
-        when (w.message).scheduled_at > now() then (w.message).scheduled_at
+        when m.scheduled_at > now() then m.scheduled_at
     end as next_retry_at,
     u.last_error,
-    coalesce((w.message).priority, (l.letter).priority) as priority,
-    (w.message).scheduled_at,
-    (w.message).idempotency_key,
-    coalesce((w.message).correlation_id, (l.letter).correlation_id) as correlation_id,
-    case when u.kind = 'waiting' then u.expires_at else (w.message).expires_at end as expires_at,
-    coalesce(u.ordering_key, (w.message).ordering_key) as ordering_key,
-    coalesce((w.message).headers, (l.letter).headers) as headers,
-    coalesce((w.message).metadata, (l.letter).metadata) as metadata,
-    coalesce(u.created_at, (w.message).created_at) as created_at,
+    coalesce(m.priority, l.priority) as priority,
+    m.scheduled_at,
+    m.idempotency_key,
+    coalesce(m.correlation_id, l.correlation_id) as correlation_id,
+    case when u.kind = 'waiting' then u.expires_at else m.expires_at end as expires_at,
+    coalesce(u.ordering_key, m.ordering_key) as ordering_key,
+    coalesce(m.headers, l.headers) as headers,
+    coalesce(m.metadata, l.metadata) as metadata,
+    coalesce(u.created_at, m.created_at) as created_at,
     u.target,
-    coalesce((w.message).replay_of, (l.letter).replay_of) as replay_of
+    coalesce(m.replay_of, l.replay_of) as replay_of
 from (
     select
         'waiting' as kind, false as is_left, null::boolean as is_published, null::boolean as is_over_one,
         null::boolean as is_over_four, d.message_id as id, d.target, null::integer[] as targets,
         (select postrider.target_names()) ->> d.target::text as endpoint_name, null::xid8 as xid, d.expires_at,
-        null::postrider.message as message,
         d.run_at, d.is_blocked, d.retry_count, d.last_error,
         d.message_created_at as created_at, d.ordering_key
     from postrider.deferred d
@@ -72,62 +71,62 @@ from (
     select
         'direct', false, null, null,
         null, m.id, m.targets[1], m.targets,
-        m.endpoint_name, m.xid, m.expires_at, m,
+        m.endpoint_name, m.xid, m.expires_at,
         null, false, 0, null, null, null
     from postrider.message m
     union all
     select
         'direct', true, null, null,
         null, m.id, m.targets[1], m.targets,
-        m.endpoint_name, m.xid, m.expires_at, m,
+        m.endpoint_name, m.xid, m.expires_at,
         null, false, 0, null, null, null
     from postrider.message m
     union all
     select
         'one', false, m.event_type is not null, cardinality(m.targets) > 1,
         cardinality(m.targets) > 4, m.id, m.targets[1], m.targets,
-        (select postrider.target_names()) ->> m.targets[1]::text, null, null, null,
+        (select postrider.target_names()) ->> m.targets[1]::text, null, null,
         null, false, 0, null, null, null
     from postrider.message m
     union all
     select
         'one', true, m.event_type is not null, cardinality(m.targets) > 1,
         cardinality(m.targets) > 4, m.id, m.targets[1], m.targets,
-        (select postrider.target_names()) ->> m.targets[1]::text, m.xid, m.expires_at, m,
+        (select postrider.target_names()) ->> m.targets[1]::text, m.xid, m.expires_at,
         null, false, 0, null, null, null
     from postrider.message m
     union all
     select
         'few', false, m.event_type is not null, cardinality(m.targets) > 1,
         cardinality(m.targets) > 4, m.id, m.targets[1], m.targets,
-        (select postrider.target_names()) ->> m.targets[1]::text, null, null, null,
+        (select postrider.target_names()) ->> m.targets[1]::text, null, null,
         null, false, 0, null, null, null
     from postrider.message m
     union all
     select
         'few', false, m.event_type is not null, cardinality(m.targets) > 1,
         cardinality(m.targets) > 4, m.id, m.targets[2], m.targets,
-        (select postrider.target_names()) ->> m.targets[2]::text, null, null, null,
+        (select postrider.target_names()) ->> m.targets[2]::text, null, null,
         null, false, 0, null, null, null
     from postrider.message m
     union all
     select
         'few', false, m.event_type is not null, cardinality(m.targets) > 1,
         cardinality(m.targets) > 4, m.id, m.targets[3], m.targets,
-        (select postrider.target_names()) ->> m.targets[3]::text, null, null, null,
+        (select postrider.target_names()) ->> m.targets[3]::text, null, null,
         null, false, 0, null, null, null
     from postrider.message m
     union all
     select
         'few', false, m.event_type is not null, cardinality(m.targets) > 1,
         cardinality(m.targets) > 4, m.id, m.targets[4], m.targets,
-        (select postrider.target_names()) ->> m.targets[4]::text, null, null, null,
+        (select postrider.target_names()) ->> m.targets[4]::text, null, null,
         null, false, 0, null, null, null
     from postrider.message m
     union all
     select
         'many', false, true, true, true, p.id, p.target, p.targets,
-        (select postrider.target_names()) ->> p.target::text, null, null, null,
+        (select postrider.target_names()) ->> p.target::text, null, null,
         null, false, 0, null, null, null
     from (
         select k.id, k.targets, t.target
@@ -141,30 +140,32 @@ from (
     ) p
 ) u
 cross join lateral (
-    -- Behind the order, once a row. A place without a target is no delivery.
+    -- Behind the order, once a row. A place without a target is no delivery. Of what the part has said itself nobody asks
+    -- the states once more.
     select
-        f.message, f.skippable,
+        f.xid, f.skippable,
         u.kind = 'waiting'
         or u.target is not null
-        and postrider.may_wait(
-            (select postrider.lane_states()), u.id, (f.message).xid, f.skippable)
+        and (
+            u.xid is not null
+            or postrider.may_wait((select postrider.lane_states()), u.id, f.xid, f.skippable))
         and not postrider.is_deferred(u.id, u.target)
         and not postrider.has_ended(u.id, u.target) as is_waiting
     from (
-        select
-            c.message,
-            case when (c.message).expires_at is null then u.targets else '{}' end as skippable
+        select c.xid, case when c.expires_at is null then u.targets else '{}' end as skippable
         from (
-            select
-                coalesce(
-                    u.message, (
-                        select m
-                        from postrider.message m
-                        where m.id >= u.id
-                        and m.id <= u.id
-                        order by m.id
-                        limit 1
-                    )) as message
+            select coalesce(u.xid, k.xid) as xid, coalesce(u.expires_at, k.expires_at) as expires_at
+            from (select) one
+            left join lateral (
+                select m.xid, m.expires_at
+                from postrider.message m
+                where u.kind <> 'waiting'
+                and u.xid is null
+                and m.id >= u.id
+                and m.id <= u.id
+                order by m.id
+                limit 1
+            ) k on true
             offset 0
         ) c
         offset 0
@@ -172,11 +173,25 @@ cross join lateral (
     offset 0
 ) w
 left join lateral (
+    -- Only of what is shown, and column by column: a whole row would be put together with its payload.
+    select
+        k.id, k.event_type, k.payload, k.body, k.content_type, k.priority, k.scheduled_at,
+        k.idempotency_key, k.correlation_id, k.expires_at, k.ordering_key, k.headers, k.metadata,
+        k.created_at, k.replay_of
+    from postrider.message k
+    where k.id >= u.id
+    and k.id <= u.id
+    order by k.id
+    limit 1
+) m on true
+left join lateral (
     -- Whose message is gone with its partition was redriven, and its dead letter is kept.
-    select d as letter
+    select
+        d.event_type, d.payload, d.body, d.content_type, d.priority, d.correlation_id, d.headers,
+        d.metadata, d.replay_of
     from postrider.dead_letter d
     where u.kind = 'waiting'
-    and w.message is null
+    and m.id is null
     and d.message_id = u.id
     and d.target = u.target
     order by d.id desc

@@ -323,6 +323,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "keys_that_sign",
             "known_circuits",
             "known_consumer",
+            "known_lanes",
             "lane_tails",
             "live_dispatchers",
             "live_worker",

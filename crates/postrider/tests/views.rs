@@ -642,9 +642,9 @@ const LONG_LOG: &str = "
 
 /// A question to a view, the indexes that answer it (of tables with rows), and the most buffers.
 const QUESTIONS: &[(&str, &[&str], u64)] = &[
-    ("queue where id = {deferred}", &["deferred_pkey"], 1500),
+    ("queue where id = {deferred}", &["deferred_pkey"], 2000),
     ("queue where id = {pending}", &["message_direct_id"], 3000),
-    ("queue where id = {done}", &["message_direct_id"], 1500),
+    ("queue where id = {done}", &["message_direct_id"], 2000),
     ("queue order by id desc limit 50", &["message_direct_id", "message_published_id"], 8000),
     ("queue where endpoint_name = 'a' order by id desc limit 50", &[], 8000),
     (

@@ -330,3 +330,58 @@ async fn the_queue_shows_what_a_look_at_each_message_shows() {
     let row = client.query_one(sql, &[]).await.unwrap();
     assert_eq!(row.get::<_, i64>(0), row.get::<_, i64>(1));
 }
+
+/// Who asks for ids reads no payload, however large.
+#[tokio::test(flavor = "multi_thread")]
+async fn payloads_that_nobody_asks_for_are_not_read() {
+    let shop = Shop::open_migrated().await;
+    // Text that does not get shorter, so that it lies outside of its row.
+    let large =
+        "(select string_agg(md5(random()::text || k || n), '') from generate_series(1, 3200) k)";
+    shop.psql(
+        "shop",
+        &[],
+        &format!(
+            "select postrider.create_endpoint(n, 'discard', '{{}}') from unnest(array['small', 'large']) n;
+            select postrider.create_event_type(n) from unnest(array['small', 'large']) n;
+            select postrider.subscribe(n, n) from unnest(array['small', 'large']) n;
+            select count(postrider.send('small', to_jsonb(n::text))) from generate_series(1, 60) n;
+            select count(postrider.publish('small', to_jsonb(n::text))) from generate_series(1, 60) n;
+            select count(postrider.send('large', to_jsonb({large}))) from generate_series(1, 60) n;
+            select count(postrider.publish('large', to_jsonb({large}))) from generate_series(1, 60) n;
+            insert into postrider.deferred (
+                message_id, target, endpoint_id, shard, run_at, retry_count, message_created_at)
+            select m.id, m.targets[1], s.endpoint_id, m.lane >> 4, now() + interval '1 hour', 1, m.created_at
+            from postrider.message m
+            join postrider.subscriptions s on s.id = m.targets[1]
+            where (m.id >> 10) % 6 = 0;
+            insert into postrider.done (bucket, at, offsets)
+            select m.id >> 22, now(), string_agg(int2send((m.id >> 10 & 4095)::smallint), ''::bytea)
+            from postrider.message m
+            where (m.id >> 10) % 6 in (1, 2, 3)
+            group by 1;
+            vacuum analyze"
+        ),
+    )
+    .succeed();
+    let client = shop.client().await;
+    for view in ["queue", "archive"] {
+        let mut buffers = Vec::new();
+        for endpoint in ["small", "large"] {
+            let sql = format!(
+                "explain (analyze, buffers, format json)
+                select id, status, target from postrider.{view}
+                where endpoint_name = '{endpoint}' order by id limit 50"
+            );
+            // The second time, when the session knows its catalogs.
+            client.query_one(&sql, &[]).await.unwrap();
+            let plan: Value = client.query_one(&sql, &[]).await.unwrap().get(0);
+            let count = |field: &str| plan[0]["Plan"][field].as_u64().unwrap();
+            assert_eq!(count("Actual Rows"), 50, "{view} {endpoint}");
+            buffers.push(count("Shared Hit Blocks") + count("Shared Read Blocks"));
+        }
+        println!("{view}: {buffers:?} buffers for small and for large payloads");
+        // A payload of 100 kB has 13 pages of its own, and an index that leads to them.
+        assert!(buffers[1] < buffers[0] + 50 * 13, "{view}: {buffers:?}");
+    }
+}
