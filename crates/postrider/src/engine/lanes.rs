@@ -298,3 +298,67 @@ impl Lanes {
         self.lanes.values().any(|owned| !owned.is_busy && owned.can_merge(&room, now))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use postrider_core::{
+        id::MessageId,
+        reader::{Aged, Row},
+    };
+
+    use super::*;
+
+    struct Line(MessageId);
+
+    impl Row for Line {
+        fn id(&self) -> MessageId {
+            self.0
+        }
+        fn xid(&self) -> Xid {
+            9
+        }
+        fn targets(&self) -> &[Target] {
+            &[Target(1)]
+        }
+        fn expires(&self) -> bool {
+            false
+        }
+    }
+
+    impl Aged for Line {
+        fn created_at(&self) -> i64 {
+            0
+        }
+    }
+
+    /// However many lanes have something in hand, each of it elsewhere: a checkpoint writes a state down once.
+    #[test]
+    fn lanes_that_stand_at_the_same_place_are_in_the_same_state() {
+        let mut lanes = Lanes::default();
+        for shard in (0..8).map(Shard) {
+            let states = shard.lanes().map(|lane| (lane, LaneState::new())).collect();
+            lanes.add(Owned { shard, epoch: 1 }, states, Instant::now());
+        }
+        let top: Snapshot = "10:10:".parse().unwrap();
+        for (number, owned) in lanes.iter_mut().enumerate() {
+            let lane = i64::from(owned.reader.lane().0);
+            let line = Line(MessageId(((number as i64 * 1_000) << 10) | lane));
+            // Every other one has nothing.
+            let rows = if number % 2 == 0 { vec![line] } else { Vec::new() };
+            owned.reader.take_tick(false, &top, rows).unwrap();
+        }
+        let (states, _) = lanes.checkpoint();
+        let mut different: Vec<&LaneState> = Vec::new();
+        for (_, state) in &states {
+            if !different.contains(&state) {
+                different.push(state);
+            }
+        }
+        assert_eq!((states.len(), different.len()), (96, 2), "{different:?}");
+        for (lane, _) in states.iter().step_by(2) {
+            let open = states[0].1.open.as_ref().unwrap();
+            let id = lanes.get_mut(*lane).unwrap().reader.state().open.unwrap()[0].0;
+            assert!(open.iter().any(|(first, last)| (*first..=*last).contains(&id)), "{id}");
+        }
+    }
+}
