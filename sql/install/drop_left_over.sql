@@ -1,2 +1,2 @@
--- An index whose building was stopped. Who builds it at the moment keeps us from its table.
+-- An index whose building was stopped. Nobody else builds (hold_builds).
 drop index concurrently if exists {{index_path}};

@@ -1,8 +1,11 @@
 //! Installing and upgrading the schema, through the program.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
 };
 
 use crate::shop::{Shop, run};
@@ -447,10 +450,14 @@ async fn indexes_of_the_log_are_built_beside_senders() {
     let sending = tokio::spawn(async move {
         sender.batch_execute("set lock_timeout = '4s'").await.unwrap();
         let mut count: i64 = 0;
+        let mut longest = Duration::ZERO;
         while !is_migrated.load(Ordering::Relaxed) {
+            let began = Instant::now();
             sender.batch_execute("select postrider.send('a', '{}')").await.unwrap();
+            longest = longest.max(began.elapsed());
             count += 1;
         }
+        println!("{count} were sent, the longest send took {longest:?}");
         count
     });
     let runs: Vec<_> = (0..2)

@@ -29,6 +29,8 @@ include!(concat!(env!("OUT_DIR"), "/sql.rs"));
 const BEGIN: &str = include_str!("../../../../sql/install/begin.sql");
 const MIGRATION: &str = include_str!("../../../../sql/install/migration.sql");
 const BEFORE_BUILD: &str = include_str!("../../../../sql/install/before_build.sql");
+const HOLD_BUILDS: &str = include_str!("../../../../sql/install/hold_builds.sql");
+const LET_BUILDS_GO: &str = include_str!("../../../../sql/queries/commit.sql");
 const AFTER_BUILD: &str = include_str!("../../../../sql/install/after_build.sql");
 const DROP_LEFT_OVER: &str = include_str!("../../../../sql/install/drop_left_over.sql");
 const MISSING_INDEXES: &str = include_str!("../../../../sql/queries/missing_indexes.sql");
@@ -52,7 +54,7 @@ const LOCK_WAIT_OF_SCRIPT: &str = "2s";
 const TRY_FOR: Duration = Duration::from_secs(10);
 const TRIES_MIN: u32 = 5;
 const TRY_PAUSE: Duration = Duration::from_millis(300);
-/// How long others may be at an index that we want to build. Our own building takes as long as it takes.
+/// How long others may build, or read what is left of an index. Our own building takes as long as it takes.
 const OTHERS_BUILD_FOR: Duration = Duration::from_secs(3_600);
 /// How often we look whom we wait for.
 const LOOK: Duration = Duration::from_millis(20);
@@ -267,11 +269,12 @@ pub async fn migrate(
     watcher: &Client,
     choices: &Choices,
 ) -> Result<Report, MigrateError> {
-    build_beforehand(client).await?;
+    build_beforehand(client, watcher).await?;
     let began = Instant::now();
     let pid: i32 = client.query_one(BACKEND_PID, &[]).await?.get("pid");
     let mut holder = None;
     for number in 1.. {
+        let tried_at = Instant::now();
         let tried = tokio::select! {
             tried = try_to_migrate(client, choices) => tried,
             never = watch(watcher, pid, &mut holder) => match never {},
@@ -290,26 +293,49 @@ pub async fn migrate(
             }
             tried => return tried,
         }
-        tokio::time::sleep(TRY_PAUSE).await;
+        // What a try had locked others have waited for: most of the time is theirs.
+        tokio::time::sleep(TRY_PAUSE.max(tried_at.elapsed() * 2)).await;
     }
     unreachable!("it is tried until it is over")
 }
 
 /// Builds the indexes that pending migrations need on tables which may be large.
-async fn build_beforehand(client: &Client) -> Result<(), MigrateError> {
+async fn build_beforehand(client: &Client, watcher: &Client) -> Result<(), MigrateError> {
     let state = client.query_one(SCHEMA_STATE, &[]).await?;
     // Who may not do it hears why from the first step.
     if !state.get::<_, bool>("is_installed") || !state.get::<_, bool>("is_owner") {
         return Ok(());
     }
-    let rows = client.query(APPLIED_MIGRATIONS, &[]).await?;
-    let Some(latest) = rows.iter().map(|row| number_of(row.get(0))).max() else {
+    if wanted_indexes(client).await?.is_empty() {
         return Ok(());
-    };
-    for file in BEFOREHAND.iter().filter(|file| number(file) > latest) {
-        build_index(client, file).await?;
     }
-    Ok(client.batch_execute(AFTER_BUILD).await?)
+    // Two that build on the same table would wait for each other.
+    let began = Instant::now();
+    while let Err(error) = watcher.batch_execute(HOLD_BUILDS).await {
+        watcher.batch_execute(LET_BUILDS_GO).await?;
+        let is_held = error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE);
+        if !is_held || began.elapsed() > OTHERS_BUILD_FOR {
+            return Err(error.into());
+        }
+        tokio::time::sleep(TRY_PAUSE).await;
+    }
+    let built = async {
+        for file in wanted_indexes(client).await? {
+            build_index(client, file).await?;
+        }
+        Ok(client.batch_execute(AFTER_BUILD).await?)
+    }
+    .await;
+    watcher.batch_execute(LET_BUILDS_GO).await?;
+    built
+}
+
+/// What is to be built before migrations that are pending in a database that has others.
+async fn wanted_indexes(client: &Client) -> Result<Vec<&'static File>, tokio_postgres::Error> {
+    let rows = client.query(APPLIED_MIGRATIONS, &[]).await?;
+    let latest = rows.iter().map(|row| number_of(row.get(0))).max();
+    let is_wanted = |file: &&File| latest.is_some_and(|latest| number(file) > latest);
+    Ok(BEFOREHAND.iter().filter(is_wanted).collect())
 }
 
 /// Builds an index on each partition that has not got it.
@@ -332,8 +358,11 @@ async fn build_index(client: &Client, file: &File) -> Result<(), MigrateError> {
             let step = Step::fill(file.path, template, &values.collect::<Vec<_>>());
             match client.batch_execute(&step.text).await {
                 Ok(()) => {}
-                // Somebody else migrates, too, or reads what is left over.
-                Err(error) if is_in_work(&error) && began.elapsed() < OTHERS_BUILD_FOR => {
+                // Somebody reads what is left over.
+                Err(error)
+                    if error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE)
+                        && began.elapsed() < OTHERS_BUILD_FOR =>
+                {
                     tokio::time::sleep(TRY_PAUSE).await;
                     break;
                 }
@@ -341,17 +370,6 @@ async fn build_index(client: &Client, file: &File) -> Result<(), MigrateError> {
             }
         }
     }
-}
-
-/// Whether an index could not be built or dropped because somebody else is at it.
-fn is_in_work(error: &tokio_postgres::Error) -> bool {
-    const IN_WORK: [SqlState; 4] = [
-        SqlState::LOCK_NOT_AVAILABLE,
-        SqlState::DUPLICATE_TABLE,
-        SqlState::UNIQUE_VIOLATION,
-        SqlState::T_R_DEADLOCK_DETECTED,
-    ];
-    error.code().is_some_and(|code| IN_WORK.contains(code))
 }
 
 /// Notes whom the session waits for, as long as it is asked to.
