@@ -592,6 +592,7 @@ declare
     boundary bigint;
     message_ids bigint[] := '{}';
     targets integer[] := '{}';
+    chosen bigint;
     sent bigint;
     new_state text := 'running';
 begin
@@ -674,9 +675,11 @@ begin
         order by m.id
         limit allowed
     ) c;
+    chosen := cardinality(message_ids);
+    -- Fewer than were chosen, if some were erased meanwhile.
     sent := cardinality(postrider.append_replays(message_ids, targets));
-    if sent = allowed then
-        boundary := message_ids[sent];
+    if chosen = allowed then
+        boundary := message_ids[chosen];
     end if;
 
     if boundary >= p_job.last_id then
@@ -704,7 +707,7 @@ begin
         last_error = null,
         finished_at = case when new_state = 'completed' then clock_timestamp() end
     where r.id = p_job.id;
-    return new_state = 'running' and (p_job.rate is null or sent < allowed or allowed = most_sent);
+    return new_state = 'running' and (p_job.rate is null or chosen < allowed or allowed = most_sent);
 end;
 $$;
 
@@ -1271,6 +1274,7 @@ begin
             from postrider.message k
             where k.id >= n.message_id
             and k.id <= n.message_id
+            and k.erased_at is null
             order by k.id
             limit 1
         ) m
@@ -6072,11 +6076,26 @@ declare
     counts jsonb := coalesce(
         p_job.position -> 'erased',
         '{"messages": 0, "dead_letters": 0, "parked_messages": 0, "attempts": 0, "cancelled": 0}');
+    -- What was sent by transactions that were open at the beginning, or later, has higher ids: a transaction with a
+    -- higher id than a heartbeat's takes numbers above its sequence_floor only.
+    since constant bigint := coalesce(
+        (p_job.position ->> 'since')::bigint,
+        least(
+            p_job.last_id,
+            coalesce(
+                (
+                    select (h.sequence_floor << 10) | 1023
+                    from postrider.heartbeat h
+                    where h.xid < pg_snapshot_xmin(pg_current_snapshot())
+                    order by h.xid desc
+                    limit 1
+                ), 0)));
     seen record;
     erased record;
+    replaying bigint;
 begin
     done_count := 0;
-    reached := coalesce(p_job.position - 'erased', '{"log": 0}');
+    reached := coalesce(p_job.position - '{erased,since}'::text[], '{"log": 0}');
     held_from := p_job.held_from;
     held_count := case when held_from is null then 0 else p_job.held_count end;
     paced_to := p_job.paced_to;
@@ -6089,7 +6108,8 @@ begin
             execute $walk$
                 select
                     count(*) as looked_at, max(w.id) as last_one,
-                    coalesce(array_agg(w.id) filter (where w.is_wanted), '{}') as ids
+                    coalesce(array_agg(w.id) filter (where w.is_wanted), '{}') as ids,
+                    null::bigint as logged
                 from (
                     select
                         m.id,
@@ -6114,10 +6134,15 @@ begin
             execute $walk$
                 select
                     count(*) as looked_at, max(w.id) as last_one,
-                    coalesce(array_agg(w.id) filter (where w.is_wanted), '{}') as ids
+                    coalesce(array_agg(w.id) filter (where w.is_wanted), '{}') as ids,
+                    (
+                        select min(i.id)
+                        from unnest(array_agg(w.message_id) filter (where w.is_wanted)) i (id)
+                        where postrider.is_logged(i.id)
+                    ) as logged
                 from (
                     select
-                        l.id,
+                        l.id, l.message_id,
                         l.erased_at is null
                         and l.message_id <= $2
                         and postrider.is_erasure_wanted(
@@ -6136,14 +6161,19 @@ begin
                 chunk_size;
             erased := postrider.erase_letters(seen.ids);
             done_count := done_count + erased.letter_count;
-        else
+        elsif reached ? 'parked' then
             execute $walk$
                 select
                     count(*) as looked_at, max(w.id) as last_one,
-                    coalesce(array_agg(w.id) filter (where w.is_wanted), '{}') as ids
+                    coalesce(array_agg(w.id) filter (where w.is_wanted), '{}') as ids,
+                    (
+                        select min(i.id)
+                        from unnest(array_agg(w.message_id) filter (where w.is_wanted)) i (id)
+                        where postrider.is_logged(i.id)
+                    ) as logged
                 from (
                     select
-                        k.id,
+                        k.id, k.message_id,
                         k.erased_at is null
                         and k.message_id <= $2
                         and postrider.is_erasure_wanted(
@@ -6162,6 +6192,62 @@ begin
                 chunk_size;
             erased := postrider.erase_parked(seen.ids);
             done_count := done_count + erased.parked_count;
+        else
+            if not reached ? 'to' then
+                -- What this transaction has erased a replay may still send again. Not the next one.
+                exit when done_count > 0;
+                reached := reached || jsonb_build_object(
+                    'to', (select (s.last_value << 10) | 1023 from postrider.message_sequence s));
+                -- A step that has begun before may have read what was not erased yet.
+                with free as materialized (
+                    select r.id
+                    from postrider.replay r
+                    where r.state = 'running'
+                    for key share skip locked
+                )
+                select count(*)
+                into replaying
+                from postrider.replay r
+                where r.state = 'running'
+                and not exists (select from free f where f.id = r.id);
+                if replaying > 0 then
+                    held_from := coalesce(held_from, jsonb_build_object('replays', since));
+                    held_count := held_count + replaying;
+                end if;
+            end if;
+            execute $walk$
+                select
+                    count(*) as looked_at, max(w.id) as last_one,
+                    coalesce(array_agg(w.id) filter (where w.is_wanted), '{}') as ids,
+                    null::bigint as logged
+                from (
+                    select
+                        m.id,
+                        m.replay_of is not null
+                        and m.erased_at is null
+                        -- When the first one was sent is what counts.
+                        and postrider.is_erasure_wanted(
+                            $3 - '{from,to}'::text[], $4, m.created_at, m.ordering_key,
+                            m.correlation_id, m.event_type, m.metadata)
+                        and not postrider.is_logged(m.replay_of)
+                        and (
+                            not $3 ?| '{from,to}'
+                            or exists (select from postrider.message o where o.id = m.replay_of)
+                        )
+                        as is_wanted
+                    from postrider.message m
+                    where m.id > $1
+                    and m.id <= $2
+                    order by m.id
+                    limit $5
+                ) w
+                $walk$
+            into seen
+            using
+                (reached ->> 'replays')::bigint, (reached ->> 'to')::bigint, p_job.filter,
+                p_job.metadata, chunk_size;
+            erased := postrider.erase_logged(seen.ids);
+            done_count := done_count + erased.message_count;
             is_over := seen.looked_at < chunk_size;
         end if;
         counts := jsonb_build_object(
@@ -6170,9 +6256,17 @@ begin
             'parked_messages', (counts ->> 'parked_messages')::bigint + erased.parked_count,
             'attempts', (counts ->> 'attempts')::bigint + erased.attempt_count,
             'cancelled', (counts ->> 'cancelled')::bigint + erased.cancelled_count);
-        if erased.held_count > 0 then
-            held_from := coalesce(held_from, reached);
-            held_count := held_count + erased.held_count;
+        held_count := held_count + erased.held_count;
+        if seen.logged is not null then
+            held_from := jsonb_build_object(
+                'log', least((held_from ->> 'log')::bigint, seen.logged - 1));
+        elsif erased.held_count > 0 or (not reached ? 'log' and seen.ids <> '{}') then
+            held_from := coalesce(
+                held_from,
+                case
+                    when reached ? 'replays' then jsonb_build_object('replays', since)
+                    else reached
+                end);
         end if;
         reached := case
             when seen.looked_at = chunk_size and reached ? 'log'
@@ -6180,15 +6274,18 @@ begin
             when seen.looked_at = chunk_size and reached ? 'letters'
             then jsonb_build_object('letters', seen.last_one)
             when reached ? 'log' then '{"letters": 0}'
+            when seen.looked_at = chunk_size and reached ? 'parked'
+            then jsonb_build_object('parked', seen.last_one)
             when reached ? 'letters' then '{"parked": 0}'
-            else jsonb_build_object('parked', seen.last_one)
+            when reached ? 'parked' then jsonb_build_object('replays', since)
+            else reached || jsonb_build_object('replays', seen.last_one)
         end;
     end loop;
     if is_over and held_from is not null then
         reached := held_from;
         held_from := null;
         is_over := false;
-        pause := '1 second';
+        pause := case when held_count > 0 then interval '1 second' else '0' end;
     elsif is_over then
         insert into postrider.event_log (event, details)
         values (
@@ -6198,7 +6295,7 @@ begin
         -- What was erased does not live on in what was asked.
         update postrider.job j set metadata = null where j.id = p_job.id;
     end if;
-    reached := reached || jsonb_build_object('erased', counts);
+    reached := reached || jsonb_build_object('erased', counts, 'since', since);
 end;
 $_$;
 
@@ -9089,6 +9186,22 @@ begin
 end;
 $$;
 
+-- Name: is_logged(bigint); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.is_logged(p_message_id bigint) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+begin
+    return exists (
+        select
+        from postrider.message m
+        where m.id = p_message_id
+        and m.erased_at is null
+    );
+end;
+$$;
+
 -- Name: is_older(xid, xid8); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.is_older(p_xmin xid, p_xid xid8) RETURNS boolean
@@ -9552,20 +9665,14 @@ begin
 end;
 $$;
 
--- Name: lane_states(); Type: FUNCTION; Schema: postrider; Owner: -
+-- Name: known_lanes(); Type: FUNCTION; Schema: postrider; Owner: -
 
-CREATE FUNCTION postrider.lane_states() RETURNS jsonb
-    LANGUAGE plpgsql STABLE SECURITY DEFINER
+CREATE FUNCTION postrider.known_lanes() RETURNS jsonb
+    LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
     SET enable_seqscan TO 'off'
     SET jit TO 'off'
     AS $$
-declare
-    looked_at_runs constant integer := 78;
-    states jsonb;
-    runs bigint[];
-    finished jsonb;
-begin
     with newest as materialized (
         select s.shard, c.seq, c.state, c.done_xmin
         from postrider.shard s
@@ -9607,20 +9714,41 @@ begin
                     from grouped g
                     join newest n on n.seq = g.seq
                     where g.lanes is null
-                ), '{}')),
-        array(
-            select distinct n.run
-            from grouped g
-            cross join lateral jsonb_array_elements(g.state -> 'open') r
-            cross join lateral generate_series(
-                (r.value ->> 0)::bigint >> 16,
-                least(
-                    (r.value ->> 1)::bigint >> 16,
-                    ((r.value ->> 0)::bigint >> 16) + looked_at_runs)) n (run)
-            order by n.run
-            limit looked_at_runs
-        )
-    into states, runs;
+                ), '{}'));
+$$;
+
+-- Name: lane_states(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.lane_states() RETURNS jsonb
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+declare
+    looked_at_runs constant integer := 78;
+    states jsonb;
+    runs bigint[];
+    finished jsonb;
+begin
+    states := postrider.known_lanes();
+    runs := array(
+        select distinct n.run
+        from (
+            select l.value -> 'open' as ranges
+            from jsonb_each(states -> 'lanes') l
+            union
+            select h.value -> 'open'
+            from jsonb_each(states -> 'shards') h
+        ) o
+        cross join lateral jsonb_array_elements(o.ranges) r
+        cross join lateral generate_series(
+            (r.value ->> 0)::bigint >> 16,
+            least((r.value ->> 1)::bigint >> 16, ((r.value ->> 0)::bigint >> 16) + looked_at_runs))
+            n (run)
+        order by n.run
+        limit looked_at_runs
+    );
     -- Mostly nothing is open, and then nothing is opened to look for it.
     if cardinality(runs) > 0 then
         select jsonb_object_agg(
@@ -9751,7 +9879,7 @@ CREATE FUNCTION postrider.left_kinds() RETURNS text[]
     SET jit TO 'off'
     AS $$
 declare
-    states jsonb := postrider.lane_states();
+    states jsonb := postrider.known_lanes();
 begin
     -- Of a target that is gone nobody knows what it was.
     return array(
@@ -9927,7 +10055,7 @@ CREATE FUNCTION postrider.log_ranges() RETURNS bigint[]
     SET jit TO 'off'
     AS $$
 declare
-    states jsonb := postrider.lane_states();
+    states jsonb := postrider.known_lanes();
     known record;
     recent_from bigint;
     left_from bigint;
@@ -13819,7 +13947,12 @@ begin
         perform postrider.refuse_endpoint(disabled_name);
     end if;
 
+    -- Not erased before whoever erases sees the copy.
+    perform from postrider.message m where m.id = known.id for key share;
     replay_id := (postrider.append_replays(array_fill(known.id, array[cardinality(targets)]), targets))[1];
+    if replay_id is null then
+        raise exception 'Message % was erased', known.id using errcode = '55000';
+    end if;
     insert into postrider.event_log (event, details)
     values (
         'message.replayed',
@@ -13876,6 +14009,16 @@ begin
         and m.targets && own_targets
     ) c
     where c.status = coalesce(p_status, c.status);
+    -- Not erased before whoever erases sees the copy.
+    perform
+    from unnest(message_ids) i (id)
+    cross join lateral (
+        select k.id
+        from postrider.message k
+        where k.id = i.id
+        offset 0
+        for key share
+    ) m;
     replayed := cardinality(postrider.append_replays(message_ids, targets));
     insert into postrider.event_log (event, endpoint_name, details)
     values (
@@ -17399,20 +17542,20 @@ CREATE VIEW postrider.archive AS
     u.endpoint_name,
     u.event_type,
     (e.ending ->> 'status'::text) AS status,
-    (w.message).payload AS payload,
-    (w.message).body AS body,
-    (w.message).content_type AS content_type,
+    m.payload,
+    m.body,
+    m.content_type,
     ((e.ending ->> 'retry_count'::text))::integer AS retry_count,
     (e.ending ->> 'last_error'::text) AS last_error,
-    (w.message).priority AS priority,
-    (w.message).scheduled_at AS scheduled_at,
-    (w.message).idempotency_key AS idempotency_key,
-    (w.message).correlation_id AS correlation_id,
-    (w.message).expires_at AS expires_at,
-    (w.message).ordering_key AS ordering_key,
-    (w.message).headers AS headers,
-    (w.message).metadata AS metadata,
-    (w.message).created_at AS created_at,
+    m.priority,
+    m.scheduled_at,
+    m.idempotency_key,
+    m.correlation_id,
+    m.expires_at,
+    m.ordering_key,
+    m.headers,
+    m.metadata,
+    m.created_at,
     ((e.ending ->> 'at'::text))::timestamp with time zone AS ended_at,
         CASE
             WHEN ((e.ending ->> 'status'::text) = 'completed'::text) THEN ((e.ending ->> 'at'::text))::timestamp with time zone
@@ -17423,72 +17566,72 @@ CREATE VIEW postrider.archive AS
             ELSE NULL::timestamp with time zone
         END AS failed_at,
     u.target,
-    (w.message).replay_of AS replay_of
-   FROM ((( SELECT 'direct'::text AS kind,
+    m.replay_of
+   FROM (((( SELECT 'direct'::text AS kind,
             NULL::boolean AS is_published,
             NULL::boolean AS is_over_one,
             NULL::boolean AS is_over_four,
-            m.id,
-            m.targets[1] AS target,
-            m.endpoint_name,
+            m_1.id,
+            m_1.targets[1] AS target,
+            m_1.endpoint_name,
             NULL::text AS event_type,
-            m.*::postrider.message AS message
-           FROM postrider.message m
+            m_1.xid
+           FROM postrider.message m_1
         UNION ALL
          SELECT 'one'::text,
-            (m.event_type IS NOT NULL),
-            (cardinality(m.targets) > 1),
-            (cardinality(m.targets) > 4),
-            m.id,
-            m.targets[1] AS targets,
-            (( SELECT postrider.target_names() AS target_names) ->> (m.targets[1])::text),
-            m.event_type,
-            NULL::postrider.message
-           FROM postrider.message m
+            (m_1.event_type IS NOT NULL),
+            (cardinality(m_1.targets) > 1),
+            (cardinality(m_1.targets) > 4),
+            m_1.id,
+            m_1.targets[1] AS targets,
+            (( SELECT postrider.target_names() AS target_names) ->> (m_1.targets[1])::text),
+            m_1.event_type,
+            NULL::xid8
+           FROM postrider.message m_1
         UNION ALL
          SELECT 'few'::text,
-            (m.event_type IS NOT NULL),
-            (cardinality(m.targets) > 1),
-            (cardinality(m.targets) > 4),
-            m.id,
-            m.targets[1] AS targets,
-            (( SELECT postrider.target_names() AS target_names) ->> (m.targets[1])::text),
-            m.event_type,
-            NULL::postrider.message
-           FROM postrider.message m
+            (m_1.event_type IS NOT NULL),
+            (cardinality(m_1.targets) > 1),
+            (cardinality(m_1.targets) > 4),
+            m_1.id,
+            m_1.targets[1] AS targets,
+            (( SELECT postrider.target_names() AS target_names) ->> (m_1.targets[1])::text),
+            m_1.event_type,
+            NULL::xid8
+           FROM postrider.message m_1
         UNION ALL
          SELECT 'few'::text,
-            (m.event_type IS NOT NULL),
-            (cardinality(m.targets) > 1),
-            (cardinality(m.targets) > 4),
-            m.id,
-            m.targets[2] AS targets,
-            (( SELECT postrider.target_names() AS target_names) ->> (m.targets[2])::text),
-            m.event_type,
-            NULL::postrider.message
-           FROM postrider.message m
+            (m_1.event_type IS NOT NULL),
+            (cardinality(m_1.targets) > 1),
+            (cardinality(m_1.targets) > 4),
+            m_1.id,
+            m_1.targets[2] AS targets,
+            (( SELECT postrider.target_names() AS target_names) ->> (m_1.targets[2])::text),
+            m_1.event_type,
+            NULL::xid8
+           FROM postrider.message m_1
         UNION ALL
          SELECT 'few'::text,
-            (m.event_type IS NOT NULL),
-            (cardinality(m.targets) > 1),
-            (cardinality(m.targets) > 4),
-            m.id,
-            m.targets[3] AS targets,
-            (( SELECT postrider.target_names() AS target_names) ->> (m.targets[3])::text),
-            m.event_type,
-            NULL::postrider.message
-           FROM postrider.message m
+            (m_1.event_type IS NOT NULL),
+            (cardinality(m_1.targets) > 1),
+            (cardinality(m_1.targets) > 4),
+            m_1.id,
+            m_1.targets[3] AS targets,
+            (( SELECT postrider.target_names() AS target_names) ->> (m_1.targets[3])::text),
+            m_1.event_type,
+            NULL::xid8
+           FROM postrider.message m_1
         UNION ALL
          SELECT 'few'::text,
-            (m.event_type IS NOT NULL),
-            (cardinality(m.targets) > 1),
-            (cardinality(m.targets) > 4),
-            m.id,
-            m.targets[4] AS targets,
-            (( SELECT postrider.target_names() AS target_names) ->> (m.targets[4])::text),
-            m.event_type,
-            NULL::postrider.message
-           FROM postrider.message m
+            (m_1.event_type IS NOT NULL),
+            (cardinality(m_1.targets) > 1),
+            (cardinality(m_1.targets) > 4),
+            m_1.id,
+            m_1.targets[4] AS targets,
+            (( SELECT postrider.target_names() AS target_names) ->> (m_1.targets[4])::text),
+            m_1.event_type,
+            NULL::xid8
+           FROM postrider.message m_1
         UNION ALL
          SELECT 'many'::text,
             true,
@@ -17498,7 +17641,7 @@ CREATE VIEW postrider.archive AS
             p.target,
             (( SELECT postrider.target_names() AS target_names) ->> (p.target)::text),
             p.event_type,
-            NULL::postrider.message
+            NULL::xid8
            FROM ( SELECT k.id,
                     k.event_type,
                     t.target
@@ -17506,15 +17649,31 @@ CREATE VIEW postrider.archive AS
                      CROSS JOIN LATERAL unnest(k.targets) t(target))
                   WHERE (( SELECT postrider.has_wide_messages() AS has_wide_messages) AND (k.event_type IS NOT NULL) AND ((cardinality(k.targets) > 1) IS TRUE) AND ((cardinality(k.targets) > 4) IS TRUE))
                   ORDER BY k.id DESC) p) u
-     CROSS JOIN LATERAL ( SELECT f.message,
-            ((u.target IS NOT NULL) AND (NOT postrider.is_deferred(u.id, u.target)) AND (((f.message).xid < ( SELECT postrider.done_before() AS done_before)) OR postrider.has_ended(u.id, u.target))) AS has_ended
-           FROM ( SELECT COALESCE(u.message, ( SELECT m.*::postrider.message AS m
-                           FROM postrider.message m
-                          WHERE ((m.id >= u.id) AND (m.id <= u.id))
-                          ORDER BY m.id
-                         LIMIT 1)) AS message
+     CROSS JOIN LATERAL ( SELECT ((u.target IS NOT NULL) AND (NOT postrider.is_deferred(u.id, u.target)) AND ((f.xid < ( SELECT postrider.done_before() AS done_before)) OR postrider.has_ended(u.id, u.target))) AS has_ended
+           FROM ( SELECT COALESCE(u.xid, ( SELECT m_1.xid
+                           FROM postrider.message m_1
+                          WHERE ((m_1.id >= u.id) AND (m_1.id <= u.id))
+                          ORDER BY m_1.id
+                         LIMIT 1)) AS xid
                  OFFSET 0) f
          OFFSET 0) w)
+     CROSS JOIN LATERAL ( SELECT k.payload,
+            k.body,
+            k.content_type,
+            k.priority,
+            k.scheduled_at,
+            k.idempotency_key,
+            k.correlation_id,
+            k.expires_at,
+            k.ordering_key,
+            k.headers,
+            k.metadata,
+            k.created_at,
+            k.replay_of
+           FROM postrider.message k
+          WHERE ((k.id >= u.id) AND (k.id <= u.id))
+          ORDER BY k.id
+         LIMIT 1) m)
      CROSS JOIN LATERAL ( SELECT postrider.describe_end(u.id, u.target) AS ending
          OFFSET 0) e)
   WHERE (
@@ -18896,18 +19055,18 @@ CREATE SEQUENCE postrider.present_generation
 CREATE VIEW postrider.queue AS
  SELECT u.id,
     u.endpoint_name,
-    COALESCE((w.message).event_type, (l.letter).event_type) AS event_type,
+    COALESCE(m.event_type, l.event_type) AS event_type,
         CASE
             WHEN
             CASE u.kind
                 WHEN 'waiting'::text THEN ((NOT u.is_blocked) AND (u.run_at <= now()) AND postrider.is_claimed(u.id, u.target, u.retry_count))
-                ELSE postrider.is_taken(u.id, (w.message).xid, w.skippable)
+                ELSE postrider.is_taken(u.id, w.xid, w.skippable)
             END THEN 'processing'::text
             ELSE 'pending'::text
         END AS status,
-    COALESCE((w.message).payload, (l.letter).payload) AS payload,
-    COALESCE((w.message).body, (l.letter).body) AS body,
-    COALESCE((w.message).content_type, (l.letter).content_type) AS content_type,
+    COALESCE(m.payload, l.payload) AS payload,
+    COALESCE(m.body, l.body) AS body,
+    COALESCE(m.content_type, l.content_type) AS content_type,
     u.retry_count,
         CASE
             WHEN (u.kind = 'waiting'::text) THEN
@@ -18915,25 +19074,25 @@ CREATE VIEW postrider.queue AS
                 WHEN ((NOT u.is_blocked) AND (u.run_at > now())) THEN u.run_at
                 ELSE NULL::timestamp with time zone
             END
-            WHEN ((w.message).scheduled_at > now()) THEN (w.message).scheduled_at
+            WHEN (m.scheduled_at > now()) THEN m.scheduled_at
             ELSE NULL::timestamp with time zone
         END AS next_retry_at,
     u.last_error,
-    COALESCE((w.message).priority, (l.letter).priority) AS priority,
-    (w.message).scheduled_at AS scheduled_at,
-    (w.message).idempotency_key AS idempotency_key,
-    COALESCE((w.message).correlation_id, (l.letter).correlation_id) AS correlation_id,
+    COALESCE(m.priority, l.priority) AS priority,
+    m.scheduled_at,
+    m.idempotency_key,
+    COALESCE(m.correlation_id, l.correlation_id) AS correlation_id,
         CASE
             WHEN (u.kind = 'waiting'::text) THEN u.expires_at
-            ELSE (w.message).expires_at
+            ELSE m.expires_at
         END AS expires_at,
-    COALESCE(u.ordering_key, (w.message).ordering_key) AS ordering_key,
-    COALESCE((w.message).headers, (l.letter).headers) AS headers,
-    COALESCE((w.message).metadata, (l.letter).metadata) AS metadata,
-    COALESCE(u.created_at, (w.message).created_at) AS created_at,
+    COALESCE(u.ordering_key, m.ordering_key) AS ordering_key,
+    COALESCE(m.headers, l.headers) AS headers,
+    COALESCE(m.metadata, l.metadata) AS metadata,
+    COALESCE(u.created_at, m.created_at) AS created_at,
     u.target,
-    COALESCE((w.message).replay_of, (l.letter).replay_of) AS replay_of
-   FROM ((( SELECT 'waiting'::text AS kind,
+    COALESCE(m.replay_of, l.replay_of) AS replay_of
+   FROM (((( SELECT 'waiting'::text AS kind,
             false AS is_left,
             NULL::boolean AS is_published,
             NULL::boolean AS is_over_one,
@@ -18944,7 +19103,6 @@ CREATE VIEW postrider.queue AS
             (( SELECT postrider.target_names() AS target_names) ->> (d.target)::text) AS endpoint_name,
             NULL::xid8 AS xid,
             d.expires_at,
-            NULL::postrider.message AS message,
             d.run_at,
             d.is_blocked,
             d.retry_count,
@@ -18958,160 +19116,152 @@ CREATE VIEW postrider.queue AS
             NULL::boolean,
             NULL::boolean,
             NULL::boolean,
-            m.id,
-            m.targets[1] AS targets,
-            m.targets,
-            m.endpoint_name,
-            m.xid,
-            m.expires_at,
-            m.*::postrider.message AS m,
+            m_1.id,
+            m_1.targets[1] AS targets,
+            m_1.targets,
+            m_1.endpoint_name,
+            m_1.xid,
+            m_1.expires_at,
             NULL::timestamp with time zone,
             false,
             0,
             NULL::text,
             NULL::timestamp with time zone,
             NULL::text
-           FROM postrider.message m
+           FROM postrider.message m_1
         UNION ALL
          SELECT 'direct'::text,
             true,
             NULL::boolean,
             NULL::boolean,
             NULL::boolean,
-            m.id,
-            m.targets[1] AS targets,
-            m.targets,
-            m.endpoint_name,
-            m.xid,
-            m.expires_at,
-            m.*::postrider.message AS m,
+            m_1.id,
+            m_1.targets[1] AS targets,
+            m_1.targets,
+            m_1.endpoint_name,
+            m_1.xid,
+            m_1.expires_at,
             NULL::timestamp with time zone,
             false,
             0,
             NULL::text,
             NULL::timestamp with time zone,
             NULL::text
-           FROM postrider.message m
+           FROM postrider.message m_1
         UNION ALL
          SELECT 'one'::text,
             false,
-            (m.event_type IS NOT NULL),
-            (cardinality(m.targets) > 1),
-            (cardinality(m.targets) > 4),
-            m.id,
-            m.targets[1] AS targets,
-            m.targets,
-            (( SELECT postrider.target_names() AS target_names) ->> (m.targets[1])::text),
+            (m_1.event_type IS NOT NULL),
+            (cardinality(m_1.targets) > 1),
+            (cardinality(m_1.targets) > 4),
+            m_1.id,
+            m_1.targets[1] AS targets,
+            m_1.targets,
+            (( SELECT postrider.target_names() AS target_names) ->> (m_1.targets[1])::text),
             NULL::xid8,
             NULL::timestamp with time zone,
-            NULL::postrider.message,
             NULL::timestamp with time zone,
             false,
             0,
             NULL::text,
             NULL::timestamp with time zone,
             NULL::text
-           FROM postrider.message m
+           FROM postrider.message m_1
         UNION ALL
          SELECT 'one'::text,
             true,
-            (m.event_type IS NOT NULL),
-            (cardinality(m.targets) > 1),
-            (cardinality(m.targets) > 4),
-            m.id,
-            m.targets[1] AS targets,
-            m.targets,
-            (( SELECT postrider.target_names() AS target_names) ->> (m.targets[1])::text),
-            m.xid,
-            m.expires_at,
-            m.*::postrider.message AS m,
+            (m_1.event_type IS NOT NULL),
+            (cardinality(m_1.targets) > 1),
+            (cardinality(m_1.targets) > 4),
+            m_1.id,
+            m_1.targets[1] AS targets,
+            m_1.targets,
+            (( SELECT postrider.target_names() AS target_names) ->> (m_1.targets[1])::text),
+            m_1.xid,
+            m_1.expires_at,
             NULL::timestamp with time zone,
             false,
             0,
             NULL::text,
             NULL::timestamp with time zone,
             NULL::text
-           FROM postrider.message m
+           FROM postrider.message m_1
         UNION ALL
          SELECT 'few'::text,
             false,
-            (m.event_type IS NOT NULL),
-            (cardinality(m.targets) > 1),
-            (cardinality(m.targets) > 4),
-            m.id,
-            m.targets[1] AS targets,
-            m.targets,
-            (( SELECT postrider.target_names() AS target_names) ->> (m.targets[1])::text),
+            (m_1.event_type IS NOT NULL),
+            (cardinality(m_1.targets) > 1),
+            (cardinality(m_1.targets) > 4),
+            m_1.id,
+            m_1.targets[1] AS targets,
+            m_1.targets,
+            (( SELECT postrider.target_names() AS target_names) ->> (m_1.targets[1])::text),
             NULL::xid8,
             NULL::timestamp with time zone,
-            NULL::postrider.message,
             NULL::timestamp with time zone,
             false,
             0,
             NULL::text,
             NULL::timestamp with time zone,
             NULL::text
-           FROM postrider.message m
+           FROM postrider.message m_1
         UNION ALL
          SELECT 'few'::text,
             false,
-            (m.event_type IS NOT NULL),
-            (cardinality(m.targets) > 1),
-            (cardinality(m.targets) > 4),
-            m.id,
-            m.targets[2] AS targets,
-            m.targets,
-            (( SELECT postrider.target_names() AS target_names) ->> (m.targets[2])::text),
+            (m_1.event_type IS NOT NULL),
+            (cardinality(m_1.targets) > 1),
+            (cardinality(m_1.targets) > 4),
+            m_1.id,
+            m_1.targets[2] AS targets,
+            m_1.targets,
+            (( SELECT postrider.target_names() AS target_names) ->> (m_1.targets[2])::text),
             NULL::xid8,
             NULL::timestamp with time zone,
-            NULL::postrider.message,
             NULL::timestamp with time zone,
             false,
             0,
             NULL::text,
             NULL::timestamp with time zone,
             NULL::text
-           FROM postrider.message m
+           FROM postrider.message m_1
         UNION ALL
          SELECT 'few'::text,
             false,
-            (m.event_type IS NOT NULL),
-            (cardinality(m.targets) > 1),
-            (cardinality(m.targets) > 4),
-            m.id,
-            m.targets[3] AS targets,
-            m.targets,
-            (( SELECT postrider.target_names() AS target_names) ->> (m.targets[3])::text),
+            (m_1.event_type IS NOT NULL),
+            (cardinality(m_1.targets) > 1),
+            (cardinality(m_1.targets) > 4),
+            m_1.id,
+            m_1.targets[3] AS targets,
+            m_1.targets,
+            (( SELECT postrider.target_names() AS target_names) ->> (m_1.targets[3])::text),
             NULL::xid8,
             NULL::timestamp with time zone,
-            NULL::postrider.message,
             NULL::timestamp with time zone,
             false,
             0,
             NULL::text,
             NULL::timestamp with time zone,
             NULL::text
-           FROM postrider.message m
+           FROM postrider.message m_1
         UNION ALL
          SELECT 'few'::text,
             false,
-            (m.event_type IS NOT NULL),
-            (cardinality(m.targets) > 1),
-            (cardinality(m.targets) > 4),
-            m.id,
-            m.targets[4] AS targets,
-            m.targets,
-            (( SELECT postrider.target_names() AS target_names) ->> (m.targets[4])::text),
+            (m_1.event_type IS NOT NULL),
+            (cardinality(m_1.targets) > 1),
+            (cardinality(m_1.targets) > 4),
+            m_1.id,
+            m_1.targets[4] AS targets,
+            m_1.targets,
+            (( SELECT postrider.target_names() AS target_names) ->> (m_1.targets[4])::text),
             NULL::xid8,
             NULL::timestamp with time zone,
-            NULL::postrider.message,
             NULL::timestamp with time zone,
             false,
             0,
             NULL::text,
             NULL::timestamp with time zone,
             NULL::text
-           FROM postrider.message m
+           FROM postrider.message m_1
         UNION ALL
          SELECT 'many'::text,
             false,
@@ -19124,7 +19274,6 @@ CREATE VIEW postrider.queue AS
             (( SELECT postrider.target_names() AS target_names) ->> (p.target)::text),
             NULL::xid8,
             NULL::timestamp with time zone,
-            NULL::postrider.message,
             NULL::timestamp with time zone,
             false,
             0,
@@ -19138,25 +19287,56 @@ CREATE VIEW postrider.queue AS
                      CROSS JOIN LATERAL unnest(k.targets) t(target))
                   WHERE (( SELECT postrider.has_wide_messages() AS has_wide_messages) AND (k.event_type IS NOT NULL) AND ((cardinality(k.targets) > 1) IS TRUE) AND ((cardinality(k.targets) > 4) IS TRUE))
                   ORDER BY k.id) p) u
-     CROSS JOIN LATERAL ( SELECT f.message,
+     CROSS JOIN LATERAL ( SELECT f.xid,
             f.skippable,
-            ((u.kind = 'waiting'::text) OR ((u.target IS NOT NULL) AND postrider.may_wait(( SELECT postrider.lane_states() AS lane_states), u.id, (f.message).xid, f.skippable) AND (NOT postrider.is_deferred(u.id, u.target)) AND (NOT postrider.has_ended(u.id, u.target)))) AS is_waiting
-           FROM ( SELECT c.message,
+            ((u.kind = 'waiting'::text) OR ((u.target IS NOT NULL) AND ((u.xid IS NOT NULL) OR postrider.may_wait(( SELECT postrider.lane_states() AS lane_states), u.id, f.xid, f.skippable)) AND (NOT postrider.is_deferred(u.id, u.target)) AND (NOT postrider.has_ended(u.id, u.target)))) AS is_waiting
+           FROM ( SELECT c.xid,
                         CASE
-                            WHEN ((c.message).expires_at IS NULL) THEN u.targets
+                            WHEN (c.expires_at IS NULL) THEN u.targets
                             ELSE '{}'::integer[]
                         END AS skippable
-                   FROM ( SELECT COALESCE(u.message, ( SELECT m.*::postrider.message AS m
-                                   FROM postrider.message m
-                                  WHERE ((m.id >= u.id) AND (m.id <= u.id))
-                                  ORDER BY m.id
-                                 LIMIT 1)) AS message
+                   FROM ( SELECT COALESCE(u.xid, k.xid) AS xid,
+                            COALESCE(u.expires_at, k.expires_at) AS expires_at
+                           FROM (( SELECT) one
+                             LEFT JOIN LATERAL ( SELECT m_1.xid,
+                                    m_1.expires_at
+                                   FROM postrider.message m_1
+                                  WHERE ((u.kind <> 'waiting'::text) AND (u.xid IS NULL) AND (m_1.id >= u.id) AND (m_1.id <= u.id))
+                                  ORDER BY m_1.id
+                                 LIMIT 1) k ON (true))
                          OFFSET 0) c
                  OFFSET 0) f
          OFFSET 0) w)
-     LEFT JOIN LATERAL ( SELECT d.*::postrider.dead_letter AS letter
+     LEFT JOIN LATERAL ( SELECT k.id,
+            k.event_type,
+            k.payload,
+            k.body,
+            k.content_type,
+            k.priority,
+            k.scheduled_at,
+            k.idempotency_key,
+            k.correlation_id,
+            k.expires_at,
+            k.ordering_key,
+            k.headers,
+            k.metadata,
+            k.created_at,
+            k.replay_of
+           FROM postrider.message k
+          WHERE ((k.id >= u.id) AND (k.id <= u.id))
+          ORDER BY k.id
+         LIMIT 1) m ON (true))
+     LEFT JOIN LATERAL ( SELECT d.event_type,
+            d.payload,
+            d.body,
+            d.content_type,
+            d.priority,
+            d.correlation_id,
+            d.headers,
+            d.metadata,
+            d.replay_of
            FROM postrider.dead_letter d
-          WHERE ((u.kind = 'waiting'::text) AND (w.message IS NULL) AND (d.message_id = u.id) AND (d.target = u.target))
+          WHERE ((u.kind = 'waiting'::text) AND (m.id IS NULL) AND (d.message_id = u.id) AND (d.target = u.target))
           ORDER BY d.id DESC
          LIMIT 1) l ON (true))
   WHERE (
@@ -21354,6 +21534,10 @@ REVOKE ALL ON FUNCTION postrider.is_in_hand(p_message_id bigint, p_target intege
 
 REVOKE ALL ON FUNCTION postrider.is_letter_wanted(p_filter jsonb, p_failed_at timestamp with time zone, p_last_error text, p_cause text, p_event_type text) FROM PUBLIC;
 
+-- Name: FUNCTION is_logged(p_message_id bigint); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.is_logged(p_message_id bigint) FROM PUBLIC;
+
 -- Name: FUNCTION is_older(p_xmin xid, p_xid xid8); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.is_older(p_xmin xid, p_xid xid8) FROM PUBLIC;
@@ -21437,6 +21621,10 @@ REVOKE ALL ON FUNCTION postrider.known_circuits(p_endpoint_ids integer[], p_with
 -- Name: FUNCTION known_consumer(p_name text); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.known_consumer(p_name text) FROM PUBLIC;
+
+-- Name: FUNCTION known_lanes(); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.known_lanes() FROM PUBLIC;
 
 -- Name: FUNCTION lane_states(); Type: ACL; Schema: postrider; Owner: -
 

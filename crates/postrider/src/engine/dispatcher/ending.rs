@@ -154,7 +154,12 @@ mod tests {
             flush_interval: Duration::from_millis(5),
             poll_interval: Duration::from_millis(50),
         };
-        let identity = Identity { id: uuid::Uuid::nil(), shard_count: 1, is_audible: true };
+        let identity = Identity {
+            id: uuid::Uuid::nil(),
+            shard_count: 1,
+            is_audible: true,
+            gaps: Gaps::default(),
+        };
         let endpoints = Endpoints::new(Shared::new(Settings::default()), 100, 64, now);
         let dice = fastrand::Rng::with_seed(1);
         let mut dispatcher = Dispatcher::new(pace, identity, endpoints, None, now, dice);
