@@ -222,7 +222,7 @@ CREATE FUNCTION postrider.add_signing_key(endpoint text, key text DEFAULT NULL::
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
     AS $$
 declare
-    held record := postrider.lock_signing_keys(add_signing_key.endpoint);
+    held record := postrider.lock_signing_keys(add_signing_key.endpoint, true);
     added text := coalesce(add_signing_key.key, postrider.make_signing_key());
 begin
     if held.keys ? added then
@@ -2053,6 +2053,7 @@ begin
                     where k.id = d.message_id
                     for key share skip locked
                 )
+                or not exists (select from postrider.message k where k.id = d.message_id)
                 for update of d skip locked
             ), gone as (
                 delete from postrider.deferred d
@@ -2652,22 +2653,13 @@ $$;
 -- Name: change_signing_keys(integer, jsonb); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.change_signing_keys(p_endpoint_id integer, p_keys jsonb) RETURNS void
-    LANGUAGE plpgsql
+    LANGUAGE sql
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
     AS $$
-declare
-    keys jsonb := postrider.keys_that_sign(p_endpoint_id, p_keys);
-    held record;
-begin
     update postrider.endpoints e
-    set config = e.config || jsonb_build_object('signing_keys', keys)
-    where e.id = p_endpoint_id
-    returning e.name, e.config ->> 'signature' as signature into held;
-    if held.signature = 'none' and keys <> '[]' then
-        raise exception 'Endpoint ''%'' signs nothing: its signature is none', held.name
-            using errcode = '55000', hint = 'alter_endpoint changes that.';
-    end if;
-end;
+    set config = e.config || jsonb_build_object(
+        'signing_keys', postrider.keys_that_sign(p_endpoint_id, p_keys))
+    where e.id = p_endpoint_id;
 $$;
 
 -- Name: changes_between(jsonb, jsonb); Type: FUNCTION; Schema: postrider; Owner: -
@@ -6196,8 +6188,6 @@ begin
             if not reached ? 'to' then
                 -- What this transaction has erased a replay may still send again. Not the next one.
                 exit when done_count > 0;
-                reached := reached || jsonb_build_object(
-                    'to', (select (s.last_value << 10) | 1023 from postrider.message_sequence s));
                 -- A step that has begun before may have read what was not erased yet.
                 with free as materialized (
                     select r.id
@@ -6214,6 +6204,9 @@ begin
                     held_from := coalesce(held_from, jsonb_build_object('replays', since));
                     held_count := held_count + replaying;
                 end if;
+                -- Behind that look: what a step has drawn that it did not see is below this.
+                reached := reached || jsonb_build_object(
+                    'to', (select (s.last_value << 10) | 1023 from postrider.message_sequence s));
             end if;
             execute $walk$
                 select
@@ -6763,6 +6756,7 @@ begin
                 where k.id = w.message_id
                 for key share skip locked
             )
+            or not exists (select from postrider.message k where k.id = w.message_id)
         )
         order by w.expires_at
         limit p_most
@@ -9983,20 +9977,21 @@ begin
 end;
 $$;
 
--- Name: lock_signing_keys(text); Type: FUNCTION; Schema: postrider; Owner: -
+-- Name: lock_signing_keys(text, boolean); Type: FUNCTION; Schema: postrider; Owner: -
 
-CREATE FUNCTION postrider.lock_signing_keys(p_endpoint_name text, OUT endpoint_id integer, OUT keys jsonb) RETURNS record
+CREATE FUNCTION postrider.lock_signing_keys(p_endpoint_name text, p_is_adding boolean, OUT endpoint_id integer, OUT keys jsonb) RETURNS record
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
     AS $$
 declare
     held_protocol text;
+    signature text;
 begin
     if p_endpoint_name is null then
         raise exception 'Endpoint name must not be null' using errcode = '22004';
     end if;
-    select e.id, e.protocol
-    into endpoint_id, held_protocol
+    select e.id, e.protocol, e.config ->> 'signature'
+    into endpoint_id, held_protocol, signature
     from postrider.endpoints e
     where e.name = p_endpoint_name
     for no key update;
@@ -10006,6 +10001,10 @@ begin
     if not postrider.can_sign(held_protocol) then
         raise exception 'Endpoint ''%'' has the protocol %, which signs nothing', p_endpoint_name,
             held_protocol using errcode = '22023';
+    end if;
+    if p_is_adding and signature = 'none' then
+        raise exception 'Endpoint ''%'' signs nothing: its signature is none', p_endpoint_name
+            using errcode = '55000', hint = 'alter_endpoint changes that.';
     end if;
     keys := coalesce(
         (
@@ -11958,6 +11957,7 @@ declare
     whole jsonb;
     url text;
     is_generated boolean := false;
+    is_other boolean;
 begin
     if tg_op = 'UPDATE' then
         if (new.id, new.name, new.protocol, new.direct_subscription_id)
@@ -12032,7 +12032,10 @@ begin
     end if;
     perform postrider.validate_endpoint_config(new.protocol, whole);
     url := new.config ->> 'url';
-    if not postrider.is_web_port(
+    -- A change of keys is not refused for what the rest has been since before.
+    is_other := tg_op = 'INSERT' or new.config - 'signing_keys' is distinct from old.config;
+    if is_other
+        and not postrider.is_web_port(
             substring(url from '^[^/]+//[^/?]+:([0-9]{1,5})(?:[/?]|$)')::integer)
         and postrider.get_setting('allow_any_port') <> 'on'
     then
@@ -12046,7 +12049,8 @@ begin
     into secrets
     from jsonb_each(whole) w
     where w.key = any (secret_names);
-    if secrets -> 'headers' <> '{}'
+    if is_other
+        and secrets -> 'headers' <> '{}'
         and url ~* '^http:'
         and not postrider.is_private(
             postrider.address_literal(substring(url from '^[^/]+//(\[[^]]*\]|[^/?:]+)')))
@@ -12072,8 +12076,10 @@ begin
                 from jsonb_each(excluded.config) n
             );
     end if;
-    perform postrider.note_signing_keys(
-        new.id, coalesce(secrets -> 'signing_keys', '[]'), is_generated);
+    if postrider.can_sign(new.protocol) then
+        perform postrider.note_signing_keys(
+            new.id, coalesce(secrets -> 'signing_keys', '[]'), is_generated);
+    end if;
     return new;
 end;
 $_$;
@@ -14302,7 +14308,7 @@ CREATE FUNCTION postrider.retire_signing_key(endpoint text, key_id text, after i
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
     AS $$
 declare
-    held record := postrider.lock_signing_keys(retire_signing_key.endpoint);
+    held record := postrider.lock_signing_keys(retire_signing_key.endpoint, false);
     ends_at timestamptz;
 begin
     perform postrider.find_signing_key(
@@ -14344,12 +14350,13 @@ CREATE FUNCTION postrider.retire_signing_keys() RETURNS integer
     AS $$
 declare
     changed_count integer := 0;
-    held record;
+    held_id integer;
+    keys jsonb;
+    left_keys jsonb;
 begin
-    for held in
-        select e.id, s.config -> 'signing_keys' as keys
+    for held_id in
+        select e.id
         from postrider.endpoints e
-        join postrider.endpoint_secret s on s.endpoint_id = e.id
         where e.id = any (array(
             select k.endpoint_id
             from postrider.signing_key k
@@ -14357,8 +14364,25 @@ begin
         ))
         for no key update of e skip locked
     loop
-        perform postrider.change_signing_keys(held.id, held.keys);
-        changed_count := changed_count + 1;
+        select s.config -> 'signing_keys'
+        into keys
+        from postrider.endpoint_secret s
+        where s.endpoint_id = held_id;
+        left_keys := postrider.keys_that_sign(held_id, keys);
+        continue when left_keys = keys;
+        begin
+            if left_keys = '[]' then
+                update postrider.signing_key k
+                set retires_at = null
+                where k.endpoint_id = held_id
+                and k.id = postrider.signing_key_id(keys ->> 0);
+            end if;
+            perform postrider.change_signing_keys(held_id, keys);
+            changed_count := changed_count + 1;
+        exception
+            when others then
+                raise warning 'keys of endpoint % are not retired: %', held_id, sqlerrm;
+        end;
     end loop;
     return changed_count;
 end;
@@ -14666,7 +14690,7 @@ CREATE FUNCTION postrider.reveal_signing_key(endpoint text, key_id text) RETURNS
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
     AS $$
 declare
-    held record := postrider.lock_signing_keys(reveal_signing_key.endpoint);
+    held record := postrider.lock_signing_keys(reveal_signing_key.endpoint, false);
     shown text := postrider.find_signing_key(
         reveal_signing_key.endpoint, held.keys, reveal_signing_key.key_id);
 begin
@@ -14888,7 +14912,7 @@ CREATE FUNCTION postrider.rotate_signing_key(endpoint text, overlap interval DEF
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
     AS $$
 declare
-    held record := postrider.lock_signing_keys(rotate_signing_key.endpoint);
+    held record := postrider.lock_signing_keys(rotate_signing_key.endpoint, true);
     added text := postrider.make_signing_key();
     ends_at timestamptz;
 begin
@@ -21665,9 +21689,9 @@ REVOKE ALL ON FUNCTION postrider.live_worker(p_worker_id integer, p_epoch intege
 
 REVOKE ALL ON FUNCTION postrider.lock_leases(p_consumer postrider.consumer) FROM PUBLIC;
 
--- Name: FUNCTION lock_signing_keys(p_endpoint_name text, OUT endpoint_id integer, OUT keys jsonb); Type: ACL; Schema: postrider; Owner: -
+-- Name: FUNCTION lock_signing_keys(p_endpoint_name text, p_is_adding boolean, OUT endpoint_id integer, OUT keys jsonb); Type: ACL; Schema: postrider; Owner: -
 
-REVOKE ALL ON FUNCTION postrider.lock_signing_keys(p_endpoint_name text, OUT endpoint_id integer, OUT keys jsonb) FROM PUBLIC;
+REVOKE ALL ON FUNCTION postrider.lock_signing_keys(p_endpoint_name text, p_is_adding boolean, OUT endpoint_id integer, OUT keys jsonb) FROM PUBLIC;
 
 -- Name: FUNCTION lock_worker(p_worker postrider.worker, p_is_changed boolean); Type: ACL; Schema: postrider; Owner: -
 

@@ -11,7 +11,7 @@ security definer
 set search_path = pg_catalog, postrider, pg_temp
 as $$
 declare
-    held record := postrider.lock_signing_keys(add_signing_key.endpoint);
+    held record := postrider.lock_signing_keys(add_signing_key.endpoint, true);
     added text := coalesce(add_signing_key.key, postrider.make_signing_key());
 begin
     if held.keys ? added then

@@ -64,6 +64,7 @@ begin
                     where k.id = d.message_id
                     for key share skip locked
                 )
+                or not exists (select from postrider.message k where k.id = d.message_id)
                 for update of d skip locked
             ), gone as (
                 delete from postrider.deferred d

@@ -147,8 +147,6 @@ begin
             if not reached ? 'to' then
                 -- What this transaction has erased a replay may still send again. Not the next one.
                 exit when done_count > 0;
-                reached := reached || jsonb_build_object(
-                    'to', (select (s.last_value << 10) | 1023 from postrider.message_sequence s));
                 -- A step that has begun before may have read what was not erased yet.
                 with free as materialized (
                     select r.id
@@ -165,6 +163,9 @@ begin
                     held_from := coalesce(held_from, jsonb_build_object('replays', since));
                     held_count := held_count + replaying;
                 end if;
+                -- Behind that look: what a step has drawn that it did not see is below this.
+                reached := reached || jsonb_build_object(
+                    'to', (select (s.last_value << 10) | 1023 from postrider.message_sequence s));
             end if;
             execute $walk$
                 select

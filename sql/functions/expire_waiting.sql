@@ -57,6 +57,7 @@ begin
                 where k.id = w.message_id
                 for key share skip locked
             )
+            or not exists (select from postrider.message k where k.id = w.message_id)
         )
         order by w.expires_at
         limit p_most

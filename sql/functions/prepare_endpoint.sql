@@ -19,6 +19,7 @@ declare
     whole jsonb;
     url text;
     is_generated boolean := false;
+    is_other boolean;
 begin
     if tg_op = 'UPDATE' then
         if (new.id, new.name, new.protocol, new.direct_subscription_id)
@@ -93,7 +94,10 @@ begin
     end if;
     perform postrider.validate_endpoint_config(new.protocol, whole);
     url := new.config ->> 'url';
-    if not postrider.is_web_port(
+    -- A change of keys is not refused for what the rest has been since before.
+    is_other := tg_op = 'INSERT' or new.config - 'signing_keys' is distinct from old.config;
+    if is_other
+        and not postrider.is_web_port(
             substring(url from '^[^/]+//[^/?]+:([0-9]{1,5})(?:[/?]|$)')::integer)
         and postrider.get_setting('allow_any_port') <> 'on'
     then
@@ -107,7 +111,8 @@ begin
     into secrets
     from jsonb_each(whole) w
     where w.key = any (secret_names);
-    if secrets -> 'headers' <> '{}'
+    if is_other
+        and secrets -> 'headers' <> '{}'
         and url ~* '^http:'
         and not postrider.is_private(
             postrider.address_literal(substring(url from '^[^/]+//(\[[^]]*\]|[^/?:]+)')))
@@ -133,8 +138,10 @@ begin
                 from jsonb_each(excluded.config) n
             );
     end if;
-    perform postrider.note_signing_keys(
-        new.id, coalesce(secrets -> 'signing_keys', '[]'), is_generated);
+    if postrider.can_sign(new.protocol) then
+        perform postrider.note_signing_keys(
+            new.id, coalesce(secrets -> 'signing_keys', '[]'), is_generated);
+    end if;
     return new;
 end;
 $$;

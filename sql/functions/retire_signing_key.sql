@@ -11,7 +11,7 @@ security definer
 set search_path = pg_catalog, postrider, pg_temp
 as $$
 declare
-    held record := postrider.lock_signing_keys(retire_signing_key.endpoint);
+    held record := postrider.lock_signing_keys(retire_signing_key.endpoint, false);
     ends_at timestamptz;
 begin
     perform postrider.find_signing_key(

@@ -9,7 +9,7 @@ security definer
 set search_path = pg_catalog, postrider, pg_temp
 as $$
 declare
-    held record := postrider.lock_signing_keys(reveal_signing_key.endpoint);
+    held record := postrider.lock_signing_keys(reveal_signing_key.endpoint, false);
     shown text := postrider.find_signing_key(
         reveal_signing_key.endpoint, held.keys, reveal_signing_key.key_id);
 begin

@@ -12,7 +12,7 @@ security definer
 set search_path = pg_catalog, postrider, pg_temp
 as $$
 declare
-    held record := postrider.lock_signing_keys(rotate_signing_key.endpoint);
+    held record := postrider.lock_signing_keys(rotate_signing_key.endpoint, true);
     added text := postrider.make_signing_key();
     ends_at timestamptz;
 begin

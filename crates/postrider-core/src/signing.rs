@@ -44,6 +44,8 @@ pub enum KeyError {
     #[error("a key that begins with whpk_ has 32 bytes")]
     PublicLength,
     #[error("a key that begins with whsk_ has 64 bytes: an ed25519 seed and its public key")]
+    PairLength,
+    #[error("the second half of a key that begins with whsk_ is the public key of the first")]
     Pair,
 }
 
@@ -74,7 +76,7 @@ impl SigningKey {
         let rest = text.strip_prefix(PRIVATE_PREFIX).ok_or(KeyError::Prefix)?;
         let bytes = STANDARD.decode(rest).map_err(|_| KeyError::Base64)?;
         if bytes.len() != PAIR_LENGTH {
-            return Err(KeyError::Pair);
+            return Err(KeyError::PairLength);
         }
         let (seed, public) = bytes.split_at(SEED_LENGTH);
         let pair = Ed25519KeyPair::from_seed_and_public_key(seed, public);

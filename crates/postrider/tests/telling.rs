@@ -1,6 +1,6 @@
 //! What an operator tells single deliveries that wait: retry now, fail, skip.
 
-use crate::shop::{Shop, producing::check_refusal, serving::LONG};
+use crate::shop::{Shop, changing_the_log, producing::check_refusal, serving::LONG};
 use serde_json::{Value, json};
 use tokio_postgres::Client;
 use xtask::receiver::{Answer, Arrival, Behaviour, Receiver};
@@ -248,6 +248,31 @@ async fn what_was_cancelled_while_it_was_read_becomes_no_dead_letter_of_a_droppe
     assert_eq!(shop.ask::<i64>("select count(*) from postrider.dead_letter").await, 0);
     assert_eq!(shop.ask::<i64>("select count(*) from postrider.ended").await, 1);
     assert_eq!(receiver.request_count(), 0);
+}
+
+/// What waits of a message that the log has forgotten goes with its endpoint, too.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_endpoint_is_dropped_with_what_waits_of_forgotten_messages() {
+    let shop = Shop::open_migrated().await;
+    shop.execute(
+        "select postrider.create_endpoint('sink', 'discard', '{}');
+        select postrider.send('sink', '{}');
+        select postrider.bury(array[m.id], m.targets, array[1], array['rejected'], array[1], array['503'])
+        from postrider.message m;",
+    )
+    .await;
+    shop.execute(&changing_the_log("delete from postrider.message")).await;
+    for call in ["redrive_all()", "drop_endpoint('sink', true)"] {
+        shop.execute(&format!("select postrider.{call}")).await;
+        shop.until(
+            "select postrider.advance_jobs() is null or not exists (
+            select from postrider.job j where j.state <> 'completed')",
+        )
+        .await;
+    }
+    let done = "select j.done_count from postrider.job j where j.kind = 'drop'";
+    assert_eq!(shop.ask::<i64>(done).await, 1);
+    assert!(!shop.ask::<bool>("select exists (select from postrider.deferred)").await);
 }
 
 /// A dispatcher has given up a delivery whose dispatchers have died too often, and cannot record it because an

@@ -70,7 +70,7 @@ fn what_is_no_key_is_refused_without_being_told() {
         ("whsec_".to_owned(), KeyError::SymmetricLength),
         (of("whsec_", 23), KeyError::SymmetricLength),
         (of("whsec_", 65), KeyError::SymmetricLength),
-        (of("whsk_", 32), KeyError::Pair),
+        (of("whsk_", 32), KeyError::PairLength),
         // The public key is not that of the seed.
         (of("whsk_", 64), KeyError::Pair),
     ];

@@ -22,6 +22,9 @@ use super::{Failure, output::Output};
 /// The longest body that is taken, in bytes.
 const BODY_MAX: usize = 16 << 20;
 
+/// How many ids are remembered for --fail.
+const IDS_MAX: usize = 100_000;
+
 /// Receive messages on this machine, show them and answer
 ///
 /// For trying things out: it needs no database, listens on the loopback address unless --bind says otherwise, and
@@ -102,9 +105,10 @@ impl Listen {
         });
         let accepting = async {
             loop {
-                // What is wrong with a connection is its own matter.
-                if let Ok((stream, _)) = listener.accept().await {
-                    tokio::spawn(Arc::clone(&receiver).serve(stream));
+                match listener.accept().await {
+                    Ok((stream, _)) => drop(tokio::spawn(Arc::clone(&receiver).serve(stream))),
+                    // Of a connection it is its own matter; too many open ones take a moment to go.
+                    Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
                 }
             }
         };
@@ -158,6 +162,9 @@ impl Receiver {
         }
         let id = text(headers, "webhook-id").unwrap_or_default().to_owned();
         let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        if failed.len() >= IDS_MAX {
+            failed.clear();
+        }
         let count = failed.entry(id).or_default();
         *count = count.saturating_add(1);
         *count <= self.fail

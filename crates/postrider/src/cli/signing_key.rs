@@ -102,7 +102,11 @@ fn read(file: &str) -> Result<String, Failure> {
         file => fs::read_to_string(file),
     };
     let text = text.map_err(|error| Failure::Usage(format!("--key-file {file}: {error}")))?;
-    Ok(text.trim().to_owned())
+    let key = text.trim();
+    // SQL cannot tell whether the halves of a pair fit.
+    signing::SigningKey::parse(key)
+        .map_err(|error| Failure::Usage(format!("--key-file {file}: {error}")))?;
+    Ok(key.to_owned())
 }
 
 fn new_pair() -> Result<String, Failure> {

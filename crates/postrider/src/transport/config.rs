@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use http::Uri;
 use postrider_core::{
     render::{self, HeaderError},
-    signing::{self, SigningKey},
+    signing::{self, KeyError, SigningKey},
     spelling::{self, edit_distance},
 };
 use serde_json::{Map, Value, json};
@@ -79,6 +79,8 @@ pub enum ConfigError {
     Missing { key: &'static str },
     #[error("config.{key} must be {expected}")]
     Invalid { key: &'static str, expected: String },
+    #[error("config.{key}: {source}")]
+    Key { key: &'static str, source: KeyError },
     #[error("config.{key}: {source}")]
     Header { key: &'static str, source: HeaderError },
 }
@@ -239,10 +241,17 @@ impl<'a> Checked<'a> {
         })
     }
 
-    /// The keys of an option that is an array of keys that sign; none if it is absent.
-    pub fn signing_keys(&self, name: &str) -> Vec<SigningKey> {
+    /// The keys of an option that is an array of keys that sign; none if it is absent. A pair whose halves do not
+    /// fit is left out, as long as another key signs.
+    pub fn signing_keys(&self, name: &'static str) -> Result<Vec<SigningKey>, ConfigError> {
         let keys = self.values.get(name).and_then(Value::as_array).into_iter().flatten();
-        keys.filter_map(Value::as_str).filter_map(|key| SigningKey::parse(key).ok()).collect()
+        let (good, bad): (Vec<_>, Vec<_>) =
+            keys.filter_map(Value::as_str).map(SigningKey::parse).partition(Result::is_ok);
+        let error = bad.into_iter().find_map(Result::err);
+        match error {
+            Some(source) if good.is_empty() => Err(ConfigError::Key { key: name, source }),
+            _ => Ok(good.into_iter().flatten().collect()),
+        }
     }
 
     /// The entries of an option that is an object of texts; none if it is absent.
@@ -277,7 +286,11 @@ fn are_signing_keys(value: &Value, max: i64) -> bool {
     let known: HashSet<&str> = keys.iter().filter_map(Value::as_str).collect();
     keys.len() as i64 <= max
         && known.len() == keys.len()
-        && known.iter().all(|key| SigningKey::parse(key).is_ok())
+        // Whether the halves of a pair fit SQL cannot tell: see Checked::signing_keys.
+        && known.iter().all(|key| !matches!(
+            SigningKey::parse(key),
+            Err(KeyError::Prefix | KeyError::Base64 | KeyError::SymmetricLength | KeyError::PairLength)
+        ))
 }
 
 fn is_text(text: &str, max: i64) -> bool {

@@ -196,7 +196,7 @@ fn open(config: &Checked<'_>, shared: &Arc<Shared>) -> Result<Arc<dyn Transport>
         has_secrets: config.map("headers").next().is_some(),
         signing_keys: match config.text("signature") {
             Some("none") => Vec::new(),
-            _ => config.signing_keys("signing_keys"),
+            _ => config.signing_keys("signing_keys")?,
         },
         shared: Arc::clone(shared),
         pool: Arc::default(),

@@ -110,3 +110,17 @@ fn an_address_is_read_and_trusted_as_in_the_database() {
         assert_eq!(found.is_some_and(is_private), case["private"] == true, "{case}");
     }
 }
+
+/// SQL takes such a pair, because it cannot tell.
+#[test]
+fn a_pair_whose_halves_do_not_fit_signs_nothing_and_stops_no_other_key() {
+    let shared = Shared::new(Settings::default());
+    let unfit = format!("whsk_{}==", "A".repeat(86));
+    let open = |keys: Value| {
+        open("http", &json!({ "url": "https://example.com/", "signing_keys": keys }), &shared)
+    };
+    let error = open(json!([unfit])).map(drop).unwrap_err().to_string();
+    assert!(error.starts_with("config.signing_keys: the second half"), "{error}");
+    assert!(!error.contains("AAAA"), "{error}");
+    open(json!([unfit, "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"])).unwrap();
+}

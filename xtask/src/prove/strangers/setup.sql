@@ -13,6 +13,8 @@ select postrider.set_action(n.name, p_concurrency => 3), postrider.register_work
 from unnest(array['good', 'held']) n (name);
 -- As workers of a former version: strangers act for them, too.
 update postrider.worker set registered_by = null;
+-- A key that can be ended, beside the one that was made with it.
+select postrider.add_signing_key('held');
 select postrider.create_endpoint('reborn', 'discard', '{}');
 select postrider.create_event_type('spare');
 select postrider.deregister_worker(w.worker_id) from postrider.register_worker('spare') w;
