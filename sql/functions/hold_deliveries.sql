@@ -45,11 +45,13 @@ begin
         perform from postrider.message m where m.id = p_message_id for update skip locked;
         is_held := not found
             and exists (select from postrider.message m where m.id = p_message_id);
+        -- Who waits for the message holds nothing that whoever has it waits for.
         places := array(
             select d.ctid
             from postrider.deferred d
             where d.message_id = p_message_id
             and (wanted is null or d.endpoint_id = wanted)
+            and not is_held
             -- It was cancelled before, and its row is the dispatcher's to take away.
             and not exists (
                 select

@@ -174,6 +174,36 @@ async fn it_counts_from_the_commit() {
     assert_eq!(receiver.request_count(), 3);
 }
 
+/// Two operators who each held what the other waits for would both give up, and begin again.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_operator_who_waits_for_the_message_holds_nothing_of_it() {
+    let shop = Shop::open_to_receivers().await;
+    let receiver = Receiver::start(Behaviour::Status(503)).unwrap();
+    shop.endpoint("hooks", json!({ "url": receiver.url() }), patient()).await;
+    let _dispatcher = shop.serve().await;
+    let id = shop.send("hooks", json!({ "n": 1 })).await;
+    until_failed_once(&shop, id).await;
+    let (holder, waiting) = (shop.client().await, shop.client().await);
+    let hold = format!("begin; select from postrider.message where id = {id} for update");
+    batch(&holder, &hold).await;
+    let skip = format!("select postrider.skip_delivery({id}, null, 'r')");
+    let skipped = tokio::spawn(async move { waiting.batch_execute(&skip).await });
+    shop.until(
+        "select exists (
+            select
+            from pg_stat_activity a
+            where a.wait_event = 'PgSleep'
+            and a.query like '%skip_delivery%'
+        )",
+    )
+    .await;
+    let lock = format!("select from postrider.deferred where message_id = {id} for update nowait");
+    batch(&holder, &lock).await;
+    let refusal = skipped.await.unwrap().unwrap_err();
+    assert_eq!(refusal.code().unwrap().code(), "55006");
+    batch(&holder, "rollback").await;
+}
+
 /// A dispatcher has read two messages that are being cancelled and lets them wait; then it dies. One is cancelled, the
 /// other is not: nobody ends the first once more, nor the second while that is open.
 #[tokio::test(flavor = "multi_thread")]
