@@ -1,9 +1,9 @@
 -- postrider.advance_sequences() → the newest sequence number that the log may have given away here
 --
--- Internal, by rebase_log. Brings every sequence to where the rows are that it numbers: a dump holds where they stood,
--- logical replication does not. That of messages goes on beyond what the original may give away meanwhile, so that
--- no id comes twice: number_gap says what was left out. Senders may have drawn some of that while this
--- looked (see gaps.rs). Undone by no rollback, which costs numbers and nothing else.
+-- Internal, by rebase_log, which has locked that of messages. Brings every sequence to where the rows are that it
+-- numbers: a dump holds where they stood, logical replication does not. That of messages goes on beyond what the
+-- original may give away meanwhile, so that no id comes twice: number_gap says what was left out. A rollback undoes
+-- only that one; others have lost numbers then, and nothing else.
 create or replace function postrider.advance_sequences()
 returns bigint
 language plpgsql

@@ -45,6 +45,8 @@ begin
     for update;
     -- And whoever makes a tick.
     lock table postrider.tick in share row exclusive mode;
+    -- Who sends draws a number first. Written anew, the sequence is locked, and what is set is undone with us.
+    alter sequence postrider.message_sequence increment by 1;
     lock table postrider.message in share row exclusive mode;
     -- Before anything is numbered here.
     newest_number := postrider.advance_sequences();

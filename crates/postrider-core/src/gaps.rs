@@ -6,10 +6,6 @@
 /// Numbers behind the first, up to and with the second.
 pub type Gap = (i64, i64);
 
-/// So many at the beginning of a gap may have been drawn after all, by who was about to send while the log was
-/// adopted: walks look there, too.
-const DRAWN_MEANWHILE: i64 = 1 << 20;
-
 /// All gaps of a log, in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Gaps(Vec<Gap>);
@@ -26,7 +22,7 @@ impl Gaps {
     pub fn pieces(&self, mut after: i64, end: i64) -> Vec<(i64, i64)> {
         let mut pieces = Vec::new();
         for (first, last) in &self.0 {
-            let (first, last) = (last_id(*first + DRAWN_MEANWHILE), last_id(*last));
+            let (first, last) = (last_id(*first), last_id(*last));
             if last <= after || first >= end {
                 continue;
             }
@@ -43,10 +39,7 @@ impl Gaps {
 
     /// The end of the gap that this id lies in; where it lies in none, the id.
     pub fn end_of(&self, id: i64) -> i64 {
-        let gap = self
-            .0
-            .iter()
-            .find(|(first, last)| last_id(*first + DRAWN_MEANWHILE) < id && id < last_id(*last));
+        let gap = self.0.iter().find(|(first, last)| last_id(*first) < id && id < last_id(*last));
         gap.map_or(id, |(_, last)| last_id(*last))
     }
 
@@ -70,7 +63,7 @@ mod tests {
         let (million, billion) = (1_000_000_i64, 1_000_000_000_i64);
         let gaps = Gaps::new(vec![(8 * billion, 9 * billion), (100, billion)]);
         let id = last_id;
-        let (first, second) = (id(100 + DRAWN_MEANWHILE), id(8 * billion + DRAWN_MEANWHILE));
+        let (first, second) = (id(100), id(8 * billion));
         for (after, end, expected) in [
             (0, id(50), vec![(0, id(50))]),
             (0, first, vec![(0, first)]),

@@ -407,6 +407,12 @@ impl Original {
     }
 }
 
+/// The newest sequence number that the log has given away.
+async fn number_of(client: &Client) -> i64 {
+    let number = "select s.last_value from postrider.message_sequence s";
+    client.query_one(number, &[]).await.unwrap().get(0)
+}
+
 /// What a copy at this address does: nothing of what the original does, until it is adopted; then what was left, once,
 /// and what is new, under ids that the original never had.
 async fn check_copy(original: &mut Original, url: &str, doubtful: Option<i64>) {
@@ -434,6 +440,10 @@ async fn check_copy(original: &mut Original, url: &str, doubtful: Option<i64>) {
     let looked = run(url, &["adopt"], "");
     assert_eq!(looked.code, 1, "{looked:?}");
     assert!(looked.stdout.contains("Nothing was changed"), "{looked:?}");
+    // Given up at its last moment, it has changed nothing: no number is left out that nobody knows of.
+    let before = number_of(&client).await;
+    client.batch_execute("begin; select from postrider.adopt(); rollback").await.unwrap();
+    assert_eq!(number_of(&client).await, before);
     // Who sends notices nothing.
     let mut expected = original.unfinished.clone();
     if doubtful != Some(0) {

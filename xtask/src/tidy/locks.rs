@@ -105,6 +105,11 @@ fn locks_of(sql: &str) -> Vec<(String, usize)> {
             found.push((format!("table {name}: {mode}"), lines[at]));
         }
     }
+    for (at, start) in text.match_indices("alter sequence ") {
+        let name = text[at + start.len()..].split(' ').next().unwrap_or_default();
+        let name = name.strip_prefix("postrider.").unwrap_or(name);
+        found.push((format!("sequence {name}: share row exclusive"), lines[at]));
+    }
     for (at, start) in text.match_indices("for ") {
         if text[..at].ends_with(is_word) {
             continue;

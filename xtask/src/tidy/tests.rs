@@ -274,6 +274,7 @@ fn a_lock_that_is_not_listed_and_one_that_is_not_taken_are_caught() {
         ("perform pg_advisory_unlock(17,\n 4);", "advisory 17, 4"),
         ("lock table postrider.fence in row share mode;", "table fence: row share"),
         ("'lock table only postrider.%I in\n exclusive mode'", "table %i: exclusive"),
+        ("alter sequence postrider.s increment by 1;", "sequence s: share row exclusive"),
         ("select from postrider.a for no key update nowait", "row a: no key update"),
         (
             "select from postrider.a x join postrider.b y on f(x, y)\nfor update\nof x skip locked",

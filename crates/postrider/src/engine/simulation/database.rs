@@ -53,9 +53,6 @@ pub enum Wrong {
     EndsForgotten,
 }
 
-/// So many are given away by senders that are about to send while the log is adopted.
-const DRAWN_IN_GAP: i64 = 2;
-
 pub struct Database {
     pub wrong: Wrong,
     pub now: Timestamp,
@@ -184,7 +181,7 @@ impl Database {
     pub fn insert(&mut self, row: impl FnOnce(MessageId) -> LogMessage, lane: Lane) -> MessageId {
         self.number += 1;
         if let Some((after, last)) = self.gap
-            && (after + DRAWN_IN_GAP + 1..=last).contains(&self.number)
+            && (after + 1..=last).contains(&self.number)
         {
             self.number = last + 1;
         }
