@@ -11,8 +11,6 @@ begin
     if p_pause is null then
         raise exception '% must not be null', p_name using errcode = '22004';
     end if;
-    if p_pause not between '0' and '30 days' then
-        raise exception '% must be 0 to 30 days, got %', p_name, p_pause using errcode = '22023';
-    end if;
+    perform postrider.check_duration(p_name, p_pause, '0 seconds', '30 days');
 end;
 $$;

@@ -375,7 +375,7 @@ async fn the_command_line_makes_pairs_and_keys_end() {
         shop.run(&["endpoint", "keys", "rotate", "hooks", "--overlap", "1 day"]).succeed();
     assert!(rotated.stdout.starts_with("whsec_"), "{}", rotated.stdout);
     shop.run(&["endpoint", "keys", "rotate", "hooks", "--overlap", "31 days"])
-        .fail(2, "overlap must be 0 to 30 days");
+        .fail(2, "overlap must be between 0 seconds and 30 days");
     let listed = shop.run(&["endpoint", "keys", "list", "hooks", "--json"]).succeed().json();
     assert_eq!(listed.as_array().unwrap().len(), 2);
     assert!(listed.as_array().unwrap().iter().all(|key| key["retires_at"].is_null()));
