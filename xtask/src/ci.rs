@@ -104,7 +104,7 @@ pub fn test(filters: &[String]) -> Result<()> {
 /// Those that measure how soon messages arrive count as two (`.config/nextest.toml`).
 fn test_thread_count() -> usize {
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
-    processors + processors.div_ceil(2)
+    processors * 5 / 2
 }
 
 /// Runs cargo in the workspace; what it prints is shown.

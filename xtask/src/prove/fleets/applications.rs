@@ -14,7 +14,10 @@ use std::{
 use anyhow::Result;
 use serde_json::json;
 use tokio::task::JoinSet;
-use tokio_postgres::Client;
+use tokio_postgres::{
+    Client,
+    error::{DbError, SqlState},
+};
 
 use super::{FleetScale, judge::Asked};
 use crate::prove::writers::connect;
@@ -127,6 +130,13 @@ struct Application {
     serial: usize,
 }
 
+/// Two transactions that make the same workers known, each in another order, are told apart by PostgreSQL; one begins
+/// again.
+fn is_made_known_twice(error: &DbError) -> bool {
+    let is_there = |place: &str| place.contains("postrider.addressed_worker");
+    *error.code() == SqlState::T_R_DEADLOCK_DETECTED && error.where_().is_some_and(is_there)
+}
+
 impl Application {
     async fn work(mut self, url: String) -> Result<Book> {
         let mut client: Option<Client> = None;
@@ -149,7 +159,9 @@ impl Application {
                     .downcast_ref::<tokio_postgres::Error>()
                     .and_then(tokio_postgres::Error::as_db_error)
                     // Shut down: the connection breaks in a moment.
-                    .is_some_and(|error| !error.code().code().starts_with("57P"));
+                    .is_some_and(|error| {
+                        !error.code().code().starts_with("57P") && !is_made_known_twice(error)
+                    });
                 anyhow::ensure!(!is_refused, "application {}: {error:?}", self.number);
                 client = None;
             }
