@@ -74,7 +74,7 @@ pub enum Expected {
     Accepted,
     /// Accepted, or unavailable with an error that contains one of these.
     AcceptedOr(&'static [&'static str]),
-    /// Unavailable, with an error that contains one of these.
+    /// Unavailable or unknown, with an error that contains one of these.
     Unavailable(&'static [&'static str]),
     /// Rejected, with an error that contains this.
     Rejected(&'static str),

@@ -9,6 +9,8 @@ use crate::{outcome::Outcome, policy::Policy};
 pub enum Decision {
     Delivered,
     RetryAfter(Duration),
+    /// It was not attempted: later, and as before.
+    Postpone,
     Dead(Cause),
 }
 
@@ -48,9 +50,11 @@ pub fn decide(policy: &Policy, retry_count: u32, outcome: Outcome, dice: f64) ->
         Outcome::Accepted => Decision::Delivered,
         Outcome::Rejected => Decision::Dead(Cause::Rejected),
         Outcome::Gone => Decision::Dead(Cause::Gone),
-        Outcome::Unavailable { .. } if !policy.allows_retry(retry_count) => {
+        Outcome::NotSent => Decision::Postpone,
+        Outcome::Unavailable { .. } | Outcome::Unknown if !policy.allows_retry(retry_count) => {
             Decision::Dead(Cause::RetriesExhausted)
         }
+        Outcome::Unknown => Decision::RetryAfter(policy.wait(retry_count, dice)),
         Outcome::Unavailable { retry_after } => {
             Decision::RetryAfter(retry_after.unwrap_or_else(|| policy.wait(retry_count, dice)))
         }
@@ -78,6 +82,10 @@ mod tests {
             (2, unavailable, Decision::Dead(Cause::RetriesExhausted)),
             (1, asked, Decision::RetryAfter(Duration::from_secs(77))),
             (2, asked, Decision::Dead(Cause::RetriesExhausted)),
+            (0, Outcome::Unknown, Decision::RetryAfter(Duration::from_secs(10))),
+            (2, Outcome::Unknown, Decision::Dead(Cause::RetriesExhausted)),
+            (0, Outcome::NotSent, Decision::Postpone),
+            (2, Outcome::NotSent, Decision::Postpone),
         ] {
             assert_eq!(decide(&policy, retry_count, outcome, 0.5), expected, "{outcome:?}");
         }

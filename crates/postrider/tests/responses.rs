@@ -166,7 +166,7 @@ async fn a_slow_body_holds_nobody_and_what_came_is_kept() {
     // No answer, nothing to keep.
     let cut = answering(Answer { ending: Ending::Cut, ..Answer::default() });
     let kept = send_to(&shop, "cut", &cut).await;
-    assert_eq!((kept.outcome.as_str(), kept.status), ("unavailable", None));
+    assert_eq!((kept.outcome.as_str(), kept.status), ("unknown", None));
     assert_eq!((kept.body, kept.headers, kept.is_truncated), (None, None, None));
 }
 

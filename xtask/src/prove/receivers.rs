@@ -330,19 +330,20 @@ impl Stage {
                 (row.get(0), row.get(1), row.get(2));
             let text =
                 if error.is_empty() { outcome.clone() } else { format!("{outcome}: {error}") };
+            let is_failure = ["unavailable", "unknown"].contains(&outcome.as_str());
             let is_expected = match kind.expected {
                 Expected::Accepted => outcome == "accepted" && error.is_empty(),
                 Expected::AcceptedOr(parts) => {
                     outcome == "accepted" || parts.iter().any(|part| error.contains(part))
                 }
                 Expected::Unavailable(parts) => {
-                    outcome == "unavailable" && parts.iter().any(|part| error.contains(part))
+                    is_failure && parts.iter().any(|part| error.contains(part))
                 }
                 Expected::Rejected(part) => outcome == "rejected" && error.contains(part),
             };
             // So many connections are too much work for the one thread of the receivers, too.
             let is_late = self.scale.is_timed
-                && outcome == "unavailable"
+                && is_failure
                 && ["timeout: no connection", "timeout: no answer within"]
                     .iter()
                     .any(|late| error.starts_with(late));

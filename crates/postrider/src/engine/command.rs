@@ -36,9 +36,8 @@ use crate::{
 /// What the dispatcher wants done.
 pub enum Command {
     Ask(Query),
-    /// It lands as an [`Event`], too.
+    /// Each lands by itself, as an [`Event`].
     Attempt {
-        endpoint: EndpointId,
         transport: Result<Arc<dyn Transport>, String>,
         deliveries: Vec<Delivery>,
     },
@@ -98,7 +97,6 @@ pub enum Query {
     Recover(Vec<Owned>, Vec<Claim>),
     /// Give up shards of which nothing is in hand any more.
     Release {
-        drained: Vec<Shard>,
         owned: Vec<Owned>,
         released: Vec<Owned>,
         checkpoint: Checkpoint,
@@ -133,14 +131,15 @@ pub enum Event {
     Followers(Vec<Asked>, Result<Vec<DueDelivery>, StoreError>),
     Claimed(Result<ClaimAnswer, StoreError>),
     DueClaimed(Vec<Delivery>, Result<DueClaimAnswer, StoreError>),
-    Landed(EndpointId, Vec<(Delivery, Report)>, Instant),
+    /// What came of an attempt, and when it began.
+    Landed(Delivery, Report, Instant),
     /// The lease was over before they were attempted.
     Late(Vec<Delivery>),
     Flushed(Result<Box<Flushed>, StoreError>),
     Acquired(Result<(Vec<Acquired>, Stored), StoreError>),
     /// What was claimed by a former owner and locked by somebody, and what came of a recovery.
     Recovered(Vec<Claim>, Result<Recovered, StoreError>),
-    Released(Vec<Shard>, Result<(), StoreError>),
+    Released(Vec<Owned>, Result<(), StoreError>),
     Endpoints(Result<KnownEndpoints, StoreError>),
     Settings(Result<SharedSettings, StoreError>),
     Doorbell(Result<bool, StoreError>),
@@ -163,7 +162,7 @@ pub struct Flushed {
     pub recorded: Gathered,
     /// What somebody has locked, to be tried again.
     pub held: Gathered,
-    pub lost: Vec<Shard>,
+    pub lost: Vec<Owned>,
 }
 
 /// Every endpoint's version, and those endpoints that were read anew.
@@ -194,13 +193,13 @@ pub struct Probe {
 }
 
 /// The shards that are lost, and what was cancelled of what was claimed.
-pub type ClaimAnswer = (Vec<Shard>, Cancels);
+pub type ClaimAnswer = (Vec<Owned>, Cancels);
 
 /// What is known of waiting deliveries after an attempt to claim them.
 #[derive(Default)]
 pub struct DueClaimAnswer {
     /// If there are any, nothing was claimed.
-    pub lost: Vec<Shard>,
+    pub lost: Vec<Owned>,
     pub cancels: Cancels,
     pub still_waiting: HashMap<(MessageId, Target), StillWaiting>,
     /// They were held, and not claimed.

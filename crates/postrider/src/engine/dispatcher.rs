@@ -541,7 +541,10 @@ impl Dispatcher {
             let tokens_at = self.endpoints.tokens_at().filter(|_| !self.is_asking_for_tokens);
             at = at.min(self.circuits_at).min(tokens_at.unwrap_or(at));
             at = at.min(self.endpoints.trade_at().unwrap_or(at));
-            at = at.min(self.refresh_deferred_at).min(self.maintenance_at).min(self.expired_at);
+            at = at.min(self.maintenance_at);
+            if self.lanes.has_active() {
+                at = at.min(self.refresh_deferred_at).min(self.expired_at);
+            }
             at = at.min(if self.is_counting { at } else { self.count_at });
             at = at.min(self.endpoints.end_pauses(now).unwrap_or(at));
             at = at.min(self.postponed.first().map_or(at, |(later, _)| *later));
@@ -606,7 +609,9 @@ impl Dispatcher {
             }
             Event::Claimed(answer) => self.take_claim(answer?),
             Event::DueClaimed(claimed, answer) => self.take_due_claim(claimed, answer?),
-            Event::Landed(id, landed, started) => self.take_landed(id, landed, started),
+            Event::Landed(delivery, report, started) => {
+                self.take_landed(delivery, &report, started)
+            }
             Event::Late(deliveries) => {
                 self.unbegun.extend(deliveries);
                 return Err(StoreError::Nonsense("an attempt that began after its lease"));
@@ -617,15 +622,10 @@ impl Dispatcher {
                 self.take_acquired(acquired, stored);
             }
             Event::Recovered(asked, answer) => self.take_recovered(asked, answer)?,
-            Event::Released(shards, result) => {
+            Event::Released(released, result) => {
                 self.is_releasing = false;
                 result?;
-                info!(shards = ?shards.iter().map(|s| s.0).collect::<Vec<_>>(), "shards released");
-                self.lanes.remove(&shards);
-                self.chains.forget_shards(&shards);
-                self.backlogs.retain(|shard, _| !shards.contains(shard));
-                self.pending.forget(&shards);
-                self.ring_off();
+                self.take_released(&released);
             }
             Event::Endpoints(answer) => {
                 let (versions, rows) = answer?;

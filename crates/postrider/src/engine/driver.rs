@@ -39,7 +39,7 @@ use crate::store::{StoreError, lease::Statistics};
 /// Without an event the next decision comes no sooner.
 const SHORTEST_SLEEP: Duration = Duration::from_millis(1);
 /// Events that are taken in before the next decision.
-const EVENTS_AT_ONCE: usize = 256;
+const EVENTS_AT_ONCE: usize = 1_024;
 /// The same of notifications.
 const SIGNALS_AT_ONCE: usize = 1_024;
 
@@ -203,8 +203,8 @@ impl Driver {
     /// Starts what is to be done.
     fn start(&mut self, command: Command) {
         match command {
-            Command::Attempt { endpoint, transport, deliveries } => {
-                self.attempt(endpoint, transport, deliveries);
+            Command::Attempt { transport, deliveries } => {
+                self.attempt(transport, deliveries);
             }
             Command::Beat(statistics) => self.keeper.beat(statistics),
             Command::Bound(lease) => self.connections.bound(lease),

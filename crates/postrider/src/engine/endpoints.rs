@@ -698,10 +698,10 @@ impl Endpoints {
         &mut self,
         id: EndpointId,
         place: (MessageId, Target),
-        is_accepted: bool,
         report: &Report,
         me: Prober,
     ) {
+        let is_accepted = report.outcome == Outcome::Accepted;
         let now = self.now;
         let at = self.moment(now);
         let Some(ours) = self.by_id.get(&id).map(|endpoint| self.concurrency(endpoint)) else {
@@ -710,16 +710,23 @@ impl Endpoints {
         let Some(endpoint) = self.by_id.get_mut(&id) else { return };
         // Of our part something may be lent just now: it does not say when a recovery is over.
         let whole = endpoint.flow().map_or(1, |flow| flow.concurrency);
-        if is_accepted || report.status.is_some() {
+        if report.is_answer {
             endpoint.answered_at = now;
         }
         let is_probe = endpoint.probe.take_if(|probe| *probe == place).is_some();
+        if report.outcome == Outcome::NotSent {
+            // Nothing was learned of it.
+            if is_probe {
+                self.abandon_probe(id, me);
+            }
+            return;
+        }
         if is_probe {
             endpoint.breaker.note_probe(is_accepted, at, me, whole);
         } else {
             endpoint.breaker.note(is_accepted, at, whole);
         }
-        if matches!(report.outcome, Outcome::Unavailable { .. }) {
+        if matches!(report.outcome, Outcome::Unavailable { .. } | Outcome::Unknown) {
             endpoint.breaker.back_off(ours);
         }
         // That it works is told once for many.

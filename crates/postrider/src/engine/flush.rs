@@ -384,7 +384,9 @@ pub fn error_text(report: &Report) -> String {
     let class = match report.outcome {
         Outcome::Rejected => "[PERMANENT]",
         Outcome::Gone => "[DISABLE]",
-        Outcome::Accepted | Outcome::Unavailable { .. } => "[RETRYABLE]",
+        Outcome::Accepted | Outcome::Unavailable { .. } | Outcome::Unknown | Outcome::NotSent => {
+            "[RETRYABLE]"
+        }
     };
     let error = report.error.as_deref().unwrap_or("no reason given");
     format!("{class} {}", capped(error))
@@ -394,6 +396,8 @@ fn outcome_name(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Accepted => "accepted",
         Outcome::Unavailable { .. } => "unavailable",
+        Outcome::Unknown => "unknown",
+        Outcome::NotSent => "not_sent",
         Outcome::Rejected => "rejected",
         Outcome::Gone => "gone",
     }

@@ -128,6 +128,11 @@ impl Lanes {
         self.owned.keys().filter(|shard| !self.draining.contains(shard)).copied().collect()
     }
 
+    /// Whether there is a shard that is not being given up.
+    pub fn has_active(&self) -> bool {
+        self.owned.len() > self.draining.len()
+    }
+
     pub fn drain(&mut self, shard: Shard) {
         if !self.draining.contains(&shard) {
             self.draining.push(shard);

@@ -127,6 +127,8 @@ struct Receiver {
     failing_percent: u32,
     /// Answers that are lost, of what was accepted.
     losing_percent: u32,
+    /// What is not sent, for a reason of the dispatcher's.
+    unsent_percent: u32,
     slowest_ms: u64,
 }
 
@@ -173,6 +175,7 @@ impl World {
             .map(|_| Receiver {
                 failing_percent: [0, 0, 20, 100][dice.usize(..4)],
                 losing_percent: [0, 0, 10][dice.usize(..3)],
+                unsent_percent: [0, 0, 5][dice.usize(..3)],
                 slowest_ms: [5, 50, 2_000][dice.usize(..3)],
             })
             .collect();
@@ -488,9 +491,7 @@ impl World {
                 let way = self.way();
                 self.later(way, Todo::Run { node, query });
             }
-            Command::Attempt { endpoint, deliveries, .. } => {
-                self.attempt(node, endpoint, deliveries);
-            }
+            Command::Attempt { deliveries, .. } => self.attempt(node, deliveries),
             Command::Beat(_) => {
                 let (way, asked) = (self.way(), self.instant());
                 self.later(way, Todo::Beat { node, asked });
@@ -499,44 +500,44 @@ impl World {
         }
     }
 
-    fn attempt(&mut self, node: usize, endpoint: EndpointId, deliveries: Vec<Delivery>) {
+    fn attempt(&mut self, node: usize, deliveries: Vec<Delivery>) {
         let by = self.nodes[node].id;
         let is_quiet = self.database.now > self.faults_end;
-        let receiver = self.endpoints[endpoint.0 as usize - 1];
         let started = self.instant();
-        let mut landed = Vec::new();
-        let mut longest = Duration::ZERO;
         for delivery in deliveries {
+            let receiver = self.endpoints[delivery.endpoint.0 as usize - 1];
             self.ledger.begin(&self.database, by, &delivery, self.database.now);
             let takes = ms(self.dice.u64(..=receiver.slowest_ms));
-            longest = longest.max(takes);
-            let is_failing = !is_quiet && self.dice.u32(..100) < receiver.failing_percent;
-            let is_lost = !is_quiet && self.dice.u32(..100) < receiver.losing_percent;
-            if !is_failing {
+            let mut chance = |percent| !is_quiet && self.dice.u32(..100) < percent;
+            let outcome = if chance(receiver.unsent_percent) {
+                Outcome::NotSent
+            } else if chance(receiver.failing_percent) {
+                Outcome::Unavailable { retry_after: None }
+            } else if chance(receiver.losing_percent) {
+                Outcome::Unknown
+            } else {
+                Outcome::Accepted
+            };
+            if matches!(outcome, Outcome::Accepted | Outcome::Unknown) {
                 let place = (delivery.message.id, delivery.target);
                 self.later(takes / 2, Todo::Accept { by, place });
             }
-            let outcome = match is_failing || is_lost {
-                true => Outcome::Unavailable { retry_after: None },
-                false => Outcome::Accepted,
+            let report = match outcome {
+                Outcome::Accepted => Report::accepted(takes),
+                outcome => Report::failed(outcome, "as it happens".to_owned(), takes),
             };
-            let report =
-                Report { outcome, status: None, error: None, duration: takes, response: None };
-            landed.push((delivery, report));
+            let event = Event::Landed(delivery, report, started);
+            self.later(takes, Todo::Take { node, event });
         }
-        let event = Event::Landed(endpoint, landed, started);
-        self.later(longest, Todo::Take { node, event });
     }
 
     fn hear(&mut self, node: usize, event: &Event) {
-        if let Event::Landed(_, landed, _) = event
+        if let Event::Landed(delivery, report, _) = event
             && self.nodes[node].dispatcher.is_some()
         {
-            for (delivery, report) in landed {
-                let place = (delivery.message.id, delivery.target);
-                let is_accepted = report.outcome == Outcome::Accepted;
-                self.ledger.hear(place, self.nodes[node].id, is_accepted);
-            }
+            let place = (delivery.message.id, delivery.target);
+            let is_accepted = report.outcome == Outcome::Accepted;
+            self.ledger.hear(place, self.nodes[node].id, is_accepted);
         }
     }
 

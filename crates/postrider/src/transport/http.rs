@@ -45,7 +45,7 @@ use uuid::Uuid;
 
 use super::{
     Attempts, ConfigError, ConfigOption, DefaultValue, Envelope, Flow, OptionKind, Protocol,
-    Settings, Shared, Transport,
+    Settings, Shared, Ticket, Transport,
     config::Checked,
     flow::{self, with_flow},
     guard::Rule,
@@ -240,13 +240,11 @@ impl Transport for Http {
         self.is_disabled_when_gone
     }
 
-    fn attempt(self: Arc<Self>, batch: Vec<Envelope>, deadline: Instant) -> Attempts {
+    fn attempt(self: Arc<Self>, batch: Vec<(Envelope, Ticket)>, deadline: Instant) -> Attempts {
         Box::pin(async move {
-            let mut reports = Vec::with_capacity(batch.len());
-            for envelope in batch {
-                reports.push(self.attempt_one(envelope, deadline).await);
+            for (envelope, ticket) in batch {
+                ticket.report(self.attempt_one(envelope, deadline).await);
             }
-            reports
         })
     }
 }
@@ -284,7 +282,7 @@ impl Http {
                 }
                 report
             }
-            Err(error) => failure::unavailable(error, duration),
+            Err(error) => failure::no_answer(error, limits.sent_at.get().is_some(), duration),
         }
     }
 
@@ -422,7 +420,7 @@ impl Babble {
 enum NoAnswer {
     Failed(Error),
     Timeout(Duration),
-    LeaseEnded,
+    TimeIsOver,
     Babble,
 }
 
@@ -450,7 +448,7 @@ impl Limits {
             if end > timer {
                 timer = end;
             } else if end == self.deadline {
-                return Err(NoAnswer::LeaseEnded);
+                return Err(NoAnswer::TimeIsOver);
             } else {
                 return Err(NoAnswer::Timeout(self.timeout));
             }
@@ -471,6 +469,7 @@ fn report(response: &Response<Incoming>, duration: Duration) -> Report {
     let outcome = classify(status.as_u16(), retry_after, SystemTime::now());
     Report {
         outcome,
+        is_answer: true,
         status: Some(status.as_u16().into()),
         error: (outcome != Outcome::Accepted).then(|| status_error(status)),
         duration,

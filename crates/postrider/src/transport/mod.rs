@@ -14,14 +14,15 @@ pub mod http;
 pub mod idle;
 pub mod names;
 pub mod shared;
+pub mod ticket;
 
 use std::{future::Future, pin::Pin, sync::Arc};
 
 use bytes::Bytes;
 pub use config::{ConfigError, ConfigOption, DefaultValue, OptionKind};
 pub use flow::Flow;
-use postrider_core::outcome::Report;
 pub use shared::{Settings, Shared, SharedOptions};
+pub use ticket::Ticket;
 use tokio::time::Instant;
 
 /// One message on its way to one endpoint, with all that a transport may send of it.
@@ -44,10 +45,10 @@ pub struct Envelope {
     pub content_type: Option<Arc<str>>,
 }
 
-/// A batch on its way: resolves to one report per envelope, in their order.
+/// A batch on its way: over when all its tickets are.
 ///
-/// Dropping it gives the batch up; whether its messages arrived is then unknown.
-pub type Attempts = Pin<Box<dyn Future<Output = Vec<Report>> + Send>>;
+/// Dropped, it drops the tickets of what has no answer yet.
+pub type Attempts = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// An endpoint, opened: its configuration understood, its connections kept between attempts.
 ///
@@ -65,9 +66,10 @@ pub trait Transport: Send + Sync {
         false
     }
 
-    /// Sends the batch. Reports no later than `deadline`, by which time our right to send ends:
-    /// what has no answer then is unavailable, and what has not been sent is not sent.
-    fn attempt(self: Arc<Self>, batch: Vec<Envelope>, deadline: Instant) -> Attempts;
+    /// Sends the batch and reports each message by itself, when its own answer is seen; no later than
+    /// `deadline`, by which time our right to send ends: what has no answer then is unknown, and what
+    /// has not been sent is not sent.
+    fn attempt(self: Arc<Self>, batch: Vec<(Envelope, Ticket)>, deadline: Instant) -> Attempts;
 }
 
 /// Opens an endpoint whose config was checked.

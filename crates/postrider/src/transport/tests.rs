@@ -94,9 +94,10 @@ async fn discard_accepts_every_message() {
         content_type: None,
     };
     let batch = vec![envelope; discard.batch_limit()];
-    let reports = discard.attempt(batch, Instant::now() + Duration::from_secs(1)).await;
+    let until = Instant::now() + Duration::from_secs(1);
+    let reports = ticket::reports(&discard, batch, until).await;
     assert_eq!(reports.len(), 1_024);
-    assert!(reports.iter().all(|report| report.outcome == Outcome::Accepted));
+    assert!(reports.iter().all(|(_, report)| report.outcome == Outcome::Accepted));
 }
 
 #[test]

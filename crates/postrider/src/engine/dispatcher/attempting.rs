@@ -2,6 +2,9 @@
 
 use super::*;
 
+/// What could not leave for a reason of ours waits so long.
+const UNSENT_PAUSE: Duration = Duration::from_secs(1);
+
 impl Dispatcher {
     pub(super) fn attempt(&mut self, now: Instant) {
         if self.is_stopping {
@@ -29,73 +32,80 @@ impl Dispatcher {
                     self.ask_for_probe(Probe { endpoint, transport, delivery }, now);
                 }
             } else if !deliveries.is_empty() {
-                self.command(Command::Attempt { endpoint, transport, deliveries });
+                self.command(Command::Attempt { transport, deliveries });
             }
         }
     }
 
-    pub(super) fn take_landed(
-        &mut self,
-        id: EndpointId,
-        landed: Vec<(Delivery, Report)>,
-        started: Instant,
-    ) {
+    pub(super) fn take_landed(&mut self, delivery: Delivery, report: &Report, started: Instant) {
         let now = self.now;
-        self.endpoints.landed(id, landed.len());
-        let me = self.identity.prober();
-        for (delivery, report) in landed {
-            let is_accepted = report.outcome == Outcome::Accepted;
-            let place = (delivery.message.id, delivery.target);
-            self.endpoints.note_outcome(id, place, is_accepted, &report, me);
-            let shard = delivery.message.id.lane().shard();
-            if self.lanes.epoch(shard) != Some(delivery.epoch) {
-                self.let_go(&delivery);
-                continue;
-            }
-            self.statistics.messages_processed += 1;
-            if !is_accepted {
-                self.statistics.error_count += 1;
-                self.statistics.last_error = report.error.clone();
-                debug!(
-                    message = delivery.message.id.0,
-                    attempt = delivery.retry_count + 1,
-                    error = report.error.as_deref(),
-                    "attempt failed"
-                );
-            }
-            if !is_accepted || self.records_successes || report.response.is_some() {
-                self.gathered.attempt(&delivery, self.clock.timestamp(started), &report);
-            }
-            if report.outcome == Outcome::Gone && self.endpoints.retire(id) {
-                self.ask(Query::Retire(id));
-            }
-            if let Outcome::Unavailable { retry_after: Some(asked) } = report.outcome {
-                self.endpoints.ask_for_pause(id, asked, now);
-            }
-            let error = || error_text(&report);
-            if !is_accepted && !self.endpoints.is_known(id) {
-                // Whatever waited for the endpoint is a dead letter by now, and this would wait, too.
-                self.gathered.dead(&delivery, Cause::EndpointDropped, Some(error()), now);
-                self.hurry_for_followers(&delivery);
-                continue;
-            }
-            let decision = match report.outcome {
-                Outcome::Accepted => Decision::Delivered,
-                outcome => {
-                    let policy = self.policy(&delivery);
-                    decide(&policy, delivery.retry_count, outcome, self.dice.f64())
-                }
-            };
-            match decision {
-                Decision::Delivered => self.gathered.delivered(&delivery, now),
-                Decision::RetryAfter(wait) => {
-                    self.gathered.retry(&delivery, wait, error(), now);
-                    self.store_followers(&delivery);
-                    self.note_deferred(id, self.clock.timestamp(now + wait));
-                }
-                Decision::Dead(cause) => self.gathered.dead(&delivery, cause, Some(error()), now),
-            }
+        let id = delivery.endpoint;
+        self.endpoints.landed(id, 1);
+        let is_accepted = report.outcome == Outcome::Accepted;
+        let place = (delivery.message.id, delivery.target);
+        self.endpoints.note_outcome(id, place, report, self.identity.prober());
+        let shard = delivery.message.id.lane().shard();
+        if self.lanes.epoch(shard) != Some(delivery.epoch) {
+            self.let_go(&delivery);
+            return;
+        }
+        if report.outcome != Outcome::NotSent {
+            self.note_attempt(&delivery, report, started);
+        }
+        if report.outcome == Outcome::Gone && self.endpoints.retire(id) {
+            self.ask(Query::Retire(id));
+        }
+        if let Outcome::Unavailable { retry_after: Some(asked) } = report.outcome {
+            self.endpoints.ask_for_pause(id, asked, now);
+        }
+        let error = || error_text(report);
+        if !is_accepted && !self.endpoints.is_known(id) {
+            // Whatever waited for the endpoint is a dead letter by now, and this would wait, too.
+            self.gathered.dead(&delivery, Cause::EndpointDropped, Some(error()), now);
             self.hurry_for_followers(&delivery);
+            return;
+        }
+        let decision = match report.outcome {
+            Outcome::Accepted => Decision::Delivered,
+            outcome => {
+                let policy = self.policy(&delivery);
+                decide(&policy, delivery.retry_count, outcome, self.dice.f64())
+            }
+        };
+        match decision {
+            Decision::Delivered => self.gathered.delivered(&delivery, now),
+            Decision::RetryAfter(wait) => {
+                self.gathered.retry(&delivery, wait, error(), now);
+                self.store_followers(&delivery);
+                self.note_deferred(id, self.clock.timestamp(now + wait));
+            }
+            Decision::Postpone => {
+                let run_at = self.clock.timestamp(now + UNSENT_PAUSE);
+                self.gathered.postpone(&delivery, run_at, now);
+                self.store_followers(&delivery);
+                self.note_deferred(id, run_at);
+            }
+            Decision::Dead(cause) => self.gathered.dead(&delivery, cause, Some(error()), now),
+        }
+        self.hurry_for_followers(&delivery);
+    }
+
+    /// Counts an attempt, and keeps it for the history where that is wanted.
+    fn note_attempt(&mut self, delivery: &Delivery, report: &Report, started: Instant) {
+        let is_accepted = report.outcome == Outcome::Accepted;
+        self.statistics.messages_processed += 1;
+        if !is_accepted {
+            self.statistics.error_count += 1;
+            self.statistics.last_error = report.error.clone();
+            debug!(
+                message = delivery.message.id.0,
+                attempt = delivery.retry_count + 1,
+                error = report.error.as_deref(),
+                "attempt failed"
+            );
+        }
+        if !is_accepted || self.records_successes || report.response.is_some() {
+            self.gathered.attempt(delivery, self.clock.timestamp(started), report);
         }
     }
 

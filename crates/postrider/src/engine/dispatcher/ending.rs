@@ -163,9 +163,9 @@ mod tests {
         let endpoints = Endpoints::new(Shared::new(Settings::default()), 100, 64, now);
         let dice = fastrand::Rng::with_seed(1);
         let mut dispatcher = Dispatcher::new(pace, identity, endpoints, None, now, dice);
-        let (endpoint, transport) = (EndpointId(1), Err("none".to_owned()));
+        let transport = Err("none".to_owned());
         let deliveries = vec![delivery(1), delivery(2)];
-        dispatcher.command(Command::Attempt { endpoint, transport, deliveries });
+        dispatcher.command(Command::Attempt { transport, deliveries });
         let claimed = vec![delivery(3)];
         dispatcher.ask(Query::Claim {
             claimed,

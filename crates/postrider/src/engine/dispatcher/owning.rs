@@ -135,8 +135,10 @@ impl Dispatcher {
         if acquired.is_empty() {
             return;
         }
-        let shards: Vec<i16> = acquired.iter().map(|taken| taken.owned.shard.0).collect();
-        info!(?shards, "shards acquired");
+        let shards: Vec<Shard> = acquired.iter().map(|taken| taken.owned.shard).collect();
+        info!(shards = ?shards.iter().map(|s| s.0).collect::<Vec<_>>(), "shards acquired");
+        // What was released may be ours again before we hear that it was.
+        self.forget_settled(&shards);
         for taken in acquired {
             self.note_unrecovered(taken.held);
             let backlog = Backlog { inherited: taken.backlog, ..Backlog::default() };
@@ -146,7 +148,6 @@ impl Dispatcher {
         for link in &stored.links {
             self.chains.inherit(link);
         }
-        let shards: Vec<Shard> = shards.into_iter().map(Shard).collect();
         self.note_waiting_counts(&shards, &stored.counts);
         self.pending.note_counts(&shards, None, &self.endpoints, &stored.counts);
         self.checkpoint_at = Some(now - CHECKPOINT_INTERVAL);
@@ -200,11 +201,35 @@ impl Dispatcher {
         let released: Vec<Owned> =
             owned.iter().filter(|owned| drained.contains(&owned.shard)).copied().collect();
         let checkpoint = self.checkpoint(&owned);
-        self.ask(Query::Release { drained, owned, released, checkpoint });
+        self.ask(Query::Release { owned, released, checkpoint });
+    }
+
+    pub(super) fn take_released(&mut self, released: &[Owned]) {
+        let shards = self.still_owned(released);
+        info!(shards = ?shards.iter().map(|s| s.0).collect::<Vec<_>>(), "shards released");
+        self.forget_settled(&shards);
+        self.ring_off();
+    }
+
+    /// Forgets shards of which nothing is in hand.
+    fn forget_settled(&mut self, shards: &[Shard]) {
+        self.lanes.remove(shards);
+        self.chains.forget_shards(shards);
+        self.backlogs.retain(|shard, _| !shards.contains(shard));
+        self.pending.forget(shards);
+    }
+
+    /// Those of these shards that we own in this epoch. Answers may come late: what was released or lost may be
+    /// ours again by then.
+    fn still_owned(&self, known: &[Owned]) -> Vec<Shard> {
+        let is_ours = |owned: &&Owned| self.lanes.epoch(owned.shard) == Some(owned.epoch);
+        known.iter().filter(is_ours).map(|owned| owned.shard).collect()
     }
 
     /// Shards that somebody else owns now: nothing of them is ours to say.
-    pub(super) fn lose(&mut self, lost: &[Shard]) {
+    pub(super) fn lose(&mut self, lost: &[Owned]) {
+        let lost = self.still_owned(lost);
+        let lost = lost.as_slice();
         if lost.is_empty() {
             return;
         }
@@ -235,5 +260,75 @@ impl Dispatcher {
         }
         self.orphans.retain(|delivery| !is_lost(delivery));
         self.orphans_asked.retain(|delivery| !is_lost(delivery));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::transport::{Settings, Shared};
+
+    fn dispatcher(now: Instant) -> Dispatcher {
+        let pace = Pace {
+            shutdown_grace: Duration::from_secs(1),
+            max_buffered_messages: 64,
+            flush_interval: Duration::from_millis(5),
+            poll_interval: Duration::from_millis(50),
+        };
+        let identity = Identity {
+            id: uuid::Uuid::nil(),
+            shard_count: 1,
+            is_audible: true,
+            gaps: Gaps::default(),
+        };
+        let endpoints = Endpoints::new(Shared::new(Settings::default()), 100, 64, now);
+        Dispatcher::new(pace, identity, endpoints, None, now, fastrand::Rng::with_seed(1))
+    }
+
+    fn acquire(dispatcher: &mut Dispatcher, owned: Owned, now: Instant) {
+        let acquired = Acquired {
+            owned,
+            lanes: BTreeMap::new(),
+            backlog: 0,
+            last_owner: None,
+            held: Vec::new(),
+        };
+        dispatcher.take(Event::Acquired(Ok((vec![acquired], Stored::default()))), now);
+    }
+
+    /// An answer that came late made a dispatcher forget what the database said was its own.
+    #[test]
+    fn what_was_released_or_lost_may_be_ours_again_when_that_is_heard() {
+        let now = Instant::now();
+        let mut dispatcher = dispatcher(now);
+        let [before, after] = [1, 2].map(|epoch| Owned { shard: Shard(3), epoch });
+        acquire(&mut dispatcher, before, now);
+        dispatcher.drain(before.shard);
+        acquire(&mut dispatcher, after, now);
+        assert_eq!(dispatcher.lanes.active_shards(), [after.shard], "it is not being given up");
+        dispatcher.take(Event::Released(vec![before], Ok(())), now);
+        dispatcher.take(Event::Claimed(Ok((vec![before], Cancels::default()))), now);
+        assert_eq!(dispatcher.lanes.owned(), [after]);
+        dispatcher.take(Event::Claimed(Ok((vec![after], Cancels::default()))), now);
+        assert_eq!(dispatcher.lanes.owned(), []);
+        acquire(&mut dispatcher, after, now);
+        dispatcher.take(Event::Released(vec![after], Ok(())), now);
+        assert_eq!(dispatcher.lanes.owned(), []);
+        assert!(dispatcher.take_failure().is_none());
+    }
+
+    #[test]
+    fn who_owns_nothing_sleeps() {
+        let now = Instant::now();
+        let mut dispatcher = dispatcher(now);
+        dispatcher.step(now);
+        let later = now + Duration::from_millis(100);
+        dispatcher.step(later);
+        assert!(
+            dispatcher.wake_at() > later,
+            "it would look again and again for what is not there"
+        );
     }
 }

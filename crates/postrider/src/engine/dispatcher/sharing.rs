@@ -42,11 +42,8 @@ impl Dispatcher {
         let is_late = delivery.is_expired(self.clock.timestamp(now));
         if is_won && is_ours && !is_late && !self.is_stopping {
             self.endpoints.begin_probe(id, (delivery.message.id, delivery.target));
-            self.command(Command::Attempt {
-                endpoint: id,
-                transport: probe.transport,
-                deliveries: vec![probe.delivery],
-            });
+            let Probe { transport, delivery, .. } = probe;
+            self.command(Command::Attempt { transport, deliveries: vec![delivery] });
             return;
         }
         if is_won {

@@ -2,18 +2,18 @@
 
 use std::{sync::Arc, time::Duration};
 
-use postrider_core::{
-    id::EndpointId,
-    outcome::{Outcome, Report},
+use postrider_core::outcome::{Outcome, Report};
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore},
+    time::Instant,
 };
-use tokio::{sync::Semaphore, time::Instant};
 use tracing::error;
 
 use super::Driver;
 use crate::{
     engine::{command::Event, delivery::Delivery},
     store::log::{Log, Payload},
-    transport::{Envelope, Transport},
+    transport::{Envelope, Ticket, Transport},
 };
 
 /// Payloads that do not come along are in memory only while they are sent: up to so many KiB.
@@ -24,7 +24,6 @@ const LONGEST_ATTEMPT: Duration = Duration::from_secs(900);
 impl Driver {
     pub fn attempt(
         &mut self,
-        endpoint: EndpointId,
         transport: Result<Arc<dyn Transport>, String>,
         deliveries: Vec<Delivery>,
     ) {
@@ -40,34 +39,38 @@ impl Driver {
                 let _ = report.send(Event::Late(deliveries));
                 return;
             }
-            let deadline = started + LONGEST_ATTEMPT;
-            let reports = match &transport {
-                Ok(transport) => {
-                    let (envelopes, permits) = envelopes(&log, &fetched, &deliveries).await;
-                    let reports = match envelopes {
-                        Ok(envelopes) => Arc::clone(transport).attempt(envelopes, deadline).await,
-                        Err(text) => unavailable(deliveries.len(), &text),
-                    };
-                    drop(permits);
-                    reports
-                }
-                Err(error) => unavailable(deliveries.len(), error),
+            let landing = |delivery: Delivery| {
+                let report = report.clone();
+                // The receiver is gone only when the tenure is over.
+                Ticket::new(move |came| drop(report.send(Event::Landed(delivery, came, started))))
             };
-            debug_assert_eq!(reports.len(), deliveries.len());
-            let landed = deliveries.into_iter().zip(reports).collect();
-            let _ = report.send(Event::Landed(endpoint, landed, started));
+            let transport = match transport {
+                Ok(transport) => transport,
+                Err(error) => {
+                    for delivery in deliveries {
+                        landing(delivery).report(unavailable(error.clone()));
+                    }
+                    return;
+                }
+            };
+            let _permits = permits(&fetched, &deliveries).await;
+            let mut batch = Vec::with_capacity(deliveries.len());
+            for delivery in deliveries {
+                match envelope(&log, &delivery).await {
+                    Ok(envelope) => batch.push((envelope, landing(delivery))),
+                    Err(report) => landing(delivery).report(report),
+                }
+            }
+            transport.attempt(batch, started + LONGEST_ATTEMPT).await;
         });
     }
 }
 
-type Permits = Vec<tokio::sync::OwnedSemaphorePermit>;
-
-/// What is sent of the deliveries, payloads that did not come along fetched.
-async fn envelopes(
-    log: &Log,
+/// Room for the payloads that did not come along.
+async fn permits(
     fetched: &Arc<Semaphore>,
     deliveries: &[Delivery],
-) -> (Result<Vec<Envelope>, String>, Permits) {
+) -> Option<OwnedSemaphorePermit> {
     // All at once: batches that wait for each other with a part in hand would wait for ever.
     let kib: u64 = deliveries
         .iter()
@@ -76,47 +79,41 @@ async fn envelopes(
             _ => 0,
         })
         .sum();
-    let mut permits = Vec::new();
-    if kib > 0
-        && let Ok(permit) =
-            Arc::clone(fetched).acquire_many_owned(kib.min(FETCHED_KIB as u64) as u32).await
-    {
-        permits.push(permit);
+    if kib == 0 {
+        return None;
     }
-    let mut envelopes = Vec::with_capacity(deliveries.len());
-    for delivery in deliveries {
-        let mut content = delivery.message.content.clone();
-        if let Payload::Stored { .. } = content.payload {
-            content = match log.content(delivery.message.id, delivery.target).await {
-                Ok(content) => content,
-                Err(error) => return (Err(error.to_string()), permits),
-            };
-        }
-        let Payload::Here(payload) = content.payload else {
-            error!(message = delivery.message.id.0, "the message is gone from the log");
-            return (Err("the message is gone from the log".to_owned()), permits);
-        };
-        envelopes.push(Envelope {
-            message_id: delivery.message.id.0,
-            attempt: delivery.retry_count + 1,
-            correlation_id: content.correlation_id,
-            event_type: content.event_type,
-            replay_of: content.replay_of.map(|id| id.0),
-            headers: content.headers,
-            content_type: content.content_type,
-            payload,
-        });
-    }
-    (Ok(envelopes), permits)
+    let kib = kib.min(FETCHED_KIB as u64) as u32;
+    Some(Arc::clone(fetched).acquire_many_owned(kib).await.expect("nobody closes it"))
 }
 
-fn unavailable(count: usize, error: &str) -> Vec<Report> {
-    let report = Report {
-        outcome: Outcome::Unavailable { retry_after: None },
-        status: None,
-        error: Some(error.to_owned()),
-        duration: Duration::ZERO,
-        response: None,
+/// What is sent of a delivery, the payload fetched if it did not come along; or why not.
+async fn envelope(log: &Log, delivery: &Delivery) -> Result<Envelope, Report> {
+    let mut content = delivery.message.content.clone();
+    if let Payload::Stored { .. } = content.payload {
+        content = match log.content(delivery.message.id, delivery.target).await {
+            Ok(content) => content,
+            Err(error) => {
+                let error = error.to_string();
+                return Err(Report::failed(Outcome::NotSent, error, Duration::ZERO));
+            }
+        };
+    }
+    let Payload::Here(payload) = content.payload else {
+        error!(message = delivery.message.id.0, "the message is gone from the log");
+        return Err(unavailable("the message is gone from the log".to_owned()));
     };
-    vec![report; count]
+    Ok(Envelope {
+        message_id: delivery.message.id.0,
+        attempt: delivery.retry_count + 1,
+        correlation_id: content.correlation_id,
+        event_type: content.event_type,
+        replay_of: content.replay_of.map(|id| id.0),
+        headers: content.headers,
+        content_type: content.content_type,
+        payload,
+    })
+}
+
+fn unavailable(error: String) -> Report {
+    Report::failed(Outcome::Unavailable { retry_after: None }, error, Duration::ZERO)
 }

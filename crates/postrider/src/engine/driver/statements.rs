@@ -114,13 +114,13 @@ impl Driver {
                 let answer = lease.recover_waiting(&owned, &held).await;
                 Event::Recovered(held, answer)
             }),
-            Query::Release { drained, owned, released, checkpoint } => Box::pin(async move {
+            Query::Release { owned, released, checkpoint } => Box::pin(async move {
                 let result = async {
                     lease.save_checkpoint(&owned, &checkpoint, true).await?;
                     lease.release(&released).await
                 };
                 let result = result.await;
-                Event::Released(drained, result)
+                Event::Released(released, result)
             }),
             Query::LoadVersions => Box::pin(async move {
                 let versions = log.endpoint_versions().await;
@@ -192,7 +192,12 @@ async fn save_checkpoint(
         true => Cancels::default(),
         false => lease.cancels(claimed).await?,
     };
-    Ok((lost, cancels))
+    Ok((of(owned, &lost), cancels))
+}
+
+/// These shards, in the epochs in which they were said to be ours.
+fn of(owned: &[Owned], shards: &[Shard]) -> Vec<Owned> {
+    owned.iter().filter(|owned| shards.contains(&owned.shard)).copied().collect()
 }
 
 /// Reads these endpoints, of all of which these versions are known.
@@ -302,7 +307,10 @@ async fn claim(
         });
         unclaimed.extend(held.map(|claim| (claim.id, claim.target)));
     }
-    let lost = if claims.is_empty() { vec![] } else { lease.save_claim(&owned, &claims).await? };
+    let lost = match claims.is_empty() {
+        true => vec![],
+        false => of(&owned, &lease.save_claim(&owned, &claims).await?),
+    };
     let cancels = lease.cancels(&ids).await?;
     let still_waiting = lease.still_waiting(&claims).await?;
     Ok(DueClaimAnswer { lost, cancels, still_waiting, unclaimed })
@@ -315,8 +323,8 @@ async fn record(
     mut owned: Vec<Owned>,
     recorded: &mut Gathered,
     now: Instant,
-) -> Result<(Vec<Shard>, Gathered), StoreError> {
-    let mut all_lost: Vec<Shard> = Vec::new();
+) -> Result<(Vec<Owned>, Gathered), StoreError> {
+    let mut all_lost: Vec<Owned> = Vec::new();
     let mut all_held = Gathered::default();
     // None while everything goes at once.
     let mut parts: VecDeque<Results> = VecDeque::new();
@@ -334,8 +342,8 @@ async fn record(
                     recorded.leave_out(part, &held);
                 }
                 recorded.forget(&lost);
+                all_lost.extend(of(&owned, &lost));
                 owned.retain(|owned| !lost.contains(&owned.shard));
-                all_lost.extend(lost);
                 all_held.take_back(recorded.set_aside(&held), now);
             }
             Err(error) if error.is_statement_timeout() => {

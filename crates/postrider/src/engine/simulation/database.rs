@@ -203,7 +203,7 @@ impl Database {
         self.leases.get(&id).is_some_and(|lease| !lease.is_over && lease.until > self.now)
     }
 
-    fn lost(&self, me: Uuid, owned: &[Owned]) -> Vec<Shard> {
+    fn lost(&self, me: Uuid, owned: &[Owned]) -> Vec<Owned> {
         if self.wrong == Wrong::NoLease {
             return Vec::new();
         }
@@ -211,7 +211,7 @@ impl Database {
             let row = &self.shards[owned.shard.0 as usize];
             row.owner != Some(me) || row.epoch != owned.epoch
         };
-        owned.iter().filter(is_lost).map(|owned| owned.shard).collect()
+        owned.iter().filter(is_lost).copied().collect()
     }
 
     /// `None`: the lease is over.
@@ -356,7 +356,7 @@ impl Database {
         me: Uuid,
         owned: &[Owned],
         checkpoint: &Checkpoint,
-    ) -> Vec<Shard> {
+    ) -> Vec<Owned> {
         self.write();
         let lost = self.lost(me, owned);
         if lost.is_empty() && self.wrong != Wrong::CheckpointsLost {
@@ -376,9 +376,7 @@ impl Database {
         released: &[Owned],
         checkpoint: &Checkpoint,
     ) {
-        if !self.save_checkpoint(me, owned, checkpoint).is_empty() {
-            return;
-        }
+        self.save_checkpoint(me, owned, checkpoint);
         for Owned { shard, epoch } in released {
             let row = &mut self.shards[shard.0 as usize];
             if row.owner == Some(me) && row.epoch == *epoch {
@@ -502,8 +500,9 @@ impl Database {
     fn flush(&mut self, me: Uuid, mut owned: Vec<Owned>, mut recorded: Gathered) -> Flushed {
         self.write();
         let lost = self.lost(me, &owned);
-        recorded.forget(&lost);
-        owned.retain(|owned| !lost.contains(&owned.shard));
+        let shards: Vec<Shard> = lost.iter().map(|lost| lost.shard).collect();
+        recorded.forget(&shards);
+        owned.retain(|owned| !shards.contains(&owned.shard));
         let is_lost = self.wrong == Wrong::FlushesLost && self.next_xid.is_multiple_of(20);
         if !is_lost {
             self.record(&recorded);
@@ -680,9 +679,9 @@ impl Database {
             Query::Recover(_, held) => {
                 Event::Recovered(held, Ok(Recovered { count: 0, held: Vec::new() }))
             }
-            Query::Release { drained, owned, released, checkpoint } => {
+            Query::Release { owned, released, checkpoint } => {
                 self.release(me, &owned, &released, &checkpoint);
-                Event::Released(drained, Ok(()))
+                Event::Released(released, Ok(()))
             }
             Query::LoadVersions => {
                 let versions = self.endpoints.iter().map(|e| (e.id, e.version)).collect();

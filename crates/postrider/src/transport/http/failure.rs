@@ -15,34 +15,31 @@ const WORDS_MAX: usize = 200;
 
 /// The report of a message that can never be sent.
 pub fn unsendable(error: &HeaderError) -> Report {
-    Report {
-        outcome: Outcome::Rejected,
-        status: None,
-        error: Some(format!("the message cannot be sent: {error}")),
-        duration: Duration::ZERO,
-        response: None,
-    }
+    let error = format!("the message cannot be sent: {error}");
+    Report::failed(Outcome::Rejected, error, Duration::ZERO)
 }
 
 /// The report of a message whose turn came too late.
 pub fn not_sent() -> Report {
-    let error = "not sent: the dispatcher's lease ended before".to_owned();
-    let outcome = Outcome::Unavailable { retry_after: None };
-    Report { outcome, status: None, error: Some(error), duration: Duration::ZERO, response: None }
+    let error = "not sent: its time was over before".to_owned();
+    Report::failed(Outcome::NotSent, error, Duration::ZERO)
 }
 
-/// The report of an attempt without an answer.
-pub fn unavailable(reason: NoAnswer, duration: Duration) -> Report {
+/// The report of an attempt without an answer. Of a request that was begun the receiver may have acted on.
+pub fn no_answer(reason: NoAnswer, was_sent: bool, duration: Duration) -> Report {
     let error = match reason {
         NoAnswer::Failed(error) => describe(&error),
         NoAnswer::Timeout(limit) => format!("timeout: no answer within {} s", limit.as_secs_f32()),
         NoAnswer::Babble => {
             format!("protocol error: more than {INFORMATIONAL_MAX} informational answers")
         }
-        NoAnswer::LeaseEnded => "no answer before the dispatcher's lease ended".to_owned(),
+        NoAnswer::TimeIsOver => "no answer within the longest time of an attempt".to_owned(),
     };
-    let outcome = Outcome::Unavailable { retry_after: None };
-    Report { outcome, status: None, error: Some(error), duration, response: None }
+    let outcome = match was_sent {
+        true => Outcome::Unknown,
+        false => Outcome::Unavailable { retry_after: None },
+    };
+    Report::failed(outcome, error, duration)
 }
 
 /// What failed, by the innermost error that says so.

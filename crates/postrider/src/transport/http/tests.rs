@@ -15,7 +15,7 @@ use tokio::{
 use xtask::hostile::names::{Answers, NameServer};
 
 use super::*;
-use crate::transport::{self, SharedOptions, names::tests::name_server};
+use crate::transport::{self, SharedOptions, names::tests::name_server, ticket};
 
 const OK: &str = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
 
@@ -57,9 +57,9 @@ async fn send(endpoint: &Arc<dyn Transport>, envelope: Envelope) -> Report {
 }
 
 async fn send_until(endpoint: &Arc<dyn Transport>, message: Envelope, until: Instant) -> Report {
-    let mut reports = Arc::clone(endpoint).attempt(vec![message], until).await;
+    let mut reports = ticket::reports(endpoint, vec![message], until).await;
     assert_eq!(reports.len(), 1);
-    reports.remove(0)
+    reports.remove(0).1
 }
 
 /// Sends one message to an address under `settings`.
@@ -72,9 +72,19 @@ fn unavailable(seconds: impl Into<Option<u64>>) -> Outcome {
     Outcome::Unavailable { retry_after: seconds.into().map(Duration::from_secs) }
 }
 
-/// Checks that the attempt failed for now, and what it says.
+/// Checks that the attempt failed for now before a byte was sent, and what it says.
 fn check_failure(report: &Report, error: &str) {
-    assert_eq!((report.outcome, report.status), (unavailable(None), None), "{report:?}");
+    check_no_answer(report, unavailable(None), error);
+}
+
+/// Checks that a request was begun and has no answer, and what is said.
+fn check_unknown(report: &Report, error: &str) {
+    check_no_answer(report, Outcome::Unknown, error);
+}
+
+fn check_no_answer(report: &Report, outcome: Outcome, error: &str) {
+    assert_eq!((report.outcome, report.status), (outcome, None), "{report:?}");
+    assert!(!report.is_answer);
     assert_eq!(report.error.as_deref(), Some(error));
 }
 
@@ -146,13 +156,13 @@ async fn the_status_decides() {
         ("429 Too Many Requests", "retry-after: 1.2\r\n", unavailable(2)),
         ("500 Internal Server Error", "retry-after: 3\r\n", unavailable(None)),
         ("503 Service Unavailable", "retry-after: 0\r\n", unavailable(1)),
-        ("503 Service Unavailable", "retry-after: \u{1}\r\n", unavailable(None)),
+        ("503 Service Unavailable", "retry-after: \u{1}\r\n", Outcome::Unknown),
         ("599 Odd", "", unavailable(None)),
         ("600 Odder", "", unavailable(None)),
         ("999 Oddest", "", unavailable(None)),
     ];
     for (status, header, expected) in cases {
-        // An answer that hyper cannot read is unavailable too, but has no status.
+        // What hyper cannot read is no answer, and has no status.
         let is_readable = !header.contains('\u{1}');
         let answer = format!("HTTP/1.1 {status}\r\n{header}content-length: 0\r\n\r\n");
         let mut receiver = Receiver::answering(&answer).await;
@@ -199,8 +209,10 @@ async fn a_batch_of_any_length_is_sent_in_order() {
     let endpoint = endpoint(json!({ "url": url }), settings());
     assert_eq!(endpoint.batch_limit(), 1);
     let batch = (1..=3).map(envelope).collect();
-    let reports = endpoint.attempt(batch, Instant::now() + Duration::from_secs(60)).await;
-    assert_eq!(reports.len(), 3);
+    let until = Instant::now() + Duration::from_secs(60);
+    let reports = ticket::reports(&endpoint, batch, until).await;
+    let reported: Vec<i64> = reports.iter().map(|(id, _)| *id).collect();
+    assert_eq!(reported, [1, 2, 3]);
     for message_id in 1..=3 {
         let head = receiver.requests.recv().await.unwrap().head;
         assert!(head.contains(&format!("webhook-id: msg_{message_id}\r\n")), "{head}");
@@ -227,7 +239,7 @@ async fn a_destination_without_an_answer_times_out() {
         let _ = stream.read_to_end(&mut Vec::new()).await;
     })
     .await;
-    check_failure(&send_to(silent.address, impatient()).await, error);
+    check_unknown(&send_to(silent.address, impatient()).await, error);
 
     // One byte of a header at a time, for ever.
     let dripping = Receiver::scripted(|mut stream| async move {
@@ -236,7 +248,7 @@ async fn a_destination_without_an_answer_times_out() {
         drip(&mut stream).await;
     })
     .await;
-    check_failure(&send_to(dripping.address, impatient()).await, error);
+    check_unknown(&send_to(dripping.address, impatient()).await, error);
 }
 
 /// Writes a byte now and then until the other side has gone.
@@ -291,18 +303,18 @@ async fn an_error_says_what_failed() {
     })
     .await;
     let report = send_to(closes.address, settings()).await;
-    check_failure(&report, "the connection was closed before the answer was complete");
+    check_unknown(&report, "the connection was closed before the answer was complete");
 
     let resets = Receiver::scripted(|mut stream| async move {
         receiver::read_request(&mut stream).await;
         stream.set_zero_linger().unwrap();
     })
     .await;
-    check_failure(&send_to(resets.address, settings()).await, "connection reset");
+    check_unknown(&send_to(resets.address, settings()).await, "connection reset");
 
     let babbles = Receiver::answering("220 smtp.example.com ESMTP\r\n\r\n").await;
     let report = send_to(babbles.address, settings()).await;
-    check_failure(&report, "protocol error: invalid HTTP version parsed");
+    check_unknown(&report, "protocol error: invalid HTTP version parsed");
 
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let refuses = listener.local_addr().unwrap();
@@ -333,13 +345,13 @@ async fn informational_answers_are_let_pass_but_not_for_ever() {
         })
         .await;
         let report = send_to(floods.address, settings()).await;
-        check_failure(&report, "protocol error: more than 32 informational answers");
+        check_unknown(&report, "protocol error: more than 32 informational answers");
         floods.ended.recv().await.unwrap();
     }
 }
 
 #[tokio::test]
-async fn an_attempt_ends_with_the_lease() {
+async fn an_attempt_ends_when_its_time_is_over() {
     let mut silent = Receiver::scripted(|mut stream| async move {
         receiver::read_request(&mut stream).await;
         let _ = stream.read_to_end(&mut Vec::new()).await;
@@ -349,11 +361,11 @@ async fn an_attempt_ends_with_the_lease() {
     let endpoint = endpoint(json!({ "url": url }), settings());
     let deadline = Instant::now() + Duration::from_secs(1);
     let report = send_until(&endpoint, envelope(1), deadline).await;
-    check_failure(&report, "no answer before the dispatcher's lease ended");
+    check_unknown(&report, "no answer within the longest time of an attempt");
     silent.ended.recv().await.unwrap();
 
     let report = send_until(&endpoint, envelope(2), Instant::now()).await;
-    check_failure(&report, "not sent: the dispatcher's lease ended before");
+    check_no_answer(&report, Outcome::NotSent, "not sent: its time was over before");
     assert_eq!(silent.connection_count(), 1);
 }
 
@@ -367,11 +379,11 @@ async fn settings_are_followed_at_once_and_an_own_timeout_goes_before() {
     let url = format!("http://{}/", silent.address);
     let patient = transport::open("http", &json!({ "url": url }), &shared).unwrap();
     shared.apply(impatient());
-    check_failure(&send(&patient, envelope(1)).await, "timeout: no answer within 0.2 s");
+    check_unknown(&send(&patient, envelope(1)).await, "timeout: no answer within 0.2 s");
 
     let own = json!({ "url": url, "timeout_seconds": 1 });
     let own = transport::open("http", &own, &shared).unwrap();
-    check_failure(&send(&own, envelope(1)).await, "timeout: no answer within 1 s");
+    check_unknown(&send(&own, envelope(1)).await, "timeout: no answer within 1 s");
 }
 
 /// Sends to a URL on the receiver's port and returns the error, if there is one.
@@ -380,7 +392,10 @@ async fn error_at(shared: &Arc<Shared>, host: &str, port: u16) -> Option<String>
     let endpoint = transport::open("http", &json!({ "url": url }), shared).unwrap();
     let report = send(&endpoint, envelope(1)).await;
     assert_eq!(report.error.is_none(), report.outcome == Outcome::Accepted);
-    assert!(matches!(report.outcome, Outcome::Accepted | Outcome::Unavailable { .. }));
+    assert!(matches!(
+        report.outcome,
+        Outcome::Accepted | Outcome::Unavailable { .. } | Outcome::Unknown
+    ));
     report.error
 }
 
