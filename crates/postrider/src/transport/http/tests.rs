@@ -557,3 +557,8 @@ async fn secrets_are_not_sent_in_the_clear_and_requests_only_to_web_servers() {
         Some("connection refused")
     );
 }
+
+#[test]
+fn the_kit_starts_no_receiver_where_none_may_be() {
+    assert!(xtask::port::RANGE.into_iter().all(postrider_core::networks::is_web_port));
+}
