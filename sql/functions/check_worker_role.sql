@@ -11,21 +11,14 @@ as $$
 declare
     acting constant text := postrider.caller();
 begin
-    if p_registered_by is null or p_registered_by = acting then
-        return;
-    end if;
-    if not exists (
-        select
-        from pg_roles r
-        where r.rolname = p_registered_by
-        and pg_has_role(acting, r.oid, 'usage')
-    ) then
+    if not postrider.may_act_for(p_registered_by) then
         raise exception 'Worker ''%'' was registered by role "%", not by "%"', p_name, p_registered_by,
             acting
             using
                 errcode = '42501',
                 hint = format(
-                    'Act as that role, grant it to "%s", or register the worker again.', acting);
+                    'Act as that role, grant it to "%s", or register the worker when that one has left.',
+                    acting);
     end if;
 end;
 $$;

@@ -5,8 +5,8 @@
 -- allows; what it has too much is given up at its next renewal, and what nobody has is taken at the next
 -- renewal of somebody with less than a share. No partition is in two live leases. With more members than
 -- partitions some get none, until somebody leaves. In a transaction of its own: others wait for its end.
--- Raises 22004 (a null), 22023 (a lease out of its range), 25001 (isolation level), 42704 (no such
--- consumer), 55006 (somebody's transaction keeps others from renewing).
+-- Raises 22004 (a null), 22023 (a lease out of its range), 25001 (isolation level), 42501 (another role has taken the
+-- member's lease), 42704 (no such consumer), 55006 (somebody's transaction keeps others from renewing).
 --
 -- For affinity and balance only: who reads a partition holds its lock, whatever the leases say, and a
 -- member whose lease has run out keeps its partition to the end of its transaction.
@@ -42,6 +42,7 @@ begin
     -- After the lock: what others have got by then is seen.
     at := clock_timestamp();
     select l.* into own from postrider.newest_leases(reader.id) l where l.member = p_member;
+    perform postrider.check_lease_role(reader.name, own, at);
     others := array(
         select l
         from postrider.newest_leases(reader.id) l
@@ -73,10 +74,12 @@ begin
         order by f.partition
     );
     insert into postrider.consumer_lease (
-        consumer_id, member, partitions, lease_until, joined_at)
+        consumer_id, member, partitions, lease_until, joined_at, leased_by)
     values (
         reader.id, p_member, leased, at + p_lease,
-        case when own.lease_until > at then own.joined_at else at end);
+        case when own.lease_until > at then own.joined_at else at end,
+        -- Whoever renews it for that role does not take it away.
+        coalesce(case when own.lease_until > at then own.leased_by end, postrider.caller()));
     return leased;
 end;
 $$;

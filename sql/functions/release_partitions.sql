@@ -2,7 +2,7 @@
 --
 -- Consumer, application, admin. Leaves the consumer's readers: what the member has is free at once, when this
 -- commits. Others take it at their next renewals. In a transaction of its own. Raises 22004 (a null), 25001
--- (isolation level), 42704 (no such consumer), 55006 (somebody's transaction keeps others from it).
+-- (isolation level), 42501 (another role has taken the lease), 42704 (no such consumer), 55006 (somebody's transaction keeps others from it).
 create or replace function postrider.release_partitions(p_consumer text, p_member uuid)
 returns boolean
 language plpgsql
@@ -12,18 +12,21 @@ as $$
 declare
     reader postrider.consumer := postrider.known_consumer(p_consumer);
     at timestamptz;
+    own postrider.consumer_lease;
 begin
     if p_member is null then
         raise exception 'p_member must not be null' using errcode = '22004';
     end if;
     perform postrider.lock_leases(reader);
     at := clock_timestamp();
-    insert into postrider.consumer_lease (
-        consumer_id, member, partitions, lease_until, joined_at)
-    select l.consumer_id, l.member, '{}', at, l.joined_at
-    from postrider.newest_leases(reader.id) l
-    where l.member = p_member
-    and l.lease_until > at;
-    return found;
+    select l.* into own from postrider.newest_leases(reader.id) l where l.member = p_member;
+    perform postrider.check_lease_role(reader.name, own, at);
+    if own.lease_until > at then
+        insert into postrider.consumer_lease (
+            consumer_id, member, partitions, lease_until, joined_at, leased_by)
+        values (reader.id, p_member, '{}', at, own.joined_at, own.leased_by);
+        return true;
+    end if;
+    return false;
 end;
 $$;

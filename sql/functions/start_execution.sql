@@ -25,19 +25,13 @@ security definer
 set search_path = pg_catalog, postrider, pg_temp
 as $$
 #variable_conflict use_column
+declare
+    starting postrider.worker;
 begin
     if p_execution is null or p_fence is null then
         raise exception 'p_execution and p_fence must not be null' using errcode = '22004';
     end if;
     perform postrider.refuse_copy();
-    perform postrider.check_worker_role(w.name, w.registered_by)
-    from postrider.live_execution l
-    join postrider.worker w on w.id = l.worker_id
-    where l.id = p_execution
-    and l.fence = p_fence
-    -- Who has lost the name to another role hears that it has, below.
-    and w.epoch = coalesce(p_epoch, w.epoch);
-    return query
     with started as (
         update postrider.live_execution l
         set status = 'running',
@@ -58,10 +52,18 @@ begin
     )
     select
         s.id, s.fence, s.action, e.parameters, s.attempt, s.max_retries, s.deadline_at,
-        make_interval(secs => s.timeout_ms / 1000.0), e.correlation_id
+        make_interval(secs => s.timeout_ms / 1000.0), e.correlation_id, s.worker_id, s.worker_epoch
+    into
+        execution_id, fence, action, parameters, attempt, max_retries, deadline_at, timeout, correlation_id,
+        starting.id, starting.epoch
     from started s
     join postrider.execution e on e.id = s.id;
-    if not found and p_epoch is not null then
+    if found then
+        -- A statement of its own, behind the execution's lock: another role may have got the worker's name while that
+        -- was waited for.
+        perform postrider.live_worker(starting.id, starting.epoch);
+        return next;
+    elsif p_epoch is not null then
         -- Its message must stay in the queue: it is for the process that has the worker's name now, or
         -- will have it.
         perform postrider.live_worker(l.worker_id, p_epoch)

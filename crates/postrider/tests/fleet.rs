@@ -1080,7 +1080,7 @@ async fn a_worker_belongs_to_the_role_that_registered_it() {
     }
     assert!(start(&deputy, held[1]).await.is_some());
 
-    // Whoever registers the name has it, as after a deploy with another login, and everybody can see it.
+    // While it lives nobody else registers the name.
     let two = shop.postgres.connect_as("two", "shop").await.unwrap();
     assert_eq!(register(&two, "'w'").await.id, worker.id);
     assert_eq!(answer(&one, &format!("select postrider.{}", calls[3])).await, "42501");
@@ -1095,3 +1095,16 @@ async fn a_worker_belongs_to_the_role_that_registered_it() {
     admin.batch_execute("update postrider.worker set registered_by = null").await.unwrap();
     assert_eq!(answer(&one, &format!("select postrider.{}", calls[3])).await, "none");
 }
+    let again = "select epoch from postrider.register_worker('w')";
+    assert_eq!(answer(&two, again).await, "42501");
+    assert_eq!(row(&admin, "status", id).await["status"], "running");
+    // When it is not heard of any more, whoever registers the name has it, and everybody can see it.
+    admin.batch_execute(STALE).await.unwrap();
+    // One that has left is anybody's.
+    assert_eq!(answer(&one, again).await, "42501");
+    assert_eq!(
+        answer(&two, &format!("select postrider.deregister_worker({})", worker.id)).await,
+        "t"
+    );
+    register(&one, "'w'").await;
+    assert_eq!(answer(&two, again).await, "42501");

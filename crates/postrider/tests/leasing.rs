@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::shop::{
     Shop,
-    producing::{check_refusal, check_refusals},
+    producing::{check_refusal, check_refusals, pid_of},
 };
 use tokio_postgres::Client;
 
@@ -315,4 +315,92 @@ async fn leases_that_count_are_kept() {
     client.batch_execute(forget).await.unwrap();
     assert_eq!(shop.ask::<i64>(count).await, 0);
     assert_eq!(lease(&client, 3).await, [0, 1]);
+}
+
+/// What members are called can be read; the role that took the lease cannot be guessed.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lease_belongs_to_the_role_that_took_it() {
+    let (shop, client) = open(2).await;
+    let sql = "create role one login in role postrider_consumer;
+        create role two login in role postrider_consumer;
+        create role boss login in role postrider_admin;
+        create role deputy login in role one;
+        create role pooler login in role one, two";
+    client.batch_execute(sql).await.unwrap();
+    let one = shop.postgres.connect_as("one", "shop").await.unwrap();
+    let two = shop.postgres.connect_as("two", "shop").await.unwrap();
+    let boss = shop.postgres.connect_as("boss", "shop").await.unwrap();
+    let pooler = shop.postgres.connect_as("pooler", "shop").await.unwrap();
+    pooler.batch_execute("set role two").await.unwrap();
+    assert_eq!(lease(&one, 1).await, [0, 1]);
+    let (id, newest) = (member(1), "select max(seq) from postrider.consumer_lease");
+    let before: i64 = shop.ask(newest).await;
+    let calls = [
+        format!("select postrider.lease_partitions('c', '{id}')"),
+        format!("select postrider.release_partitions('c', '{id}')"),
+    ];
+    for (stranger, acting) in [(&two, "two"), (&boss, "boss"), (&pooler, "two")] {
+        let text = format!(
+            "The lease of member {id} of consumer 'c' was taken by role \"one\", not by \"{acting}\""
+        );
+        for call in &calls {
+            check_refusal(stranger, (call, "42501", &text)).await;
+        }
+    }
+    assert_eq!(shop.ask::<i64>(newest).await, before, "nothing was changed");
+
+    // Who has the role's rights acts for it, and does not take it away.
+    let deputy = shop.postgres.connect_as("deputy", "shop").await.unwrap();
+    pooler.batch_execute("set role one").await.unwrap();
+    for helper in [&deputy, &pooler] {
+        assert_eq!(lease(helper, 1).await, [0, 1]);
+    }
+    assert_eq!(lease(&one, 1).await, [0, 1]);
+    assert!(release(&deputy, 1).await);
+    // What nobody has is anybody's: given up, run out, or taken before roles were noted.
+    assert_eq!(lease(&two, 1).await, [0, 1]);
+    shop.execute("update postrider.consumer_lease set lease_until = clock_timestamp()").await;
+    assert_eq!(lease(&one, 1).await, [0, 1]);
+    shop.execute("update postrider.consumer_lease set leased_by = null").await;
+    assert_eq!(lease(&two, 1).await, [0, 1]);
+    check_refusal(
+        &one,
+        (
+            &calls[1],
+            "42501",
+            &format!(
+                "The lease of member {id} of consumer 'c' was taken by role \"two\", not by \"one\""
+            ),
+        ),
+    )
+    .await;
+}
+
+/// Whose it is, is judged when nobody else can change it any more.
+#[tokio::test(flavor = "multi_thread")]
+async fn of_two_roles_that_take_a_lease_at_the_same_time_one_has_it() {
+    let (shop, client) = open(2).await;
+    let sql = "create role one login in role postrider_consumer;
+        create role two login in role postrider_consumer";
+    client.batch_execute(sql).await.unwrap();
+    for (n, end) in [(1, "commit"), (2, "rollback")] {
+        let one = shop.postgres.connect_as("one", "shop").await.unwrap();
+        let two = shop.postgres.connect_as("two", "shop").await.unwrap();
+        let pid = pid_of(&two).await;
+        one.batch_execute("begin").await.unwrap();
+        lease(&one, n).await;
+        let call = format!("select postrider.lease_partitions('c', '{}')", member(n));
+        let waiting = tokio::spawn(async move { two.query_one(&call, &[]).await });
+        // It has begun, and tries to get the leases to itself.
+        shop.until(&format!(
+            "select exists (select from pg_stat_activity a where a.pid = {pid} and a.wait_event = 'PgSleep')"
+        ))
+        .await;
+        one.batch_execute(end).await.unwrap();
+        let answer = waiting.await.unwrap();
+        match end {
+            "commit" => assert_eq!(answer.unwrap_err().code().unwrap().code(), "42501"),
+            _ => drop(answer.unwrap()),
+        }
+    }
 }
