@@ -18,7 +18,13 @@ declare
     bits bigint := 0;
 begin
     if bare ~ ':' then
-        return bare::inet;
+        -- The server also takes masks, and fewer than four numbers with dots.
+        return case
+            when bare ~ '^[0-9a-f:]+(?::[0-9]+[.][0-9]+[.][0-9]+[.][0-9]+)?$' then bare::inet
+        end;
+    end if;
+    if address_literal.host ~ '^\[' then
+        return null;
     end if;
     if most not between 1 and 4 then
         return null;

@@ -17,6 +17,9 @@ as $$
         '(\[[0-9a-f.]*:[0-9a-f.]*:[0-9a-f:.]*\]|[a-z0-9_][a-z0-9_.-]{0,252})'
         '(:[0-9]{1,5})?'
         '([/?].*)?$')
+    and (
+        is_http_url.url !~ '^[^/]+//\['
+        or postrider.address_literal(substring(is_http_url.url from '\[[^]]*\]')) is not null)
     and coalesce(
         substring(is_http_url.url from '^[^/]+//[^/?]+:([0-9]{1,5})(?:[/?]|$)')::integer
             between 1 and 65535,

@@ -249,8 +249,11 @@ pub fn is_web_port(port: u16) -> bool {
 /// forms that browsers and C libraries take for it, such as `0x7f000001`, `2130706433`, `0177.1`
 /// and `127.0.0.1.` (the WHATWG URL standard's IPv4 parser). In SQL: `address_literal`.
 pub fn literal(host: &str) -> Option<IpAddr> {
-    let bare = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host);
-    if let Ok(address) = bare.parse() {
+    if let Some(bare) = host.strip_prefix('[') {
+        let address: Ipv6Addr = bare.strip_suffix(']')?.parse().ok()?;
+        return Some(address.into());
+    }
+    if let Ok(address) = host.parse() {
         return Some(address);
     }
     let parts: Vec<_> = host.strip_suffix('.').unwrap_or(host).split('.').collect();

@@ -312,6 +312,59 @@ async fn ports_where_no_http_is_spoken_are_refused_unless_allowed() {
     shop.execute(&create("c", "http://a.test:8080/")).await;
 }
 
+/// Texts that look like addresses: an address, with some characters changed, left out or put in.
+fn almost_address(dice: &mut fastrand::Rng) -> String {
+    const CHARACTERS: &[u8] = b"0127f:.x";
+    let mut text = match dice.u8(..4) {
+        0 => std::net::Ipv4Addr::from_bits(dice.u32(..)).to_string(),
+        1 => format!("::{}", std::net::Ipv4Addr::from_bits(dice.u32(..))),
+        _ => {
+            let groups: Vec<String> =
+                (0..dice.usize(1..9)).map(|_| format!("{:x}", dice.u16(..))).collect();
+            groups.join(":")
+        }
+    }
+    .into_bytes();
+    for _ in 0..dice.u8(..4) {
+        let place = dice.usize(..=text.len());
+        match dice.u8(..3) {
+            0 => text.insert(place, CHARACTERS[dice.usize(..CHARACTERS.len())]),
+            1 => drop(text.splice(place..place, *b"::")),
+            _ if place < text.len() => drop(text.remove(place)),
+            _ => {}
+        }
+    }
+    let text = String::from_utf8(text).unwrap();
+    if dice.bool() { format!("[{text}]") } else { text }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whatever_looks_like_an_address_is_judged_alike_by_database_and_dispatcher() {
+    const COUNT: usize = 20_000;
+    let shop = Shop::open_migrated().await;
+    let seed = std::env::var("POSTRIDER_TEST_SEED").ok().and_then(|seed| seed.parse().ok());
+    let seed = seed.unwrap_or_else(|| fastrand::u64(..));
+    println!("POSTRIDER_TEST_SEED={seed}");
+    let mut dice = fastrand::Rng::with_seed(seed);
+    let hosts: Vec<String> = (0..COUNT).map(|_| almost_address(&mut dice)).collect();
+    let sql = "select coalesce(host(postrider.address_literal(h)), ''),
+            postrider.is_http_url('http://' || h || '/', 2048)
+        from unnest($1::text[]) with ordinality h (h, place) order by h.place";
+    let rows = shop.client().await.query(sql, &[&hosts]).await.unwrap();
+    let mut literal_count = 0;
+    for (host, row) in hosts.iter().zip(rows) {
+        let found: String = row.get(0);
+        let found = (!found.is_empty()).then(|| found.parse().unwrap());
+        let expected = postrider_core::networks::literal(host);
+        assert_eq!(found, expected, "{host}");
+        literal_count += usize::from(expected.is_some());
+        if host.starts_with('[') {
+            assert_eq!(row.get::<_, bool>(1), expected.is_some(), "{host}");
+        }
+    }
+    assert!((COUNT / 20..COUNT / 20 * 19).contains(&literal_count), "{literal_count}");
+}
+
 /// Where the address stands in the URL, in whatever form; what a name leads to is judged by the dispatcher.
 #[tokio::test(flavor = "multi_thread")]
 async fn secrets_over_plain_http_are_refused_but_for_private_addresses() {
