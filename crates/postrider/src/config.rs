@@ -8,7 +8,7 @@
 //! table `postrider.setting`.
 
 use std::{
-    collections::HashMap,
+    ffi::OsString,
     fs,
     net::{IpAddr, SocketAddr},
     os::unix::fs::PermissionsExt,
@@ -21,6 +21,7 @@ use serde::Deserialize;
 use tracing_subscriber::EnvFilter;
 
 use crate::{
+    environment::Environment,
     fleet::rabbitmq::AmqpUrl,
     store::{connect::DatabaseUrl, libpq},
 };
@@ -228,6 +229,9 @@ pub enum ConfigError {
     /// What libpq would do with the environment cannot be done here.
     #[error("{0}")]
     Libpq(String),
+    /// A variable is not text.
+    #[error("{0}")]
+    Environment(String),
 }
 
 /// The fields as they are written, before they are checked.
@@ -323,7 +327,7 @@ impl Config {
     pub fn load(
         flags: &Flags,
         serve: &ServeFlags,
-        environment: impl IntoIterator<Item = (String, String)>,
+        environment: impl IntoIterator<Item = (OsString, OsString)>,
     ) -> Result<Self, ConfigError> {
         let (written, environment, warnings) = gather(flags, serve, environment)?;
         written.check(&environment, warnings)
@@ -336,24 +340,21 @@ impl Config {
     /// The first field of those that is wrong.
     pub fn check_logging(
         flags: &Flags,
-        environment: impl IntoIterator<Item = (String, String)>,
+        environment: impl IntoIterator<Item = (OsString, OsString)>,
     ) -> Result<(), ConfigError> {
         let (written, ..) = gather(flags, &ServeFlags::default(), environment)?;
         log_level(written.log_level).and(log_format(written.log_format.as_deref())).map(|_| ())
     }
 }
 
-type Environment = HashMap<String, String>;
-
 /// Puts flags, environment and file together.
 fn gather(
     flags: &Flags,
     serve: &ServeFlags,
-    environment: impl IntoIterator<Item = (String, String)>,
+    environment: impl IntoIterator<Item = (OsString, OsString)>,
 ) -> Result<(Written, Environment, Vec<String>), ConfigError> {
-    // An empty variable is how many tools write one that is not set.
-    let environment: Environment =
-        environment.into_iter().filter(|(_, value)| !value.is_empty()).collect();
+    let environment: Environment = environment.into_iter().collect();
+    check_environment(&environment)?;
     let file = flags.config.clone();
     let file = file.or_else(|| environment.get("POSTRIDER_CONFIG").map(PathBuf::from));
     let from_file = file.as_deref().map(read_file).transpose()?.unwrap_or_default();
@@ -419,10 +420,24 @@ fn read_file(path: &Path) -> Result<Written, ConfigError> {
     })
 }
 
+/// The variable of a field.
+fn variable_of(field: &str) -> String {
+    format!("POSTRIDER_{}", field.to_uppercase())
+}
+
+/// Those of ours are text or not set. Those of libpq count when a database is connected to.
+fn check_environment(environment: &Environment) -> Result<(), ConfigError> {
+    let others = ["POSTRIDER_CONFIG", "DATABASE_URL", "DATABASE_URL_FILE", "PGSSLROOTCERT"];
+    let fields = FIELDS.iter().map(|field| variable_of(field));
+    fields
+        .chain(others.map(str::to_owned))
+        .try_for_each(|name| environment.check(&name).map_err(ConfigError::Environment))
+}
+
 /// `DATABASE_URL` stands behind the variables of our own name.
-fn read_environment(environment: &HashMap<String, String>) -> Result<Written, ConfigError> {
+fn read_environment(environment: &Environment) -> Result<Written, ConfigError> {
     let variable = |field: &&str| {
-        let name = format!("POSTRIDER_{}", field.to_uppercase());
+        let name = variable_of(field);
         environment.get(&name).map(|value| (name, value.clone()))
     };
     let known = FIELDS.iter().filter_map(variable).collect();
@@ -642,8 +657,7 @@ mod tests {
         let path = folder.join("postrider.toml");
         fs::write(&path, file).unwrap();
         let flags = Flags { config: Some(path), ..flags };
-        let environment =
-            environment.iter().map(|&(name, value)| (name.to_owned(), value.to_owned()));
+        let environment = environment.iter().map(|&(name, value)| (name.into(), value.into()));
         let loaded = Config::load(&flags, &ServeFlags::default(), environment);
         fs::remove_dir_all(folder).unwrap();
         loaded
@@ -748,7 +762,7 @@ mod tests {
             let name = path.to_str().unwrap().to_owned();
             let variable =
                 if as_config { "POSTRIDER_CONFIG" } else { "POSTRIDER_DATABASE_URL_FILE" };
-            let environment = [(variable.to_owned(), name)];
+            let environment = [(variable.into(), name.into())];
             Config::load(&Flags::default(), &ServeFlags::default(), environment).unwrap().warnings
         };
         let url = "postgres://u:s3cret@h/db";
@@ -773,6 +787,39 @@ mod tests {
         assert_eq!(config.database_ca_file, Some(PathBuf::from("/ca.pem")));
         let error = load("database_url = 'host=h'", &[("PGSERVICE", "s")], Flags::default());
         assert!(error.unwrap_err().to_string().starts_with("PGSERVICE is set"));
+    }
+
+    #[test]
+    fn a_variable_that_is_no_text_is_refused_by_its_name() {
+        use std::os::unix::ffi::OsStringExt;
+        let load = |variable: &str, url: &str| {
+            let value = OsString::from_vec(b"s3cret\xff".to_vec());
+            let flags = Flags { database_url: Some(url.to_owned()), ..Flags::default() };
+            let environment = [(variable.into(), value)];
+            Config::load(&flags, &ServeFlags::default(), environment)
+                .map(drop)
+                .map_err(|error| error.to_string())
+        };
+        for variable in [
+            "POSTRIDER_AMQP_URL",
+            "POSTRIDER_CONFIG",
+            "DATABASE_URL",
+            "PGPASSWORD",
+            "PGHOST",
+            "PGSSLMODE",
+            "PGSERVICE",
+            "PGSSLROOTCERT",
+            "PGPASSFILE",
+            "HOME",
+        ] {
+            let error = load(variable, "host=h").unwrap_err();
+            assert!(error.starts_with(&format!("{variable} is set to something")), "{error}");
+            assert!(!error.contains("s3cret"), "{error}");
+        }
+        // Nobody asks these, or not here.
+        load("LANG", "host=h").unwrap();
+        load("POSTRIDER_SOMEBODY_ELSES", "host=h").unwrap();
+        load("HOME", "host=h user=u password=p").unwrap();
     }
 
     #[test]

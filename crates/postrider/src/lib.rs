@@ -6,6 +6,7 @@
 pub mod cli;
 pub mod config;
 pub mod engine;
+pub mod environment;
 pub mod fleet;
 pub mod store;
 pub mod transport;

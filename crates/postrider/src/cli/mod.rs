@@ -141,8 +141,7 @@ pub fn run() -> ExitCode {
 }
 
 fn execute(flags: Flags, output: Output, command: Command) -> Result<(), Failure> {
-    let variables = std::env::vars_os()
-        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    let variables = std::env::vars_os();
     // Printing the script needs no database, and neither does arithmetic.
     if let Command::Migrate(migrate) = &command
         && migrate.print

@@ -4,11 +4,12 @@
 //! Guarantees: a variable that would change where or how safely we connect is honoured or refused, and no
 //! error shows a password.
 
-use std::{collections::HashMap, fs, os::unix::fs::PermissionsExt, path::PathBuf};
+use std::{fs, os::unix::fs::PermissionsExt, path::PathBuf};
 
 use tokio_postgres::config::{Host, SslMode};
 
 use super::connect;
+use crate::environment::Environment;
 
 /// Variables that say how to connect, and that nothing here understands, with the value that asks for what is done
 /// anyway.
@@ -52,13 +53,17 @@ const HONOURED: [(&str, &str); 12] = [
 ///
 /// # Errors
 ///
-/// A variable that is not honoured, or a password file that cannot be used: a sentence for people.
+/// A variable that is not honoured or not text, or a password file that cannot be used: a sentence for people.
 pub fn complete(
     url: Option<&str>,
-    environment: &HashMap<String, String>,
+    environment: &Environment,
 ) -> Result<(Option<String>, Option<String>), String> {
+    let names = REFUSED.iter().chain(&HONOURED).map(|(name, _)| *name);
+    for name in names.chain(["PGSSLROOTCERT", "PGPASSFILE"]) {
+        environment.check(name)?;
+    }
     let is_refused = |(name, done): &&(&str, &str)| {
-        environment.get(*name).is_some_and(|value| !value.is_empty() && value != done)
+        environment.get(name).is_some_and(|value| !value.is_empty() && value != done)
     };
     if let Some((name, _)) = REFUSED.iter().find(is_refused) {
         return Err(format!(
@@ -66,7 +71,7 @@ pub fn complete(
              database_url where that is possible"
         ));
     }
-    let names_host = ["PGHOST", "PGHOSTADDR"].iter().any(|name| environment.contains_key(*name));
+    let names_host = ["PGHOST", "PGHOSTADDR"].iter().any(|name| environment.get(name).is_some());
     let mut text = match url {
         Some(url) => url.trim().to_owned(),
         None if names_host => String::new(),
@@ -144,15 +149,15 @@ fn put_before(text: &mut String, keyword: &str, value: &str) {
 }
 
 /// The password file's word, where nothing else has said a password.
-fn add_password(
-    text: &mut String,
-    environment: &HashMap<String, String>,
-) -> Result<Option<String>, String> {
+fn add_password(text: &mut String, environment: &Environment) -> Result<Option<String>, String> {
     let Ok(config) = connect::read(text) else { return Ok(None) };
     if config.get_password().is_some() {
         return Ok(None);
     }
     let named = environment.get("PGPASSFILE").map(PathBuf::from);
+    if named.is_none() {
+        environment.check("HOME")?;
+    }
     let usual = environment.get("HOME").map(|home| PathBuf::from(home).join(".pgpass"));
     let Some(path) = named.clone().or(usual) else { return Ok(None) };
     let file = match fs::metadata(&path) {
@@ -172,6 +177,9 @@ fn add_password(
         Err(_) if named.is_none() => return Ok(None),
         Err(error) => return Err(format!("PGPASSFILE: {}: {error}", path.display())),
     };
+    if config.get_user().is_none() {
+        environment.check("USER")?;
+    }
     let user = config.get_user().map(str::to_owned);
     let user = user.or_else(|| environment.get("USER").cloned()).unwrap_or_default();
     let database = config.get_dbname().unwrap_or(&user);
@@ -234,10 +242,12 @@ fn find(lines: &str, wanted: [&str; 4]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::{ffi::OsString, os::unix::ffi::OsStringExt};
+
     use super::*;
 
-    fn environment(variables: &[(&str, &str)]) -> HashMap<String, String> {
-        variables.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect()
+    fn environment(variables: &[(&str, &str)]) -> Environment {
+        variables.iter().map(|&(name, value)| (name.into(), value.into())).collect()
     }
 
     #[track_caller]
@@ -373,6 +383,13 @@ mod tests {
         check(Some("host=d:b password=p"), &variables, "user=shop host=d:b password=p");
         let error = complete(Some("host=d:b,other"), &environment(&variables)).unwrap_err();
         assert!(error.contains("different passwords"), "{error}");
+
+        let no_text = OsString::from_vec(b"shop\xff".to_vec());
+        let variables = variables.map(|(name, value)| (name.into(), OsString::from(value)));
+        let [file, _] = variables;
+        let variables: Environment = [file, ("USER".into(), no_text)].into_iter().collect();
+        let error = complete(Some("host=a port=1"), &variables).unwrap_err();
+        assert!(error.starts_with("USER is set to something") && !error.contains("shop"));
 
         // The usual one is passed over, as by libpq.
         let home = std::env::temp_dir().join(format!("postrider-home-{}", fastrand::u64(..)));
