@@ -1,7 +1,8 @@
 -- postrider.append_execution(execution) → its id
 --
 -- Internal: the one way to write an execution, after its values were checked. Its id and created_at are
--- given here. Returns the holder's id when the idempotency key is taken, and writes nothing.
+-- given here. Returns the holder's id when the idempotency key is taken, and writes nothing. Raises 23505 when it
+-- is taken for something else.
 create or replace function postrider.append_execution(p_execution postrider.execution)
 returns bigint
 language plpgsql
@@ -24,11 +25,9 @@ begin
         returning id into execution_id;
         exit when found;
         -- Gone if it was cleaned up in between.
-        select e.id
-        into execution_id
-        from postrider.execution e
-        where e.idempotency_key = p_execution.idempotency_key;
-        if found then
+        execution_id := postrider.execution_key_holder(
+            p_execution.idempotency_key, p_execution.action, p_execution.parameters);
+        if execution_id is not null then
             return execution_id;
         end if;
     end loop;

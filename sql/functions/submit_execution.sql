@@ -6,7 +6,8 @@
 -- the worker, and to the pool should the worker be lost. What is null is taken from the action
 -- (set_action), then from the settings worker_queue_ttl_ms and execution_timeout; priority and max_retries
 -- are 0. A repeated idempotency key returns the first execution's id as long as that is kept, and changes
--- nothing. Raises 22004 (a null), 22023 (a value that is not valid, with the bound).
+-- nothing. Raises 22004 (a null), 22023 (a value that is not valid, with the bound), 23505 (the key belongs to an
+-- execution of another action or with other parameters).
 create or replace function postrider.submit_execution(
     p_action text,
     p_parameters jsonb default '{}',
@@ -33,11 +34,8 @@ begin
         p_idempotency_key);
     -- Looked up first, although the insert looks again: a repeated submission then writes nothing.
     if p_idempotency_key is not null then
-        select e.id
-        into execution_id
-        from postrider.execution e
-        where e.idempotency_key = p_idempotency_key;
-        if found then
+        execution_id := postrider.execution_key_holder(p_idempotency_key, p_action, p_parameters);
+        if execution_id is not null then
             return execution_id;
         end if;
     end if;

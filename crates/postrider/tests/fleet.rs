@@ -3,7 +3,7 @@
 use crate::shop::{
     Shop,
     executing::{DUE, Held, STALE, answer, register, run_one, start, status, submit, take, taken},
-    producing::{check_refusals, id_of, pid_of, until_blocked},
+    producing::{check_refusal, check_refusals, id_of, pid_of, until_blocked},
 };
 use serde_json::{Value, json};
 use tokio_postgres::Client;
@@ -352,7 +352,16 @@ async fn submitting_takes_defaults_and_is_part_of_the_transaction() {
 
     // One key, twice in a row, and twice at once: the first commits, or rolls back.
     let first = submit(&client, "'a', p_idempotency_key => 'k'").await;
-    assert_eq!(submit(&client, "'other', p_idempotency_key => 'k'").await, first);
+    let same = "'a', p_idempotency_key => 'k', p_worker => 'elsewhere', p_priority => 7";
+    assert_eq!(submit(&client, same).await, first, "where and when is not what it is about");
+    for (arguments, differs) in [
+        ("'other', p_idempotency_key => 'k'", "action"),
+        ("'a', '{\"n\": 1}', p_idempotency_key => 'k'", "parameters"),
+    ] {
+        let sql = format!("select postrider.submit_execution({arguments})");
+        let text = format!("Idempotency key 'k' conflict: same key with different {differs}");
+        check_refusal(&client, (&sql, "23505", &text)).await;
+    }
     for (end, is_same) in [("commit", true), ("rollback", false)] {
         client.batch_execute("begin").await.unwrap();
         let arguments = format!("'a', p_idempotency_key => '{end}'");
@@ -363,6 +372,20 @@ async fn submitting_takes_defaults_and_is_part_of_the_transaction() {
         until_blocked(&shop, pid).await;
         client.batch_execute(end).await.unwrap();
         assert_eq!(second.await.unwrap() == first, is_same, "{end}");
+    }
+    // The same at once with something else: what was committed counts.
+    for (end, expected) in [("commit", "23505"), ("rollback", "t")] {
+        client.batch_execute("begin").await.unwrap();
+        submit(&client, &format!("'a', p_idempotency_key => 'other {end}'")).await;
+        let second = shop.client().await;
+        let pid = pid_of(&second).await;
+        let sql = format!(
+            "select postrider.submit_execution('b', p_idempotency_key => 'other {end}') > 0"
+        );
+        let second = tokio::spawn(async move { answer(&second, &sql).await });
+        until_blocked(&shop, pid).await;
+        client.batch_execute(end).await.unwrap();
+        assert_eq!(second.await.unwrap(), expected, "{end}");
     }
 
     // The result and what the worker writes count together or not at all.
@@ -1082,6 +1105,11 @@ async fn a_worker_belongs_to_the_role_that_registered_it() {
 
     // While it lives nobody else registers the name.
     let two = shop.postgres.connect_as("two", "shop").await.unwrap();
+    let again = "select epoch from postrider.register_worker('w')";
+    assert_eq!(answer(&two, again).await, "42501");
+    assert_eq!(row(&admin, "status", id).await["status"], "running");
+    // When it is not heard of any more, whoever registers the name has it, and everybody can see it.
+    admin.batch_execute(STALE).await.unwrap();
     assert_eq!(register(&two, "'w'").await.id, worker.id);
     assert_eq!(answer(&one, &format!("select postrider.{}", calls[3])).await, "42501");
     // Who had it hears that, and stops as when a process of its own role takes the name.
@@ -1091,15 +1119,6 @@ async fn a_worker_belongs_to_the_role_that_registered_it() {
     let by = "select details ->> 'by' from postrider.event_log
         where event = 'worker.registered' order by id desc limit 1";
     assert_eq!(answer(&admin, by).await, "two");
-    // A registration of a former version is anybody's, until the next one.
-    admin.batch_execute("update postrider.worker set registered_by = null").await.unwrap();
-    assert_eq!(answer(&one, &format!("select postrider.{}", calls[3])).await, "none");
-}
-    let again = "select epoch from postrider.register_worker('w')";
-    assert_eq!(answer(&two, again).await, "42501");
-    assert_eq!(row(&admin, "status", id).await["status"], "running");
-    // When it is not heard of any more, whoever registers the name has it, and everybody can see it.
-    admin.batch_execute(STALE).await.unwrap();
     // One that has left is anybody's.
     assert_eq!(answer(&one, again).await, "42501");
     assert_eq!(
@@ -1108,3 +1127,7 @@ async fn a_worker_belongs_to_the_role_that_registered_it() {
     );
     register(&one, "'w'").await;
     assert_eq!(answer(&two, again).await, "42501");
+    // A registration of a former version is anybody's, until the next one.
+    admin.batch_execute("update postrider.worker set registered_by = null").await.unwrap();
+    assert_eq!(answer(&one, &format!("select postrider.{}", calls[3])).await, "none");
+}

@@ -258,6 +258,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "erase_parked",
             "error_history",
             "execution_queue",
+            "execution_key_holder",
             "execution_retry_delay",
             "expire_execution",
             "expire_waiting",
