@@ -51,21 +51,16 @@ begin
                     ($2 ->> 0)::smallint, ($2 ->> 1)::timestamptz, ($2 ->> 2)::bigint)
                 order by d.shard, d.run_at, d.message_id + 0
                 limit $3
-            ), free as materialized (
-                select d.message_id, d.target
+            ), locked as materialized (
+                select d.message_id, d.target, d.retry_count, d.recovery_count
                 from seen s
                 join postrider.deferred d on d.message_id = s.message_id and d.target = s.target
-                -- What may be being cancelled is come back to, see uncancelled.
-                where d.retry_count > 0
-                or d.recovery_count > 0
-                or exists (
-                    select
-                    from postrider.message k
-                    where k.id = d.message_id
-                    for key share skip locked
-                )
-                or not exists (select from postrider.message k where k.id = d.message_id)
                 for update of d skip locked
+            ), free as materialized (
+                -- What may be being cancelled is come back to.
+                select l.message_id, l.target
+                from locked l
+                where not postrider.is_being_cancelled(l.message_id, l.retry_count, l.recovery_count)
             ), gone as (
                 delete from postrider.deferred d
                 using free f

@@ -37,31 +37,26 @@ begin
     select array_agg(o.ctid)
     into places
     from (
-        select w.ctid
-        from postrider.deferred w
-        where w.expires_at <= now()
-        and not exists (
-            select
-            from claimed c
-            where c.message_id = w.message_id
-            and c.target = w.target
-            and c.retry_count = w.retry_count
-        )
-        -- What may be being cancelled is not in the way of others, see uncancelled.
-        and (
-            w.retry_count > 0
-            or w.recovery_count > 0
-            or exists (
+        select l.ctid
+        from (
+            select w.ctid, w.message_id, w.retry_count, w.recovery_count
+            from postrider.deferred w
+            where w.expires_at <= now()
+            and not exists (
                 select
-                from postrider.message k
-                where k.id = w.message_id
-                for key share skip locked
+                from claimed c
+                where c.message_id = w.message_id
+                and c.target = w.target
+                and c.retry_count = w.retry_count
             )
-            or not exists (select from postrider.message k where k.id = w.message_id)
-        )
-        order by w.expires_at
+            order by w.expires_at
+            offset 0
+            for update of w skip locked
+        ) l
+        -- Its own row first: nobody who cancels waits for a message of which nothing is ended here. What may be being
+        -- cancelled is not in the way of others.
+        where not postrider.is_being_cancelled(l.message_id, l.retry_count, l.recovery_count)
         limit p_most
-        for update of w skip locked
     ) o;
     places := (select u.free from postrider.uncancelled(places) u);
     if places = '{}' then

@@ -131,6 +131,42 @@ async fn without_a_dispatcher_people_can_end_what_has_expired_and_nobody_may_hav
     assert_eq!(held, [claimed, later]);
 }
 
+/// A waiting delivery that somebody has locked is passed over, with its message.
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_marks_messages_as_expired_holds_only_those() {
+    let shop = Shop::open_migrated().await;
+    shop.execute("select postrider.create_endpoint('a', 'discard', '{}')").await;
+    let mut ids = Vec::new();
+    for number in 1..=3 {
+        ids.push(shop.send_expiring("a", number, "1 hour", "").await);
+    }
+    shop.execute(
+        "insert into postrider.deferred (
+            message_id, target, endpoint_id, shard, run_at, expires_at, message_created_at)
+        select m.id, m.targets[1], e.id, (m.id & 1023) >> 4, now(), now(), m.created_at
+        from postrider.message m
+        cross join postrider.endpoints e",
+    )
+    .await;
+    // One row is somebody's, and one message is being cancelled.
+    let [holder, canceller, open] = [shop.client().await, shop.client().await, shop.client().await];
+    let hold =
+        format!("begin; select from postrider.deferred where message_id = {} for update", ids[0]);
+    holder.batch_execute(&hold).await.unwrap();
+    let cancel = format!("begin; select from postrider.message where id = {} for update", ids[1]);
+    canceller.batch_execute(&cancel).await.unwrap();
+    open.batch_execute("begin").await.unwrap();
+    let marked = "select postrider.mark_expired_messages()";
+    assert_eq!(open.query_one(marked, &[]).await.unwrap().get::<_, i32>(0), 1);
+    let free = "select array_agg(m.id order by m.id) from (
+        select id from postrider.message for update skip locked) m";
+    assert_eq!(shop.ask::<Vec<i64>>(free).await, [ids[0]], "nobody has it who ends nothing of it");
+    for client in [&holder, &canceller, &open] {
+        client.batch_execute("commit").await.unwrap();
+    }
+    assert_eq!(shop.ask::<i32>(marked).await, 2);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_dispatcher_does_not_wait_for_whoever_marks_messages_as_expired() {
     let shop = Shop::open_to_receivers().await;

@@ -298,6 +298,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "idempotency_window",
             "is_at_end",
             "is_copy",
+            "is_being_cancelled",
             "is_delivery_wanted",
             "is_done",
             "is_erasure_wanted",
