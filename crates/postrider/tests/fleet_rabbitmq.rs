@@ -84,6 +84,59 @@ async fn outcomes(shop: &Shop) -> Value {
     shop.ask(counts).await
 }
 
+/// A commit whose wait for a standby somebody ends counts as done, with a warning.
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_published_that_the_standby_does_not_have() {
+    let (shop, host) = open(&[]).await;
+    let mut standby = shop.postgres.standby().unwrap();
+    shop.execute("alter system set synchronous_standby_names = '*'").await;
+    shop.execute("select pg_reload_conf()").await;
+    shop.until("select current_setting('synchronous_standby_names') = '*'").await;
+    let _dispatcher = connected(&shop, &host).await;
+    let worker = submit(&shop, "absent", 1).await;
+    let name = queue_of(worker);
+    until_queue(&host, &name, |queue| queue.ready == 1).await;
+
+    standby.kill().unwrap();
+    let client = shop.client().await;
+    client.batch_execute("set synchronous_commit = local").await.unwrap();
+    let again = "select postrider.submit_execution('resize', p_worker => 'absent')";
+    client.batch_execute(again).await.unwrap();
+    // Whatever waits, until it is what is to be published.
+    let cancel = "select
+            coalesce(max(a.pid) filter (where a.query like '%dispatch_executions%'), 0)
+        from (
+            select s.pid, s.query from pg_stat_activity s where s.wait_event = 'SyncRep' offset 0
+        ) a
+        where pg_cancel_backend(a.pid)";
+    let began = Instant::now();
+    let mut look = tokio::time::interval(Duration::from_millis(20));
+    let pid = loop {
+        let pid: i32 = shop.ask(cancel).await;
+        if pid > 0 {
+            break pid;
+        }
+        assert!(began.elapsed() < LONG, "nothing was to be published");
+        look.tick().await;
+    };
+    for _ in 0..3 {
+        // It waits again, before it publishes.
+        shop.until(&format!(
+            "select exists (
+                select
+                from pg_stat_activity a
+                where a.pid = {pid}
+                and a.wait_event = 'SyncRep'
+                and a.query like '%pg_logical_emit_message%')"
+        ))
+        .await;
+        assert!(shop.ask::<bool>(&format!("select pg_cancel_backend({pid})")).await);
+    }
+    assert_eq!(host.queue(&name).unwrap().unwrap().ready, 1, "published, and on one disk only");
+    standby.start_again().unwrap();
+    until_queue(&host, &name, |queue| queue.ready == 2).await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn what_nobody_takes_travels_through_the_broker_and_fails() {
     let (shop, host) =

@@ -148,7 +148,7 @@ impl Prover {
 }
 
 /// Takes all notices that have come; whether a warning was among them, or may have been.
-fn has_warned(notices: &mut broadcast::Receiver<DbError>) -> bool {
+pub fn has_warned(notices: &mut broadcast::Receiver<DbError>) -> bool {
     let mut has_warned = false;
     loop {
         match notices.try_recv() {

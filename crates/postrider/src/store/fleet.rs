@@ -3,14 +3,22 @@
 //! Each call is one statement and so one transaction, and waits for no lock longer than half a second:
 //! whatever fails is done again later, by the same caller or another.
 
+use std::sync::Mutex;
+
 use serde_json::Value;
-use tokio_postgres::{Client, Statement, error::SqlState, types::ToSql};
+use tokio::sync::broadcast;
+use tokio_postgres::{
+    Client, Statement,
+    error::{DbError, SqlState},
+    types::ToSql,
+};
+use tracing::warn;
 use uuid::Uuid;
 
 use super::{
     StoreError,
     connect::{ConnectError, Connector, Session},
-    lease,
+    durability, lease,
     migrate::{self, SchemaError},
 };
 
@@ -94,6 +102,9 @@ pub struct Carrier {
     keep_dead_letter: Statement,
     doze: Statement,
     are_quiet: Statement,
+    make_durable: Statement,
+    /// What the server says beside its answers.
+    notices: Mutex<broadcast::Receiver<DbError>>,
 }
 
 /// A connection set up for executions; the schema is that of this program.
@@ -190,12 +201,15 @@ impl Fleet {
 }
 
 impl Carrier {
-    /// Prepares the queries.
+    /// Prepares the queries. `notices`: what the server says on this connection beside its answers.
     ///
     /// # Errors
     ///
     /// When the connection fails.
-    pub async fn open(client: Client) -> Result<Carrier, StoreError> {
+    pub async fn open(
+        client: Client,
+        notices: broadcast::Receiver<DbError>,
+    ) -> Result<Carrier, StoreError> {
         let prepare = async |sql| client.prepare(sql).await.map_err(StoreError::to("prepare"));
         Ok(Carrier {
             dispatch: prepare(include_str!("../../../../sql/queries/dispatch_executions.sql"))
@@ -211,6 +225,8 @@ impl Carrier {
             doze: prepare(include_str!("../../../../sql/queries/doze_publisher.sql")).await?,
             are_quiet: prepare(include_str!("../../../../sql/queries/queues_are_quiet.sql"))
                 .await?,
+            make_durable: prepare(include_str!("../../../../sql/queries/make_durable.sql")).await?,
+            notices: Mutex::new(notices),
             client,
         })
     }
@@ -281,7 +297,7 @@ impl Carrier {
         Ok(rows.iter().map(|row| row.get("id")).collect())
     }
 
-    /// Takes at most so many executions that are to be published.
+    /// Takes at most so many executions that are to be published, durably.
     ///
     /// # Errors
     ///
@@ -298,7 +314,30 @@ impl Carrier {
             expires_in_ms: row.get("expires_in_ms"),
             correlation_id: row.get("correlation_id"),
         });
-        Ok(dispatched.collect())
+        let dispatched: Vec<Dispatched> = dispatched.collect();
+        if !dispatched.is_empty() {
+            self.until_durable().await?;
+        }
+        Ok(dispatched)
+    }
+
+    /// Somebody may have ended a commit's wait for a standby: it counts as done then, with a warning. A later commit
+    /// whose wait nobody ends has all before it on the standbys, too.
+    async fn until_durable(&self) -> Result<(), StoreError> {
+        while self.has_warned() {
+            warn!(
+                "somebody has ended a commit's wait for a synchronous standby; its executions are \
+                 published when a standby has them"
+            );
+            let committed = self.client.query_one(&self.make_durable, &[]).await;
+            committed.map_err(StoreError::to("make executions durable"))?;
+        }
+        Ok(())
+    }
+
+    fn has_warned(&self) -> bool {
+        let mut notices = self.notices.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        durability::has_warned(&mut notices)
     }
 
     /// Says that we are about to sleep at these queues, asks whether nobody is submitting, and takes what

@@ -122,7 +122,7 @@ impl Handler {
         let connecting = async {
             // The database first: without it there is nothing that could be done with a message.
             let session = fleet::session(&self.connector).await?;
-            let carrier = Carrier::open(session.client).await?;
+            let carrier = Carrier::open(session.client, session.notices).await?;
             let connection = self.address.connect("postrider serve: dead letters").await?;
             Ok::<_, Failed>((carrier, connection))
         };

@@ -142,7 +142,7 @@ impl Publisher {
             () = asked(&self.is_asked_to_stop) => return Ok(()),
             session = fleet::session(&self.connector) => session?,
         };
-        let carrier = Carrier::open(session.client).await?;
+        let carrier = Carrier::open(session.client, session.notices).await?;
         let is_audible = carrier.listen().await?;
         let mut notifications = session.notifications;
         self.take_settings(&carrier).await?;
