@@ -1,12 +1,15 @@
 //! Durable before delivered: nothing is attempted whose commit PostgreSQL may still forget.
 
-use std::{collections::HashMap, process::Command};
+use std::{
+    collections::{HashMap, HashSet},
+    process::Command,
+};
 
 use serde_json::Value;
 use tokio_postgres::Client;
 use xtask::{
     postgres::Options,
-    process::Dispatcher,
+    process::{Dispatcher, DispatcherOptions},
     receiver::{Behaviour, Receiver},
 };
 
@@ -49,8 +52,11 @@ async fn forgotten(shop: &Shop, receiver: &Receiver) -> Vec<i64> {
         .collect()
 }
 
-/// Delivers while PostgreSQL crashes a few times; what it had delivered and forgotten.
-async fn crash_while_delivering(setting: &str) -> Vec<i64> {
+const REWOUND: &str = "select count(*) from postrider.event_log where event = 'log.rewound'";
+
+/// Delivers while PostgreSQL crashes a few times; what it had delivered and forgotten, and how often our
+/// dispatcher said so.
+async fn crash_while_delivering(setting: &str) -> (Vec<i64>, i64) {
     const ROUNDS: i64 = 3;
     const COUNT: i64 = 40;
     let options = Options::default().set("wal_buffers", "64MB").set("autovacuum", "off");
@@ -76,17 +82,20 @@ async fn crash_while_delivering(setting: &str) -> Vec<i64> {
         dispatcher.wait_for_log_from(position, "shards acquired", LONG).await.unwrap();
         receiver.clear();
     }
-    all
+    (all, shop.ask(REWOUND).await)
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_is_delivered_that_a_crash_takes_back() {
-    assert_eq!(crash_while_delivering("off").await, [0i64; 0]);
+    let (forgotten, rewound) = crash_while_delivering("off").await;
+    assert_eq!(forgotten, [0i64; 0]);
+    assert_eq!(rewound, 0, "nobody says that something was forgotten");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn who_prefers_to_be_quick_delivers_what_a_crash_takes_back() {
-    assert_ne!(crash_while_delivering("on").await, [0i64; 0], "or the test above cannot fail");
+    let (forgotten, _) = crash_while_delivering("on").await;
+    assert_ne!(forgotten, [0i64; 0], "or the test above cannot fail");
 }
 
 /// Whether our dispatcher's commit waits for a standby.
@@ -187,4 +196,69 @@ async fn what_was_delivered_is_on_the_standby_that_takes_over() {
     let sent: i64 = shop.ask("select count(*) from postrider.message").await;
     receiver.wait_for_accepted(sent as usize, LONG).await.unwrap();
     shop.until("select not exists (select from postrider.queue)").await;
+}
+
+/// Nobody can keep an asynchronous standby from forgetting; who has delivered says what it has forgotten.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_an_asynchronous_failover_forgets_is_counted() {
+    const KEPT: usize = 10;
+    const FORGOTTEN: usize = 100;
+    let mut shop = Shop::open_to_receivers().await;
+    let receiver = Receiver::start(Behaviour::Status(200)).unwrap();
+    shop.quick_endpoint("hooks", &receiver.url()).await;
+    let mut standby = shop.postgres.standby().unwrap();
+    // Whichever of the two is the primary.
+    let url = format!(
+        "postgres://postgres@127.0.0.1:{},127.0.0.1:{}/shop?target_session_attrs=read-write",
+        shop.postgres.port(),
+        standby.port()
+    );
+    let options = DispatcherOptions::serve(env!("CARGO_BIN_EXE_postrider"), &url);
+    let dispatcher = Dispatcher::start(&options).unwrap();
+    dispatcher.wait_for_log("shards acquired", LONG).await.unwrap();
+    shop.send_many("hooks", KEPT).await;
+    receiver.wait_for_accepted(KEPT, LONG).await.unwrap();
+    shop.until(
+        "select exists (
+            select
+            from pg_stat_replication r
+            where r.replay_lsn >= pg_current_wal_flush_lsn())",
+    )
+    .await;
+    standby.kill().unwrap();
+    shop.send_many("hooks", FORGOTTEN).await;
+    receiver.wait_for_accepted(KEPT + FORGOTTEN, LONG).await.unwrap();
+
+    shop.postgres.kill().unwrap();
+    let position = dispatcher.log_position();
+    standby.start_again().unwrap();
+    shop.postgres = standby;
+    shop.execute("select pg_promote()").await;
+    shop.until("select not pg_is_in_recovery()").await;
+    dispatcher.wait_for_log_from(position, "shards acquired", LONG).await.unwrap();
+    assert_eq!(forgotten(&shop, &receiver).await.len(), FORGOTTEN);
+    assert_eq!(shop.ask::<i64>(REWOUND).await, 1);
+    let details: Value =
+        shop.ask("select e.details from postrider.event_log e where e.event = 'log.rewound'").await;
+    let number = |name: &str| details[name].as_u64().unwrap() as usize;
+    assert_eq!((number("former_timeline"), number("timeline")), (1, 2), "{details}");
+    // A standby goes on up to 32 numbers further than it knows.
+    let numbers = number("lost_numbers");
+    assert!((FORGOTTEN - 33..=FORGOTTEN).contains(&numbers), "{details}");
+    // Each message has some hundred bytes.
+    assert!(number("lost_bytes") > 100 * FORGOTTEN, "{details}");
+    assert!(details["left_at"].is_string(), "{details}");
+    let said = dispatcher.log_lines();
+    assert!(said.iter().any(|line| line.contains("has forgotten commits that were delivered")));
+
+    // What is sent from now on has ids that nobody had, and a tenure that ends forgets nothing more.
+    let position = dispatcher.log_position();
+    shop.send_many("hooks", FORGOTTEN).await;
+    receiver.wait_for_accepted(KEPT + 2 * FORGOTTEN, LONG).await.unwrap();
+    let ids: HashSet<_> = receiver.requests().iter().map(|request| request.id).collect();
+    assert_eq!(ids.len(), KEPT + 2 * FORGOTTEN);
+    shop.postgres.kill().unwrap();
+    shop.postgres.start_again().unwrap();
+    dispatcher.wait_for_log_from(position, "shards acquired", LONG).await.unwrap();
+    assert_eq!(shop.ask::<i64>(REWOUND).await, 1);
 }

@@ -749,6 +749,11 @@ fn of_dispatchers() -> Vec<Bound> {
         call("end_stale_flushes", "select postrider.end_stale_flushes()".to_owned(), 300),
         call("confirm_origin", "select postrider.confirm_origin()".to_owned(), 600),
         call(
+            "confirm_position",
+            format!("select * from postrider.confirm_position('{DISPATCHER}', 1, '0/1', 1)"),
+            100,
+        ),
+        call(
             "recover_waiting",
             format!(
                 "select * from postrider.recover_waiting('{DISPATCHER}', {all}, {epochs}, {ids}, {ones},

@@ -15,7 +15,7 @@ use crate::store::{
     chores::Chores,
     circuits::Circuits,
     connect::{Connector, Session},
-    durability::Durability,
+    durability::{Delivered, Durability},
     lease::Lease,
     ledger::Ledger,
     log::Log,
@@ -63,6 +63,7 @@ impl Connections {
         id: Uuid,
         lease: Duration,
         is_listening: bool,
+        delivered: Arc<Delivered>,
     ) -> Result<(Connections, Calls), ServeError> {
         let bounds = Bounds::for_lease(lease);
         let opened = |purpose, then| open(connector, purpose, then, bounds);
@@ -96,7 +97,7 @@ impl Connections {
             Circuits::open(sharing.1.clone(), id),
             Doorbell::open(sharing.1, is_listening),
             Takeover::open(takeover.1, id),
-            Durability::open(durability.1, durability.0.notices),
+            Durability::open(durability.1, durability.0.notices, delivered),
             Log::open(chores.1.clone()),
         )?;
         let connections = Connections {

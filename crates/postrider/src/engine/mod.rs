@@ -45,6 +45,7 @@ use crate::{
     store::{
         self, StoreError,
         connect::{self, ConnectError, Connector, Session},
+        durability::Delivered,
         lease,
         migrate::{self, SchemaError},
     },
@@ -183,6 +184,7 @@ pub async fn run(
     let options = Arc::new(options);
     let settings = crate::transport::Settings::default();
     let shared = Shared::with_options(settings, options.transport.clone());
+    let delivered = Arc::new(Delivered::default());
     let mut former = None;
     let mut backoff = Duration::ZERO;
     let mut has_dispatched = false;
@@ -190,7 +192,8 @@ pub async fn run(
     while !*is_asked_to_stop.borrow() {
         let began = Instant::now();
         let stop = is_asked_to_stop.clone();
-        let tenure = tenure(&options, &shared, former.clone(), stop, &mut was_there).await;
+        let tenure =
+            tenure(&options, &shared, &delivered, former.clone(), stop, &mut was_there).await;
         has_dispatched |= tenure.is_ok();
         match tenure {
             Ok((End::Stopped, _)) => {
@@ -259,6 +262,7 @@ fn is_final(error: &ServeError) -> bool {
 async fn tenure(
     options: &Arc<Options>,
     shared: &Arc<Shared>,
+    delivered: &Arc<Delivered>,
     former: Option<Tenure>,
     is_asked_to_stop: watch::Receiver<bool>,
     was_there: &mut bool,
@@ -273,6 +277,7 @@ async fn tenure(
     }
     migrate::check(&first.client).await?;
     lease::confirm_origin(&first.client).await?;
+    delivered.confirm(&first.client, id).await?;
     let is_listening = match options.wake {
         Wake::Listen => true,
         Wake::Poll => false,
@@ -281,7 +286,9 @@ async fn tenure(
     let length = lease::lease_length(&first.client).await?;
     drop(first);
 
-    let (connections, calls) = Connections::open(&connector, id, length, is_listening).await?;
+    let delivered = Arc::clone(delivered);
+    let (connections, calls) =
+        Connections::open(&connector, id, length, is_listening, delivered).await?;
     let keeper = Keeper::start(connector, id, length).map_err(ServeError::Thread)?;
     let endpoints = Endpoints::new(
         Arc::clone(shared),

@@ -7,7 +7,10 @@
 //! while only.
 
 use std::{
-    sync::atomic::{AtomicBool, Ordering},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -19,11 +22,12 @@ use tokio::{
     time::{Instant, timeout},
 };
 use tokio_postgres::{
-    Statement,
+    Client, Statement,
     error::{DbError, Severity},
     types::PgLsn,
 };
-use tracing::{info, warn};
+use tracing::{error, info, warn};
+use uuid::Uuid;
 
 use super::{StoreError, bounded::Bounded};
 
@@ -41,6 +45,77 @@ pub struct Written {
     pub flushed: PgLsn,
     /// Commits are to wait for standbys.
     pub has_standbys: bool,
+    /// The highest message number that was read.
+    pub number: i64,
+}
+
+/// How far a process has delivered from a log, over all its tenures. Nobody else knows it, and a standby that takes
+/// over while it is behind cannot.
+#[derive(Debug, Default)]
+pub struct Delivered(Mutex<Furthest>);
+
+#[derive(Debug, Default, Clone, Copy)]
+struct Furthest {
+    /// That of the server of the present tenure.
+    timeline: i32,
+    upto: Option<PgLsn>,
+    number: i64,
+}
+
+impl Delivered {
+    /// Asks the server of a new tenure whether it has everything that was delivered, and says what it has forgotten.
+    ///
+    /// # Errors
+    ///
+    /// When the statement fails.
+    pub async fn confirm(&self, client: &Client, dispatcher: Uuid) -> Result<(), StoreError> {
+        let known = *self.lock();
+        let sql = include_str!("../../../../sql/queries/confirm_position.sql");
+        let given = client
+            .query_one(sql, &[&dispatcher, &known.timeline, &known.upto, &known.number])
+            .await
+            .map_err(StoreError::to("ask how far the log has come"))?;
+        let (timeline, left_at): (i32, Option<PgLsn>) =
+            (given.get("timeline"), given.get("left_at"));
+        let (bytes, numbers): (i64, i64) = (given.get("lost_bytes"), given.get("lost_numbers"));
+        let upto = known.upto.map(tracing::field::display);
+        let left_at = left_at.map(tracing::field::display);
+        if bytes > 0 || numbers > 0 {
+            error!(
+                bytes,
+                numbers,
+                delivered_up_to = upto,
+                former_timeline = known.timeline,
+                timeline,
+                left_at,
+                "the server has forgotten commits that were delivered: a standby took over that was behind, or it was \
+                 restored"
+            );
+        } else if known.upto.is_some() && known.timeline != timeline && left_at.is_none() {
+            warn!(
+                former_timeline = known.timeline,
+                timeline,
+                "another server took over; whether it has everything that was delivered only a role can tell that may \
+                 call pg_read_file"
+            );
+        }
+        *self.lock() = if bytes > 0 || numbers > 0 || known.timeline != timeline {
+            Furthest { timeline, ..Furthest::default() }
+        } else {
+            Furthest { timeline, ..known }
+        };
+        Ok(())
+    }
+
+    fn note(&self, written: Written) {
+        let mut furthest = self.lock();
+        furthest.upto = furthest.upto.max(Some(written.upto));
+        furthest.number = furthest.number.max(written.number);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Furthest> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// Says what is durable.
@@ -50,6 +125,7 @@ pub struct Durability {
     proven: watch::Receiver<u64>,
     /// `deliver_before_durable`
     is_waived: AtomicBool,
+    delivered: Arc<Delivered>,
 }
 
 impl Durability {
@@ -58,6 +134,7 @@ impl Durability {
     pub async fn open(
         client: Bounded,
         notices: broadcast::Receiver<DbError>,
+        delivered: Arc<Delivered>,
     ) -> Result<Durability, StoreError> {
         let prepared = StoreError::to("prepare the session");
         client
@@ -69,7 +146,7 @@ impl Durability {
         let (wanted, wishes) = watch::channel(0);
         let (proofs, proven) = watch::channel(0);
         tokio::spawn(Prover { client, make_durable, notices }.run(wishes, proofs));
-        Ok(Durability { wanted, proven, is_waived: AtomicBool::new(false) })
+        Ok(Durability { wanted, proven, is_waived: AtomicBool::new(false), delivered })
     }
 
     /// Whether deliveries need not wait (`deliver_before_durable`).
@@ -77,8 +154,16 @@ impl Durability {
         self.is_waived.store(is_waived, Ordering::Relaxed);
     }
 
-    /// Whether all that was visible at that moment is durable; waits a little for it.
+    /// Whether all that was visible at that moment is durable, and may be delivered; waits a little for it.
     pub async fn prove(&self, written: Written) -> Result<bool, StoreError> {
+        let is_durable = self.is_durable(written).await?;
+        if is_durable {
+            self.delivered.note(written);
+        }
+        Ok(is_durable)
+    }
+
+    async fn is_durable(&self, written: Written) -> Result<bool, StoreError> {
         if self.is_waived.load(Ordering::Relaxed)
             || !written.has_standbys && written.flushed >= written.upto
         {

@@ -345,6 +345,11 @@ impl Log {
             upto: first.get("written"),
             flushed: first.get("flushed"),
             has_standbys: first.get("has_standbys"),
+            number: messages
+                .iter()
+                .map(|row| MessageId(row.get("id")).sequence_number())
+                .max()
+                .unwrap_or_default(),
         };
         if messages.len() > limit {
             return Ok(Tick::TooMany { top, written });

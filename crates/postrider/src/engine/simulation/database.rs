@@ -612,8 +612,12 @@ impl Database {
         match query {
             Query::Tick(groups) => {
                 let top = self.snapshot();
-                let written =
-                    Written { upto: PgLsn::from(0), flushed: PgLsn::from(0), has_standbys: false };
+                let written = Written {
+                    upto: PgLsn::from(0),
+                    flushed: PgLsn::from(0),
+                    has_standbys: false,
+                    number: 0,
+                };
                 let ticks = groups.into_iter().map(|group| {
                     let highest = (self.wrong == Wrong::TicksById).then(|| group.base.xmax());
                     let is_new = |logged: &&Logged| {
