@@ -3,7 +3,7 @@
 //! The part of `cargo deny` that needs neither an installation nor a network. Advisories need a database that
 //! changes every day: `advisories.rs`.
 
-use std::path::Path;
+use std::{collections::HashMap, path::Path};
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
@@ -35,6 +35,15 @@ const BANNED: &[(&str, &str)] = &[
     ("aws-lc-sys", "a second provider of ciphers beside ring"),
 ];
 
+/// Packages that only these others may depend on, and why. `tcp-stream` reads client certificates in PKCS #12, which we
+/// never hand to it, and its TLS cannot be had without; those files are enciphered with what nobody should use otherwise.
+const CONFINED: &[(&str, &[&str], &str)] = &[
+    ("p12-keystore", &["tcp-stream"], "an unused part of TLS in lapin"),
+    ("des", &["p12-keystore"], "a broken cipher"),
+    ("rc2", &["p12-keystore"], "a broken cipher"),
+    ("rc4", &[], "a broken cipher"),
+];
+
 /// Checks what `cargo metadata` says, for this platform and without a network.
 ///
 /// # Errors
@@ -54,7 +63,36 @@ pub fn check(root: &Path) -> Result<Vec<Violation>> {
 /// Judges the packages of a `cargo metadata`.
 pub fn judge(metadata: &Value) -> Vec<Violation> {
     let packages = metadata["packages"].as_array().map(Vec::as_slice).unwrap_or_default();
-    packages.iter().flat_map(judge_package).collect()
+    let mut violations: Vec<Violation> = packages.iter().flat_map(judge_package).collect();
+    violations.extend(judge_edges(metadata, packages));
+    violations
+}
+
+/// Judges who depends on what is confined, by what was resolved.
+fn judge_edges<'a>(metadata: &'a Value, packages: &'a [Value]) -> Vec<Violation> {
+    let text = |value: &'a Value| value.as_str().unwrap_or_default();
+    let names: HashMap<&str, &str> =
+        packages.iter().map(|package| (text(&package["id"]), text(&package["name"]))).collect();
+    let name_of = |id| names.get(text(id)).copied().unwrap_or_default();
+    let nodes = metadata["resolve"]["nodes"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let mut problems = Vec::new();
+    for node in nodes {
+        let dependent = name_of(&node["id"]);
+        for dependency in node["deps"].as_array().map(Vec::as_slice).unwrap_or_default() {
+            let name = name_of(&dependency["pkg"]);
+            let confined = CONFINED.iter().find(|(confined, ..)| *confined == name);
+            if let Some((_, allowed, reason)) = confined
+                && !allowed.contains(&dependent)
+            {
+                problems.push(format!("{dependent} depends on {name}, which stays out: {reason}"));
+            }
+        }
+    }
+    problems.into_iter().map(violation).collect()
+}
+
+fn violation(message: String) -> Violation {
+    Violation { path: "Cargo.lock".to_owned(), line: 1, message }
 }
 
 fn judge_package(package: &Value) -> Vec<Violation> {
@@ -72,7 +110,6 @@ fn judge_package(package: &Value) -> Vec<Violation> {
     if !is_allowed(licence) {
         problems.push(format!("{name} has the licence `{licence}`, which is not on the list"));
     }
-    let violation = |message| Violation { path: "Cargo.lock".to_owned(), line: 1, message };
     problems.into_iter().map(violation).collect()
 }
 
@@ -112,5 +149,21 @@ mod tests {
         check("a", Some("git+https://example.com/a"), Some("MIT"), &["not from crates.io"]);
         check("a", Some("sparse+https://example.com/index"), Some("MIT"), &["not from crates.io"]);
         check("openssl", registry, Some("Apache-2.0"), &["stays out"]);
+    }
+
+    #[test]
+    fn old_ciphers_have_no_other_dependents_than_are_known() {
+        let package = |name: &str| json!({ "id": format!("{name}@1"), "name": name, "source": CRATES_IO, "license": "MIT" });
+        let node = |name: &str, on: &str| json!({ "id": format!("{name}@1"), "deps": [{ "pkg": format!("{on}@1") }] });
+        let names = ["des", "p12-keystore", "tcp-stream", "postrider"];
+        let judged = |edges: &[(&str, &str)]| {
+            let nodes: Vec<Value> = edges.iter().map(|(name, on)| node(name, on)).collect();
+            judge(&json!({
+                "packages": names.map(package), "resolve": { "nodes": nodes } }))
+        };
+        assert_eq!(judged(&[("p12-keystore", "des"), ("tcp-stream", "p12-keystore")]).len(), 0);
+        let found = judged(&[("postrider", "p12-keystore"), ("tcp-stream", "des")]);
+        assert_eq!(found.len(), 2);
+        assert!(found[0].message.starts_with("postrider depends on p12-keystore"));
     }
 }
