@@ -371,6 +371,12 @@ impl Receiver {
         self.shared.in_flight_peak.load(Ordering::Relaxed)
     }
 
+    /// Begins anew to look for the highest number of requests at once.
+    pub fn forget_peak(&self) {
+        let now = self.shared.in_flight.load(Ordering::Relaxed);
+        self.shared.in_flight_peak.store(now, Ordering::Relaxed);
+    }
+
     /// How many connections were accepted so far.
     pub fn connection_count(&self) -> usize {
         self.shared.connection_count.load(Ordering::Relaxed)

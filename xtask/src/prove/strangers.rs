@@ -1,5 +1,6 @@
 //! The matrix of strangers: for each role everything that it may call, lock or change, in a transaction that
-//! stays open, while an unrelated endpoint, consumer and action, two dispatchers, a dump and a migration go on.
+//! stays open, while an unrelated endpoint, consumer and action, two dispatchers that lend each other places, a dump and a
+//! migration go on.
 //!
 //! What there is to hold is read from the catalog, so a new function or grant is in it or the run fails. In the
 //! short form each statement is one role's, as many as go together are open at once, and a group that disturbs somebody

@@ -23,6 +23,12 @@ const DISPATCHERS: usize = 2;
 const SENDS: usize = 20;
 const EVENTS: usize = 5;
 const REJECTED: usize = 20;
+/// Places of the endpoint `burst`, and messages of a burst, which are all one dispatcher's: each has an equal part of
+/// the places, and more than that only if the others lend theirs.
+const PLACES: usize = 16;
+const BURST: usize = 48;
+/// So long a request of a burst takes: others have that often the time to lend.
+const BURST_WAIT: Duration = Duration::from_millis(500);
 
 const SETUP: &str = include_str!("setup.sql");
 const WAIT: &str = include_str!("wait.sql");
@@ -34,6 +40,8 @@ pub struct Scene {
     pub owner: Client,
     good: Receiver,
     held: Receiver,
+    burst: Receiver,
+    bursts: usize,
     dispatchers: Vec<Dispatcher>,
     /// Everything that `good` is to get, and what of it a consumer is to read.
     sent: usize,
@@ -77,7 +85,12 @@ impl Scene {
         let owner = connect(&url).await?;
         let good = Receiver::start(Behaviour::Status(200))?;
         let held = Receiver::start(Behaviour::Status(400))?;
-        let setup = SETUP.replace("{good}", &good.url()).replace("{held}", &held.url());
+        let late = Behaviour::Delay { wait: BURST_WAIT, then: Box::new(Behaviour::Status(200)) };
+        let burst = Receiver::start(late)?;
+        let setup = SETUP
+            .replace("{good}", &good.url())
+            .replace("{held}", &held.url())
+            .replace("{burst}", &burst.url());
         owner.batch_execute(&setup).await?;
         let mut scene = Scene {
             postgres,
@@ -86,6 +99,8 @@ impl Scene {
             owner,
             good,
             held,
+            burst,
+            bursts: 0,
             dispatchers: Vec::new(),
             sent: 0,
             events: 0,
@@ -167,6 +182,8 @@ impl Scene {
         took("send");
         self.good.wait_for_accepted(self.sent, PATIENCE).await.context("deliveries to `good`")?;
         took("deliver");
+        self.lend(client).await?;
+        took("lend");
         tokio::time::timeout(PATIENCE, self.read(client))
             .await
             .context("the consumer `good`")??;
@@ -199,6 +216,29 @@ impl Scene {
         }
         self.sent += SENDS + EVENTS;
         self.events += EVENTS;
+        Ok(())
+    }
+
+    /// A burst that one dispatcher has: the other one lends it places.
+    async fn lend(&mut self, client: &Client) -> Result<()> {
+        // 64 numbers in a row are of one shard.
+        let skip = "select nextval('postrider.message_sequence')
+            from generate_series(1, 64 - (select s.last_value % 64 from postrider.message_sequence s))";
+        client.execute(skip, &[]).await?;
+        self.burst.forget_peak();
+        let send = format!(
+            "select postrider.send_batch('burst', array_agg(to_jsonb(n)))
+            from generate_series(1, {BURST}) n"
+        );
+        client.execute(&send, &[]).await?;
+        self.bursts += 1;
+        let wait = self.burst.wait_for_accepted(self.bursts * BURST, PATIENCE);
+        wait.await.context("deliveries to `burst`")?;
+        let peak = self.burst.in_flight_peak();
+        ensure!(
+            peak > PLACES / DISPATCHERS + 1,
+            "a burst had {peak} of {PLACES} places: nobody has lent it any"
+        );
         Ok(())
     }
 
@@ -268,7 +308,8 @@ impl Scene {
             .wait_for_accepted(waiting as usize, PATIENCE)
             .await
             .context("the backlog of `held`")?;
-        for (name, receiver) in [("good", &self.good), ("held", &self.held)] {
+        for (name, receiver) in [("good", &self.good), ("held", &self.held), ("burst", &self.burst)]
+        {
             let (accepted, ids) = (
                 receiver.accepted_count(),
                 receiver.with_requests(|requests| {

@@ -1,10 +1,13 @@
--- What strangers hold is called `held`; what goes on meanwhile is called `good`. {good} and {held} are receivers.
+-- What strangers hold is called `held`; what goes on meanwhile is called `good`. {good}, {held} and {burst} are receivers.
 select postrider.set_setting('allow_internal_destinations', 'on');
 select postrider.set_setting('stale_recovery_timeout', '5');
 select postrider.set_setting('tick_interval_ms', '0');
 select postrider.set_setting('worker_stale_after', '3600');
 select postrider.create_endpoint(e.name, 'http', jsonb_build_object('url', e.url))
 from (values ('good', '{good}'), ('held', '{held}')) e (name, url);
+-- Its messages come in bursts, for which dispatchers lend each other places (the table `loan`).
+select postrider.create_endpoint(
+    'burst', 'http', jsonb_build_object('url', '{burst}', 'concurrency', 16));
 select postrider.create_event_type(n.name), postrider.subscribe(n.name, n.name)
 from unnest(array['good', 'held']) n (name);
 select postrider.create_consumer(n.name, array[n.name])
