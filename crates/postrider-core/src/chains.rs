@@ -9,8 +9,9 @@
 //!
 //! Pure: says what may go; the caller lets it go and says when its end is on record.
 
+use crate::hashing::HashMap;
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet},
     sync::Arc,
 };
 
@@ -92,7 +93,7 @@ pub struct Chains<D> {
 
 impl<D> Default for Chains<D> {
     fn default() -> Self {
-        Chains { scope: Scope::default(), chains: HashMap::new(), last_version: 0 }
+        Chains { scope: Scope::default(), chains: HashMap::default(), last_version: 0 }
     }
 }
 
@@ -150,8 +151,8 @@ impl<D> Chain<D> {
     /// Lets go whatever is ready and first now, while nothing else of its scope is under way.
     fn advance(&mut self, scope: Scope) -> Vec<D> {
         // What is first in each scope, in one pass over the links.
-        let mut firsts: HashMap<Option<EndpointId>, MessageId> = HashMap::new();
-        let mut busy: HashMap<Option<EndpointId>, BTreeSet<MessageId>> = HashMap::new();
+        let mut firsts: HashMap<Option<EndpointId>, MessageId> = HashMap::default();
+        let mut busy: HashMap<Option<EndpointId>, BTreeSet<MessageId>> = HashMap::default();
         let part_of = |endpoint: EndpointId| match scope {
             Scope::Endpoint => Some(endpoint),
             Scope::Global => None,

@@ -11,6 +11,7 @@ pub mod classify;
 pub mod decide;
 pub mod done;
 pub mod gaps;
+pub mod hashing;
 pub mod id;
 pub mod mark;
 pub mod moment;

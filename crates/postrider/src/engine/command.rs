@@ -1,10 +1,7 @@
 //! What passes between the dispatcher, which decides, and its driver, which does.
 
-use std::{
-    collections::{HashMap, HashSet},
-    sync::Arc,
-    time::Duration,
-};
+use postrider_core::hashing::{HashMap, HashSet};
+use std::{sync::Arc, time::Duration};
 
 use postrider_core::{
     breaker::Circuit,

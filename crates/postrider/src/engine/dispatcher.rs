@@ -22,11 +22,8 @@ mod sharing;
 mod sleeping;
 mod waiting;
 
-use std::{
-    collections::{HashMap, HashSet, hash_map},
-    sync::Arc,
-    time::Duration,
-};
+use postrider_core::hashing::{HashMap, HashSet};
+use std::{collections::hash_map, sync::Arc, time::Duration};
 
 use postrider_core::{
     caretaker::Wish,
@@ -406,20 +403,20 @@ impl Dispatcher {
             is_claiming: false,
             checkpoint_at: None,
             gate_at: now,
-            backlogs: HashMap::new(),
+            backlogs: HashMap::default(),
             pending: Pending::default(),
             waiting_changes: 0,
             is_changing_waiting: false,
             count_at: now + COUNT_INTERVAL,
             counted_at: now,
             is_counting: false,
-            in_hand: HashMap::new(),
-            put_down: HashSet::new(),
-            put_down_followers: HashSet::new(),
+            in_hand: HashMap::default(),
+            put_down: HashSet::default(),
+            put_down_followers: HashSet::default(),
             chains: Chains::default(),
-            keys_to_fetch: HashSet::new(),
+            keys_to_fetch: HashSet::default(),
             is_fetching_followers: false,
-            told_keys: HashSet::new(),
+            told_keys: HashSet::default(),
             followers_at: now,
             postponed: Vec::new(),
             unrecovered: Vec::new(),

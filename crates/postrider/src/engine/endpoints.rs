@@ -1,11 +1,8 @@
 //! The endpoints as this process knows them: how to reach each, what waits for it, how much it may
 //! take.
 
-use std::{
-    collections::{HashMap, HashSet, VecDeque},
-    sync::Arc,
-    time::Duration,
-};
+use postrider_core::hashing::{HashMap, HashSet};
+use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 use postrider_core::{
     admit::free_places,
@@ -180,17 +177,17 @@ impl Endpoints {
         Endpoints {
             now,
             shared,
-            by_id: HashMap::new(),
-            by_target: HashMap::new(),
+            by_id: HashMap::default(),
+            by_target: HashMap::default(),
             ready: VecDeque::new(),
-            is_ready: HashSet::new(),
-            waiting: HashSet::new(),
-            paused: HashSet::new(),
+            is_ready: HashSet::default(),
+            waiting: HashSet::default(),
+            paused: HashSet::default(),
             next_end: None,
-            open: HashSet::new(),
-            untold: HashSet::new(),
+            open: HashSet::default(),
+            untold: HashSet::default(),
             tell_at: None,
-            thirsty: HashSet::new(),
+            thirsty: HashSet::default(),
             tokens_at: None,
             clock: Clock::new(now, 0),
             rules: Rules { threshold: 10, cooldown: Duration::from_secs(30) },

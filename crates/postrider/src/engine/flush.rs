@@ -1,10 +1,7 @@
 //! What became of deliveries, gathered until it is recorded.
 
-use std::{
-    collections::{HashMap, HashSet},
-    sync::Arc,
-    time::Duration,
-};
+use postrider_core::hashing::{HashMap, HashSet};
+use std::{sync::Arc, time::Duration};
 
 use postrider_core::{
     chains::Link,
@@ -90,7 +87,7 @@ impl Gathered {
 
     /// How what waits changes.
     pub fn changes(&self) -> HashMap<(Shard, Target), Change> {
-        let mut changes: HashMap<(Shard, Target), Change> = HashMap::new();
+        let mut changes: HashMap<(Shard, Target), Change> = HashMap::default();
         for row in self.results.deferred.iter().filter(|row| !row.has_waited) {
             let place = (row.id.lane().shard(), row.target);
             changes.entry(place).or_default().came(row.pending_since());
@@ -131,7 +128,7 @@ impl Gathered {
         to.dead = from.dead.extract_if(.., |row| is_held(row.id, row.target)).collect();
         to.expired = from.expired.extract_if(.., |row| is_held(row.0, row.1)).collect();
         to.read = from.read.extract_if(.., |place| held.contains(place)).collect();
-        let mut alone = HashSet::new();
+        let mut alone = HashSet::default();
         for Ended { id, target, has_many_targets, .. } in &aside.ended {
             if !has_many_targets {
                 alone.insert(*id);

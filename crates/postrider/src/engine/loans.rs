@@ -5,10 +5,8 @@
 //! back like anybody else: a borrower that hears that others ask gives everything back. One trade is under way at
 //! a time, so that what was read is never older than what was written. While nobody is full, nothing is traded.
 
-use std::{
-    collections::{HashMap, hash_map::Entry},
-    time::Duration,
-};
+use postrider_core::hashing::HashMap;
+use std::{collections::hash_map::Entry, time::Duration};
 
 use postrider_core::{
     id::{EndpointId, Shard},
@@ -239,7 +237,7 @@ impl Loans {
         self.is_trading = false;
         self.known = owned.iter().map(|owned| (owned.shard, owned.epoch)).collect();
         self.count_parts();
-        let mut read: HashMap<EndpointId, (Parts, Parts)> = HashMap::new();
+        let mut read: HashMap<EndpointId, (Parts, Parts)> = HashMap::default();
         for loan in loans {
             let (lent, borrowed) = read.entry(loan.endpoint).or_default();
             if loan.is_borrowed { borrowed } else { lent }.insert(loan.shard.0);

@@ -5,7 +5,8 @@
 //! is in hand is known to the second. What waits in the table is counted now and then; between two
 //! counts its number follows what is recorded, and its oldest may be one that has gone.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use postrider_core::hashing::{HashMap, HashSet};
+use std::collections::BTreeMap;
 
 use postrider_core::{
     id::{EndpointId, Shard, Target},
@@ -151,7 +152,7 @@ impl Pending {
 
     /// Endpoints whose oldest waiting delivery has to be looked for, and has soon been found.
     pub fn doubtful(&self, known: &Endpoints) -> Vec<EndpointId> {
-        let mut counts: HashMap<EndpointId, (i64, bool)> = HashMap::new();
+        let mut counts: HashMap<EndpointId, (i64, bool)> = HashMap::default();
         for ((_, target), waiting) in &self.waiting {
             let Some(id) = known.by_target(*target) else { continue };
             let (count, is_doubtful) = counts.entry(id).or_default();
@@ -185,7 +186,7 @@ impl Pending {
         known: &Endpoints,
         left: impl Iterator<Item = (Target, Left)>,
     ) -> (Vec<PendingAt>, usize) {
-        let mut figures: HashMap<EndpointId, PendingAt> = HashMap::new();
+        let mut figures: HashMap<EndpointId, PendingAt> = HashMap::default();
         let mut add = |target: Target, count: i64, oldest: Timestamp, is_left: bool| {
             let Some(endpoint) = known.by_target(target).filter(|_| count > 0) else { return };
             let fresh = PendingAt { endpoint, count: 0, oldest, left_since: None };

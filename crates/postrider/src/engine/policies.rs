@@ -3,8 +3,7 @@
 //! The database has checked what it stores. What is not understood nevertheless (an older program
 //! wrote it, or a newer one) counts as absent, and is said.
 
-use std::collections::HashMap;
-
+use postrider_core::hashing::HashMap;
 use postrider_core::{
     id::Target,
     policy::{OwnPolicy, Place, Policy, Simple, choose},

@@ -1,7 +1,8 @@
 //! Who has been silent for the time of a lease: told by our own clock, for the database's may be set back or
 //! forward.
 
-use std::{collections::HashMap, time::Duration};
+use postrider_core::hashing::HashMap;
+use std::time::Duration;
 
 use tokio::time::Instant;
 use uuid::Uuid;

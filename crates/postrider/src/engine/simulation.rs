@@ -5,9 +5,10 @@
 mod database;
 mod ledger;
 
+use postrider_core::hashing::HashMap;
 use std::{
     cmp::Reverse,
-    collections::{BTreeMap, BinaryHeap, HashMap},
+    collections::{BTreeMap, BinaryHeap},
     sync::{Arc, OnceLock},
     time::Duration,
 };
@@ -183,7 +184,7 @@ impl World {
         let mut world = World {
             began: Instant::now(),
             agenda: BinaryHeap::new(),
-            todos: HashMap::new(),
+            todos: HashMap::default(),
             next_todo: 0,
             database: Database::new(wrong, shard_count, rows, LEASE, now),
             nodes: Vec::new(),

@@ -1,7 +1,8 @@
 //! Owning: heartbeats, shards, checkpoints and what a former owner left behind.
 
+use postrider_core::hashing::{HashMap, HashSet};
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
+    collections::{BTreeMap, BTreeSet},
     sync::Arc,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
@@ -439,7 +440,7 @@ impl Lease {
         };
         let asked: Vec<i16> =
             asked.into_iter().filter(|bucket| !is_free(&known, *bucket)).collect();
-        let mut under_way = HashSet::new();
+        let mut under_way = HashSet::default();
         if !asked.is_empty() {
             // In this order: what is not under way any more is committed and seen, or rolled back.
             let rows =

@@ -1,9 +1,7 @@
 //! Recording: the only place that writes what became of a delivery.
 
-use std::{
-    collections::{HashMap, HashSet},
-    sync::Arc,
-};
+use postrider_core::hashing::{HashMap, HashSet};
+use std::sync::Arc;
 
 use postrider_core::{
     done,

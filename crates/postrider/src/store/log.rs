@@ -3,10 +3,8 @@
 //! Reads only. All queries run on one connection of the dispatcher, whose plans are pinned
 //! (`dispatcher_session.sql`).
 
-use std::{
-    collections::{BTreeMap, HashSet},
-    sync::Arc,
-};
+use postrider_core::hashing::HashSet;
+use std::{collections::BTreeMap, sync::Arc};
 
 use bytes::Bytes;
 use postrider_core::{
@@ -715,7 +713,7 @@ impl Log {
             .query(&self.done_between, &[&done::bucket(*first), &done::bucket(*last)])
             .await
             .map_err(StoreError::to("read what is done"))?;
-        let mut finished: HashSet<i64> = HashSet::new();
+        let mut finished: HashSet<i64> = HashSet::default();
         for row in &rows {
             finished.extend(done::decode(row.get(0), row.get(1)));
         }

@@ -210,7 +210,7 @@ impl Dispatcher {
     pub(super) fn take_followers(&mut self, asked: Vec<Asked>, rows: Vec<DueDelivery>) {
         self.is_fetching_followers = false;
         let told = std::mem::take(&mut self.told_keys);
-        let mut by_key: HashMap<(Arc<str>, EndpointId), Vec<DueDelivery>> = HashMap::new();
+        let mut by_key: HashMap<(Arc<str>, EndpointId), Vec<DueDelivery>> = HashMap::default();
         let is_global = self.chains.scope() == Scope::Global;
         for row in rows {
             let Some(key) = row.terms.ordering_key.clone() else { continue };

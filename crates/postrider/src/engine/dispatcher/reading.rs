@@ -94,7 +94,7 @@ impl Dispatcher {
         top: &Snapshot,
         rows: Vec<LogMessage>,
     ) {
-        let mut by_lane: HashMap<Lane, Vec<LogMessage>> = HashMap::new();
+        let mut by_lane: HashMap<Lane, Vec<LogMessage>> = HashMap::default();
         for row in rows {
             by_lane.entry(row.id.lane()).or_default().push(row);
         }
@@ -161,7 +161,7 @@ impl Dispatcher {
         let Taken { segment, base, top, rows } = taken;
         let Some(epoch) = self.lanes.epoch(lane.shard()) else { return };
         let now = self.clock.timestamp(self.now);
-        let mut skipped: HashSet<Target> = HashSet::new();
+        let mut skipped: HashSet<Target> = HashSet::default();
         for row in rows {
             // What is not due yet needs no room. With ordering keys nothing is left to the lag: it
             // would be passed by what comes later for another target of the same endpoint. Nor is what

@@ -61,7 +61,7 @@ impl Dispatcher {
     /// for all of them.
     pub fn heed(&mut self, signals: impl Iterator<Item = Signal>, now: Instant) {
         self.set_now(now);
-        let mut marks = HashSet::new();
+        let mut marks = HashSet::default();
         for signal in signals {
             self.heed_one(signal, &mut marks);
         }

@@ -41,7 +41,7 @@ impl Dispatcher {
     ) {
         self.is_fetching_due = false;
         let now = self.now;
-        let mut counts: HashMap<EndpointId, usize> = HashMap::new();
+        let mut counts: HashMap<EndpointId, usize> = HashMap::default();
         let mut fresh = Vec::new();
         let mut suspects: Vec<DueDelivery> = Vec::new();
         let mut is_complete = true;

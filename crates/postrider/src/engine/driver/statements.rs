@@ -1,9 +1,7 @@
 //! How the database is asked.
 
-use std::{
-    collections::{HashMap, HashSet, VecDeque},
-    sync::Arc,
-};
+use postrider_core::hashing::{HashMap, HashSet};
+use std::{collections::VecDeque, sync::Arc};
 
 use postrider_core::{
     chains::LINKS_IN_HAND,
@@ -297,7 +295,7 @@ async fn claim(
     look: Look,
 ) -> Result<DueClaimAnswer, StoreError> {
     let ids: Vec<MessageId> = claims.iter().map(|claim| claim.id).collect();
-    let mut unclaimed = HashSet::new();
+    let mut unclaimed = HashSet::default();
     if look == Look::BeforeAndAfter {
         let under_way = lease.cancels(&ids).await?.under_way;
         let waiting = lease.still_waiting(&claims).await?;

@@ -1,8 +1,9 @@
 //! A model of the database: the log with its transactions, shards with epochs and leases, and what dispatchers
 //! write down. It answers each [`Query`] as the statements in `sql/` do, at one moment.
 
+use postrider_core::hashing::{HashMap, HashSet};
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
+    collections::{BTreeMap, BTreeSet},
     time::Duration,
 };
 
@@ -134,15 +135,15 @@ impl Database {
             log: BTreeMap::new(),
             shards: (0..shard_count).map(shard).collect(),
             leases: BTreeMap::new(),
-            checkpoints: HashMap::new(),
+            checkpoints: HashMap::default(),
             claims: Vec::new(),
-            done: HashSet::new(),
-            ended: HashSet::new(),
-            failed: HashSet::new(),
+            done: HashSet::default(),
+            ended: HashSet::default(),
+            failed: HashSet::default(),
             deferred: BTreeMap::new(),
-            circuits: HashMap::new(),
+            circuits: HashMap::default(),
             endpoints,
-            asleep: HashMap::new(),
+            asleep: HashMap::default(),
         }
     }
 
@@ -421,7 +422,7 @@ impl Database {
             .take(page.limit)
             .map(|r| (*r).clone())
             .collect();
-        let mut left: HashMap<Target, Left> = HashMap::new();
+        let mut left: HashMap<Target, Left> = HashMap::default();
         if page.which == Which::Tail {
             let reached = page.reached(&rows);
             for row in window.iter().filter(|row| !wanted(row) && row.id.0 <= reached) {
@@ -470,7 +471,7 @@ impl Database {
 
     /// When the next is due, after a moment if one is named.
     fn next(&self, shards: &[Shard], after: Option<Timestamp>) -> HashMap<EndpointId, Timestamp> {
-        let mut next: HashMap<EndpointId, Timestamp> = HashMap::new();
+        let mut next: HashMap<EndpointId, Timestamp> = HashMap::default();
         for ((id, _), row) in &self.deferred {
             if shards.contains(&id.lane().shard()) && after.is_none_or(|at| row.run_at > at) {
                 let known = next.entry(row.endpoint).or_insert(row.run_at);
@@ -481,7 +482,7 @@ impl Database {
     }
 
     fn counts(&self, shards: &[Shard], endpoints: Option<&[EndpointId]>) -> Vec<WaitingCount> {
-        let mut counts: HashMap<(Shard, Target), (i64, Timestamp)> = HashMap::new();
+        let mut counts: HashMap<(Shard, Target), (i64, Timestamp)> = HashMap::default();
         for ((id, target), row) in &self.deferred {
             let shard = id.lane().shard();
             if shards.contains(&shard) && endpoints.is_none_or(|e| e.contains(&row.endpoint)) {

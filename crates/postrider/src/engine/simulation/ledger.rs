@@ -1,7 +1,6 @@
 //! The judge: what committed against what arrived, and whether each thing that happened has a cause.
 
-use std::collections::{HashMap, HashSet};
-
+use postrider_core::hashing::{HashMap, HashSet};
 use postrider_core::id::{MessageId, Target};
 use uuid::Uuid;
 
