@@ -264,8 +264,10 @@ pub struct Dispatcher {
     in_hand: HashMap<(MessageId, Target), Option<EndpointId>>,
     /// What was recorded while a fetch was under way: its answer may show it as it was before.
     put_down: HashSet<(MessageId, Target)>,
-    /// The same for fetches of what waits for ordering keys.
-    put_down_followers: HashSet<(MessageId, Target)>,
+    /// What ended while a fetch of what waits for ordering keys was under way, and what was put down and waits on: it
+    /// may be the first of its key, and is in hand no more.
+    ended_followers: HashSet<(MessageId, Target)>,
+    returned_followers: HashSet<(MessageId, Target)>,
     chains: Chains<Delivery>,
     /// Ordering keys of which the next waiting delivery has to be fetched.
     keys_to_fetch: HashSet<(Arc<str>, EndpointId)>,
@@ -412,7 +414,8 @@ impl Dispatcher {
             is_counting: false,
             in_hand: HashMap::default(),
             put_down: HashSet::default(),
-            put_down_followers: HashSet::default(),
+            ended_followers: HashSet::default(),
+            returned_followers: HashSet::default(),
             chains: Chains::default(),
             keys_to_fetch: HashSet::default(),
             is_fetching_followers: false,

@@ -203,7 +203,8 @@ impl Dispatcher {
             return;
         }
         self.is_fetching_followers = true;
-        self.put_down_followers.clear();
+        self.ended_followers.clear();
+        self.returned_followers.clear();
         self.ask(Query::FetchFollowers(asked, self.chains.scope()));
     }
 
@@ -227,6 +228,14 @@ impl Dispatcher {
                 continue;
             }
             let rows = by_key.remove(&(Arc::clone(&key), endpoint)).unwrap_or_default();
+            // What was put down since and waits on is before the rest, and may be due at another time by now.
+            let is_returned = |row: &DueDelivery| {
+                let place = (row.id, row.target);
+                self.returned_followers.contains(&place) && !self.ended_followers.contains(&place)
+            };
+            if rows.iter().any(is_returned) {
+                continue;
+            }
             claimed.extend(self.take_followers_of(&key, endpoint, rows));
         }
         if claimed.is_empty() {
@@ -252,7 +261,7 @@ impl Dispatcher {
         let mut last = None;
         for row in rows {
             let place = (row.id, row.target);
-            if self.put_down_followers.contains(&place) {
+            if self.ended_followers.contains(&place) {
                 last = Some(row.id);
                 continue;
             }
@@ -349,3 +358,6 @@ impl Dispatcher {
         self.claim_due(claimed, Look::BeforeAndAfter);
     }
 }
+
+#[cfg(test)]
+mod tests;

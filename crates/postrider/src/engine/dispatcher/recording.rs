@@ -52,10 +52,11 @@ impl Dispatcher {
             if self.is_fetching_due {
                 self.put_down.insert((*id, *target));
             }
-            if self.is_fetching_followers {
-                self.put_down_followers.insert((*id, *target));
-            }
             self.forget_in_hand(*id, *target);
+        }
+        if self.is_fetching_followers {
+            self.returned_followers.extend(&recorded.put_down);
+            self.ended_followers.extend(&recorded.results.settled);
         }
         for (place, ages) in &recorded.closed {
             self.backlogs.entry(place.0).or_default().in_hand -= ages.count();
