@@ -254,7 +254,13 @@ declare
     bits bigint := 0;
 begin
     if bare ~ ':' then
-        return bare::inet;
+        -- The server also takes masks, and fewer than four numbers with dots.
+        return case
+            when bare ~ '^[0-9a-f:]+(?::[0-9]+[.][0-9]+[.][0-9]+[.][0-9]+)?$' then bare::inet
+        end;
+    end if;
+    if address_literal.host ~ '^\[' then
+        return null;
     end if;
     if most not between 1 and 4 then
         return null;
@@ -1063,11 +1069,9 @@ begin
         returning id into execution_id;
         exit when found;
         -- Gone if it was cleaned up in between.
-        select e.id
-        into execution_id
-        from postrider.execution e
-        where e.idempotency_key = p_execution.idempotency_key;
-        if found then
+        execution_id := postrider.execution_key_holder(
+            p_execution.idempotency_key, p_execution.action, p_execution.parameters);
+        if execution_id is not null then
             return execution_id;
         end if;
     end loop;
@@ -2040,21 +2044,16 @@ begin
                     ($2 ->> 0)::smallint, ($2 ->> 1)::timestamptz, ($2 ->> 2)::bigint)
                 order by d.shard, d.run_at, d.message_id + 0
                 limit $3
-            ), free as materialized (
-                select d.message_id, d.target
+            ), locked as materialized (
+                select d.message_id, d.target, d.retry_count, d.recovery_count
                 from seen s
                 join postrider.deferred d on d.message_id = s.message_id and d.target = s.target
-                -- What may be being cancelled is come back to, see uncancelled.
-                where d.retry_count > 0
-                or d.recovery_count > 0
-                or exists (
-                    select
-                    from postrider.message k
-                    where k.id = d.message_id
-                    for key share skip locked
-                )
-                or not exists (select from postrider.message k where k.id = d.message_id)
                 for update of d skip locked
+            ), free as materialized (
+                -- What may be being cancelled is come back to.
+                select l.message_id, l.target
+                from locked l
+                where not postrider.is_being_cancelled(l.message_id, l.retry_count, l.recovery_count)
             ), gone as (
                 delete from postrider.deferred d
                 using free f
@@ -3434,6 +3433,37 @@ CREATE FUNCTION postrider.check_lag() RETURNS TABLE(status text, details text)
     ) o;
 $$;
 
+-- Name: consumer_lease; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.consumer_lease (
+    seq bigint DEFAULT nextval('postrider.rotation_sequence'::regclass) NOT NULL,
+    consumer_id integer NOT NULL,
+    member uuid NOT NULL,
+    partitions smallint[] NOT NULL,
+    lease_until timestamp with time zone NOT NULL,
+    joined_at timestamp with time zone NOT NULL,
+    leased_by text
+);
+
+-- Name: check_lease_role(text, postrider.consumer_lease, timestamp with time zone); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.check_lease_role(p_consumer_name text, p_lease postrider.consumer_lease, p_at timestamp with time zone) RETURNS void
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+begin
+    if p_lease.lease_until > p_at and not postrider.may_act_for(p_lease.leased_by) then
+        raise exception 'The lease of member % of consumer ''%'' was taken by role "%", not by "%"',
+            p_lease.member, p_consumer_name, p_lease.leased_by, postrider.caller()
+            using
+                errcode = '42501',
+                hint = format(
+                    'Act as that role, grant it to "%s", or take an id of your own for the member.',
+                    postrider.caller());
+    end if;
+end;
+$$;
+
 -- Name: check_locks(); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.check_locks() RETURNS TABLE(status text, details text)
@@ -4117,21 +4147,14 @@ CREATE FUNCTION postrider.check_worker_role(p_name text, p_registered_by text) R
 declare
     acting constant text := postrider.caller();
 begin
-    if p_registered_by is null or p_registered_by = acting then
-        return;
-    end if;
-    if not exists (
-        select
-        from pg_roles r
-        where r.rolname = p_registered_by
-        and pg_has_role(acting, r.oid, 'usage')
-    ) then
+    if not postrider.may_act_for(p_registered_by) then
         raise exception 'Worker ''%'' was registered by role "%", not by "%"', p_name, p_registered_by,
             acting
             using
                 errcode = '42501',
                 hint = format(
-                    'Act as that role, grant it to "%s", or register the worker again.', acting);
+                    'Act as that role, grant it to "%s", or register the worker when that one has left.',
+                    acting);
     end if;
 end;
 $$;
@@ -4513,6 +4536,51 @@ begin
     return null;
 end;
 $$;
+
+-- Name: confirm_position(uuid, integer, pg_lsn, bigint); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.confirm_position(p_dispatcher uuid, p_timeline integer, p_upto pg_lsn, p_number bigint, OUT timeline integer, OUT left_at pg_lsn, OUT lost_bytes numeric, OUT lost_numbers bigint) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $_$
+declare
+    -- So many numbers are used up at most; it takes some seconds.
+    most_numbers constant bigint := 10000000;
+    present constant pg_lsn := pg_current_wal_insert_lsn();
+    history text;
+begin
+    timeline := ('x' || left(pg_walfile_name(present), 8))::bit(32)::integer;
+    lost_bytes := 0;
+    lost_numbers := 0;
+    if p_upto is null then
+        return;
+    end if;
+    -- By a statement of its own: permissions are checked before anything is decided.
+    if timeline <> p_timeline
+        and has_function_privilege('pg_read_file(text, bigint, bigint, boolean)', 'execute')
+    then
+        execute 'select pg_read_file($1, 0, 1000000, true)'
+        into history
+        using format('pg_wal/%s.history', upper(lpad(to_hex(timeline), 8, '0')));
+        left_at := (regexp_match(history, format('(?:^|\n)%s\t([0-9A-F]+/[0-9A-F]+)', p_timeline)))[1];
+    end if;
+    lost_bytes := greatest(p_upto - least(left_at, present), 0);
+    select greatest(p_number - s.last_value, 0) into lost_numbers from postrider.message_sequence s;
+    if lost_bytes = 0 and lost_numbers = 0 then
+        return;
+    end if;
+    -- Drawn one by one: others draw meanwhile, and a sequence that was set could go back.
+    perform nextval('postrider.message_sequence')
+    from generate_series(1, least(lost_numbers, most_numbers));
+    insert into postrider.event_log (event, details)
+    values (
+        'log.rewound',
+        jsonb_build_object(
+            'dispatcher', p_dispatcher, 'delivered_up_to', p_upto, 'timeline', timeline,
+            'former_timeline', p_timeline, 'left_at', left_at, 'lost_bytes', lost_bytes,
+            'lost_numbers', lost_numbers, 'highest_number', p_number, 'by', session_user));
+end;
+$_$;
 
 -- Name: consumer_figures(); Type: FUNCTION; Schema: postrider; Owner: -
 
@@ -6656,6 +6724,30 @@ begin
 end;
 $$;
 
+-- Name: execution_key_holder(text, text, jsonb); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.execution_key_holder(p_key text, p_action text, p_parameters jsonb) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+declare
+    holder record;
+begin
+    select e.id, e.action, e.parameters = p_parameters as is_same
+    into holder
+    from postrider.execution e
+    where e.idempotency_key = p_key;
+    if holder.action <> p_action or not holder.is_same then
+        raise exception 'Idempotency key ''%'' conflict: same key with different %', p_key,
+            case when holder.action <> p_action then 'action' else 'parameters' end
+            using errcode = '23505', hint = format('The key belongs to execution %s.', holder.id);
+    end if;
+    return holder.id;
+end;
+$$;
+
 -- Name: execution_queue(integer, text); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.execution_queue(p_worker_id integer, p_pool text) RETURNS text
@@ -6734,31 +6826,26 @@ begin
     select array_agg(o.ctid)
     into places
     from (
-        select w.ctid
-        from postrider.deferred w
-        where w.expires_at <= now()
-        and not exists (
-            select
-            from claimed c
-            where c.message_id = w.message_id
-            and c.target = w.target
-            and c.retry_count = w.retry_count
-        )
-        -- What may be being cancelled is not in the way of others, see uncancelled.
-        and (
-            w.retry_count > 0
-            or w.recovery_count > 0
-            or exists (
+        select l.ctid
+        from (
+            select w.ctid, w.message_id, w.retry_count, w.recovery_count
+            from postrider.deferred w
+            where w.expires_at <= now()
+            and not exists (
                 select
-                from postrider.message k
-                where k.id = w.message_id
-                for key share skip locked
+                from claimed c
+                where c.message_id = w.message_id
+                and c.target = w.target
+                and c.retry_count = w.retry_count
             )
-            or not exists (select from postrider.message k where k.id = w.message_id)
-        )
-        order by w.expires_at
+            order by w.expires_at
+            offset 0
+            for update of w skip locked
+        ) l
+        -- Its own row first: nobody who cancels waits for a message of which nothing is ended here. What may be being
+        -- cancelled is not in the way of others.
+        where not postrider.is_being_cancelled(l.message_id, l.retry_count, l.recovery_count)
         limit p_most
-        for update of w skip locked
     ) o;
     places := (select u.free from postrider.uncancelled(places) u);
     if places = '{}' then
@@ -8955,6 +9042,24 @@ CREATE FUNCTION postrider.is_at_end(p_position postrider.consumer_position) RETU
         and coalesce(pg_sequence_last_value('postrider.tick_sequence'), 0) <= p_position.tick;
 $$;
 
+-- Name: is_being_cancelled(bigint, integer, integer); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.is_being_cancelled(p_message_id bigint, p_retry_count integer, p_recovery_count integer) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+begin
+    if p_retry_count > 0 or p_recovery_count > 0 then
+        return false;
+    end if;
+    perform from postrider.message k where k.id = p_message_id for key share skip locked;
+    -- A message that is not in the log any more cannot be cancelled either.
+    return not found and exists (select from postrider.message k where k.id = p_message_id);
+end;
+$$;
+
 -- Name: is_claimed(bigint, integer, integer); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.is_claimed(p_message_id bigint, p_target integer, p_retry_count integer) RETURNS boolean
@@ -9131,6 +9236,9 @@ CREATE FUNCTION postrider.is_http_url(url text, maximum bigint) RETURNS boolean
         '(\[[0-9a-f.]*:[0-9a-f.]*:[0-9a-f:.]*\]|[a-z0-9_][a-z0-9_.-]{0,252})'
         '(:[0-9]{1,5})?'
         '([/?].*)?$')
+    and (
+        is_http_url.url !~ '^[^/]+//\['
+        or postrider.address_literal(substring(is_http_url.url from '\[[^]]*\]')) is not null)
     and coalesce(
         substring(is_http_url.url from '^[^/]+//[^/?]+:([0-9]{1,5})(?:[/?]|$)')::integer
             between 1 and 65535,
@@ -9826,6 +9934,7 @@ begin
     -- After the lock: what others have got by then is seen.
     at := clock_timestamp();
     select l.* into own from postrider.newest_leases(reader.id) l where l.member = p_member;
+    perform postrider.check_lease_role(reader.name, own, at);
     others := array(
         select l
         from postrider.newest_leases(reader.id) l
@@ -9857,10 +9966,12 @@ begin
         order by f.partition
     );
     insert into postrider.consumer_lease (
-        consumer_id, member, partitions, lease_until, joined_at)
+        consumer_id, member, partitions, lease_until, joined_at, leased_by)
     values (
         reader.id, p_member, leased, at + p_lease,
-        case when own.lease_until > at then own.joined_at else at end);
+        case when own.lease_until > at then own.joined_at else at end,
+        -- Whoever renews it for that role does not take it away.
+        coalesce(case when own.lease_until > at then own.leased_by end, postrider.caller()));
     return leased;
 end;
 $$;
@@ -10310,6 +10421,26 @@ begin
         and (s.filter is null or p_payload @> s.filter)
         group by s.endpoint_id
     ) first;
+end;
+$$;
+
+-- Name: may_act_for(text); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.may_act_for(p_role text) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    acting constant text := postrider.caller();
+begin
+    return p_role is null
+        or p_role = acting
+        or exists (
+            select
+            from pg_roles r
+            where r.rolname = p_role
+            and pg_has_role(acting, r.oid, 'usage')
+        );
 end;
 $$;
 
@@ -10802,17 +10933,6 @@ CREATE FUNCTION postrider.newest_attempt(p_consumer_id integer, p_partition inte
     order by a.seq desc
     limit 1;
 $$;
-
--- Name: consumer_lease; Type: TABLE; Schema: postrider; Owner: -
-
-CREATE TABLE postrider.consumer_lease (
-    seq bigint DEFAULT nextval('postrider.rotation_sequence'::regclass) NOT NULL,
-    consumer_id integer NOT NULL,
-    member uuid NOT NULL,
-    partitions smallint[] NOT NULL,
-    lease_until timestamp with time zone NOT NULL,
-    joined_at timestamp with time zone NOT NULL
-);
 
 -- Name: newest_leases(integer); Type: FUNCTION; Schema: postrider; Owner: -
 
@@ -13703,6 +13823,13 @@ begin
                 perform postrider.refuse_held_worker(p_name);
         end;
         perform postrider.lock_worker(registered, true);
+        -- Its row is locked: nobody registers it, or finds it lost, between this look and the update.
+        perform postrider.check_worker_role(w.name, w.registered_by)
+        from postrider.worker w
+        where w.id = registered.id
+        and w.status <> 'inactive'
+        and w.heartbeat_at
+            >= clock_timestamp() - make_interval(secs => postrider.get_setting('worker_stale_after')::integer);
         update postrider.worker w
         set pool = p_pool,
             labels = coalesce(p_labels, '{}'),
@@ -13835,19 +13962,22 @@ CREATE FUNCTION postrider.release_partitions(p_consumer text, p_member uuid) RET
 declare
     reader postrider.consumer := postrider.known_consumer(p_consumer);
     at timestamptz;
+    own postrider.consumer_lease;
 begin
     if p_member is null then
         raise exception 'p_member must not be null' using errcode = '22004';
     end if;
     perform postrider.lock_leases(reader);
     at := clock_timestamp();
-    insert into postrider.consumer_lease (
-        consumer_id, member, partitions, lease_until, joined_at)
-    select l.consumer_id, l.member, '{}', at, l.joined_at
-    from postrider.newest_leases(reader.id) l
-    where l.member = p_member
-    and l.lease_until > at;
-    return found;
+    select l.* into own from postrider.newest_leases(reader.id) l where l.member = p_member;
+    perform postrider.check_lease_role(reader.name, own, at);
+    if own.lease_until > at then
+        insert into postrider.consumer_lease (
+            consumer_id, member, partitions, lease_until, joined_at, leased_by)
+        values (reader.id, p_member, '{}', at, own.joined_at, own.leased_by);
+        return true;
+    end if;
+    return false;
 end;
 $$;
 
@@ -15802,19 +15932,13 @@ CREATE FUNCTION postrider.start_execution(p_execution bigint, p_fence bigint, p_
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
     AS $$
 #variable_conflict use_column
+declare
+    starting postrider.worker;
 begin
     if p_execution is null or p_fence is null then
         raise exception 'p_execution and p_fence must not be null' using errcode = '22004';
     end if;
     perform postrider.refuse_copy();
-    perform postrider.check_worker_role(w.name, w.registered_by)
-    from postrider.live_execution l
-    join postrider.worker w on w.id = l.worker_id
-    where l.id = p_execution
-    and l.fence = p_fence
-    -- Who has lost the name to another role hears that it has, below.
-    and w.epoch = coalesce(p_epoch, w.epoch);
-    return query
     with started as (
         update postrider.live_execution l
         set status = 'running',
@@ -15835,10 +15959,18 @@ begin
     )
     select
         s.id, s.fence, s.action, e.parameters, s.attempt, s.max_retries, s.deadline_at,
-        make_interval(secs => s.timeout_ms / 1000.0), e.correlation_id
+        make_interval(secs => s.timeout_ms / 1000.0), e.correlation_id, s.worker_id, s.worker_epoch
+    into
+        execution_id, fence, action, parameters, attempt, max_retries, deadline_at, timeout, correlation_id,
+        starting.id, starting.epoch
     from started s
     join postrider.execution e on e.id = s.id;
-    if not found and p_epoch is not null then
+    if found then
+        -- A statement of its own, behind the execution's lock: another role may have got the worker's name while that
+        -- was waited for.
+        perform postrider.live_worker(starting.id, starting.epoch);
+        return next;
+    elsif p_epoch is not null then
         -- Its message must stay in the queue: it is for the process that has the worker's name now, or
         -- will have it.
         perform postrider.live_worker(l.worker_id, p_epoch)
@@ -15866,11 +15998,8 @@ begin
         p_idempotency_key);
     -- Looked up first, although the insert looks again: a repeated submission then writes nothing.
     if p_idempotency_key is not null then
-        select e.id
-        into execution_id
-        from postrider.execution e
-        where e.idempotency_key = p_idempotency_key;
-        if found then
+        execution_id := postrider.execution_key_holder(p_idempotency_key, p_action, p_parameters);
+        if execution_id is not null then
             return execution_id;
         end if;
     end if;
@@ -16802,36 +16931,20 @@ CREATE FUNCTION postrider.uncancelled(p_places tid[], OUT free tid[], OUT under_
     SET jit TO 'off'
     AS $$
 declare
-    doubtful tid[];
-    decided tid[];
+    under_way tid[];
 begin
-    select
-        coalesce(array_agg(d.ctid), '{}'),
-        coalesce(
-            array_agg(d.ctid)
-            filter (
-                where m.is_decided
-                or not exists (select from postrider.message k where k.id = d.message_id)
-            ),
-            '{}')
-    into doubtful, decided
-    from postrider.deferred d
-    left join lateral (
-        select true as is_decided
-        from postrider.message k
-        where k.id = d.message_id
-        offset 0
-        for key share skip locked
-    ) m on true
-    where d.ctid = any (p_places)
-    and d.retry_count = 0
-    and d.recovery_count = 0;
-    under_way_count := cardinality(doubtful) - cardinality(decided);
+    under_way := array(
+        select d.ctid
+        from postrider.deferred d
+        where d.ctid = any (p_places)
+        and postrider.is_being_cancelled(d.message_id, d.retry_count, d.recovery_count)
+    );
+    under_way_count := cardinality(under_way);
     select coalesce(array_agg(d.ctid order by d.message_id, d.target), '{}')
     into free
     from postrider.deferred d
     where d.ctid = any (p_places)
-    and (d.ctid = any (decided) or d.ctid <> all (doubtful))
+    and d.ctid <> all (under_way)
     and not exists (
         select
         from postrider.cancellation c
@@ -20921,6 +21034,14 @@ REVOKE ALL ON FUNCTION postrider.check_key_pause(p_name text, p_pause interval) 
 
 REVOKE ALL ON FUNCTION postrider.check_lag() FROM PUBLIC;
 
+-- Name: TABLE consumer_lease; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT ON TABLE postrider.consumer_lease TO postrider_admin;
+
+-- Name: FUNCTION check_lease_role(p_consumer_name text, p_lease postrider.consumer_lease, p_at timestamp with time zone); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.check_lease_role(p_consumer_name text, p_lease postrider.consumer_lease, p_at timestamp with time zone) FROM PUBLIC;
+
 -- Name: FUNCTION check_locks(); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.check_locks() FROM PUBLIC;
@@ -21027,6 +21148,10 @@ REVOKE ALL ON FUNCTION postrider.complete_retry_policy(policy jsonb, place text)
 -- Name: FUNCTION confirm_origin(); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.confirm_origin() FROM PUBLIC;
+
+-- Name: FUNCTION confirm_position(p_dispatcher uuid, p_timeline integer, p_upto pg_lsn, p_number bigint, OUT timeline integer, OUT left_at pg_lsn, OUT lost_bytes numeric, OUT lost_numbers bigint); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.confirm_position(p_dispatcher uuid, p_timeline integer, p_upto pg_lsn, p_number bigint, OUT timeline integer, OUT left_at pg_lsn, OUT lost_bytes numeric, OUT lost_numbers bigint) FROM PUBLIC;
 
 -- Name: FUNCTION consumer_figures(); Type: ACL; Schema: postrider; Owner: -
 
@@ -21264,6 +21389,10 @@ REVOKE ALL ON FUNCTION postrider.erase_parked(p_ids bigint[], OUT message_count 
 -- Name: FUNCTION error_history(p_message_id bigint, p_target integer); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.error_history(p_message_id bigint, p_target integer) FROM PUBLIC;
+
+-- Name: FUNCTION execution_key_holder(p_key text, p_action text, p_parameters jsonb); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.execution_key_holder(p_key text, p_action text, p_parameters jsonb) FROM PUBLIC;
 
 -- Name: FUNCTION execution_queue(p_worker_id integer, p_pool text); Type: ACL; Schema: postrider; Owner: -
 
@@ -21512,6 +21641,10 @@ REVOKE ALL ON FUNCTION postrider.idempotency_window() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION postrider.is_at_end(p_position postrider.consumer_position) FROM PUBLIC;
 
+-- Name: FUNCTION is_being_cancelled(p_message_id bigint, p_retry_count integer, p_recovery_count integer); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.is_being_cancelled(p_message_id bigint, p_retry_count integer, p_recovery_count integer) FROM PUBLIC;
+
 -- Name: FUNCTION is_claimed(p_message_id bigint, p_target integer, p_retry_count integer); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.is_claimed(p_message_id bigint, p_target integer, p_retry_count integer) FROM PUBLIC;
@@ -21742,6 +21875,10 @@ GRANT ALL ON FUNCTION postrider.masked_config(p_config jsonb) TO postrider_admin
 
 REVOKE ALL ON FUNCTION postrider.matching_targets(p_patterns text[], p_payload jsonb) FROM PUBLIC;
 
+-- Name: FUNCTION may_act_for(p_role text); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.may_act_for(p_role text) FROM PUBLIC;
+
 -- Name: FUNCTION may_wait(p_states jsonb, p_message_id bigint, p_xid xid8, p_targets integer[]); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.may_wait(p_states jsonb, p_message_id bigint, p_xid xid8, p_targets integer[]) FROM PUBLIC;
@@ -21784,10 +21921,6 @@ GRANT SELECT ON TABLE postrider.consumer_attempt TO postrider_admin;
 -- Name: FUNCTION newest_attempt(p_consumer_id integer, p_partition integer); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.newest_attempt(p_consumer_id integer, p_partition integer) FROM PUBLIC;
-
--- Name: TABLE consumer_lease; Type: ACL; Schema: postrider; Owner: -
-
-GRANT SELECT ON TABLE postrider.consumer_lease TO postrider_admin;
 
 -- Name: FUNCTION newest_leases(p_consumer_id integer); Type: ACL; Schema: postrider; Owner: -
 
