@@ -39,11 +39,16 @@ pub struct StrangersScale {
     pub group: usize,
     /// Each idle and busy, and not only one of both.
     pub is_full: bool,
+    /// The dispatchers' lease. In the short form a machine that stands still for some seconds, as machines of tests do,
+    /// must not end one.
+    pub lease: Duration,
 }
 
 impl StrangersScale {
-    pub const FULL: StrangersScale = StrangersScale { group: 1, is_full: true };
-    pub const SHORT: StrangersScale = StrangersScale { group: 200, is_full: false };
+    pub const FULL: StrangersScale =
+        StrangersScale { group: 1, is_full: true, lease: Duration::from_secs(5) };
+    pub const SHORT: StrangersScale =
+        StrangersScale { group: 200, is_full: false, lease: Duration::from_secs(20) };
 }
 
 /// What came of it.
@@ -124,7 +129,7 @@ pub async fn prove_strangers(
     scale: StrangersScale,
     seed: u64,
 ) -> Result<StrangersFigures> {
-    let mut scene = Scene::open(binary).await?;
+    let mut scene = Scene::open(binary, scale.lease).await?;
     let mut figures = StrangersFigures::default();
     let mut left = holds(&scene, scale, seed).await?;
     while !left.is_empty() {

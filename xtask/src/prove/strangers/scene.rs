@@ -76,7 +76,7 @@ const NAMED: &str = "
     group by h.details";
 
 impl Scene {
-    pub async fn open(binary: &Path) -> Result<Scene> {
+    pub async fn open(binary: &Path, lease: Duration) -> Result<Scene> {
         let options = Options { max_connections: 900, ..Options::default() };
         let postgres = PrivatePostgres::start(options.set("max_locks_per_transaction", 256))?;
         postgres.create_database(DATABASE).await?;
@@ -88,6 +88,7 @@ impl Scene {
         let late = Behaviour::Delay { wait: BURST_WAIT, then: Box::new(Behaviour::Status(200)) };
         let burst = Receiver::start(late)?;
         let setup = SETUP
+            .replace("{lease}", &lease.as_secs().to_string())
             .replace("{good}", &good.url())
             .replace("{held}", &held.url())
             .replace("{burst}", &burst.url());

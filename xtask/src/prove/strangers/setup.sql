@@ -1,6 +1,6 @@
 -- What strangers hold is called `held`; what goes on meanwhile is called `good`. {good}, {held} and {burst} are receivers.
 select postrider.set_setting('allow_internal_destinations', 'on');
-select postrider.set_setting('stale_recovery_timeout', '5');
+select postrider.set_setting('stale_recovery_timeout', '{lease}');
 select postrider.set_setting('tick_interval_ms', '0');
 select postrider.set_setting('worker_stale_after', '3600');
 select postrider.create_endpoint(e.name, 'http', jsonb_build_object('url', e.url))
