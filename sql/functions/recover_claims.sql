@@ -1,13 +1,14 @@
--- postrider.recover_claims(dispatcher, shards, epochs, last_owner, spared) → see postrider.recover_waiting
+-- postrider.recover_claims(dispatcher, shards, epochs, last_owner, spared, spared_targets) → see postrider.recover_waiting
 --
--- Internal. Waiting deliveries that the last owner had in hand when it went away. Those whose message id
--- is among the spared are known not to have been attempted. Uses claim_owner.
+-- Internal. Waiting deliveries that the last owner had in hand when it went away. Those that are spared, or whose message
+-- is where no targets are named, are known not to have been attempted. Uses claim_owner.
 create or replace function postrider.recover_claims(
     p_dispatcher uuid,
     p_shards smallint[],
     p_epochs bigint[],
     p_last_owner uuid,
-    p_spared bigint[])
+    p_spared bigint[],
+    p_spared_targets integer[] default null)
 returns table (
     recovered integer, held_ids bigint[], held_targets integer[], held_retry_counts integer[])
 language plpgsql
@@ -26,7 +27,16 @@ begin
             cross join lateral unnest(c.message_ids, c.targets, c.retry_counts)
                 r (message_id, target, retry_count)
             where c.owner = p_last_owner
-            and r.message_id <> all (p_spared)
+            and (
+                r.message_id <> all (p_spared)
+                or p_spared_targets is not null
+                and not exists (
+                    select
+                    from unnest(p_spared, p_spared_targets) s (message_id, target)
+                    where s.message_id = r.message_id
+                    and s.target = r.target
+                )
+            )
             and (r.message_id & 1023) >> 4 = any (p_shards)
         ) d
     ) c

@@ -1,8 +1,10 @@
--- postrider.recover_messages(dispatcher, shards, epochs, message_ids, attempted) → how many deliveries
+-- postrider.recover_messages(dispatcher, shards, epochs, message_ids, attempted, spared_ids, spared_targets) → how many
+-- deliveries
 --
 -- Internal. Messages that the last owner of their shard had read and not recorded as done become
 -- waiting deliveries, due now: where they may have been attempted with one retry used up, and that
--- attempt in the history. Of an ordering key only the first may have been, at its endpoint or, as
+-- attempt in the history. Those that are spared were not attempted, whatever became of the message's others. Of an
+-- ordering key only the first may have been, at its endpoint or, as
 -- ordering_scope says, across all, so the others are blocked and keep their retries. What is recorded
 -- otherwise (waiting, delivered in part, dead, ended) stays as it is.
 create or replace function postrider.recover_messages(
@@ -10,7 +12,9 @@ create or replace function postrider.recover_messages(
     p_shards smallint[],
     p_epochs bigint[],
     p_message_ids bigint[],
-    p_attempted boolean)
+    p_attempted boolean,
+    p_spared_ids bigint[] default '{}',
+    p_spared_targets integer[] default '{}')
 returns integer
 language plpgsql
 set search_path = pg_catalog, postrider, pg_temp
@@ -64,6 +68,12 @@ begin
                     p_attempted
                     and m.ordering_key is null
                     and (m.scheduled_at is null or m.scheduled_at <= clock_timestamp())
+                    and not exists (
+                        select
+                        from unnest(p_spared_ids, p_spared_targets) s (id, target)
+                        where s.id = m.id
+                        and s.target = t.target
+                    )
                 )::integer
         ) o (is_blocked, retry_count)
         where not postrider.is_deferred(m.id, t.target)
@@ -107,8 +117,8 @@ begin
 
     -- One that is locked is being cancelled or has expired, in a transaction that may stay open.
     select
-        array_agg(d.ctid) filter (where p_attempted and f.is_first),
-        array_agg(d.ctid) filter (where not (p_attempted and f.is_first))
+        array_agg(d.ctid) filter (where d.may_be_attempted and f.is_first),
+        array_agg(d.ctid) filter (where not (d.may_be_attempted and f.is_first))
     into places, spared
     from unnest(p_message_ids) i (id)
     cross join lateral (
@@ -120,7 +130,15 @@ begin
         limit 1
     ) m
     cross join lateral (
-        select w.ctid, w.ordering_key
+        select
+            w.ctid, w.ordering_key,
+            p_attempted
+                and not exists (
+                    select
+                    from unnest(p_spared_ids, p_spared_targets) s (id, target)
+                    where s.id = w.message_id
+                    and s.target = w.target
+                ) as may_be_attempted
         from postrider.deferred w
         where w.message_id = i.id
         and w.is_blocked

@@ -301,7 +301,7 @@ async fn every_write_of_a_passed_epoch_is_refused() {
     let checkpoint = Checkpoint { lanes: Vec::new(), done_xmin: 3, backlogs: vec![0; 16] };
     assert_eq!(former.save_checkpoint(&owned, &checkpoint, false).await.unwrap().len(), 16);
     assert_eq!(former.save_claim(&owned, &[claim]).await.unwrap().len(), 16);
-    assert_eq!(former.recover_messages(&owned, &[id], true).await.unwrap(), 0);
+    assert_eq!(former.recover_messages(&owned, &[id], &[]).await.unwrap(), 0);
     assert_eq!(former.recover_claims(&owned, former.id(), &[]).await.unwrap().count, 0);
     former.release(&owned).await.unwrap();
     assert!(!heart.heartbeat(&Statistics::default(), &[]).await.unwrap().is_alive);
@@ -470,6 +470,44 @@ async fn who_owns_the_database_can_do_everything() {
     shop.until("select exists (select from postrider.done)").await;
     dispatcher.sigterm();
     assert!(dispatcher.wait(LONG).await.unwrap().success());
+}
+
+/// Its other deliveries may have been attempted: what was spared says nothing of those.
+#[tokio::test(flavor = "multi_thread")]
+async fn of_a_message_with_several_targets_only_what_was_not_attempted_is_spared() {
+    let shop = open().await;
+    let receiver = Receiver::start(Behaviour::Status(200)).unwrap();
+    shop.execute("select postrider.create_event_type('e')").await;
+    for name in ["one", "two", "three"] {
+        shop.endpoint(name, json!({ "url": receiver.url() }), json!({})).await;
+        shop.execute(&format!("select postrider.subscribe('e', '{name}')")).await;
+    }
+    let (_heart, former, _, owned) = writer(&shop).await;
+    let (ids, targets) = (
+        "select array_agg(m.id order by m.id) from postrider.message m",
+        "select array_agg(t order by t) from postrider.message m, unnest(m.targets) t where m.ordering_key is null",
+    );
+    shop.execute("select postrider.publish('e', '{}')").await;
+    shop.execute("select postrider.publish('e', '{}', p_ordering_key => 'key')").await;
+    let ids: Vec<MessageId> = shop.ask::<Vec<i64>>(ids).await.into_iter().map(MessageId).collect();
+    let targets: Vec<Target> =
+        shop.ask::<Vec<i32>>(targets).await.into_iter().map(Target).collect();
+    let [first, second, third] = targets[..] else { panic!("{targets:?}") };
+    let spared: Vec<(MessageId, Target)> = ids.iter().map(|id| (*id, second)).collect();
+    former.recover_messages(&owned, &ids, &spared).await.unwrap();
+    let retries = "select array_agg(d.retry_count order by d.message_id, d.target)
+        from postrider.deferred d";
+    assert_eq!(shop.ask::<Vec<i32>>(retries).await, [1, 0, 1, 1, 0, 1]);
+
+    // The same of what waits and was claimed.
+    let claims: Vec<Claim> = std::iter::zip([first, second, third], [1, 0, 1])
+        .map(|(target, retry_count)| Claim { id: ids[0], target, retry_count })
+        .collect();
+    assert!(former.save_claim(&owned, &claims).await.unwrap().is_empty());
+    let spared = [(ids[0], first)];
+    let recovered = former.recover_claims(&owned, former.id(), &spared).await.unwrap();
+    assert_eq!(recovered.count, 2);
+    assert_eq!(shop.ask::<Vec<i32>>(retries).await, [1, 1, 2, 1, 0, 1]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

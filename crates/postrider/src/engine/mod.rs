@@ -27,7 +27,7 @@ mod wake;
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
-use postrider_core::id::MessageId;
+use postrider_core::id::{MessageId, Target};
 use tokio::{sync::watch, time::Instant};
 use tracing::{info, warn};
 use uuid::Uuid;
@@ -84,8 +84,8 @@ pub struct Pace {
 #[derive(Debug, Clone)]
 pub struct Tenure {
     id: Uuid,
-    /// Messages that were in memory and certainly not attempted.
-    spared: Arc<Vec<MessageId>>,
+    /// Deliveries that were in memory and certainly not attempted.
+    spared: Arc<Vec<(MessageId, Target)>>,
 }
 
 /// Why a dispatcher does not run.

@@ -499,19 +499,21 @@ impl Lease {
         Ok(rows.iter().map(waiting).collect())
     }
 
-    /// Makes messages that a former owner had in hand waiting deliveries again.
+    /// Makes messages that a former owner had in hand waiting deliveries again. Those that are spared were not
+    /// attempted.
     pub async fn recover_messages(
         &self,
         owned: &[Owned],
         ids: &[MessageId],
-        were_attempted: bool,
+        spared: &[(MessageId, Target)],
     ) -> Result<i32, StoreError> {
         let sql = include_str!("../../../../sql/queries/recover_messages.sql");
         let (shards, epochs) = split(owned);
         let ids: Vec<i64> = ids.iter().map(|id| id.0).collect();
+        let (spared_ids, spared_targets) = numbers(spared);
         let row = self
             .client
-            .query_one(sql, &[&self.id, &shards, &epochs, &ids, &were_attempted])
+            .query_one(sql, &[&self.id, &shards, &epochs, &ids, &spared_ids, &spared_targets])
             .await
             .map_err(StoreError::to("recover messages"))?;
         Ok(row.get(0))
@@ -522,14 +524,17 @@ impl Lease {
         &self,
         owned: &[Owned],
         last_owner: Uuid,
-        spared: &[MessageId],
+        spared: &[(MessageId, Target)],
     ) -> Result<Recovered, StoreError> {
         let sql = include_str!("../../../../sql/queries/recover_claims.sql");
         let (shards, epochs) = split(owned);
-        let spared: Vec<i64> = spared.iter().map(|id| id.0).collect();
+        let (spared_ids, spared_targets) = numbers(spared);
         let row = self
             .client
-            .query_one(sql, &[&self.id, &shards, &epochs, &last_owner, &spared])
+            .query_one(
+                sql,
+                &[&self.id, &shards, &epochs, &last_owner, &spared_ids, &spared_targets],
+            )
             .await
             .map_err(StoreError::to("recover claimed deliveries"))?;
         Ok(recovered(&row))
@@ -600,6 +605,11 @@ fn unix_us(at: SystemTime) -> i64 {
 
 pub(super) fn split(owned: &[Owned]) -> (Vec<i16>, Vec<i64>) {
     owned.iter().map(|owned| (owned.shard.0, owned.epoch)).unzip()
+}
+
+/// Deliveries, as two columns.
+fn numbers(places: &[(MessageId, Target)]) -> (Vec<i64>, Vec<i32>) {
+    places.iter().map(|(id, target)| (id.0, target.0)).unzip()
 }
 
 fn places(beats: &[Beat]) -> (Vec<Uuid>, Vec<i64>) {

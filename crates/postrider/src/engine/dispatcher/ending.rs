@@ -71,19 +71,21 @@ impl Dispatcher {
         Goodbye { lease_length: self.lease_length, kept }
     }
 
-    /// Which messages were certainly not attempted. What was decided and not begun is one of them: a retry of it would be
-    /// used up, and where there is none it would die without an attempt.
-    pub fn spared(mut self) -> Vec<MessageId> {
-        let mut spared: Vec<MessageId> =
-            self.endpoints.take_queued(|_| true).iter().map(|d| d.message.id).collect();
-        spared.extend(self.chains.take_ready(|_| true).iter().map(|d| d.message.id));
-        spared.extend(self.unclaimed.iter().chain(&self.claiming).map(|(d, _)| d.message.id));
+    /// Which deliveries were certainly not attempted. What was decided and not begun is one of them: a retry of it would
+    /// be used up, and where there is none it would die without an attempt. Of its message another one may have been
+    /// attempted.
+    pub fn spared(mut self) -> Vec<(MessageId, Target)> {
+        let place = |delivery: &Delivery| (delivery.message.id, delivery.target);
+        let mut spared: Vec<(MessageId, Target)> =
+            self.endpoints.take_queued(|_| true).iter().map(place).collect();
+        spared.extend(self.chains.take_ready(|_| true).iter().map(place));
+        spared.extend(self.unclaimed.iter().chain(&self.claiming).map(|(d, _)| place(d)));
         for lane in self.lanes.iter_mut() {
-            spared.extend(lane.held.iter().map(|delivery| delivery.message.id));
+            spared.extend(lane.held.iter().map(place));
         }
         let waiting = self.postponed.iter().map(|(_, delivery)| delivery);
         let waiting = waiting.chain(&self.suspects).chain(&self.orphans).chain(&self.orphans_asked);
-        spared.extend(waiting.chain(&self.unbegun).map(|delivery| delivery.message.id));
+        spared.extend(waiting.chain(&self.unbegun).map(place));
         for command in &self.commands {
             let deliveries = match command {
                 Command::Attempt { deliveries, .. } => deliveries.as_slice(),
@@ -93,7 +95,7 @@ impl Dispatcher {
                 }
                 _ => &[],
             };
-            spared.extend(deliveries.iter().map(|delivery| delivery.message.id));
+            spared.extend(deliveries.iter().map(place));
         }
         spared
     }
@@ -178,6 +180,6 @@ mod tests {
         assert!(matches!(dispatcher.take_failure(), Some(End::Failed(_))));
         let mut spared = dispatcher.spared();
         spared.sort_unstable();
-        assert_eq!(spared, [1, 2, 3, 4, 5].map(MessageId));
+        assert_eq!(spared, [1, 2, 3, 4, 5].map(|id| (MessageId(id), Target(1))));
     }
 }

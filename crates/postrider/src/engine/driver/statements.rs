@@ -5,7 +5,7 @@ use std::{collections::VecDeque, sync::Arc};
 
 use postrider_core::{
     chains::LINKS_IN_HAND,
-    id::{EndpointId, MessageId, Shard},
+    id::{EndpointId, MessageId, Shard, Target},
 };
 use tokio::time::Instant;
 use tracing::{debug, warn};
@@ -379,21 +379,18 @@ async fn acquire(
     };
     for taken in &mut acquired {
         let owned = [taken.owned];
-        let known: HashSet<MessageId> =
-            taken.last_owner.map(spared).unwrap_or_default().into_iter().collect();
+        let known: Vec<(MessageId, Target)> = taken.last_owner.map(spared).unwrap_or_default();
         let mut count = 0;
         for (lane, state) in &taken.lanes {
             let left: Vec<MessageId> = log.unfinished(*lane, state).await?;
-            let (unattempted, attempted): (Vec<MessageId>, Vec<MessageId>) =
-                left.into_iter().partition(|id| known.contains(id));
-            for (ids, were_attempted) in [(attempted, true), (unattempted, false)] {
-                for part in ids.chunks(RECOVERED_AT_ONCE) {
-                    count += lease.recover_messages(&owned, part, were_attempted).await?;
-                }
+            for part in left.chunks(RECOVERED_AT_ONCE) {
+                let ids: HashSet<MessageId> = part.iter().copied().collect();
+                let spared: Vec<(MessageId, Target)> =
+                    known.iter().filter(|(id, _)| ids.contains(id)).copied().collect();
+                count += lease.recover_messages(&owned, part, &spared).await?;
             }
         }
         if let Some(owner) = taken.last_owner {
-            let known: Vec<MessageId> = known.into_iter().collect();
             let recovered = lease.recover_claims(&owned, owner, &known).await?;
             count += recovered.count;
             taken.held = recovered.held;
