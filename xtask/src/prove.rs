@@ -10,6 +10,7 @@ mod operators;
 mod ordering;
 mod poison;
 mod receivers;
+mod simulation;
 mod strangers;
 pub(crate) mod writers;
 
@@ -93,6 +94,9 @@ pub struct Options {
     /// Only this one.
     #[arg(long)]
     pub only: Option<Proof>,
+    /// How long the simulation goes on; it takes a minute unless told, and a quarter of that in short.
+    #[arg(long)]
+    pub seconds: Option<u64>,
 }
 
 /// The proofs that there are.
@@ -116,10 +120,12 @@ pub enum Proof {
     Receivers,
     /// Nobody who holds something open, whatever the role, disturbs anybody else.
     Strangers,
+    /// The dispatcher in a simulated world: thousands of lives.
+    Simulation,
 }
 
 impl Proof {
-    const ALL: [Proof; 9] = [
+    const ALL: [Proof; 10] = [
         Proof::Faults,
         Proof::Ordering,
         Proof::Poison,
@@ -129,6 +135,7 @@ impl Proof {
         Proof::Fleets,
         Proof::Receivers,
         Proof::Strangers,
+        Proof::Simulation,
     ];
 }
 
@@ -139,18 +146,29 @@ impl Proof {
 /// When something was lost, invented, out of order or doubled without a cause, or took more memory
 /// than allowed.
 pub fn run(options: &Options) -> Result<()> {
-    crate::postgres::ensure_installed()?;
-    let binary = postrider_binary(Profile::Release, &["--features", "test-hooks"])?;
     let seed = options.seed.unwrap_or_else(|| fastrand::u64(..1_000_000));
     println!("seed {seed} (repeat with --seed {seed})");
+    if options.only == Some(Proof::Simulation) {
+        return simulation::prove(seconds(options), seed);
+    }
+    crate::postgres::ensure_installed()?;
+    let binary = postrider_binary(Profile::Release, &["--features", "test-hooks"])?;
     let proofs = options.only.map_or(Proof::ALL.to_vec(), |only| vec![only]);
     let runtime = tokio::runtime::Runtime::new()?;
     for proof in proofs {
         let began = Instant::now();
-        runtime.block_on(run_one(proof, &binary, options.short, seed))?;
+        match proof {
+            Proof::Simulation => simulation::prove(seconds(options), seed)?,
+            proof => runtime.block_on(run_one(proof, &binary, options.short, seed))?,
+        }
         println!("took {:.0} s", began.elapsed().as_secs_f64());
     }
     Ok(())
+}
+
+/// How long the simulation goes on.
+fn seconds(options: &Options) -> u64 {
+    options.seconds.unwrap_or(if options.short { 15 } else { 60 })
 }
 
 async fn run_one(proof: Proof, binary: &Path, is_short: bool, seed: u64) -> Result<()> {
@@ -208,6 +226,7 @@ async fn run_one(proof: Proof, binary: &Path, is_short: bool, seed: u64) -> Resu
                 ensure!(figures.is_proven(), "fleets do not hold (seed {seed})");
             }
         }
+        Proof::Simulation => unreachable!("it needs no server"),
         Proof::Strangers => {
             let scale = if is_short { StrangersScale::SHORT } else { StrangersScale::FULL };
             println!("Strangers: {scale:?}");

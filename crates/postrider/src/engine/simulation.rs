@@ -1,69 +1,107 @@
 //! The dispatcher in a simulated world: the very code that decides in production, around it a model of the
-//! database, applications that commit and roll back, receivers that fail, and dispatchers that die, freeze and
-//! come back. One seed decides everything, so a life that went wrong can be looked at again and again.
+//! database, applications that commit and roll back, operators, receivers that fail, and dispatchers that die, freeze
+//! and come back. One seed decides everything, so a life that went wrong can be looked at again and again.
 
+mod applications;
 mod database;
+mod faults;
 mod ledger;
+mod nodes;
+mod proof;
+mod wrong;
 
-use postrider_core::hashing::HashMap;
 use std::{
-    cmp::Reverse,
-    collections::{BTreeMap, BinaryHeap},
+    cmp::Ordering,
+    collections::{BTreeMap, BTreeSet, BinaryHeap},
     sync::{Arc, OnceLock},
     time::Duration,
 };
 
 use postrider_core::{
-    gaps::Gaps,
-    id::{EndpointId, Lane, MessageId, Priority, Shard, Target},
-    outcome::{Outcome, Report},
+    hashing,
+    id::{EndpointId, Target},
+    snapshot::Xid,
 };
 use tokio::time::Instant;
 use uuid::Uuid;
 
 use self::{
-    database::{Database, State, Wrong},
+    database::{Database, Looking, Place, State},
     ledger::Ledger,
+    nodes::{Clockwork, Node},
+    wrong::Wrong,
 };
 use super::{
-    Pace, Tenure,
-    command::{Command, Event, Query},
-    delivery::Delivery,
-    dispatcher::{Dispatcher, Identity, Signal},
-    endpoints::Endpoints,
+    Tenure,
+    command::{Event, Query},
+    dispatcher::Signal,
     keeper::News,
 };
 use crate::{
-    store::{
-        log::{Content, EndpointRow, LogMessage, Payload, Terms},
-        wire::{Targets, Timestamp},
-    },
+    store::{lease::Acquired, log::EndpointRow, wire::Timestamp},
     transport::{PROTOCOLS, Settings, Shared},
 };
 
 const LEASE: Duration = Duration::from_secs(3);
-/// Faults end after so long; then everything has to come to an end.
-const FAULTS: Duration = Duration::from_secs(20);
-const LONGEST_LIFE: Duration = Duration::from_secs(600);
+const LONGEST_LIFE: Duration = Duration::from_secs(700);
 /// Nor may it take more steps than this.
-const MOST_STEPS: usize = 300_000;
+const MOST_STEPS: usize = 100_000;
 const MESSAGES: usize = 60;
+/// What is wrong with the order of maps would be another thing in each process.
+const HASHING: u64 = 1;
 /// Sequence numbers that nobody gets, in some lives: more than anybody could walk through.
 const GAP: i64 = 1 << 40;
+const FIRST_MOMENT: Timestamp = Timestamp(1_000_000_000);
+
+/// A life that is to be lived.
+#[derive(Debug, Clone)]
+struct Plan {
+    seed: u64,
+    wrong: Wrong,
+    /// What does not happen in it, of what is planned: by its number.
+    dropped: BTreeSet<usize>,
+    is_traced: bool,
+}
 
 /// What happens at a moment.
 enum Todo {
     /// An application begins a transaction and sends something.
     Send {
-        count: usize,
+        seed: u64,
     },
     Commit {
-        xid: u64,
+        xid: Xid,
+        crash_count: u32,
         state: State,
         rings: bool,
+        is_hard: bool,
+    },
+    /// An operator or a stranger does something.
+    Operate {
+        seed: u64,
+    },
+    EndAct {
+        xid: Xid,
+        crash_count: u32,
+        state: State,
     },
     /// A query arrives at the database, and its answer leaves.
     Run {
+        node: usize,
+        query: Query,
+    },
+    /// The same of its later statements.
+    Look {
+        node: usize,
+        looking: Looking,
+    },
+    Recover {
+        node: usize,
+        acquired: Vec<Acquired>,
+        former: Option<Tenure>,
+    },
+    /// What a wrong driver has said to be done before.
+    WriteLate {
         node: usize,
         query: Query,
     },
@@ -81,52 +119,77 @@ enum Todo {
     },
     Heed {
         node: usize,
+        signal: Signal,
     },
     Accept {
         by: Uuid,
-        place: (MessageId, Target),
+        place: Place,
     },
     Wake {
         node: usize,
         number: u64,
     },
-    Fault,
+    Fault {
+        seed: u64,
+    },
+    /// The database's machine loses its power.
+    Crash,
+    /// Faults end: everything that is switched off is switched on.
+    Calm,
     Start {
         former: Option<Tenure>,
     },
 }
 
-/// A tenure. A node that is gone stays in its place and hears nothing.
-struct Node {
-    id: Uuid,
-    dispatcher: Option<Dispatcher>,
-    fence: Instant,
-    /// It hears nothing before.
-    frozen_until: Timestamp,
-    /// The last wish to be woken.
-    wake_number: u64,
+struct Entry {
+    at: Timestamp,
+    number: u64,
+    todo: Todo,
 }
+
+impl Ord for Entry {
+    fn cmp(&self, other: &Entry) -> Ordering {
+        (other.at, other.number).cmp(&(self.at, self.number))
+    }
+}
+
+impl PartialOrd for Entry {
+    fn partial_cmp(&self, other: &Entry) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Entry {
+    fn eq(&self, other: &Entry) -> bool {
+        self.number == other.number
+    }
+}
+
+impl Eq for Entry {}
 
 struct World {
     dice: fastrand::Rng,
     began: Instant,
-    agenda: BinaryHeap<Reverse<(Timestamp, u64)>>,
-    todos: HashMap<u64, Todo>,
-    next_todo: u64,
+    agenda: BinaryHeap<Entry>,
+    next_number: u64,
+    wrong: Wrong,
     database: Database,
     nodes: Vec<Node>,
+    clockwork: Clockwork,
     ledger: Ledger,
-    endpoints: Vec<Receiver>,
+    receivers: Vec<Receiver>,
     shard_count: i16,
-    faults_end: Timestamp,
-    faults: BTreeMap<&'static str, usize>,
+    calm_at: Timestamp,
+    planned: usize,
+    trace: Option<Vec<String>>,
+    life: Life,
 }
 
 /// How an endpoint behaves while there are faults.
 #[derive(Clone, Copy)]
 struct Receiver {
     failing_percent: u32,
-    /// Answers that are lost, of what was accepted.
+    /// Answers that are lost, of what was accepted or not.
     losing_percent: u32,
     /// What is not sent, for a reason of the dispatcher's.
     unsent_percent: u32,
@@ -137,9 +200,16 @@ struct Receiver {
 #[derive(Debug, Default)]
 struct Life {
     findings: Vec<String>,
+    trace: Vec<String>,
+    message_count: usize,
     attempt_count: usize,
     duplicate_count: usize,
+    step_count: usize,
+    /// How much of it was planned, and could be left out.
+    planned: usize,
     faults: BTreeMap<&'static str, usize>,
+    /// What a dispatcher had done last when it was gone, and what it waited for.
+    crashes: BTreeMap<(&'static str, String), usize>,
 }
 
 fn shared() -> Arc<Shared> {
@@ -151,28 +221,33 @@ fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
+fn endpoint(number: i32, dice: &mut fastrand::Rng) -> EndpointRow {
+    let most_retries = [0, 3, 100, 100][dice.usize(..4)];
+    EndpointRow {
+        id: EndpointId(number),
+        name: format!("endpoint {number}"),
+        // Which one does not matter: nothing is sent.
+        protocol: PROTOCOLS[0].name.to_owned(),
+        config: serde_json::json!({ "concurrency": dice.u32(1..=4), "max_in_memory": 3 }),
+        retry_policy: Some(serde_json::json!({
+            "max_retries": most_retries, "base_delay_seconds": 1, "backoff": "fixed", "jitter": 0
+        })),
+        target_policies: Vec::new(),
+        is_enabled: true,
+        is_paused: false,
+        targets: vec![Target(number)],
+        version: 1,
+    }
+}
+
 impl World {
-    fn new(seed: u64, wrong: Wrong) -> World {
-        let mut dice = fastrand::Rng::with_seed(seed);
+    fn new(plan: &Plan) -> World {
+        hashing::fix(HASHING);
+        let mut dice = fastrand::Rng::with_seed(plan.seed);
         let shard_count = dice.i16(1..=4);
         let endpoint_count = dice.i32(1..=4);
-        let endpoint = |number: i32| EndpointRow {
-            id: EndpointId(number),
-            name: format!("endpoint {number}"),
-            // Which one does not matter: nothing is sent.
-            protocol: PROTOCOLS[0].name.to_owned(),
-            config: serde_json::json!({ "concurrency": 2, "max_in_memory": 3 }),
-            retry_policy: Some(serde_json::json!({
-                "max_retries": 100, "base_delay_seconds": 1, "backoff": "fixed", "jitter": 0
-            })),
-            target_policies: Vec::new(),
-            is_enabled: true,
-            is_paused: false,
-            targets: vec![Target(number)],
-            version: 1,
-        };
-        let rows = (1..=endpoint_count).map(endpoint).collect();
-        let endpoints = (0..endpoint_count)
+        let rows = (1..=endpoint_count).map(|number| endpoint(number, &mut dice)).collect();
+        let receivers = (0..endpoint_count)
             .map(|_| Receiver {
                 failing_percent: [0, 0, 20, 100][dice.usize(..4)],
                 losing_percent: [0, 0, 10][dice.usize(..3)],
@@ -180,45 +255,57 @@ impl World {
                 slowest_ms: [5, 50, 2_000][dice.usize(..3)],
             })
             .collect();
-        let now = Timestamp(1_000_000_000);
+        let faulty = ms([3_000, 6_000, 12_000][dice.usize(..3)]);
         let mut world = World {
             began: Instant::now(),
             agenda: BinaryHeap::new(),
-            todos: HashMap::default(),
-            next_todo: 0,
-            database: Database::new(wrong, shard_count, rows, LEASE, now),
+            next_number: 0,
+            wrong: plan.wrong,
+            database: Database::new(plan.wrong, shard_count, rows, LEASE, FIRST_MOMENT),
             nodes: Vec::new(),
+            clockwork: Clockwork::new(&mut dice),
             ledger: Ledger::default(),
-            endpoints,
+            receivers,
             shard_count,
-            faults_end: Timestamp(now.0 + FAULTS.as_micros() as i64),
-            faults: BTreeMap::new(),
+            calm_at: Timestamp(FIRST_MOMENT.0 + faulty.as_micros() as i64),
+            planned: 0,
+            trace: plan.is_traced.then(Vec::new),
+            life: Life::default(),
             dice,
         };
-        if world.dice.u32(..4) == 0 {
-            let after = world.dice.i64(0..MESSAGES as i64);
-            world.database.gap = Some((after, after + GAP));
-        }
-        for _ in 0..world.dice.usize(1..=3) {
-            let wait = ms(world.dice.u64(..500));
-            world.later(wait, Todo::Start { former: None });
-        }
-        let mut sent = 0;
-        while sent < MESSAGES {
-            let count = world.dice.usize(1..=10);
-            let wait = ms(world.dice.u64(..FAULTS.as_millis() as u64));
-            world.later(wait, Todo::Send { count });
-            sent += count;
-        }
-        for _ in 0..world.dice.usize(0..=5) {
-            let wait = ms(world.dice.u64(500..FAULTS.as_millis() as u64));
-            world.later(wait, Todo::Fault);
-        }
+        world.plan(faulty, &plan.dropped);
         world
     }
 
-    fn instant(&self) -> Instant {
-        self.began + Duration::from_micros(self.database.now.0 as u64)
+    /// Everything that comes from outside. Each thing has dice of its own, so that it stays as it is when another one
+    /// is left out.
+    fn plan(&mut self, faulty: Duration, dropped: &BTreeSet<usize>) {
+        self.database.is_global = self.dice.u32(..3) == 0;
+        if self.dice.u32(..4) == 0 {
+            let after = self.dice.i64(0..MESSAGES as i64);
+            self.database.gap = Some((after, after + GAP));
+        }
+        for _ in 0..self.dice.usize(1..=3) {
+            let wait = ms(self.dice.u64(..500));
+            self.later(wait, Todo::Start { former: None });
+        }
+        self.at(self.calm_at, Todo::Calm);
+        let longest = faulty.as_millis() as u64;
+        let counts = [self.dice.usize(12..=20), self.dice.usize(0..=15), self.dice.usize(3..=7)];
+        for (kind, count) in counts.into_iter().enumerate() {
+            for _ in 0..count {
+                let (wait, seed) = (ms(self.dice.u64(..longest)), self.dice.u64(..));
+                let todo = match kind {
+                    0 => Todo::Send { seed },
+                    1 => Todo::Operate { seed },
+                    _ => Todo::Fault { seed },
+                };
+                if !dropped.contains(&self.planned) {
+                    self.later(wait, todo);
+                }
+                self.planned += 1;
+            }
+        }
     }
 
     fn later(&mut self, wait: Duration, todo: Todo) {
@@ -228,10 +315,9 @@ impl World {
     }
 
     fn at(&mut self, at: Timestamp, todo: Todo) {
-        let number = self.next_todo;
-        self.next_todo += 1;
-        self.todos.insert(number, todo);
-        self.agenda.push(Reverse((at, number)));
+        let number = self.next_number;
+        self.next_number += 1;
+        self.agenda.push(Entry { at, number, todo });
     }
 
     /// The way to the database or back.
@@ -242,355 +328,97 @@ impl World {
         }
     }
 
+    fn tell(&mut self, text: impl FnOnce() -> String) {
+        if let Some(trace) = &mut self.trace {
+            let at = (self.database.now.0 - FIRST_MOMENT.0) as f64 / 1e6;
+            trace.push(format!("{at:>10.6} {}", text()));
+        }
+    }
+
     fn live(mut self) -> Life {
-        let first = self.database.now;
-        let last = Timestamp(first.0 + LONGEST_LIFE.as_micros() as i64);
+        let last = Timestamp(FIRST_MOMENT.0 + LONGEST_LIFE.as_micros() as i64);
         let mut steps = 0;
-        while let Some(Reverse((at, number))) = self.agenda.pop() {
+        while let Some(Entry { at, todo, .. }) = self.agenda.pop() {
             self.database.now = at;
             steps += 1;
             if at >= last || steps > MOST_STEPS {
-                let left = Duration::from_micros((at.0 - first.0) as u64);
+                let left = Duration::from_micros((at.0 - FIRST_MOMENT.0) as u64);
                 self.ledger.findings.push(format!("no end after {left:?} and {steps} steps"));
                 break;
             }
-            let Some(todo) = self.todos.remove(&number) else { continue };
-            self.act(todo);
-            let is_quiet = at > self.faults_end && !self.has_open_transactions();
-            if !self.ledger.findings.is_empty() || is_quiet && Ledger::is_drained(&self.database) {
+            let may_end = self.act(todo);
+            if !self.ledger.findings.is_empty() || may_end && self.is_over() {
                 break;
             }
         }
         self.ledger.judge(&self.database);
         Life {
             findings: self.ledger.findings,
+            trace: self.trace.unwrap_or_default(),
+            message_count: self.database.log.len(),
             attempt_count: self.ledger.attempt_count,
             duplicate_count: self.ledger.duplicate_count,
-            faults: self.faults,
+            step_count: steps,
+            planned: self.planned,
+            ..self.life
         }
     }
 
-    fn has_open_transactions(&self) -> bool {
-        self.database.log.values().any(|logged| logged.state == State::Open)
+    fn is_over(&self) -> bool {
+        let is_open = |logged: &database::Logged| logged.state == State::Open;
+        self.database.now > self.calm_at
+            && !self.database.log.values().any(is_open)
+            && !self.database.is_anything_open()
+            && Ledger::is_drained(&self.database)
     }
 
-    fn act(&mut self, todo: Todo) {
+    /// Whether it may have been the last thing that had to happen.
+    fn act(&mut self, todo: Todo) -> bool {
+        let may_end = matches!(
+            &todo,
+            Todo::Run { query: Query::Flush { .. }, .. }
+                | Todo::WriteLate { .. }
+                | Todo::EndAct { .. }
+                | Todo::Commit { .. }
+                | Todo::Calm
+                | Todo::Start { .. }
+        );
         match todo {
-            Todo::Send { count } => self.send(count),
-            Todo::Commit { xid, state, rings } => {
-                self.database.end(xid, state);
-                if rings {
-                    for node in 0..self.nodes.len() {
-                        let way = self.way();
-                        self.later(way, Todo::Heed { node });
-                    }
+            Todo::Send { seed } => self.send(seed),
+            Todo::Commit { xid, crash_count, state, rings, is_hard } => {
+                if crash_count == self.database.crash_count {
+                    self.commit(xid, state, rings, is_hard);
                 }
             }
-            Todo::Run { node, query } => {
-                let is_large = self.dice.u32(..8) == 0;
-                let id = self.nodes[node].id;
-                let event = self.database.answer(id, query, is_large);
-                let way = self.way();
-                self.later(way, Todo::Take { node, event });
+            Todo::Operate { seed } => self.operate(seed),
+            Todo::EndAct { xid, crash_count, state } => {
+                if crash_count == self.database.crash_count {
+                    self.end_act(xid, state);
+                }
             }
-            Todo::Beat { node, asked } => self.beat(node, asked),
-            Todo::Accept { by, place } => self.ledger.accept(place, by),
+            Todo::Accept { by, place } => {
+                self.tell(|| format!("receiver: has {} to {}", place.0.0, place.1.0));
+                self.ledger.accept(place, by);
+            }
             Todo::Start { former } => self.start(former),
-            Todo::Fault => self.fault(),
-            Todo::Take { node, event } => {
-                if let Some(until) = self.frozen(node) {
-                    return self.at(until, Todo::Take { node, event });
-                }
-                self.hear(node, &event);
-                let now = self.instant();
-                if let Some(dispatcher) = &mut self.nodes[node].dispatcher {
-                    dispatcher.take(event, now);
-                }
-                self.step(node);
-            }
-            Todo::News { node, news } => {
-                if let Some(until) = self.frozen(node) {
-                    return self.at(until, Todo::News { node, news });
-                }
-                if let News::Renewed { asked, heartbeat, .. } = &news {
-                    let lease = heartbeat.lease;
-                    self.nodes[node].fence = *asked + lease - lease / 10;
-                }
-                let now = self.instant();
-                if let Some(dispatcher) = &mut self.nodes[node].dispatcher {
-                    dispatcher.take_news(news, now);
-                }
-                self.step(node);
-            }
-            Todo::Heed { node } => {
-                if let Some(until) = self.frozen(node) {
-                    return self.at(until, Todo::Heed { node });
-                }
-                let now = self.instant();
-                if let Some(dispatcher) = &mut self.nodes[node].dispatcher {
-                    dispatcher.heed(std::iter::once(Signal::Ring), now);
-                }
-                self.step(node);
-            }
-            Todo::Wake { node, number } => {
-                if let Some(until) = self.frozen(node) {
-                    return self.at(until, Todo::Wake { node, number });
-                }
-                if self.nodes[node].wake_number == number {
-                    self.step(node);
-                }
-            }
+            Todo::Fault { seed } => self.fault(seed),
+            Todo::Crash => self.crash(),
+            Todo::Calm => self.calm(),
+            other => self.act_for_node(other),
         }
+        for signal in std::mem::take(&mut self.database.signals) {
+            self.notify(&signal);
+        }
+        may_end
     }
 
-    fn frozen(&self, node: usize) -> Option<Timestamp> {
-        let until = self.nodes[node].frozen_until;
-        (until > self.database.now).then_some(until)
-    }
-
-    // Applications ----------------------------------------------------------------------------------
-
-    fn send(&mut self, count: usize) {
-        let xid = self.database.begin();
-        let mut rings = false;
-        for _ in 0..count {
-            let shard = Shard(self.dice.i16(0..self.shard_count));
-            let lane = Lane::new(shard, [0, 0, 0, 5][self.dice.usize(..4)]);
-            rings |= self.database.asleep.contains_key(&shard);
-            let now = self.database.now;
-            let chance = self.dice.u32(..20);
-            let later = Timestamp(now.0 + self.dice.i64(0..10_000_000));
-            let last = self.endpoints.len() as i32;
-            let first = Target(self.dice.i32(1..=last));
-            let targets = match self.dice.u32(..10) {
-                0 => Targets::Many((1..=last).map(Target).collect()),
-                1 => Targets::Many(Box::new([])),
-                _ => Targets::One(first),
-            };
-            let row = |id: MessageId| LogMessage {
-                id,
-                xid,
-                targets,
-                terms: Terms {
-                    created_at: now,
-                    scheduled_at: (chance == 0).then_some(later),
-                    expires_at: (chance == 1).then_some(later),
-                    priority: Priority::new(id.0 as i16 & 15),
-                    ordering_key: None,
-                    has_idempotency_key: false,
-                },
-                content: Content {
-                    correlation_id: None,
-                    event_type: None,
-                    headers: None,
-                    payload: Payload::Gone,
-                    content_type: None,
-                    replay_of: None,
-                },
-            };
-            self.database.insert(row, lane);
-        }
-        let wait = match self.dice.u32(..20) {
-            0 => ms(self.dice.u64(..8_000)),
-            _ => ms(self.dice.u64(..30)),
-        };
-        let state = if self.dice.u32(..6) == 0 { State::Aborted } else { State::Committed };
-        self.later(wait, Todo::Commit { xid, state, rings: rings && state == State::Committed });
-    }
-
-    // Dispatchers -----------------------------------------------------------------------------------
-
-    fn start(&mut self, former: Option<Tenure>) {
-        let number = self.nodes.len();
-        let id = Uuid::from_u128(number as u128 + 1);
-        if let Some(former) = &former {
-            self.database.unregister(former.id);
-        }
-        let now = self.instant();
-        let pace = Pace {
-            shutdown_grace: ms(5_000),
-            max_buffered_messages: 64,
-            flush_interval: ms(5),
-            poll_interval: ms(50),
-        };
-        let identity = Identity {
-            id,
-            shard_count: i64::from(self.shard_count),
-            is_audible: self.dice.bool(),
-            gaps: Gaps::new(self.database.gap.into_iter().collect()),
-        };
-        let endpoints = Endpoints::new(shared(), 100, 64, now);
-        let dice = fastrand::Rng::with_seed(self.dice.u64(..));
-        let mut dispatcher = Dispatcher::new(pace, identity, endpoints, former, now, dice);
-        for query in [Query::LoadSettings, Query::LoadCircuits(Vec::new())] {
-            dispatcher.take(self.database.answer(id, query, false), now);
-        }
-        let Event::Endpoints(Ok((versions, _))) =
-            self.database.answer(id, Query::LoadVersions, false)
-        else {
-            unreachable!("versions are what was asked for");
-        };
-        let ids = versions.iter().map(|(id, _)| *id).collect();
-        let known = self.database.answer(id, Query::LoadEndpoints(versions, ids), false);
-        dispatcher.take(known, now);
-        dispatcher.first_beat();
-        let fence = now + LEASE;
-        let frozen_until = Timestamp(0);
-        let dispatcher = Some(dispatcher);
-        self.nodes.push(Node { id, dispatcher, fence, frozen_until, wake_number: 0 });
-        self.later(Duration::ZERO, Todo::Beat { node: number, asked: now });
-    }
-
-    fn beat(&mut self, node: usize, asked: Instant) {
-        let id = self.nodes[node].id;
-        let news = match self.database.heartbeat(id) {
-            None => News::Over(super::dispatcher::End::LeaseLost),
-            Some(heartbeat) => {
-                News::Renewed { asked, answered: self.instant(), heartbeat: Box::new(heartbeat) }
-            }
-        };
-        let way = self.way();
-        self.later(way, Todo::News { node, news });
-    }
-
-    /// As the driver does it.
-    fn step(&mut self, node: usize) {
-        let now = self.instant();
-        let Some(dispatcher) = &mut self.nodes[node].dispatcher else { return };
-        let is_over = dispatcher.take_failure().is_some() || now >= self.nodes[node].fence;
-        if is_over {
-            return self.end_tenure(node);
-        }
-        let Some(dispatcher) = &mut self.nodes[node].dispatcher else { return };
-        if dispatcher.is_finished(now) {
-            let goodbye = dispatcher.goodbye();
-            let id = self.nodes[node].id;
-            if let Some(kept) = goodbye.kept {
-                self.database.release(id, &kept.owned, &kept.released, &kept.checkpoint);
-            }
-            self.database.unregister(id);
-            self.nodes[node].dispatcher = None;
-            self.ledger.end_tenure(id);
-            let wait = ms(self.dice.u64(..2_000));
-            return self.later(wait, Todo::Start { former: None });
-        }
-        let commands = dispatcher.step(now);
-        let wake_at = dispatcher.wake_at();
-        for command in commands {
-            self.start_command(node, command);
-        }
-        let wake_at = wake_at.max(now + ms(1)).min(self.nodes[node].fence);
-        self.nodes[node].wake_number += 1;
-        let number = self.nodes[node].wake_number;
-        let wait = wake_at.saturating_duration_since(now);
-        self.later(wait, Todo::Wake { node, number });
-    }
-
-    fn start_command(&mut self, node: usize, command: Command) {
-        match command {
-            Command::Ask(query) => {
+    fn notify(&mut self, signal: &Signal) {
+        for node in 0..self.nodes.len() {
+            if self.nodes[node].dispatcher.is_some() {
                 let way = self.way();
-                self.later(way, Todo::Run { node, query });
+                self.later(way, Todo::Heed { node, signal: signal.clone() });
             }
-            Command::Attempt { deliveries, .. } => self.attempt(node, deliveries),
-            Command::Beat(_) => {
-                let (way, asked) = (self.way(), self.instant());
-                self.later(way, Todo::Beat { node, asked });
-            }
-            Command::Bound(_) | Command::WaiveDurability(_) | Command::Wish(_) => {}
         }
-    }
-
-    fn attempt(&mut self, node: usize, deliveries: Vec<Delivery>) {
-        let by = self.nodes[node].id;
-        let is_quiet = self.database.now > self.faults_end;
-        let started = self.instant();
-        for delivery in deliveries {
-            let receiver = self.endpoints[delivery.endpoint.0 as usize - 1];
-            self.ledger.begin(&self.database, by, &delivery, self.database.now);
-            let takes = ms(self.dice.u64(..=receiver.slowest_ms));
-            let mut chance = |percent| !is_quiet && self.dice.u32(..100) < percent;
-            let outcome = if chance(receiver.unsent_percent) {
-                Outcome::NotSent
-            } else if chance(receiver.failing_percent) {
-                Outcome::Unavailable { retry_after: None }
-            } else if chance(receiver.losing_percent) {
-                Outcome::Unknown
-            } else {
-                Outcome::Accepted
-            };
-            if matches!(outcome, Outcome::Accepted | Outcome::Unknown) {
-                let place = (delivery.message.id, delivery.target);
-                self.later(takes / 2, Todo::Accept { by, place });
-            }
-            let report = match outcome {
-                Outcome::Accepted => Report::accepted(takes),
-                outcome => Report::failed(outcome, "as it happens".to_owned(), takes),
-            };
-            let event = Event::Landed(delivery, report, started);
-            self.later(takes, Todo::Take { node, event });
-        }
-    }
-
-    fn hear(&mut self, node: usize, event: &Event) {
-        if let Event::Landed(delivery, report, _) = event
-            && self.nodes[node].dispatcher.is_some()
-        {
-            let place = (delivery.message.id, delivery.target);
-            let is_accepted = report.outcome == Outcome::Accepted;
-            self.ledger.hear(place, self.nodes[node].id, is_accepted);
-        }
-    }
-
-    /// It knows that its lease is over, and starts anew.
-    fn end_tenure(&mut self, node: usize) {
-        let id = self.nodes[node].id;
-        let Some(dispatcher) = self.nodes[node].dispatcher.take() else { return };
-        self.ledger.end_tenure(id);
-        let former = Tenure { id, spared: Arc::new(dispatcher.spared()) };
-        let wait = ms(self.dice.u64(..200));
-        self.later(wait, Todo::Start { former: Some(former) });
-    }
-
-    // Faults ------------------------------------------------------------------------------------------
-
-    fn fault(&mut self) {
-        let live: Vec<usize> =
-            (0..self.nodes.len()).filter(|n| self.nodes[*n].dispatcher.is_some()).collect();
-        if live.is_empty() {
-            return;
-        }
-        let node = live[self.dice.usize(..live.len())];
-        let name = match self.dice.u32(..4) {
-            0 => {
-                // Its process is gone.
-                self.ledger.end_tenure(self.nodes[node].id);
-                self.nodes[node].dispatcher = None;
-                let wait = ms(self.dice.u64(..6_000));
-                self.later(wait, Todo::Start { former: None });
-                "killed"
-            }
-            1 => {
-                let wait = self.dice.i64(0..8_000_000);
-                self.nodes[node].frozen_until = Timestamp(self.database.now.0 + wait);
-                "frozen"
-            }
-            2 => {
-                self.end_tenure(node);
-                "its connection cut"
-            }
-            _ => {
-                let now = self.instant();
-                if let Some(dispatcher) = &mut self.nodes[node].dispatcher
-                    && !dispatcher.is_stopping()
-                {
-                    dispatcher.stop(now);
-                }
-                self.step(node);
-                "stopped"
-            }
-        };
-        *self.faults.entry(name).or_default() += 1;
     }
 }
 

@@ -1,23 +1,37 @@
 //! The judge: what committed against what arrived, and whether each thing that happened has a cause.
 
-use postrider_core::hashing::{HashMap, HashSet};
-use postrider_core::id::{MessageId, Target};
+use std::{collections::BTreeMap, sync::Arc};
+
+use postrider_core::{
+    hashing::{HashMap, HashSet},
+    id::{EndpointId, MessageId, Target},
+    outcome::Outcome,
+};
 use uuid::Uuid;
 
-use super::database::{Database, State};
+use super::database::{Database, Place, State};
 use crate::{engine::delivery::Delivery, store::wire::Timestamp};
 
-/// The dispatcher's clock is behind the database's by the way of an answer.
-const CLOCK_SLACK_US: i64 = 400_000;
-/// A delivery has its own clock when it is decided to go, and goes a moment later.
-type Place = (MessageId, Target);
+/// The dispatcher's clock is behind the database's by the way of an answer, and drifts until the next.
+const CLOCK_SLACK_US: i64 = 700_000;
+const CLOCK_AHEAD_US: i64 = 300_000;
+const LONGEST_ATTEMPT_US: i64 = 3_000_000;
 
 #[derive(Default)]
 pub struct Ledger {
     attempts: HashMap<Place, Vec<Attempt>>,
     accepted: HashMap<Place, u32>,
+    /// So often each has left.
+    sent: HashMap<Place, usize>,
+    /// What is to come in order: the messages of each ordering key, by scope.
+    chains: BTreeMap<(Arc<str>, Option<EndpointId>), Vec<Link>>,
     /// Tenures that are over, as nobody but they themselves may doubt.
     over: HashSet<Uuid>,
+    /// What somebody was told has ended, and how.
+    ended: HashMap<Place, &'static str>,
+    in_flight: HashMap<(EndpointId, Uuid), usize>,
+    /// So often the database had forgotten something.
+    crash_count: u32,
     pub findings: Vec<String>,
     pub attempt_count: usize,
     pub duplicate_count: usize,
@@ -29,6 +43,16 @@ struct Attempt {
     /// Its dispatcher has heard how it ended.
     is_heard: bool,
     heard_accepted: bool,
+    /// Nothing was sent, as its dispatcher has heard.
+    was_unsent: bool,
+    crash_count: u32,
+}
+
+/// A message of an ordering key, as it is attempted.
+struct Link {
+    id: MessageId,
+    place: Place,
+    crash_count: u32,
 }
 
 impl Ledger {
@@ -37,36 +61,169 @@ impl Ledger {
         self.findings.push(format!("message {id} to {target}: {text}"));
     }
 
+    fn is_live(&self, database: &Database, id: Uuid) -> bool {
+        !self.over.contains(&id) && database.is_live(id)
+    }
+
     /// A delivery leaves.
     pub fn begin(&mut self, database: &Database, by: Uuid, delivery: &Delivery, now: Timestamp) {
         let place = (delivery.message.id, delivery.target);
         self.attempt_count += 1;
-        if database.log.get(&place.0.0).map(|logged| logged.state) != Some(State::Committed) {
+        *self.sent.entry(place).or_default() += 1;
+        self.judge_terms(database, place, now);
+        self.judge_others(database, by, place);
+        self.judge_retries(database, delivery);
+        self.judge_order(database, place, delivery.endpoint);
+        self.judge_places(database, by, delivery.endpoint);
+        let crash_count = self.crash_count;
+        self.attempts.entry(place).or_default().push(Attempt {
+            by,
+            was_accepted: false,
+            is_heard: false,
+            heard_accepted: false,
+            was_unsent: false,
+            crash_count,
+        });
+    }
+
+    /// Whether it may go at all, and at this time.
+    fn judge_terms(&mut self, database: &Database, place: Place, now: Timestamp) {
+        let Some(logged) = database.log.get(&place.0.0) else {
+            return self.find(place, "attempted, and forgotten");
+        };
+        if logged.state != State::Committed {
             self.find(place, "attempted, and not committed");
         }
-        let terms = &delivery.message.terms;
-        if terms.scheduled_at.is_some_and(|at| now < at) {
+        let terms = &logged.row.terms;
+        if terms.scheduled_at.is_some_and(|at| now.0 + CLOCK_AHEAD_US < at.0) {
             self.find(place, "attempted before its time");
         }
-        if terms.expires_at.is_some_and(|at| now.0 > at.0 + CLOCK_SLACK_US) {
+        // What is redriven does not expire any more.
+        let expires_at = terms
+            .expires_at
+            .filter(|_| database.deferred.get(&place).is_none_or(|row| row.expires_at.is_some()));
+        if expires_at.is_some_and(|at| now.0 > at.0 + CLOCK_SLACK_US) {
             self.find(place, "attempted after it had expired");
         }
-        let before = self.attempts.entry(place).or_default();
+        if let Some(end) = self.ended.get(&place) {
+            self.find(place, &format!("attempted after it had {end}, as somebody was told"));
+        } else if database.has_ended(place) {
+            self.find(place, "attempted, though its end is on record");
+        }
+    }
+
+    /// Who else has it.
+    fn judge_others(&mut self, database: &Database, by: Uuid, place: Place) {
+        let Some(before) = self.attempts.get(&place) else { return };
         let is_twice = before.iter().any(|a| !a.is_heard && a.by == by);
-        let is_live = |id: Uuid| !self.over.contains(&id) && database.is_live(id);
-        let is_twice_live = before.iter().any(|a| !a.is_heard && is_live(a.by));
-        let was_told = before.iter().any(|a| a.heard_accepted && is_live(a.by));
-        before.push(Attempt { by, was_accepted: false, is_heard: false, heard_accepted: false });
+        let is_twice_live = before.iter().any(|a| !a.is_heard && self.is_live(database, a.by));
+        let was_told = before.iter().any(|a| a.heard_accepted && self.is_live(database, a.by));
         if is_twice {
             self.find(place, "twice in flight in one tenure");
         } else if is_twice_live {
             self.find(place, "in flight from two tenures that both live");
         }
         if was_told {
-            self.find(
-                place,
-                "attempted again by somebody, though who knows that it was accepted lives",
-            );
+            self.find(place, "attempted again, though who knows that it was accepted lives");
+        }
+    }
+
+    /// Whether each attempt is counted, and nothing else.
+    fn judge_retries(&mut self, database: &Database, delivery: &Delivery) {
+        let place = (delivery.message.id, delivery.target);
+        let recorded = database.attempts.get(&place).copied().unwrap_or(0);
+        if recorded != delivery.retry_count {
+            let text =
+                format!("{} retries, and {recorded} attempts on record", delivery.retry_count);
+            self.find(place, &text);
+        }
+        let before = self.attempts.get(&place).map_or(&[][..], |attempts| attempts);
+        let counted = before.iter().filter(|a| !a.was_unsent && a.crash_count == self.crash_count);
+        if counted.count() > delivery.retry_count as usize {
+            self.find(place, "attempted before, and no retry is used up");
+        }
+    }
+
+    /// Whether it is its turn.
+    fn judge_order(&mut self, database: &Database, place: Place, endpoint: EndpointId) {
+        let Some(logged) = database.log.get(&place.0.0) else { return };
+        let Some(key) = &logged.row.terms.ordering_key else { return };
+        let scope = (!database.is_global).then_some(endpoint);
+        let inserted_at = logged.row.terms.created_at;
+        let is_in_scope = |target: &Target| database.is_global || target.0 == endpoint.0;
+        let mut findings = Vec::new();
+        for (_, other) in database.log.range(..place.0.0) {
+            let row = &other.row;
+            let is_of_same = row.xid == logged.row.xid && other.committed_at == logged.committed_at;
+            let is_before = is_of_same || other.committed_at.is_some_and(|at| at < inserted_at);
+            if row.terms.ordering_key.as_ref() != Some(key) || !is_before {
+                continue;
+            }
+            for target in row.targets.as_slice().iter().filter(|target| is_in_scope(target)) {
+                let earlier = (row.id, *target);
+                // What has expired ends wherever it is.
+                let horizon = Timestamp(database.now.0 + CLOCK_AHEAD_US);
+                let is_late = row.terms.expires_at.is_some_and(|at| at <= horizon);
+                let is_over = database.has_ended(earlier) || self.ended.contains_key(&earlier);
+                let is_over = is_over || is_late;
+                // One that is redriven comes when it comes.
+                let is_back = database.is_redriven(earlier);
+                if !is_over && !is_back {
+                    findings.push(format!("goes before {} to {}", earlier.0.0, target.0));
+                }
+            }
+        }
+        let chain = self.chains.entry((Arc::clone(key), scope)).or_default();
+        let crash_count = self.crash_count;
+        let is_passed = |link: &&Link| {
+            let later = database.log.get(&link.id.0);
+            link.id > place.0
+                && link.crash_count == crash_count
+                && logged
+                    .committed_at
+                    .is_some_and(|at| later.is_some_and(|later| at < later.row.terms.created_at))
+        };
+        if let Some(link) = chain.iter().find(is_passed) {
+            findings.push(format!("goes after {}", link.id.0));
+        }
+        let others: Vec<Place> =
+            chain.iter().filter(|link| link.id != place.0).map(|link| link.place).collect();
+        if !chain.iter().any(|link| link.place == place) {
+            chain.push(Link { id: place.0, place, crash_count });
+        }
+        let is_back = database.is_redriven(place);
+        findings.retain(|text| !is_back || !text.starts_with("goes after"));
+        for other in others {
+            let attempts = self.attempts.get(&other).map_or(&[][..], |attempts| attempts);
+            if attempts.iter().any(|a| !a.is_heard && self.is_live(database, a.by)) {
+                findings.push(format!("in flight beside {} of its key", other.0.0));
+            }
+        }
+        for text in findings {
+            self.find(place, &text);
+        }
+    }
+
+    /// Whether the endpoint gets more at a time than it should.
+    fn judge_places(&mut self, database: &Database, by: Uuid, endpoint: EndpointId) {
+        *self.in_flight.entry((endpoint, by)).or_default() += 1;
+        let of_endpoint = self.in_flight.iter().filter(|((id, _), _)| *id == endpoint);
+        let live = of_endpoint.filter(|((_, by), _)| self.is_live(database, *by));
+        let (mut count, mut tenures) = (0, 0);
+        for (_, in_flight) in live {
+            count += in_flight;
+            tenures += 1;
+        }
+        let row = database.endpoints.iter().find(|row| row.id == endpoint);
+        let most = row.and_then(|row| row.config["concurrency"].as_u64()).unwrap_or(0) as usize;
+        // Whoever gives a shard away may have in flight what it began with it.
+        let is_settled = database.now.0 - database.moved_at.0 > LONGEST_ATTEMPT_US;
+        // A probe goes beside what is in flight.
+        let most = most + 1;
+        let is_too_much = self.in_flight.get(&(endpoint, by)).is_some_and(|own| *own > most);
+        // Parts are rounded up, and everybody has one place.
+        if is_too_much || is_settled && count > most + tenures - 1 {
+            self.findings.push(format!("{count} in flight to {}, not {most}", endpoint.0));
         }
     }
 
@@ -83,17 +240,50 @@ impl Ledger {
     }
 
     /// The dispatcher has heard how an attempt ended.
-    pub fn hear(&mut self, place: Place, by: Uuid, is_accepted: bool) {
+    pub fn hear(&mut self, delivery: &Delivery, by: Uuid, outcome: Outcome) {
+        let place = (delivery.message.id, delivery.target);
+        if let Some(count) = self.in_flight.get_mut(&(delivery.endpoint, by)) {
+            *count = count.saturating_sub(1);
+        }
         if let Some(attempts) = self.attempts.get_mut(&place)
             && let Some(attempt) = attempts.iter_mut().find(|a| a.by == by && !a.is_heard)
         {
             attempt.is_heard = true;
-            attempt.heard_accepted = is_accepted;
+            attempt.heard_accepted = outcome == Outcome::Accepted;
+            attempt.was_unsent = outcome == Outcome::NotSent;
         }
     }
 
     pub fn end_tenure(&mut self, id: Uuid) {
         self.over.insert(id);
+    }
+
+    /// Somebody was told that these have ended.
+    pub fn end(&mut self, places: &[Place], how: &'static str) {
+        for place in places {
+            self.ended.insert(*place, how);
+            let attempts = self.attempts.get(place).map_or(&[][..], |attempts| attempts);
+            let is_known = |a: &Attempt| a.crash_count == self.crash_count && !a.was_unsent;
+            if how == "cancelled" && attempts.iter().any(is_known) {
+                self.find(*place, "cancelled, and had been attempted");
+            }
+        }
+    }
+
+    pub fn redrive(&mut self, place: Place) {
+        self.ended.remove(&place);
+        self.attempts.remove(&place);
+    }
+
+    /// The database came back without these.
+    pub fn crash(&mut self, forgotten: &[MessageId]) {
+        self.crash_count += 1;
+        let was_sent = |place: &&Place| forgotten.contains(&place.0);
+        let mut sent: Vec<Place> = self.attempts.keys().filter(was_sent).copied().collect();
+        sent.sort_unstable();
+        for place in sent {
+            self.find(place, "attempted, and forgotten by the database");
+        }
     }
 
     /// Whether everything that committed has ended.
@@ -115,17 +305,20 @@ impl Ledger {
                 let accepted = self.accepted.get(&place).copied().unwrap_or(0);
                 if !database.has_ended(place) {
                     self.find(place, "lost: it has not ended");
-                }
-                if database.has_ended(place) && !database.failed.contains(&place) && accepted == 0 {
+                } else if database.is_delivered(place) && accepted == 0 {
                     self.find(place, "recorded as delivered, and nobody has it");
+                } else if database.is_delivered(place) && self.ended.contains_key(&place) {
+                    self.find(place, "recorded as delivered, and ended otherwise");
+                }
+                if accepted as usize > self.sent.get(&place).copied().unwrap_or(0) {
+                    self.find(place, "accepted more often than attempted");
                 }
                 // Who has heard that it was accepted, and lives on, has recorded it: then nobody repeats it. Who is
                 // still frozen at the end may have lost its lease before it could.
                 let is_known = |attempt: &&Attempt| {
                     attempt.was_accepted
                         && attempt.heard_accepted
-                        && !self.over.contains(&attempt.by)
-                        && database.is_live(attempt.by)
+                        && self.is_live(database, attempt.by)
                 };
                 let tries = self.attempts.get(&place).map_or(&[][..], |attempts| attempts);
                 if tries.iter().filter(is_known).count() > 1 {

@@ -1,0 +1,86 @@
+//! What happens to dispatchers and to the database.
+
+use super::{Todo, World, ms};
+use crate::store::wire::Timestamp;
+
+impl World {
+    pub fn fault(&mut self, seed: u64) {
+        let mut dice = fastrand::Rng::with_seed(seed);
+        let is_live = |node: &usize| self.nodes[*node].dispatcher.is_some();
+        let live: Vec<usize> = (0..self.nodes.len()).filter(is_live).collect();
+        if live.is_empty() {
+            return;
+        }
+        let node = live[dice.usize(..live.len())];
+        let name = match dice.u32(..8) {
+            0 => {
+                self.kill(node);
+                "killed"
+            }
+            1 | 2 => {
+                self.nodes[node].dies_after = Some(dice.u32(..40));
+                "killed between two commands"
+            }
+            3 | 4 => {
+                let wait = dice.i64(0..8_000_000);
+                self.note_crash(node);
+                self.nodes[node].frozen_until = Timestamp(self.database.now.0 + wait);
+                "frozen"
+            }
+            5 => {
+                self.note_crash(node);
+                self.end_tenure(node);
+                "its connection cut"
+            }
+            6 => {
+                self.database.endanger();
+                let wait = ms(dice.u64(..600));
+                self.later(wait, Todo::Crash);
+                "the database crashed"
+            }
+            _ => {
+                let now = self.instant(node);
+                if let Some(dispatcher) = &mut self.nodes[node].dispatcher
+                    && !dispatcher.is_stopping()
+                {
+                    dispatcher.stop(now);
+                }
+                self.step(node);
+                "stopped"
+            }
+        };
+        self.tell(|| format!("fault: node {node} {name}"));
+        *self.life.faults.entry(name).or_default() += 1;
+    }
+
+    /// Its process is gone.
+    pub fn kill(&mut self, node: usize) {
+        self.tell(|| format!("fault: node {node} dies"));
+        self.note_crash(node);
+        self.ledger.end_tenure(self.nodes[node].id);
+        self.nodes[node].dispatcher = None;
+        let wait = ms(self.dice.u64(..6_000));
+        self.later(wait, Todo::Start { former: None });
+    }
+
+    /// The database forgets what was not on disk, and everybody's connection is lost.
+    pub fn crash(&mut self) {
+        let forgotten = self.database.crash();
+        self.tell(|| format!("fault: the database crashes and forgets {forgotten:?}"));
+        self.ledger.crash(&forgotten);
+        for node in 0..self.nodes.len() {
+            self.nodes[node].is_cut = true;
+            if self.nodes[node].dispatcher.is_some() {
+                self.note_crash(node);
+                self.end_tenure(node);
+            }
+        }
+    }
+
+    /// What it had done last when it was gone, and what it waited for.
+    fn note_crash(&mut self, node: usize) {
+        let known = &self.nodes[node];
+        let place = (known.last, known.state());
+        *self.life.crashes.entry(place).or_default() += 1;
+    }
+}

@@ -1,0 +1,189 @@
+//! Many lives, one after the other: what they came to, and what is told of one that went wrong.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    sync::{
+        Mutex,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use super::{Life, Plan, World, Wrong};
+
+/// A life that goes wrong is made shorter by so many tries at most.
+const MOST_TRIES: usize = 400;
+/// So much of a trace is told, from its end.
+const TRACE_LINES: usize = 1_000;
+
+/// How long to go on.
+#[derive(Debug, Clone, Copy)]
+pub struct Stint {
+    pub first_seed: u64,
+    pub lasts: Duration,
+    pub fewest_lives: u64,
+    pub threads: usize,
+}
+
+/// What all of them came to.
+#[derive(Debug, Default)]
+pub struct Summary {
+    pub life_count: u64,
+    pub failing_seeds: BTreeSet<u64>,
+    message_count: usize,
+    attempt_count: usize,
+    duplicate_count: usize,
+    step_count: usize,
+    faults: BTreeMap<&'static str, usize>,
+    crashes: BTreeMap<(&'static str, String), usize>,
+    took: Duration,
+}
+
+pub fn plan(seed: u64, wrong: Wrong) -> Plan {
+    Plan { seed, wrong, dropped: BTreeSet::new(), is_traced: false }
+}
+
+pub fn live(plan: &Plan) -> Life {
+    World::new(plan).live()
+}
+
+/// Lives until the time is over, or one goes wrong.
+pub fn live_on(stint: Stint) -> Summary {
+    let began = Instant::now();
+    let next = AtomicU64::new(0);
+    let has_failed = AtomicBool::new(false);
+    let summary = Mutex::new(Summary::default());
+    std::thread::scope(|scope| {
+        for _ in 0..stint.threads {
+            scope.spawn(|| {
+                let mut own = Summary::default();
+                loop {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    let is_over = began.elapsed() >= stint.lasts && number >= stint.fewest_lives;
+                    if is_over || has_failed.load(Ordering::Relaxed) {
+                        break;
+                    }
+                    let seed = stint.first_seed.wrapping_add(number);
+                    let life = live(&plan(seed, Wrong::Nothing));
+                    if !life.findings.is_empty() {
+                        has_failed.store(true, Ordering::Relaxed);
+                    }
+                    own.add(seed, life);
+                }
+                summary.lock().expect("nobody panics with it").merge(own);
+            });
+        }
+    });
+    let mut summary = summary.into_inner().expect("nobody panics with it");
+    summary.took = began.elapsed();
+    summary
+}
+
+impl Summary {
+    fn add(&mut self, seed: u64, life: Life) {
+        self.life_count += 1;
+        if !life.findings.is_empty() {
+            self.failing_seeds.insert(seed);
+        }
+        self.message_count += life.message_count;
+        self.attempt_count += life.attempt_count;
+        self.duplicate_count += life.duplicate_count;
+        self.step_count += life.step_count;
+        for (fault, count) in life.faults {
+            *self.faults.entry(fault).or_default() += count;
+        }
+        for (place, count) in life.crashes {
+            *self.crashes.entry(place).or_default() += count;
+        }
+    }
+
+    fn merge(&mut self, other: Summary) {
+        self.life_count += other.life_count;
+        self.failing_seeds.extend(other.failing_seeds);
+        self.message_count += other.message_count;
+        self.attempt_count += other.attempt_count;
+        self.duplicate_count += other.duplicate_count;
+        self.step_count += other.step_count;
+        for (fault, count) in other.faults {
+            *self.faults.entry(fault).or_default() += count;
+        }
+        for (place, count) in other.crashes {
+            *self.crashes.entry(place).or_default() += count;
+        }
+    }
+
+    /// Where dispatchers were gone: for each thing that they had done last, in how many states, and how often.
+    pub fn coverage(&self) -> String {
+        let mut moments: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
+        for ((moment, _), count) in &self.crashes {
+            let known = moments.entry(moment).or_default();
+            *known = (known.0 + 1, known.1 + count);
+        }
+        let line = |(moment, (states, count)): (&&str, &(usize, usize))| {
+            format!("  {moment:12} {count:>8} crashes in {states:>4} states")
+        };
+        moments.iter().map(line).collect::<Vec<String>>().join("\n")
+    }
+}
+
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let per_second = self.life_count as f64 / self.took.as_secs_f64();
+        writeln!(f, "{} lives in {:.1?}: {per_second:.0}/s", self.life_count, self.took)?;
+        writeln!(
+            f,
+            "{} messages, {} attempts, {} accepted again, {} steps",
+            self.message_count, self.attempt_count, self.duplicate_count, self.step_count
+        )?;
+        for (fault, count) in &self.faults {
+            writeln!(f, "  {fault:28} {count:>8}")?;
+        }
+        let states: BTreeSet<&String> = self.crashes.keys().map(|(_, state)| state).collect();
+        writeln!(f, "{} moments × states, {} states:", self.crashes.len(), states.len())?;
+        f.write_str(&self.coverage())
+    }
+}
+
+/// The same life with less in it, as long as it goes wrong.
+pub fn shrink(mut plan: Plan) -> Plan {
+    let planned = live(&plan).planned;
+    let mut tries = 0;
+    let mut size = planned.div_ceil(2).max(1);
+    loop {
+        let kept: Vec<usize> = (0..planned).filter(|n| !plan.dropped.contains(n)).collect();
+        let mut has_shrunk = false;
+        for part in kept.chunks(size) {
+            let mut smaller = plan.clone();
+            smaller.dropped.extend(part);
+            tries += 1;
+            if tries > MOST_TRIES {
+                return plan;
+            }
+            if !live(&smaller).findings.is_empty() {
+                plan = smaller;
+                has_shrunk = true;
+            }
+        }
+        match (size, has_shrunk) {
+            (1, false) => return plan,
+            (1, true) => {}
+            _ => size = size.div_ceil(2),
+        }
+    }
+}
+
+/// What happened in a life that went wrong, for people.
+pub fn tell(plan: Plan) -> String {
+    let plan = Plan { is_traced: true, ..shrink(plan) };
+    let life = live(&plan);
+    let from = life.trace.len().saturating_sub(TRACE_LINES);
+    let kept = life.planned - plan.dropped.len();
+    format!(
+        "{}\nseed {}, {kept} of {} things that were planned: {:#?}",
+        life.trace[from..].join("\n"),
+        plan.seed,
+        life.planned,
+        life.findings
+    )
+}
