@@ -55,7 +55,9 @@ begin
     into secret_names
     from postrider.transport_option o
     where o.protocol = new.protocol
-    and o.secret;
+    and o.secret
+    -- An object is stored apart as a whole.
+    and position('.' in o.name) = 0;
     whole := new.config;
     if tg_op = 'UPDATE'
         and postrider.url_origin(old.config ->> 'url')

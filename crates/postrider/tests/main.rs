@@ -15,6 +15,7 @@ mod cli_queue;
 mod client;
 mod client_consumer;
 mod clocks;
+mod configs;
 mod connect;
 mod consumer_order;
 mod consumer_passing;

@@ -121,7 +121,7 @@ struct Which {
 #[derive(Debug, clap::Args)]
 struct Change {
     /// An option of the protocol; can be given more than once. `map.key=value` sets one entry of an
-    /// option that is a map, such as headers
+    /// option that is a map, such as headers, or a member of one that is an object
     #[arg(long, value_name = "OPTION=VALUE", conflicts_with = "config_json")]
     set: Vec<String>,
     /// An option whose value stands in a file, for secrets
@@ -365,17 +365,38 @@ fn split<'a>(flag: &str, assignment: &'a str) -> Result<(&'a str, &'a str), Fail
 }
 
 fn set(config: &mut Map<String, Value>, options: &TransportOptions, name: &str, text: &str) {
-    let is_map = |option: &TransportOption| option.kind == "map" || option.kind == "headers";
-    let entry = name.split_once('.').filter(|(map, _)| options.get(*map).is_some_and(is_map));
-    if let Some((map, key)) = entry {
-        let map = config.entry(map).or_insert_with(|| json!({}));
-        if let Some(map) = map.as_object_mut() {
-            map.insert(key.to_owned(), text.into());
+    set_in(config, "", options, name, text);
+}
+
+/// Sets what stands in the object at `path`, which ends with a dot unless it is the whole config.
+fn set_in(
+    config: &mut Map<String, Value>,
+    path: &str,
+    options: &TransportOptions,
+    name: &str,
+    text: &str,
+) {
+    let kind = |name: &str| options.get(&format!("{path}{name}")).map(|option| option.kind.as_str());
+    if let Some((first, rest)) = name.split_once('.')
+        && let Some(kind @ ("map" | "headers" | "object")) = kind(first)
+    {
+        let inner = config.entry(first).or_insert_with(|| json!({}));
+        if kind == "object" && inner.is_string() {
+            // One of the words that may stand in place of the object.
+            *inner = json!({});
+        }
+        match inner.as_object_mut() {
+            Some(inner) if kind == "object" => {
+                set_in(inner, &format!("{path}{first}."), options, rest, text);
+            }
+            Some(inner) => drop(inner.insert(rest.to_owned(), text.into())),
+            None => {}
         }
         return;
     }
-    let parsed = match options.get(name).map(|option| option.kind.as_str()) {
-        Some("integer" | "boolean" | "map" | "headers") => serde_json::from_str(text).ok(),
+    let parsed = match kind(name) {
+        Some("integer" | "boolean" | "map" | "headers" | "texts") => serde_json::from_str(text).ok(),
+        Some("object") => serde_json::from_str(text).ok().filter(Value::is_object),
         // An array, or keys with spaces or lines between them.
         Some("signing_keys") => serde_json::from_str(text)
             .ok()
@@ -395,7 +416,20 @@ mod tests {
 
     #[test]
     fn options_are_typed_by_the_protocol() {
-        let options = [("timeout", "integer"), ("headers", "headers"), ("url", "url")];
+        let options = [
+            ("timeout", "integer"),
+            ("headers", "headers"),
+            ("url", "url"),
+            ("a", "object"),
+            ("a.size", "integer"),
+            ("a.more", "object"),
+            ("a.more.map", "map"),
+            ("b", "object"),
+            ("b.list", "texts"),
+            ("c", "object"),
+            ("d", "object"),
+            ("d.e", "text"),
+        ];
         let option = |kind: &str| TransportOption { kind: kind.to_owned(), is_secret: false };
         let options = options.map(|(name, kind)| (name.to_owned(), option(kind))).into();
         let mut config = Map::new();
@@ -405,12 +439,22 @@ mod tests {
             ("headers", r#"{"a": "b"}"#),
             ("headers.c.d", "e=f"),
             ("unknown.key", "7"),
+            ("a.size", "5"),
+            ("a.more.map.x.y", "z"),
+            ("a.other", "5"),
+            ("b", r#"{"x": 1}"#),
+            ("b.list", r#"["1"]"#),
+            ("c", "word"),
+            ("d", "word"),
+            ("d.e", "5"),
         ] {
             set(&mut config, &options, name, text);
         }
         set(&mut config, &options, "timeout", "soon");
         let expected = json!({
-            "url": "5", "timeout": "soon", "headers": {"a": "b", "c.d": "e=f"}, "unknown.key": "7"
+            "url": "5", "timeout": "soon", "headers": {"a": "b", "c.d": "e=f"}, "unknown.key": "7",
+            "a": {"size": 5, "more": {"map": {"x.y": "z"}}, "other": "5"}, "b": {"x": 1, "list": ["1"]},
+            "c": "word", "d": {"e": "5"}
         });
         assert_eq!(Value::Object(config), expected);
     }

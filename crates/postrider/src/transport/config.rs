@@ -19,20 +19,25 @@ const NAME_MAX: usize = spelling::LENGTH_MAX;
 /// How much of a name may differ from one that is still taken for it, in parts of a thousand.
 const DIFFERENCE_MAX: usize = 666;
 
+/// The longest text of a list, in characters.
+const LISTED_MAX: i64 = 2_048;
+
 /// One key of an endpoint's config.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConfigOption {
-    /// The key.
+    /// The key; of a member of an object its whole path, such as `auth.type`.
     pub name: &'static str,
     /// What its value may be.
     pub kind: OptionKind,
     /// Whether it must be there.
     pub required: bool,
-    /// What holds when it is absent; where that depends, the description says on what.
+    /// What holds when it is absent; where that depends, the description says on what. Of a member: when
+    /// its object is there and has no such member.
     pub default: DefaultValue,
     /// What it does, in a sentence or two.
     pub description: &'static str,
-    /// Whether its value must not be shown to those who may only look.
+    /// Whether its value must not be shown to those who may only look. An object is secret as a whole, or not
+    /// at all: its members are what it is.
     pub secret: bool,
 }
 
@@ -55,6 +60,12 @@ pub enum OptionKind {
     Url { max: i64 },
     /// An array of up to `max` keys that sign, see [`signing`].
     SigningKeys { max: i64 },
+    /// A text of 1 to `max` characters whose only control characters are tabs and the ends of lines.
+    Lines { max: i64 },
+    /// An array of up to `max` texts, no two alike.
+    Texts { max: i64 },
+    /// An object with some of these members, or one of these words.
+    Object { members: &'static [ConfigOption], words: &'static [&'static str] },
 }
 
 /// What holds when an option is absent.
@@ -86,8 +97,16 @@ pub enum ConfigError {
 }
 
 impl ConfigOption {
-    /// The option as a row of `postrider.transport_option`.
-    pub fn as_json(&self, protocol: &str) -> Value {
+    /// The option and its members as rows of `postrider.transport_option`.
+    pub fn rows(&self, protocol: &str) -> Vec<Value> {
+        let mut rows = vec![self.row(protocol)];
+        if let OptionKind::Object { members, .. } = self.kind {
+            rows.extend(members.iter().flat_map(|member| member.rows(protocol)));
+        }
+        rows
+    }
+
+    fn row(&self, protocol: &str) -> Value {
         let (kind, minimum, maximum, choices) = match self.kind {
             OptionKind::Text { max } => ("text", Some(1), Some(max), None),
             OptionKind::Integer { min, max } => ("integer", Some(min), Some(max), None),
@@ -97,6 +116,11 @@ impl ConfigOption {
             OptionKind::Headers { max } => ("headers", None, Some(max), None),
             OptionKind::Url { max } => ("url", None, Some(max), None),
             OptionKind::SigningKeys { max } => ("signing_keys", None, Some(max), None),
+            OptionKind::Lines { max } => ("lines", Some(1), Some(max), None),
+            OptionKind::Texts { max } => ("texts", None, Some(max), None),
+            OptionKind::Object { words, .. } => {
+                ("object", None, None, Some(words).filter(|words| !words.is_empty()))
+            }
         };
         let default = match self.default {
             DefaultValue::None => Value::Null,
@@ -118,7 +142,7 @@ impl ConfigOption {
         })
     }
 
-    fn check(&self, value: &Value) -> Result<(), ConfigError> {
+    fn check(&self, protocol: &'static str, value: &Value) -> Result<(), ConfigError> {
         let is_valid = match self.kind {
             OptionKind::Text { max } => value.as_str().is_some_and(|text| is_text(text, max)),
             OptionKind::Integer { min, max } => {
@@ -130,6 +154,12 @@ impl ConfigOption {
             }
             OptionKind::Url { max } => value.as_str().is_some_and(|text| is_url(text, max)),
             OptionKind::SigningKeys { max } => are_signing_keys(value, max),
+            OptionKind::Lines { max } => value.as_str().is_some_and(|text| are_lines(text, max)),
+            OptionKind::Texts { max } => are_texts(value, max),
+            OptionKind::Object { members, words } => match value {
+                Value::Object(values) => return check_object(protocol, self.name, members, values),
+                _ => value.as_str().is_some_and(|text| words.contains(&text)),
+            },
             OptionKind::Map { max } => is_map(value, max),
             OptionKind::Headers { max } => {
                 is_map(value, max) && {
@@ -140,6 +170,11 @@ impl ConfigOption {
         };
         let invalid = || ConfigError::Invalid { key: self.name, expected: self.kind.expected() };
         is_valid.then_some(()).ok_or_else(invalid)
+    }
+
+    /// What it is called in the object that it stands in.
+    fn key(&self) -> &'static str {
+        self.name.rsplit_once('.').map_or(self.name, |(_, key)| key)
     }
 
     fn check_headers(&self, map: &Value) -> Result<(), ConfigError> {
@@ -171,6 +206,15 @@ impl OptionKind {
                 signing::SYMMETRIC_MIN,
                 signing::SYMMETRIC_MAX
             ),
+            Self::Lines { max } => format!(
+                "a text of 1 to {max} characters whose only control characters are tabs and the ends of lines"
+            ),
+            Self::Texts { max } => format!(
+                "an array of at most {max} texts of 1 to {LISTED_MAX} characters without control \
+                 characters, no two alike"
+            ),
+            Self::Object { words: [], .. } => "an object".to_owned(),
+            Self::Object { words, .. } => format!("one of {}, or an object", words.join(", ")),
             Self::Map { max } | Self::Headers { max } => {
                 format!("an object of at most {max} texts")
             }
@@ -196,25 +240,44 @@ pub fn check<'a>(
     config: &'a Value,
 ) -> Result<Checked<'a>, ConfigError> {
     let values = config.as_object().ok_or(ConfigError::NotAnObject)?;
+    check_object(protocol, "", options, values)?;
+    Ok(Checked { options, values })
+}
+
+/// Checks an object against its members, the whole config (`path` is empty) or one that stands in it.
+fn check_object(
+    protocol: &'static str,
+    path: &str,
+    members: &'static [ConfigOption],
+    values: &Map<String, Value>,
+) -> Result<(), ConfigError> {
     for (key, value) in values {
-        match options.iter().find(|option| option.name == key) {
-            Some(option) => option.check(value)?,
+        match members.iter().find(|member| member.key() == key) {
+            Some(member) => member.check(protocol, value)?,
             None => {
-                let hint = hint(key, options);
-                return Err(ConfigError::UnknownKey { protocol, key: excerpt(key), hint });
+                let dot = if path.is_empty() { "" } else { "." };
+                let hint = hint(key, members);
+                let key = format!("{path}{dot}{}", excerpt(key));
+                return Err(ConfigError::UnknownKey { protocol, key, hint });
             }
         }
     }
-    match options.iter().find(|option| option.required && !values.contains_key(option.name)) {
-        Some(option) => Err(ConfigError::Missing { key: option.name }),
-        None => Ok(Checked { options, values }),
+    let missing = members.iter().filter(|member| member.required && !values.contains_key(member.key()));
+    match missing.map(|member| member.name).min() {
+        Some(key) => Err(ConfigError::Missing { key }),
+        None => Ok(()),
     }
 }
 
 impl<'a> Checked<'a> {
+    /// Whether an option is given.
+    pub fn has(&self, name: &str) -> bool {
+        self.value(name).is_some()
+    }
+
     /// The value of an integer option, or its default.
     pub fn integer(&self, name: &str) -> Option<i64> {
-        self.values.get(name).and_then(Value::as_i64).or_else(|| match self.default(name) {
+        self.value(name).and_then(Value::as_i64).or_else(|| match self.default(name) {
             DefaultValue::Integer(value) => Some(value),
             _ => None,
         })
@@ -227,7 +290,7 @@ impl<'a> Checked<'a> {
 
     /// The value of a boolean option, or its default.
     pub fn boolean(&self, name: &str) -> Option<bool> {
-        self.values.get(name).and_then(Value::as_bool).or_else(|| match self.default(name) {
+        self.value(name).and_then(Value::as_bool).or_else(|| match self.default(name) {
             DefaultValue::Boolean(value) => Some(value),
             _ => None,
         })
@@ -235,7 +298,7 @@ impl<'a> Checked<'a> {
 
     /// The value of an option that is written as a text, or its default.
     pub fn text(&self, name: &str) -> Option<&'a str> {
-        self.values.get(name).and_then(Value::as_str).or_else(|| match self.default(name) {
+        self.value(name).and_then(Value::as_str).or_else(|| match self.default(name) {
             DefaultValue::Text(value) => Some(value),
             _ => None,
         })
@@ -244,7 +307,7 @@ impl<'a> Checked<'a> {
     /// The keys of an option that is an array of keys that sign; none if it is absent. A pair whose halves do not
     /// fit is left out, as long as another key signs.
     pub fn signing_keys(&self, name: &'static str) -> Result<Vec<SigningKey>, ConfigError> {
-        let keys = self.values.get(name).and_then(Value::as_array).into_iter().flatten();
+        let keys = self.value(name).and_then(Value::as_array).into_iter().flatten();
         let (good, bad): (Vec<_>, Vec<_>) =
             keys.filter_map(Value::as_str).map(SigningKey::parse).partition(Result::is_ok);
         let error = bad.into_iter().find_map(Result::err);
@@ -256,13 +319,38 @@ impl<'a> Checked<'a> {
 
     /// The entries of an option that is an object of texts; none if it is absent.
     pub fn map(&self, name: &str) -> impl Iterator<Item = (&'a str, &'a str)> + use<'a> {
-        self.values.get(name).into_iter().flat_map(texts)
+        self.value(name).into_iter().flat_map(texts)
+    }
+
+    /// The texts of an option that is an array of texts; none if it is absent.
+    pub fn list(&self, name: &str) -> impl Iterator<Item = &'a str> + use<'a> {
+        let texts = self.value(name).and_then(Value::as_array).into_iter().flatten();
+        texts.filter_map(Value::as_str)
+    }
+
+    /// What is given for an option, or a member by its path.
+    fn value(&self, name: &str) -> Option<&'a Value> {
+        let (first, rest) = name.split_once('.').map_or((name, None), |(a, b)| (a, Some(b)));
+        let value = self.values.get(first)?;
+        rest.into_iter().flat_map(|rest| rest.split('.')).try_fold(value, |value, key| value.get(key))
     }
 
     fn default(&self, name: &str) -> DefaultValue {
-        let option = self.options.iter().find(|option| option.name == name);
-        option.expect("a transport asks for options of its own table").default
+        let option = find(self.options, name).expect("a transport asks for options of its own table");
+        match name.rsplit_once('.') {
+            Some((object, _)) if !self.value(object).is_some_and(Value::is_object) => DefaultValue::None,
+            _ => option.default,
+        }
     }
+}
+
+/// An option, or a member by its path.
+fn find(options: &'static [ConfigOption], name: &str) -> Option<&'static ConfigOption> {
+    options.iter().find_map(|option| match option.kind {
+        _ if option.name == name => Some(option),
+        OptionKind::Object { members, .. } => find(members, name),
+        _ => None,
+    })
 }
 
 /// The beginning of a name that someone else chose, fit to stand in an error.
@@ -293,10 +381,27 @@ fn are_signing_keys(value: &Value, max: i64) -> bool {
         ))
 }
 
+fn are_texts(value: &Value, max: i64) -> bool {
+    let Some(texts) = value.as_array() else { return false };
+    let known: HashSet<&str> = texts.iter().filter_map(Value::as_str).collect();
+    texts.len() as i64 <= max
+        && known.len() == texts.len()
+        && known.iter().all(|text| is_text(text, LISTED_MAX))
+}
+
 fn is_text(text: &str, max: i64) -> bool {
-    // `is_control` would take in U+0080 to U+009F, which PostgreSQL's expression does not.
-    let has_control = text.bytes().any(|byte| byte.is_ascii_control());
-    !text.is_empty() && text.chars().count() as i64 <= max && !has_control
+    has_length(text, max) && !text.bytes().any(|byte| byte.is_ascii_control())
+}
+
+fn are_lines(text: &str, max: i64) -> bool {
+    let is_odd = |byte: u8| byte.is_ascii_control() && !matches!(byte, b'\t' | b'\n' | b'\r');
+    has_length(text, max) && !text.bytes().any(is_odd)
+}
+
+// Control characters are those of ASCII: `char::is_control` would take in U+0080 to U+009F, which PostgreSQL's
+// expressions do not.
+fn has_length(text: &str, max: i64) -> bool {
+    !text.is_empty() && text.chars().count() as i64 <= max
 }
 
 /// Whether `text` is an address that we connect to as it reads: no user name that passes for a
@@ -341,7 +446,7 @@ fn hint(key: &str, options: &[ConfigOption]) -> String {
     let difference = |name: &str| edit_distance(key, name) * 1_000 / length.max(name.len());
     let nearest = options
         .iter()
-        .map(|option| (difference(option.name), option.name))
+        .map(|option| (difference(option.key()), option.name))
         .min()
         .filter(|(difference, _)| *difference <= DIFFERENCE_MAX);
     match nearest {

@@ -114,7 +114,7 @@ pub fn open(
 pub fn options_as_json() -> serde_json::Value {
     PROTOCOLS
         .iter()
-        .flat_map(|protocol| protocol.options.iter().map(|option| option.as_json(protocol.name)))
+        .flat_map(|protocol| protocol.options.iter().flat_map(|option| option.rows(protocol.name)))
         .collect()
 }
 

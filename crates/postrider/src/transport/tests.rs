@@ -9,8 +9,29 @@ use super::*;
 const SAMPLE: &[ConfigOption] = &[
     sample("name", OptionKind::Text { max: 8 }, true, DefaultValue::None, false),
     sample("map", OptionKind::Map { max: 2 }, false, DefaultValue::None, true),
+    sample("object", OBJECT, false, DefaultValue::None, true),
+    sample("pem", OptionKind::Lines { max: 8 }, false, DefaultValue::None, false),
+    sample("texts", OptionKind::Texts { max: 2 }, false, DefaultValue::None, false),
+    sample("union", UNION, false, DefaultValue::None, false),
     sample("zeta", OptionKind::Integer { min: -5, max: 5 }, false, DefaultValue::Integer(3), false),
 ];
+
+const OBJECT: OptionKind = OptionKind::Object {
+    members: &[
+        sample("object.inner", INNER, false, DefaultValue::None, true),
+        sample("object.kind", OptionKind::OneOf(&["a", "b"]), true, DefaultValue::None, true),
+        sample("object.size", OptionKind::Integer { min: 1, max: 9 }, false, DefaultValue::Integer(4), true),
+    ],
+    words: &[],
+};
+const INNER: OptionKind = OptionKind::Object {
+    members: &[sample("object.inner.map", OptionKind::Map { max: 1 }, true, DefaultValue::None, true)],
+    words: &[],
+};
+const UNION: OptionKind = OptionKind::Object {
+    members: &[sample("union.name", OptionKind::Text { max: 4 }, false, DefaultValue::Text("z"), false)],
+    words: &["one", "two"],
+};
 
 const fn sample(
     name: &'static str,
@@ -44,9 +65,28 @@ fn a_config_is_valid_or_its_error_says_what_to_change() {
     }
 }
 
+/// What is stored apart is a whole option: SQL knows of no secret inside of an object.
+#[test]
+fn members_are_as_secret_as_their_object() {
+    fn check(object: &ConfigOption) {
+        let OptionKind::Object { members, .. } = object.kind else { return };
+        for member in members {
+            assert_eq!(member.secret, object.secret, "{}", member.name);
+            let path = member.name.strip_prefix(object.name).and_then(|key| key.strip_prefix('.'));
+            assert!(path.is_some_and(|key| !key.contains('.')), "{}", member.name);
+            check(member);
+        }
+    }
+    SAMPLE.iter().for_each(check);
+    for protocol in PROTOCOLS {
+        protocol.options.iter().for_each(check);
+        assert!(protocol.options.iter().all(|option| !option.name.contains('.')));
+    }
+}
+
 #[test]
 fn options_are_written_as_rows() {
-    let sample: Value = SAMPLE.iter().map(|option| option.as_json("sample")).collect();
+    let sample: Value = SAMPLE.iter().flat_map(|option| option.rows("sample")).collect();
     assert_eq!(sample, testdata()["sample_options"]);
 
     let all = options_as_json();
@@ -71,6 +111,22 @@ fn an_absent_option_has_its_default() {
     assert_eq!(checked.text("name"), Some("x"));
     assert_eq!(checked.integer("zeta"), Some(3));
     assert_eq!(checked.map("map").count(), 0);
+    assert!(!checked.has("object"));
+    // A default of a member needs its object.
+    assert_eq!((checked.integer("object.size"), checked.text("union.name")), (None, None));
+
+    let config = json!({
+        "name": "x", "texts": ["b", "a"], "union": {},
+        "object": { "kind": "a", "inner": { "map": { "k": "v" } } }
+    });
+    let checked = config::check("sample", SAMPLE, &config).unwrap();
+    assert_eq!((checked.text("union"), checked.text("union.name")), (None, Some("z")));
+    assert_eq!((checked.text("object.kind"), checked.integer("object.size")), (Some("a"), Some(4)));
+    assert_eq!(checked.map("object.inner.map").collect::<Vec<_>>(), [("k", "v")]);
+    assert_eq!(checked.list("texts").collect::<Vec<_>>(), ["b", "a"]);
+    let config = json!({ "name": "x", "union": "two" });
+    let checked = config::check("sample", SAMPLE, &config).unwrap();
+    assert_eq!((checked.text("union"), checked.text("union.name")), (Some("two"), None));
 
     let shared = Shared::new(Settings::default());
     let url = json!({ "url": "http://example.com/" });
