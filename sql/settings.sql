@@ -156,6 +156,10 @@ from (
         'After what time without a heartbeat a worker counts as lost.'
     ),
     (
+        'cloudevents_source', '/postrider', 'uri', null, null, null, null,
+        'Whose events messages are, where an endpoint gets them as CloudEvents: their attribute source, a URI reference.'
+    ),
+    (
         'stale_worker_policy', 'reroute', 'choice', null, null, array['reroute', 'fail'], null,
         'What becomes of an execution for a lost worker alone: it waits for its return, or fails. For others it goes to the pool.'
     ),

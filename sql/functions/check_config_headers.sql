@@ -1,19 +1,16 @@
--- postrider.check_config_headers(key, headers) → nothing
+-- postrider.check_config_headers(key, headers, are_templates) → nothing
 --
--- Internal. Raises 22023 for the first header, by name, that cannot be sent or is not the user's to
--- set. `key` is where in the config the headers stand; they are an object of texts already.
-create or replace function postrider.check_config_headers(key text, headers jsonb)
+-- Internal. Raises 22023 for the first header, by name, that cannot be sent, is not the user's to
+-- set, or is no template where it has to be. `key` is where in the config the headers stand; they are an object of
+-- texts already.
+create or replace function postrider.check_config_headers(
+    key text, headers jsonb, are_templates boolean)
 returns void
 language plpgsql
 immutable strict parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-    -- Those of HTTP itself and ours; `postrider-*` besides. The dispatcher has the same list.
-    reserved constant text[] := array[
-        'connection', 'content-length', 'expect', 'host', 'http2-settings', 'keep-alive',
-        'proxy-authenticate', 'proxy-authorization', 'proxy-connection', 'te', 'trailer',
-        'transfer-encoding', 'upgrade', 'webhook-id', 'webhook-signature', 'webhook-timestamp'];
     header record;
     problem text;
 begin
@@ -28,9 +25,12 @@ begin
                     regexp_replace(left(header.name, 64), '[[:cntrl:]]', '?', 'g'))
             when header.value ~ '[\u0001-\u0008\u000a-\u001f\u007f]' then
                 format('header `%s` must not contain control characters', header.name)
-            when lower(header.name) = any (reserved)
-            or starts_with(lower(header.name), 'postrider-') then
+            when postrider.is_reserved_header(header.name) then
                 format('header `%s` is reserved', lower(header.name))
+            when check_config_headers.are_templates
+            and not postrider.is_header_template(header.value) then
+                format('header `%s` is no template: its braces are fields such as {event_type}, or doubled',
+                    header.name)
         end;
         if problem is not null then
             raise exception 'config.%: %', check_config_headers.key, problem

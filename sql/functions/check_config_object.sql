@@ -20,6 +20,7 @@ declare
     number numeric;
     is_valid boolean;
     expected text;
+    fields text;
     hint text;
     missing text;
 begin
@@ -96,8 +97,40 @@ begin
                         case when given.type = 'array' then given.value else '[]' end) k (key)
                 );
             expected := format(
-                'an array of at most %s keys, no two alike, each whsec_ and the base64 of 24 to 64 bytes or '
-                'whsk_ and the base64 of 64 bytes, an ed25519 seed and its public key',
+                'an array of at most %s keys, no two alike, each whsec_ and the base64 of 24 to 64 bytes, '
+                'whsk_ and the base64 of 64 bytes, an ed25519 seed and its public key, or raw: and 8 to 256 '
+                'characters without control characters',
+                known.maximum);
+        when 'header_name' then
+            is_valid := given.type = 'string'
+                and length(given.word) <= known.maximum
+                and given.word ~ '^[!#$%&''*+.^_`|~0-9A-Za-z-]+$'
+                and not postrider.is_reserved_header(given.word);
+            expected := format(
+                'the name of a header of at most %s characters that is not reserved', known.maximum);
+        when 'template' then
+            select string_agg(format('{%s}', c.choice), ', ' order by c.place)
+            into fields
+            from jsonb_array_elements_text(known.choices) with ordinality c (choice, place);
+            is_valid := given.type = 'string'
+                and length(given.word) <= known.maximum
+                and given.word !~ '[\u0001-\u001f\u007f]'
+                and given.word ~ format(
+                    '^([^{}]|\{(%s)\})*$', btrim(replace(fields, '}, {', '|'), '{}'))
+                and (not known.choices ? 'body' or position('{body}' in given.word) > 0);
+            expected := format(
+                'a text of at most %s characters without control characters whose only braces are %s%s',
+                known.maximum, fields,
+                case when known.choices ? 'body' then ', {body} among them' end);
+        when 'url_template' then
+            is_valid := given.type = 'string'
+                and length(given.word) <= known.maximum
+                and postrider.is_url_template(given.word);
+            expected := format(
+                'a path of at most %s characters that begins with one / and has no segment of dots, with '
+                'or without a query, of the characters of URLs and the fields {message_id}, '
+                '{event_type}, {ordering_key}, {correlation_id}, {header:NAME}, {metadata:NAME} and '
+                '{payload:/POINTER}',
                 known.maximum);
         when 'lines' then
             is_valid := given.type = 'string'
@@ -131,7 +164,7 @@ begin
                     having count(*) > 0
                 ),
                 'an object');
-        when 'map', 'headers' then
+        when 'map', 'headers', 'header_templates' then
             is_valid := given.type = 'object'
                 and (
                     select count(*) <= known.maximum
@@ -145,8 +178,9 @@ begin
             raise exception 'config.% must be %', known.name, expected
                 using errcode = '22023';
         end if;
-        if known.kind = 'headers' then
-            perform postrider.check_config_headers(known.name, given.value);
+        if known.kind in ('headers', 'header_templates') then
+            perform postrider.check_config_headers(
+                known.name, given.value, known.kind = 'header_templates');
         elsif known.kind = 'object' and given.type = 'object' then
             perform postrider.check_config_object(p_protocol, known.name || '.', given.value);
         end if;

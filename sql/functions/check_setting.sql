@@ -58,6 +58,17 @@ begin
             return trimmed;
         end if;
         expected := '1 to 200 letters, digits, _ . : or -, the first a letter or digit';
+    when 'uri' then
+        -- RFC 3986: a URI or what is relative to one.
+        if length(trimmed) between 1 and 255
+            and trimmed ~ ('^([A-Za-z][A-Za-z0-9+.-]*:|[^:/?#]*([/?#]|$))'
+                '([A-Za-z0-9._~:/?#@!$&''()*+,;=-]|%[0-9A-Fa-f]{2})*$')
+            and trimmed ~ '^([A-Za-z0-9._~:/?#@!$&''()*+,;=-]|%[0-9A-Fa-f]{2})+$'
+            and trimmed !~ '#.*#'
+        then
+            return trimmed;
+        end if;
+        expected := 'a URI reference of 1 to 255 characters, such as /shop or https://shop.example.com/';
     when 'networks' then
         if trimmed in ('on', 'off') then
             return trimmed;

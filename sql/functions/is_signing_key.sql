@@ -1,7 +1,7 @@
 -- postrider.is_signing_key(key) → whether this is a key that signs
 --
--- Internal: what validate_endpoint_config asks of each key. A text of whsec_ and the base64 of 24 to 64 bytes, or of
--- whsk_ and the base64 of 64 bytes. Whether the second half of these is the public key of the first, SQL cannot tell.
+-- Internal: what validate_endpoint_config asks of each key. A text of whsec_ and the base64 of 24 to 64 bytes, of
+-- whsk_ and the base64 of 64 bytes, or of raw: and 8 to 256 characters. Whether the second half of these is the public key of the first, SQL cannot tell.
 create or replace function postrider.is_signing_key(p_key jsonb)
 returns boolean
 language sql
@@ -21,7 +21,7 @@ as $$
                     decode(split_part(k.text, '_', 2), 'base64') as bytes
             ) d
         )
-        else false
+        else coalesce(k.text ~ '^raw:[^\u0001-\u001f\u007f]{8,}$' and length(k.text) <= 4 + 256, false)
     end
     from (
         select case when jsonb_typeof(p_key) = 'string' then p_key #>> '{}' end as text

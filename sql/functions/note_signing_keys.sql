@@ -18,7 +18,7 @@ begin
     insert into postrider.signing_key (endpoint_id, id, kind, public_key, is_hidden)
     select
         p_endpoint_id, postrider.signing_key_id(g.key),
-        case when starts_with(g.key, 'whsec_') then 'v1' else 'v1a' end,
+        case split_part(g.key, '_', 1) when 'whsec' then 'v1' when 'whsk' then 'v1a' else 'raw' end,
         case
             when starts_with(g.key, 'whsk_')
             then 'whpk_' || encode(substr(decode(substr(g.key, 6), 'base64'), 33), 'base64')

@@ -1,6 +1,6 @@
 -- Waiting deliveries that are due, of some endpoints, oldest first.
 --   $1 integer[]: endpoints   $2 bigint[]: at most so many of each   $3 smallint[]: shards
---   $4 integer: payloads and headers come along up to so many bytes as they are sent, others are fetched later
+--   $4 integer: payloads, headers and metadata come along up to so many bytes as they are sent, others are fetched later
 --   $5 boolean: ordering keys hold across endpoints
 -- Of an ordering key only the first that waits, and whatever has expired. Indexes: deferred_due,
 -- deferred_key, message_id.
@@ -15,7 +15,8 @@ select
     case when t.bytes <= $4 then m.body end as body,
     m.content_type,
     case when t.bytes > $4 then t.bytes end as payload_bytes,
-    m.replay_of
+    m.replay_of,
+    case when t.bytes <= $4 then m.metadata end as metadata
 from unnest($1::integer[], $2::bigint[]) e (endpoint_id, most)
 cross join lateral (
     select due.*
@@ -62,7 +63,7 @@ cross join lateral (
 left join lateral (
     select
         k.id, k.targets, k.scheduled_at, k.priority, k.idempotency_key, k.correlation_id, k.event_type,
-        k.headers, k.payload, k.body, k.content_type, k.replay_of
+        k.headers, k.payload, k.body, k.content_type, k.replay_of, k.metadata
     from postrider.message k
     where k.id >= d.message_id
     and k.id <= d.message_id
@@ -73,7 +74,8 @@ cross join lateral (
     select
         j.payload,
         coalesce(octet_length(j.payload), octet_length(m.body), 0)
-            + coalesce(octet_length(m.headers::text), 0) as bytes
+            + coalesce(octet_length(m.headers::text), 0)
+            + coalesce(octet_length(m.metadata::text), 0) as bytes
     from (select m.payload::text as payload offset 0) j
     offset 0
 ) t;

@@ -8,7 +8,7 @@ select
     m.scheduled_at, d.expires_at, coalesce(m.priority, 0::smallint) as priority,
     d.ordering_key, m.idempotency_key is not null as has_idempotency_key, null::uuid as correlation_id,
     null::text as event_type, null::jsonb as headers, null::jsonb as payload, null::bytea as body,
-    null::text as content_type, 0 as payload_bytes, null::bigint as replay_of
+    null::text as content_type, 0 as payload_bytes, null::bigint as replay_of, null::jsonb as metadata
 from (
     select
         w.message_id, w.target, w.endpoint_id, w.retry_count, w.recovery_count, w.run_at,

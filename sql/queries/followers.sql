@@ -1,7 +1,7 @@
 -- The next waiting deliveries of some ordering keys, in order.
 --   $1 text[]: keys   $2 integer[]: at this endpoint, or at any where ordering keys hold across them
 --   $3 bigint: at most so many of each
---   $4 integer: payloads and headers come along up to so many bytes as they are sent, others are fetched later
+--   $4 integer: payloads, headers and metadata come along up to so many bytes as they are sent, others are fetched later
 --   $5 boolean: ordering keys hold across endpoints
 -- The columns are those of deferred_due.sql. Indexes: deferred_key, message_id.
 select
@@ -15,7 +15,8 @@ select
     case when t.bytes <= $4 then m.body end as body,
     m.content_type,
     case when t.bytes > $4 then t.bytes end as payload_bytes,
-    m.replay_of
+    m.replay_of,
+    case when t.bytes <= $4 then m.metadata end as metadata
 from unnest($1::text[], $2::integer[]) c (ordering_key, endpoint_id)
 cross join lateral (
     (
@@ -45,7 +46,7 @@ cross join lateral (
 left join lateral (
     select
         k.id, k.targets, k.scheduled_at, k.priority, k.idempotency_key, k.correlation_id, k.event_type,
-        k.headers, k.payload, k.body, k.content_type, k.replay_of
+        k.headers, k.payload, k.body, k.content_type, k.replay_of, k.metadata
     from postrider.message k
     where k.id >= d.message_id
     and k.id <= d.message_id
@@ -56,7 +57,8 @@ cross join lateral (
     select
         j.payload,
         coalesce(octet_length(j.payload), octet_length(m.body), 0)
-            + coalesce(octet_length(m.headers::text), 0) as bytes
+            + coalesce(octet_length(m.headers::text), 0)
+            + coalesce(octet_length(m.metadata::text), 0) as bytes
     from (select m.payload::text as payload offset 0) j
     offset 0
 ) t

@@ -2,7 +2,7 @@
 --   $1 smallint: lane        $2 bigint: after this id     $3 bigint: up to this id
 --   $4 pg_snapshot: top      $5 pg_snapshot: base         $6 bigint: at most so many rows
 --   $7 integer[]: targets whose messages are left to the lag   $8 boolean: only those, or all others
---   $9 integer: payloads and headers come along up to so many bytes as they are sent, others are fetched later
+--   $9 integer: payloads, headers and metadata come along up to so many bytes as they are sent, others are fetched later
 --   $10 integer: shards   $11 boolean: what expires is left to nobody
 -- Two ways to the rows, of which the
 -- lane allows one: priority 0 without a key lies in runs of 64 sequence numbers (65,536 ids) that
@@ -17,7 +17,8 @@ select
     case when t.bytes <= $9 then p.body end as body,
     p.content_type,
     case when t.bytes > $9 then t.bytes end as payload_bytes,
-    p.replay_of
+    p.replay_of,
+    case when t.bytes <= $9 then p.metadata end as metadata
 from (
     select r.*
     from generate_series(
@@ -28,7 +29,7 @@ from (
         select
             m.id, m.xid, m.created_at, m.scheduled_at, m.expires_at, m.priority, m.targets,
             m.ordering_key, m.idempotency_key is not null as has_idempotency_key, m.correlation_id,
-            m.event_type, m.headers, m.payload, m.body, m.content_type, m.replay_of
+            m.event_type, m.headers, m.payload, m.body, m.content_type, m.replay_of, m.metadata
         from postrider.message m
         where m.id > greatest($2, (g.run << 16) - 1)
         and m.id <= least($3, (g.run << 16) | 65535)
@@ -45,7 +46,7 @@ from (
         select
             m.id, m.xid, m.created_at, m.scheduled_at, m.expires_at, m.priority, m.targets,
             m.ordering_key, m.idempotency_key is not null, m.correlation_id, m.event_type,
-            m.headers, m.payload, m.body, m.content_type, m.replay_of
+            m.headers, m.payload, m.body, m.content_type, m.replay_of, m.metadata
         from postrider.message m
         where ($1 & 15) <> 0
         and m.lane = $1
@@ -63,7 +64,8 @@ cross join lateral (
     select
         j.payload,
         coalesce(octet_length(j.payload), octet_length(p.body), 0)
-            + coalesce(octet_length(p.headers::text), 0) as bytes
+            + coalesce(octet_length(p.headers::text), 0)
+            + coalesce(octet_length(p.metadata::text), 0) as bytes
     from (select p.payload::text as payload offset 0) j
     offset 0
 ) t

@@ -1,7 +1,7 @@
 -- What is visible now and was not at the reader's last tick.
 --   $1 xid8: the end (xmax) of the last tick's snapshot   $2 smallint[]: lanes
 --   $3 xid8[]: in progress at the last tick               $4 bigint: at most so many rows
---   $5 integer: payloads and headers come along up to so many bytes as they are sent, others are fetched later
+--   $5 integer: payloads, headers and metadata come along up to so many bytes as they are sent, others are fetched later
 -- The first row is the tick itself: the snapshot of this very statement, the reasons to refuse it,
 -- the newest sequence number, and whether what is seen is durable: up to where it was written at most, up
 -- to where the disk has it, and whether standbys are to have it, too. All branches see the same snapshot. Of the transactions that were in
@@ -32,7 +32,8 @@ select
     null::bytea as body,
     null::text as content_type,
     null::integer as payload_bytes,
-    null::bigint as replay_of
+    null::bigint as replay_of,
+    null::jsonb as metadata
 union all
 (
     select
@@ -43,12 +44,13 @@ union all
         case when t.bytes <= $5 then r.body end,
         r.content_type,
         case when t.bytes > $5 then t.bytes end,
-        r.replay_of
+        r.replay_of,
+        case when t.bytes <= $5 then r.metadata end
     from (
         select
             m.id, m.xid, m.created_at, m.scheduled_at, m.expires_at, m.priority, m.targets,
             m.ordering_key, m.idempotency_key, m.correlation_id, m.event_type, m.headers, m.payload,
-            m.body, m.content_type, m.replay_of
+            m.body, m.content_type, m.replay_of, m.metadata
         from postrider.message m
         where m.xid >= $1
         and m.lane::integer = any ($2::smallint[])
@@ -56,7 +58,7 @@ union all
         select
             m.id, m.xid, m.created_at, m.scheduled_at, m.expires_at, m.priority, m.targets,
             m.ordering_key, m.idempotency_key, m.correlation_id, m.event_type, m.headers, m.payload,
-            m.body, m.content_type, m.replay_of
+            m.body, m.content_type, m.replay_of, m.metadata
         from postrider.message m
         where m.xid = any (array(
             select x.xid
@@ -69,7 +71,8 @@ union all
         select
             j.payload,
             coalesce(octet_length(j.payload), octet_length(r.body), 0)
-                + coalesce(octet_length(r.headers::text), 0) as bytes
+                + coalesce(octet_length(r.headers::text), 0)
+                + coalesce(octet_length(r.metadata::text), 0) as bytes
         from (select r.payload::text as payload offset 0) j
         offset 0
     ) t

@@ -114,7 +114,12 @@ fn node_folder() -> PathBuf {
     target().join("examples/node")
 }
 
-fn run(command: &mut Command) -> Result<()> {
+/// Runs a command to its end.
+///
+/// # Errors
+///
+/// With what it said, when it failed.
+pub(crate) fn run(command: &mut Command) -> Result<()> {
     let program = command.get_program().display().to_string();
     let output = command.output().with_context(|| format!("could not run {program}"))?;
     let said = String::from_utf8_lossy(&output.stderr);

@@ -32,3 +32,4 @@ pub mod rabbitmq;
 pub mod receiver;
 pub mod schema;
 pub mod tidy;
+pub mod verifiers;

@@ -9,7 +9,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use crate::{examples, pgbouncer, postgres, rabbitmq};
+use crate::{examples, pgbouncer, postgres, rabbitmq, verifiers};
 
 /// Installs the packages that are its arguments. A policy file, unless the machine has one of its
 /// own, keeps a package from starting a service of the system.
@@ -42,6 +42,7 @@ pub fn ensure_all() -> Result<()> {
     eprintln!("Python with psycopg: {}", examples::ensure_python()?.display());
     eprintln!("libfaketime: {}", postgres::clock::ensure_installed()?.display());
     eprintln!("Node.js with pg: {}", examples::ensure_node()?.display());
+    verifiers::ensure_installed()?;
     Ok(())
 }
 

@@ -6,7 +6,6 @@
 
 use std::borrow::Cow;
 
-use crate::signing::{self, SigningKey};
 use http::{
     HeaderMap, HeaderName, HeaderValue,
     header::{CONTENT_TYPE, USER_AGENT},
@@ -91,6 +90,14 @@ pub enum HeaderError {
         /// The header's name.
         name: String,
     },
+    /// A value that is no template.
+    #[error(
+        "header `{name}` is no template: its braces are fields such as {{event_type}}, or doubled"
+    )]
+    Template {
+        /// The header's name.
+        name: String,
+    },
     /// More than [`HEADERS_MAX`] headers.
     #[error("a request cannot have more than {HEADERS_MAX} headers")]
     TooMany,
@@ -125,8 +132,14 @@ pub struct Attempt<'a> {
     pub number: u32,
     /// When the attempt is made, in seconds since 1970.
     pub timestamp: i64,
-    /// The body as it is sent.
+    /// The payload as it is stored.
     pub body: &'a [u8],
+    /// When the message was sent, and until when it is good, in microseconds since 1970.
+    pub created_at: i64,
+    pub expires_at: Option<i64>,
+    pub ordering_key: Option<&'a str>,
+    /// A JSON object. It is not sent, unless a template asks for some of it.
+    pub metadata: Option<&'a str>,
     /// The message's correlation id in its usual text form.
     pub correlation_id: Option<&'a str>,
     /// The event type of a published message.
@@ -137,6 +150,13 @@ pub struct Attempt<'a> {
     pub headers: Option<&'a str>,
     /// What the body is, where it is no JSON: stands above every other Content-Type.
     pub content_type: Option<&'a str>,
+}
+
+impl Attempt<'_> {
+    /// The message's id as receivers know it.
+    pub fn webhook_id(&self) -> String {
+        format!("msg_{}", self.message_id)
+    }
 }
 
 /// The headers that all requests to one endpoint have in common.
@@ -173,22 +193,21 @@ impl HeaderTemplate {
 
     /// The headers of one request, each name once and in lower case.
     ///
-    /// The message's headers replace the endpoint's of the same name; those with a reserved name
-    /// are dropped. Each of the `keys` signs. An error means that the message can never be sent.
+    /// The message's headers replace the endpoint's of the same name, and those in `filled` too, which come from
+    /// templates; those with a reserved name are dropped. An error means that the message can never be sent.
     pub fn render(
         &self,
-        keys: &[SigningKey],
+        filled: &[(HeaderName, HeaderValue)],
         attempt: &Attempt<'_>,
     ) -> Result<HeaderMap, HeaderError> {
         let mut headers = self.headers.clone();
+        for (name, value) in filled {
+            insert(&mut headers, name.clone(), value.clone())?;
+        }
         if let Some(text) = attempt.headers {
             merge(&mut headers, text)?;
         }
-        let id = format!("msg_{}", attempt.message_id);
-        if let Some(value) = signing::signatures(keys, &id, attempt.timestamp, attempt.body) {
-            headers.insert(WEBHOOK_SIGNATURE, value);
-        }
-        headers.insert(WEBHOOK_ID, own_value(id));
+        headers.insert(WEBHOOK_ID, own_value(attempt.webhook_id()));
         headers.insert(WEBHOOK_TIMESTAMP, attempt.timestamp.into());
         headers.insert(ATTEMPT, attempt.number.into());
         if let Some(id) = attempt.correlation_id {

@@ -5,6 +5,8 @@
 //! and its public key, 64 bytes together (`v1a`). Each key adds one signature; a receiver is content with one
 //! that it can verify, so that keys can be changed while traffic flows.
 
+pub mod scheme;
+
 use std::fmt;
 
 use base64::{Engine, engine::general_purpose::STANDARD};
@@ -23,6 +25,11 @@ pub const PUBLIC_PREFIX: &str = "whpk_";
 /// How many bytes a key for HMAC-SHA256 has.
 pub const SYMMETRIC_MIN: usize = 24;
 pub const SYMMETRIC_MAX: usize = 64;
+/// What a text begins with that is a key by itself, for schemes that are no standard.
+pub const RAW_PREFIX: &str = "raw:";
+/// How many characters such a text has.
+pub const RAW_MIN: usize = 8;
+pub const RAW_MAX: usize = 256;
 /// The most keys that sign one request.
 pub const KEYS_MAX: usize = 10;
 
@@ -35,8 +42,18 @@ const PAIR_LENGTH: usize = 64;
 /// What is wrong with a key. Never tells the key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
-    #[error("a signing key begins with whsec_ or whsk_")]
+    #[error("a signing key begins with whsec_, whsk_ or raw:")]
     Prefix,
+    #[error(
+        "a key that begins with raw: has {RAW_MIN} to {RAW_MAX} characters behind it, none of them a control character"
+    )]
+    RawLength,
+    #[error("a key that begins with raw: signs by other schemes than standard-webhooks and svix")]
+    Raw,
+    #[error("a key that begins with whsk_ signs by standard-webhooks and svix only")]
+    NoText,
+    #[error("a key that begins with raw: is base64 behind it where signature.key is base64")]
+    RawBase64,
     #[error("a signing key is written in base64 with its padding, behind its prefix")]
     Base64,
     #[error("a key that begins with whsec_ has {SYMMETRIC_MIN} to {SYMMETRIC_MAX} bytes")]
@@ -72,6 +89,11 @@ impl SigningKey {
                 }
                 _ => Err(KeyError::SymmetricLength),
             };
+        }
+        if let Some(rest) = text.strip_prefix(RAW_PREFIX) {
+            let has_control = rest.bytes().any(|byte| byte.is_ascii_control());
+            let is_good = (RAW_MIN..=RAW_MAX).contains(&rest.chars().count()) && !has_control;
+            return Err(if is_good { KeyError::Raw } else { KeyError::RawLength });
         }
         let rest = text.strip_prefix(PRIVATE_PREFIX).ok_or(KeyError::Prefix)?;
         let bytes = STANDARD.decode(rest).map_err(|_| KeyError::Base64)?;

@@ -137,15 +137,16 @@ fn value(rng: &mut Rng, options: &[&Value], option: &Value) -> Value {
             (0..count).map(|_| key(rng)).collect()
         }
         "texts" => (0..rng.usize(..3)).map(|_| text(rng)).collect(),
-        "map" | "headers" | "header_templates" => {
-            (0..rng.usize(..3)).map(|_| (format!("x-{}", rng.lowercase()), json!(text(rng)))).collect()
-        }
+        "map" | "headers" | "header_templates" => (0..rng.usize(..3))
+            .map(|_| (format!("x-{}", rng.lowercase()), json!(text(rng))))
+            .collect(),
         _ => json!(text(rng)),
     }
 }
 
 fn key(rng: &mut Rng) -> String {
-    let keys = ["whsec_AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEB", "raw:secret", "raw:", "raw:a b", "whsec_", "x"];
+    let keys =
+        ["whsec_AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEB", "raw:secret", "raw:", "raw:a b", "whsec_", "x"];
     match rng.u8(..4) {
         0 => keys[rng.usize(..keys.len())].to_owned(),
         _ => keys[rng.usize(..2)].to_owned(),
@@ -155,13 +156,77 @@ fn key(rng: &mut Rng) -> String {
 /// A text of the pieces that parsers look at.
 fn text(rng: &mut Rng) -> String {
     const PIECES: &[&str] = &[
-        "{event_type}", "{ordering_key}", "{id}", "{timestamp}", "{body}", "{header:x-a}", "{metadata:a b}",
-        "{payload:/a/0/~1~0}", "{payload:}", "{payload:/~2}", "{header:a b}", "{unknown}", "{{", "}}", "{", "}",
-        "/", "//", "?", "&", "=", "a", "b-c", "é", "%2F", "%", "%zz", ":", ".", "..", "#", " ", "\t", "\n",
-        "\u{7f}", "\u{85}", "\\", "\"", "~", "@",
+        "{event_type}",
+        "{ordering_key}",
+        "{id}",
+        "{timestamp}",
+        "{body}",
+        "{header:x-a}",
+        "{metadata:a b}",
+        "{payload:/a/0/~1~0}",
+        "{payload:}",
+        "{payload:/~2}",
+        "{header:a b}",
+        "{unknown}",
+        "{{",
+        "}}",
+        "{",
+        "}",
+        "/",
+        "//",
+        "?",
+        "&",
+        "=",
+        "a",
+        "b-c",
+        "é",
+        "%2F",
+        "%",
+        "%zz",
+        ":",
+        ".",
+        "..",
+        "#",
+        " ",
+        "\t",
+        "\n",
+        "\u{7f}",
+        "\u{85}",
+        "\\",
+        "\"",
+        "~",
+        "@",
     ];
     let count = rng.usize(..5);
     let start = if rng.bool() { "/" } else { "" };
     let pieces = (0..count).map(|_| PIECES[rng.usize(..PIECES.len())]);
     start.chars().chain(pieces.flat_map(str::chars)).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_source_of_events_is_a_uri_reference() {
+    let shop = Shop::open_migrated().await;
+    let client = shop.client().await;
+    let set = "select postrider.set_setting('cloudevents_source', $1)";
+    let long = format!("/{}", "x".repeat(254));
+    for good in [
+        "/",
+        "shop",
+        "/shop/a%20b",
+        "//shop.test/",
+        "https://shop.test:8443/a?b#c",
+        "urn:shop:1",
+        &long,
+    ] {
+        client.execute(set, &[&good]).await.unwrap();
+        assert_eq!(
+            shop.ask::<String>("select postrider.get_setting('cloudevents_source')").await,
+            good
+        );
+    }
+    let longer = format!("{long}x");
+    for bad in ["", "a b", "é", "1a:b", "/%2", "a#b#c", "/<", "/a\nb", &longer] {
+        let error = client.execute(set, &[&bad]).await.expect_err(bad);
+        assert_eq!(error.code().unwrap().code(), "22023", "{bad}");
+    }
 }

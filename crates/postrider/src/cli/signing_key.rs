@@ -26,7 +26,7 @@ pub enum Keys {
         /// An ed25519 pair (v1a) instead of a key for HMAC-SHA256 (v1): receivers get its public half only
         #[arg(long)]
         pair: bool,
-        /// A file with a finished key, whsec_… or whsk_…; `-` reads it from standard input
+        /// A file with a finished key, whsec_…, whsk_… or raw:…; `-` reads it from standard input
         #[arg(long, value_name = "FILE", conflicts_with = "pair")]
         key_file: Option<String>,
     },
@@ -104,9 +104,11 @@ fn read(file: &str) -> Result<String, Failure> {
     let text = text.map_err(|error| Failure::Usage(format!("--key-file {file}: {error}")))?;
     let key = text.trim();
     // SQL cannot tell whether the halves of a pair fit.
-    signing::SigningKey::parse(key)
-        .map_err(|error| Failure::Usage(format!("--key-file {file}: {error}")))?;
-    Ok(key.to_owned())
+    match signing::SigningKey::parse(key) {
+        // Whether a text signs depends on the endpoint.
+        Ok(_) | Err(signing::KeyError::Raw) => Ok(key.to_owned()),
+        Err(error) => Err(Failure::Usage(format!("--key-file {file}: {error}"))),
+    }
 }
 
 fn new_pair() -> Result<String, Failure> {

@@ -65,6 +65,10 @@ impl Settings {
                         value.parse().unwrap_or(transport.response_body_max);
                     continue;
                 }
+                "cloudevents_source" => {
+                    transport.cloudevents_source = value.as_str().into();
+                    continue;
+                }
                 "ordering_scope" => {
                     ordering_scope =
                         if value == "global" { Scope::Global } else { Scope::Endpoint };

@@ -67,6 +67,7 @@ pub struct Content {
     pub correlation_id: Option<Uuid>,
     pub event_type: Option<Arc<str>>,
     pub headers: Option<Arc<str>>,
+    pub metadata: Option<Arc<str>>,
     pub payload: Payload,
     /// Of a payload that is no JSON.
     pub content_type: Option<Arc<str>>,
@@ -92,6 +93,7 @@ impl Content {
             correlation_id: None,
             event_type: None,
             headers: None,
+            metadata: None,
             payload: Payload::Gone,
             content_type: None,
             replay_of: None,
@@ -635,6 +637,7 @@ impl Log {
             correlation_id: row.get("correlation_id"),
             event_type: text(row.get("event_type")),
             headers: headers(row.get("headers"))?,
+            metadata: headers(row.get("metadata"))?,
             payload,
             content_type: text(row.get("content_type")),
             replay_of: row.get::<_, Option<i64>>("replay_of").map(MessageId),
@@ -834,7 +837,7 @@ fn due_delivery(row: &Row) -> Result<DueDelivery, StoreError> {
 }
 
 /// Columns from `at` on: correlation_id, event_type, headers, payload, body, content_type,
-/// payload_bytes, replay_of.
+/// payload_bytes, replay_of, metadata.
 fn content(row: &Row, at: usize) -> Result<Content, StoreError> {
     let json: Option<JsonText> = row.get(at + 3);
     let body: Option<&[u8]> = row.get(at + 4);
@@ -850,6 +853,7 @@ fn content(row: &Row, at: usize) -> Result<Content, StoreError> {
         correlation_id: row.get(at),
         event_type: text(row.get(at + 1)),
         headers: headers(row.get(at + 2))?,
+        metadata: headers(row.get(at + 8))?,
         payload,
         content_type: text(row.get(at + 5)),
         replay_of: row.get::<_, Option<i64>>(at + 7).map(MessageId),

@@ -26,6 +26,13 @@ pub const EPOCH_US: i64 = 946_684_800_000_000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Timestamp(pub i64);
 
+impl Timestamp {
+    /// In microseconds since 1970.
+    pub fn since_1970(self) -> i64 {
+        self.0.saturating_add(EPOCH_US)
+    }
+}
+
 /// `jsonb`, as the text that PostgreSQL makes of it, or that text itself.
 #[derive(Debug, Clone)]
 pub struct JsonText(pub Bytes);

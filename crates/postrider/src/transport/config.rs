@@ -9,8 +9,12 @@ use std::collections::HashSet;
 use http::Uri;
 use postrider_core::{
     render::{self, HeaderError},
-    signing::{self, KeyError, SigningKey},
+    signing::{
+        self, KeyError, SigningKey,
+        scheme::{self, SchemeError},
+    },
     spelling::{self, edit_distance},
+    template::{PathTemplate, ValueTemplate},
 };
 use serde_json::{Map, Value, json};
 
@@ -60,6 +64,16 @@ pub enum OptionKind {
     Url { max: i64 },
     /// An array of up to `max` keys that sign, see [`signing`].
     SigningKeys { max: i64 },
+    /// The name of a header of up to `max` characters that users may set.
+    HeaderName { max: i64 },
+    /// A text of up to `max` characters with some of these fields in braces; `body`, if it is one of them, has to be
+    /// there. See [`scheme::is_template`].
+    Template { max: i64, fields: &'static [&'static str] },
+    /// A path of up to `max` characters, see [`PathTemplate`].
+    UrlTemplate { max: i64 },
+    /// An object of up to `max` texts that are sent as HTTP headers, filled in for each message, see
+    /// [`ValueTemplate`].
+    HeaderTemplates { max: i64 },
     /// A text of 1 to `max` characters whose only control characters are tabs and the ends of lines.
     Lines { max: i64 },
     /// An array of up to `max` texts, no two alike.
@@ -94,6 +108,8 @@ pub enum ConfigError {
     Key { key: &'static str, source: KeyError },
     #[error("config.{key}: {source}")]
     Header { key: &'static str, source: HeaderError },
+    #[error("config.signing_keys: {0}")]
+    Scheme(SchemeError),
 }
 
 impl ConfigOption {
@@ -118,6 +134,10 @@ impl ConfigOption {
             OptionKind::SigningKeys { max } => ("signing_keys", None, Some(max), None),
             OptionKind::Lines { max } => ("lines", Some(1), Some(max), None),
             OptionKind::Texts { max } => ("texts", None, Some(max), None),
+            OptionKind::HeaderName { max } => ("header_name", Some(1), Some(max), None),
+            OptionKind::Template { max, fields } => ("template", Some(0), Some(max), Some(fields)),
+            OptionKind::UrlTemplate { max } => ("url_template", Some(1), Some(max), None),
+            OptionKind::HeaderTemplates { max } => ("header_templates", None, Some(max), None),
             OptionKind::Object { words, .. } => {
                 ("object", None, None, Some(words).filter(|words| !words.is_empty()))
             }
@@ -160,8 +180,17 @@ impl ConfigOption {
                 Value::Object(values) => return check_object(protocol, self.name, members, values),
                 _ => value.as_str().is_some_and(|text| words.contains(&text)),
             },
+            OptionKind::HeaderName { max } => {
+                value.as_str().is_some_and(|name| is_free_header_name(name, max))
+            }
+            OptionKind::Template { max, fields } => value.as_str().is_some_and(|text| {
+                (text.is_empty() || is_text(text, max)) && scheme::is_template(text, fields)
+            }),
+            OptionKind::UrlTemplate { max } => value
+                .as_str()
+                .is_some_and(|text| is_text(text, max) && PathTemplate::parse(text).is_ok()),
             OptionKind::Map { max } => is_map(value, max),
-            OptionKind::Headers { max } => {
+            OptionKind::Headers { max } | OptionKind::HeaderTemplates { max } => {
                 is_map(value, max) && {
                     self.check_headers(value)?;
                     true
@@ -184,6 +213,12 @@ impl ConfigOption {
                 let reserved = || HeaderError::Reserved { name: name.to_owned() };
                 if render::is_reserved(name) { Err(reserved()) } else { Ok(()) }
             });
+            let check = check.and_then(|()| match self.kind {
+                OptionKind::HeaderTemplates { .. } if ValueTemplate::parse(value).is_err() => {
+                    Err(HeaderError::Template { name: name.to_owned() })
+                }
+                _ => Ok(()),
+            });
             check.map_err(|source| ConfigError::Header { key: self.name, source })?;
         }
         Ok(())
@@ -201,10 +236,26 @@ impl OptionKind {
             Self::Boolean => "true or false".to_owned(),
             Self::OneOf(choices) => format!("one of {}", choices.join(", ")),
             Self::SigningKeys { max } => format!(
-                "an array of at most {max} keys, no two alike, each whsec_ and the base64 of {} to {} bytes or \
-                 whsk_ and the base64 of 64 bytes, an ed25519 seed and its public key",
+                "an array of at most {max} keys, no two alike, each whsec_ and the base64 of {} to {} bytes, \
+                 whsk_ and the base64 of 64 bytes, an ed25519 seed and its public key, or raw: and {} to {} \
+                 characters without control characters",
                 signing::SYMMETRIC_MIN,
-                signing::SYMMETRIC_MAX
+                signing::SYMMETRIC_MAX,
+                signing::RAW_MIN,
+                signing::RAW_MAX
+            ),
+            Self::HeaderName { max } => {
+                format!("the name of a header of at most {max} characters that is not reserved")
+            }
+            Self::Template { max, fields } => format!(
+                "a text of at most {max} characters without control characters whose only braces are {}{}",
+                fields.iter().map(|field| format!("{{{field}}}")).collect::<Vec<_>>().join(", "),
+                if fields.contains(&"body") { ", {body} among them" } else { "" }
+            ),
+            Self::UrlTemplate { max } => format!(
+                "a path of at most {max} characters that begins with one / and has no segment of dots, with or \
+                 without a query, of the characters of URLs and the fields {{message_id}}, {{event_type}}, \
+                 {{ordering_key}}, {{correlation_id}}, {{header:NAME}}, {{metadata:NAME}} and {{payload:/POINTER}}"
             ),
             Self::Lines { max } => format!(
                 "a text of 1 to {max} characters whose only control characters are tabs and the ends of lines"
@@ -215,7 +266,7 @@ impl OptionKind {
             ),
             Self::Object { words: [], .. } => "an object".to_owned(),
             Self::Object { words, .. } => format!("one of {}, or an object", words.join(", ")),
-            Self::Map { max } | Self::Headers { max } => {
+            Self::Map { max } | Self::Headers { max } | Self::HeaderTemplates { max } => {
                 format!("an object of at most {max} texts")
             }
             Self::Url { max } => format!(
@@ -262,7 +313,8 @@ fn check_object(
             }
         }
     }
-    let missing = members.iter().filter(|member| member.required && !values.contains_key(member.key()));
+    let missing =
+        members.iter().filter(|member| member.required && !values.contains_key(member.key()));
     match missing.map(|member| member.name).min() {
         Some(key) => Err(ConfigError::Missing { key }),
         None => Ok(()),
@@ -296,24 +348,26 @@ impl<'a> Checked<'a> {
         })
     }
 
-    /// The value of an option that is written as a text, or its default.
+    /// The value of an option that is written as a text, or its default; none if it is given as an object.
     pub fn text(&self, name: &str) -> Option<&'a str> {
-        self.value(name).and_then(Value::as_str).or_else(|| match self.default(name) {
-            DefaultValue::Text(value) => Some(value),
-            _ => None,
-        })
+        match (self.value(name), self.default(name)) {
+            (Some(value), _) => value.as_str(),
+            (None, DefaultValue::Text(value)) => Some(value),
+            (None, _) => None,
+        }
     }
 
     /// The keys of an option that is an array of keys that sign; none if it is absent. A pair whose halves do not
-    /// fit is left out, as long as another key signs.
+    /// fit is left out, as long as another key signs. Texts that are keys by themselves are an error.
     pub fn signing_keys(&self, name: &'static str) -> Result<Vec<SigningKey>, ConfigError> {
         let keys = self.value(name).and_then(Value::as_array).into_iter().flatten();
         let (good, bad): (Vec<_>, Vec<_>) =
             keys.filter_map(Value::as_str).map(SigningKey::parse).partition(Result::is_ok);
-        let error = bad.into_iter().find_map(Result::err);
-        match error {
-            Some(source) if good.is_empty() => Err(ConfigError::Key { key: name, source }),
-            _ => Ok(good.into_iter().flatten().collect()),
+        let errors: Vec<KeyError> = bad.into_iter().filter_map(Result::err).collect();
+        let is_fatal = |error: &&KeyError| good.is_empty() || **error == KeyError::Raw;
+        match errors.iter().find(is_fatal) {
+            Some(source) => Err(ConfigError::Key { key: name, source: *source }),
+            None => Ok(good.into_iter().flatten().collect()),
         }
     }
 
@@ -332,13 +386,18 @@ impl<'a> Checked<'a> {
     fn value(&self, name: &str) -> Option<&'a Value> {
         let (first, rest) = name.split_once('.').map_or((name, None), |(a, b)| (a, Some(b)));
         let value = self.values.get(first)?;
-        rest.into_iter().flat_map(|rest| rest.split('.')).try_fold(value, |value, key| value.get(key))
+        rest.into_iter()
+            .flat_map(|rest| rest.split('.'))
+            .try_fold(value, |value, key| value.get(key))
     }
 
     fn default(&self, name: &str) -> DefaultValue {
-        let option = find(self.options, name).expect("a transport asks for options of its own table");
+        let option =
+            find(self.options, name).expect("a transport asks for options of its own table");
         match name.rsplit_once('.') {
-            Some((object, _)) if !self.value(object).is_some_and(Value::is_object) => DefaultValue::None,
+            Some((object, _)) if !self.value(object).is_some_and(Value::is_object) => {
+                DefaultValue::None
+            }
             _ => option.default,
         }
     }
@@ -369,6 +428,11 @@ fn is_map(value: &Value, max: i64) -> bool {
     })
 }
 
+fn is_free_header_name(name: &str, max: i64) -> bool {
+    let checked = render::check_header(name, "");
+    name.len() as i64 <= max && checked.is_ok_and(|(name, _)| !render::is_reserved(name.as_str()))
+}
+
 fn are_signing_keys(value: &Value, max: i64) -> bool {
     let Some(keys) = value.as_array() else { return false };
     let known: HashSet<&str> = keys.iter().filter_map(Value::as_str).collect();
@@ -377,7 +441,7 @@ fn are_signing_keys(value: &Value, max: i64) -> bool {
         // Whether the halves of a pair fit SQL cannot tell: see Checked::signing_keys.
         && known.iter().all(|key| !matches!(
             SigningKey::parse(key),
-            Err(KeyError::Prefix | KeyError::Base64 | KeyError::SymmetricLength | KeyError::PairLength)
+            Err(KeyError::Prefix | KeyError::Base64 | KeyError::SymmetricLength | KeyError::PairLength | KeyError::RawLength)
         ))
 }
 

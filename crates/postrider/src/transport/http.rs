@@ -11,6 +11,7 @@ mod body;
 mod dial;
 mod failure;
 mod frames;
+mod request;
 
 use std::{
     pin::pin,
@@ -22,8 +23,12 @@ use std::{
 };
 
 use body::Payload;
+use bytes::Bytes;
 use dial::Dial;
-use http::{Method, Request, Response, StatusCode, Uri, header::RETRY_AFTER, uri::Scheme};
+use http::{
+    HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri,
+    header::RETRY_AFTER, uri::Scheme,
+};
 use hyper::body::Incoming;
 use hyper_util::{
     client::legacy::{Client, Error, ResponseFuture},
@@ -33,9 +38,10 @@ use postrider_core::{
     classify::classify,
     networks::InternalDestinations,
     outcome::{Outcome, Report},
-    render::{self, HEADERS_MAX, HeaderError, HeaderTemplate},
+    render::{self, HEADERS_MAX},
+    request::{RequestError, RequestTemplate},
     response::{Response as Captured, kept_headers},
-    signing::{self, SigningKey},
+    signing,
 };
 use tokio::{
     sync::Notify,
@@ -44,8 +50,8 @@ use tokio::{
 use uuid::Uuid;
 
 use super::{
-    Attempts, ConfigError, ConfigOption, DefaultValue, Envelope, Flow, OptionKind, Protocol,
-    Settings, Shared, Ticket, Transport,
+    Attempts, ConfigError, ConfigOption, DefaultValue, Envelope, Flow, OptionKind, Preview,
+    Protocol, Settings, Shared, Ticket, Transport,
     config::Checked,
     flow::{self, with_flow},
     guard::Rule,
@@ -123,15 +129,10 @@ const OWN: &[ConfigOption] = &[
                       a receiver can change from one to another.",
         secret: true,
     },
-    ConfigOption {
-        name: "signature",
-        kind: OptionKind::OneOf(&["standard-webhooks", "none"]),
-        required: false,
-        default: DefaultValue::Text("standard-webhooks"),
-        description: "How requests are signed with the signing_keys. `none`: not at all, on purpose. A new \
-                      endpoint without keys gets one unless this is `none`.",
-        secret: false,
-    },
+    request::SIGNATURE,
+    request::FORMAT,
+    request::URL_TEMPLATE,
+    request::HEADER_TEMPLATES,
     ConfigOption {
         name: "timeout_seconds",
         kind: TIMEOUT,
@@ -180,24 +181,18 @@ const OWN: &[ConfigOption] = &[
 fn open(config: &Checked<'_>, shared: &Arc<Shared>) -> Result<Arc<dyn Transport>, ConfigError> {
     let seconds =
         |name| config.integer(name).map(|seconds| Duration::from_secs(seconds.unsigned_abs()));
-    let template = HeaderTemplate::new(CONTENT_TYPE, USER_AGENT, config.map("headers"))
-        .map_err(|source| ConfigError::Header { key: "headers", source })?;
     let url = config.text("url").and_then(|url| url.parse().ok());
     let method = config.text("method").and_then(|method| method.parse().ok());
     Ok(Arc::new(Http {
         url: url.expect("checked, and required"),
         method: method.expect("checked, and has a default"),
-        template,
+        template: request::template(config)?,
         timeout: seconds("timeout_seconds"),
         connect_timeout: seconds("connect_timeout_seconds"),
         flow: Flow::new(config),
         is_disabled_when_gone: config.is_set("auto_disable_on_gone"),
         captures_responses: config.boolean("capture_response"),
         has_secrets: config.map("headers").next().is_some(),
-        signing_keys: match config.text("signature") {
-            Some("none") => Vec::new(),
-            _ => config.signing_keys("signing_keys")?,
-        },
         shared: Arc::clone(shared),
         pool: Arc::default(),
     }))
@@ -207,14 +202,13 @@ fn open(config: &Checked<'_>, shared: &Arc<Shared>) -> Result<Arc<dyn Transport>
 struct Http {
     url: Uri,
     method: Method,
-    template: HeaderTemplate,
+    template: RequestTemplate,
     timeout: Option<Duration>,
     connect_timeout: Option<Duration>,
     flow: Flow,
     is_disabled_when_gone: bool,
     captures_responses: Option<bool>,
     has_secrets: bool,
-    signing_keys: Vec<SigningKey>,
     shared: Arc<Shared>,
     pool: Arc<RwLock<Option<Arc<Pool>>>>,
 }
@@ -240,6 +234,23 @@ impl Transport for Http {
         self.is_disabled_when_gone
     }
 
+    fn preview(&self, envelope: Envelope) -> Option<Result<Preview, String>> {
+        let rendered = self.render(envelope, &self.shared.settings().cloudevents_source);
+        Some(rendered.map_err(|error| failure::unsendable_text(&error)).map(
+            |(uri, headers, body)| {
+                let signature = self.template.signer.header();
+                let shown = |(name, value): (&HeaderName, &HeaderValue)| {
+                    let text = String::from_utf8_lossy(value.as_bytes()).into_owned();
+                    let value = if signature == *name { "…".to_owned() } else { text };
+                    (name.as_str().to_owned(), value)
+                };
+                let mut headers: Vec<_> = headers.iter().map(shown).collect();
+                headers.sort();
+                Preview { method: self.method.to_string(), url: uri.to_string(), headers, body }
+            },
+        ))
+    }
+
     fn attempt(self: Arc<Self>, batch: Vec<(Envelope, Ticket)>, deadline: Instant) -> Attempts {
         Box::pin(async move {
             for (envelope, ticket) in batch {
@@ -254,7 +265,7 @@ impl Http {
         let started_at = Instant::now();
         let settings = self.shared.settings();
         let sent_at = Arc::new(OnceLock::new());
-        let mut request = match self.request(envelope, &sent_at) {
+        let mut request = match self.request(envelope, &settings, &sent_at) {
             _ if deadline <= started_at => return failure::not_sent(),
             Ok(request) => request,
             Err(error) => return failure::unsendable(&error),
@@ -302,36 +313,61 @@ impl Http {
     fn request(
         &self,
         envelope: Envelope,
+        settings: &Settings,
         sent_at: &Arc<OnceLock<Instant>>,
-    ) -> Result<Request<Payload>, HeaderError> {
+    ) -> Result<Request<Payload>, RequestError> {
+        let (uri, headers, body) = self.render(envelope, &settings.cloudevents_source)?;
+        let mut request = Request::new(Payload::new(body, Arc::clone(sent_at)));
+        *request.method_mut() = self.method.clone();
+        *request.uri_mut() = uri;
+        *request.headers_mut() = headers;
+        Ok(request)
+    }
+
+    /// What is sent of a message: where, with which headers, and which body.
+    fn render(
+        &self,
+        envelope: Envelope,
+        source: &str,
+    ) -> Result<(Uri, HeaderMap, Bytes), RequestError> {
         let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         let mut buffer = Uuid::encode_buffer();
         let timestamp = since_1970.map_or(0, |time| time.as_secs() as i64);
         let correlation_id =
             envelope.correlation_id.map(|id| &*id.hyphenated().encode_lower(&mut buffer));
-        let mut headers = self.template.render(
-            &self.signing_keys,
+        let rendered = self.template.render(
             &render::Attempt {
                 message_id: envelope.message_id,
                 number: envelope.attempt,
                 timestamp,
                 body: &envelope.payload,
+                created_at: envelope.created_at,
+                expires_at: envelope.expires_at,
+                ordering_key: envelope.ordering_key.as_deref(),
+                metadata: envelope.metadata.as_deref(),
                 correlation_id,
                 event_type: envelope.event_type.as_deref(),
                 replay_of: envelope.replay_of,
                 headers: envelope.headers.as_deref(),
                 content_type: envelope.content_type.as_deref(),
             },
+            source,
         )?;
-        if envelope.payload.is_empty() {
+        let mut headers = rendered.headers;
+        let body = rendered.body.unwrap_or(envelope.payload);
+        if body.is_empty() {
             // Without a body nothing else says so, and some servers insist (411).
-            headers.insert(http::header::CONTENT_LENGTH, http::HeaderValue::from_static("0"));
+            headers.insert(http::header::CONTENT_LENGTH, HeaderValue::from_static("0"));
         }
-        let mut request = Request::new(Payload::new(envelope.payload, Arc::clone(sent_at)));
-        *request.method_mut() = self.method.clone();
-        *request.uri_mut() = self.url.clone();
-        *request.headers_mut() = headers;
-        Ok(request)
+        let uri = match rendered.path {
+            None => self.url.clone(),
+            // Scheme, host and port are the endpoint's, whatever the message says.
+            Some(path) => http::uri::Builder::from(self.url.clone())
+                .path_and_query(path)
+                .build()
+                .expect("a path of percent-encoded values"),
+        };
+        Ok((uri, headers, body))
     }
 
     /// The pool, or a new one if the rule about internal destinations or ports has changed: a

@@ -37,12 +37,28 @@ pub struct Envelope {
     pub event_type: Option<Arc<str>>,
     /// Of a replay: the message that it repeats.
     pub replay_of: Option<i64>,
+    /// When it was sent, and until when it is good, in microseconds since 1970.
+    pub created_at: i64,
+    pub expires_at: Option<i64>,
+    pub ordering_key: Option<Arc<str>>,
+    /// What the sender noted: a JSON object, as text. Not to be sent, unless the config names some of it.
+    pub metadata: Option<Arc<str>>,
     /// The message's own headers: a JSON object of strings, as text.
     pub headers: Option<Arc<str>>,
     /// The body exactly as it is to be sent.
     pub payload: Bytes,
     /// What the body is, where it is no JSON.
     pub content_type: Option<Arc<str>>,
+}
+
+/// What would be sent of a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Preview {
+    pub method: String,
+    pub url: String,
+    /// By name.
+    pub headers: Vec<(String, String)>,
+    pub body: Bytes,
 }
 
 /// A batch on its way: over when all its tickets are.
@@ -64,6 +80,12 @@ pub trait Transport: Send + Sync {
     /// Whether the outcome `Gone` also disables the endpoint.
     fn is_disabled_when_gone(&self) -> bool {
         false
+    }
+
+    /// What would be sent of a message, if this protocol sends anything, or why it can never be sent. Signatures
+    /// are `…`: who may look need not be somebody who may sign.
+    fn preview(&self, _envelope: Envelope) -> Option<Result<Preview, String>> {
+        None
     }
 
     /// Sends the batch and reports each message by itself, when its own answer is seen; no later than

@@ -33,6 +33,8 @@ pub struct Settings {
     pub captures_responses: bool,
     /// `response_body_max_size`, in bytes.
     pub response_body_max: usize,
+    /// Whose events messages are, where they are sent as CloudEvents: a URI reference.
+    pub cloudevents_source: Arc<str>,
 }
 
 impl Default for Settings {
@@ -44,6 +46,7 @@ impl Default for Settings {
             allows_any_port: false,
             captures_responses: false,
             response_body_max: 64 * 1024,
+            cloudevents_source: "/postrider".into(),
         }
     }
 }

@@ -20,16 +20,34 @@ const OBJECT: OptionKind = OptionKind::Object {
     members: &[
         sample("object.inner", INNER, false, DefaultValue::None, true),
         sample("object.kind", OptionKind::OneOf(&["a", "b"]), true, DefaultValue::None, true),
-        sample("object.size", OptionKind::Integer { min: 1, max: 9 }, false, DefaultValue::Integer(4), true),
+        sample(
+            "object.size",
+            OptionKind::Integer { min: 1, max: 9 },
+            false,
+            DefaultValue::Integer(4),
+            true,
+        ),
     ],
     words: &[],
 };
 const INNER: OptionKind = OptionKind::Object {
-    members: &[sample("object.inner.map", OptionKind::Map { max: 1 }, true, DefaultValue::None, true)],
+    members: &[sample(
+        "object.inner.map",
+        OptionKind::Map { max: 1 },
+        true,
+        DefaultValue::None,
+        true,
+    )],
     words: &[],
 };
 const UNION: OptionKind = OptionKind::Object {
-    members: &[sample("union.name", OptionKind::Text { max: 4 }, false, DefaultValue::Text("z"), false)],
+    members: &[sample(
+        "union.name",
+        OptionKind::Text { max: 4 },
+        false,
+        DefaultValue::Text("z"),
+        false,
+    )],
     words: &["one", "two"],
 };
 
@@ -144,6 +162,10 @@ async fn discard_accepts_every_message() {
         attempt: 1,
         correlation_id: None,
         event_type: None,
+        created_at: 0,
+        expires_at: None,
+        ordering_key: None,
+        metadata: None,
         replay_of: None,
         headers: None,
         payload: Bytes::from_static(b"{}"),

@@ -127,6 +127,7 @@ mod tests {
             correlation_id: None,
             event_type: None,
             headers: None,
+            metadata: None,
             payload: Payload::Here(bytes::Bytes::new()),
             content_type: None,
             replay_of: None,

@@ -12,7 +12,10 @@ use tracing::error;
 use super::Driver;
 use crate::{
     engine::{command::Event, delivery::Delivery},
-    store::log::{Log, Payload},
+    store::{
+        log::{Log, Payload},
+        wire::Timestamp,
+    },
     transport::{Envelope, Ticket, Transport},
 };
 
@@ -108,6 +111,10 @@ async fn envelope(log: &Log, delivery: &Delivery) -> Result<Envelope, Report> {
         correlation_id: content.correlation_id,
         event_type: content.event_type,
         replay_of: content.replay_of.map(|id| id.0),
+        created_at: delivery.message.terms.created_at.since_1970(),
+        expires_at: delivery.message.terms.expires_at.map(Timestamp::since_1970),
+        ordering_key: delivery.message.terms.ordering_key.clone(),
+        metadata: content.metadata,
         headers: content.headers,
         content_type: content.content_type,
         payload,

@@ -66,6 +66,7 @@ impl World {
                     payload: Payload::Gone,
                     content_type: None,
                     replay_of: None,
+                    metadata: None,
                 },
             };
             let id = self.database.insert(row, lane);

@@ -4,7 +4,7 @@ use std::{error::Error, io, time::Duration};
 
 use postrider_core::{
     outcome::{Outcome, Report},
-    render::HeaderError,
+    request::RequestError,
 };
 
 use super::{INFORMATIONAL_MAX, NoAnswer};
@@ -14,9 +14,12 @@ use crate::transport::guard::ConnectError;
 const WORDS_MAX: usize = 200;
 
 /// The report of a message that can never be sent.
-pub fn unsendable(error: &HeaderError) -> Report {
-    let error = format!("the message cannot be sent: {error}");
-    Report::failed(Outcome::Rejected, error, Duration::ZERO)
+pub fn unsendable(error: &RequestError) -> Report {
+    Report::failed(Outcome::Rejected, unsendable_text(error), Duration::ZERO)
+}
+
+pub fn unsendable_text(error: &RequestError) -> String {
+    format!("the message cannot be sent: {error}")
 }
 
 /// The report of a message whose turn came too late.

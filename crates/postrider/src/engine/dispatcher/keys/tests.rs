@@ -64,6 +64,7 @@ fn waiting(number: i64) -> DueDelivery {
             payload: Payload::Gone,
             content_type: None,
             replay_of: None,
+            metadata: None,
         },
     }
 }

@@ -1,0 +1,96 @@
+//! The packages with which receivers of others verify and read requests, and what runs them.
+//!
+//! They come from pip and npm, into the target folder. What they are asked stands beside the tests
+//! (`crates/postrider/tests/verifiers`).
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+
+use crate::examples::run;
+use crate::packages::{is_on_path, succeeds};
+use crate::process::{target, workspace};
+
+/// Modules that the script for Python needs.
+const MODULES: &str = "import cloudevents.core, slack_sdk, standardwebhooks, stripe, svix";
+const HINT: &str =
+    "run `cargo xtask test`, which installs them by pip and npm into the target folder";
+
+/// The command that verifies in Python.
+///
+/// # Errors
+///
+/// When a package is missing; the message says what to do.
+pub fn python() -> Result<Command> {
+    let python = python_folder().join("bin/python3");
+    ensure!(
+        succeeds(Command::new(&python).args(["-c", MODULES])),
+        "the Python packages of receivers are missing: {HINT}"
+    );
+    let mut command = Command::new(python);
+    command.arg(folder().join("verify.py"));
+    Ok(command)
+}
+
+/// The command that verifies in Node.js.
+///
+/// # Errors
+///
+/// When a package is missing; the message says what to do.
+pub fn node() -> Result<Command> {
+    let modules = node_folder().join("node_modules");
+    let are_there = ["@octokit/webhooks-methods", "cloudevents", "svix"]
+        .iter()
+        .all(|package| modules.join(package).exists());
+    ensure!(
+        are_there && is_on_path("node"),
+        "the Node.js packages of receivers are missing: {HINT}"
+    );
+    let mut command = Command::new("node");
+    // It looks for packages from where the script lies.
+    command.arg(node_folder().join("verify.mjs"));
+    Ok(command)
+}
+
+/// Installs what [`python`] and [`node`] need, where it is missing.
+///
+/// # Errors
+///
+/// When that does not work.
+pub fn ensure_installed() -> Result<()> {
+    if python().is_err() {
+        let folder = python_folder();
+        eprintln!("installing packages of receivers into {}", folder.display());
+        run(Command::new("python3").args(["-m", "venv"]).arg(&folder))?;
+        run(Command::new(folder.join("bin/python3"))
+            .args(["-m", "pip", "install", "--quiet", "-r"])
+            .arg(self::folder().join("requirements.txt")))?;
+    }
+    let folder = node_folder();
+    std::fs::create_dir_all(&folder).context("could not make the folder")?;
+    for file in ["package.json", "verify.mjs"] {
+        std::fs::copy(self::folder().join(file), folder.join(file))
+            .with_context(|| format!("could not copy {file}"))?;
+    }
+    if node().is_err() {
+        eprintln!("installing packages of receivers into {}", folder.display());
+        let install = ["install", "--silent", "--no-audit", "--no-fund", "--no-package-lock"];
+        run(Command::new("npm").args(install).current_dir(&folder))?;
+    }
+    python()?;
+    node()?;
+    Ok(())
+}
+
+fn folder() -> PathBuf {
+    workspace().join("crates/postrider/tests/verifiers")
+}
+
+fn python_folder() -> PathBuf {
+    target().join("verifiers/python")
+}
+
+fn node_folder() -> PathBuf {
+    target().join("verifiers/node")
+}
