@@ -87,6 +87,7 @@ mod views;
 mod views_at_size;
 mod waiting;
 mod watching;
+mod webhooks;
 mod worker;
 mod worker_exec;
 mod worker_rabbitmq;

@@ -6,7 +6,13 @@ use clap::Subcommand;
 use serde_json::{Map, Value, json};
 use tokio_postgres::{Client, GenericClient};
 
-use super::{Context, Failure, job::Waiting, json_rows_or, signing_key::Keys};
+use super::{
+    Context, Failure,
+    example::{self, Example},
+    job::Waiting,
+    json_rows_or,
+    signing_key::Keys,
+};
 
 const ENDPOINTS: &str = include_str!("../../../../sql/queries/endpoints.sql");
 const TRANSPORT_OPTIONS: &str = include_str!("../../../../sql/queries/transport_options.sql");
@@ -33,6 +39,8 @@ Examples:
   postrider endpoint create orders --protocol http --set url=https://example.com/hook \\
       --set headers.x-tenant=acme --retry-policy '{\"max_retries\": 20, \"base_delay_seconds\": 5}'
   postrider endpoint alter orders --set timeout_seconds=5 --unset headers
+  postrider endpoint preview orders --event-type order.created --payload '{\"id\": 7}'
+  postrider endpoint test orders
   postrider endpoint disable orders
   postrider endpoint pause --all
   postrider endpoint list --json")]
@@ -104,6 +112,23 @@ enum Action {
     /// The keys that sign what is sent to an endpoint
     #[command(subcommand)]
     Keys(Keys),
+    /// Show what would be sent to an endpoint, without its secrets
+    Preview {
+        name: String,
+        /// A message of the log, in place of an example
+        #[arg(long, value_name = "ID", conflicts_with_all = ["payload", "event_type", "ordering_key", "headers", "metadata"])]
+        message: Option<i64>,
+        #[command(flatten)]
+        example: Example,
+    },
+    /// Send an example to an endpoint now, and say what came of it
+    ///
+    /// It is signed and sent as messages are, but stored nowhere. Ends with 0 if it was accepted, otherwise with 1.
+    Test {
+        name: String,
+        #[command(flatten)]
+        example: Example,
+    },
     /// Close an endpoint's circuit breaker, and end a pause that it asked for
     Reset { name: String },
 }
@@ -214,6 +239,12 @@ impl Endpoint {
                 }
             }
             Action::Keys(keys) => keys.run(&client, output).await?,
+            Action::Preview { name, message, example } => {
+                example::preview(&client, output, name, *message, example).await?;
+            }
+            Action::Test { name, example } => {
+                example::test(context, &client, name, example).await?;
+            }
             Action::Reset { name } => {
                 let is_new: bool = client.query_one(RESET_CIRCUIT_BREAKER, &[name]).await?.get(0);
                 let object = json!({ "name": name, "circuit_state": "closed", "changed": is_new });
@@ -241,7 +272,7 @@ fn check_held(held: &[String], done: &str) -> Result<(), Failure> {
     )))
 }
 
-async fn find(client: &Client, name: &str) -> Result<Value, Failure> {
+pub(super) async fn find(client: &Client, name: &str) -> Result<Value, Failure> {
     let rows = json_rows_or(client, [ENDPOINTS, MASKED], &[&Some(name)]).await?;
     let missing = || Failure::Failed(format!("Endpoint '{name}' does not exist"));
     rows.into_iter().next().ok_or_else(missing)
@@ -376,7 +407,8 @@ fn set_in(
     name: &str,
     text: &str,
 ) {
-    let kind = |name: &str| options.get(&format!("{path}{name}")).map(|option| option.kind.as_str());
+    let kind =
+        |name: &str| options.get(&format!("{path}{name}")).map(|option| option.kind.as_str());
     if let Some((first, rest)) = name.split_once('.')
         && let Some(kind @ ("map" | "headers" | "object")) = kind(first)
     {
@@ -395,7 +427,9 @@ fn set_in(
         return;
     }
     let parsed = match kind(name) {
-        Some("integer" | "boolean" | "map" | "headers" | "texts") => serde_json::from_str(text).ok(),
+        Some("integer" | "boolean" | "map" | "headers" | "texts") => {
+            serde_json::from_str(text).ok()
+        }
         Some("object") => serde_json::from_str(text).ok().filter(Value::is_object),
         // An array, or keys with spaces or lines between them.
         Some("signing_keys") => serde_json::from_str(text)

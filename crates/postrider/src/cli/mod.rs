@@ -14,6 +14,7 @@ mod dead_letter;
 mod endpoint;
 mod event;
 mod event_type;
+mod example;
 mod execution;
 mod failure;
 mod health;

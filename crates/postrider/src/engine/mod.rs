@@ -18,7 +18,7 @@ mod loans;
 mod pending;
 mod policies;
 mod queue;
-mod settings;
+pub(crate) mod settings;
 mod silence;
 #[cfg(test)]
 mod simulation;
@@ -147,7 +147,8 @@ pub async fn serve(config: Config) -> Result<(), ServeError> {
     ended
 }
 
-fn transport_options(config: &Config) -> Result<SharedOptions, ServeError> {
+/// What the configuration of this process says about transports.
+pub(crate) fn transport_options(config: &Config) -> Result<SharedOptions, ServeError> {
     let mut options = SharedOptions {
         name_servers: config.serve.name_servers.clone(),
         internal_destinations: config.serve.internal_destinations.clone(),
