@@ -41,6 +41,11 @@ begin
         continue when exists (select from pg_roles r where r.rolname = wanted);
         begin
             execute format('create role %I nologin', wanted);
+            -- Whoever answers over HTTP acts as the role of a token. A role that was there before may have rights
+            -- elsewhere: it is for its maker to grant.
+            if not (select r.rolsuper from pg_roles r where r.rolname = schema_owner) then
+                execute format('grant %I to %I', wanted, schema_owner);
+            end if;
         exception
             -- Roles belong to the whole cluster: another database's migration may be quicker.
             when duplicate_object or unique_violation then null;
@@ -112,14 +117,15 @@ declare
         'reset_setting', 'cleanup_old_archive_partitions', 'create_consumer', 'reset_consumer',
         'drop_consumer', 'erase_messages', 'add_signing_key', 'rotate_signing_key', 'retire_signing_key',
         'reveal_signing_key', 'set_action', 'drop_action', 'drop_worker',
-        'adopt'];
+        'adopt', 'create_token', 'revoke_token'];
     readable constant text[] := array['queue', 'archive', 'dlq', 'blocked_keys', 'consumers', 'parked_messages',
         'executions', 'workers', 'pools', 'execution_dead_letters', 'execution', 'live_execution', 'live_generation',
         'execution_end',
         'execution_dead_letter', 'worker', 'action'];
     -- Secrets, what only dispatchers lock, and the door to the log.
     withheld constant text[] := array['endpoint_secret', 'fence', 'chore', 'rate_turn', 'loan',
-        'cancel_bucket', 'worker_lock', 'action_slot', 'log_change', 'identity', 'number_gap'];
+        'cancel_bucket', 'worker_lock', 'action_slot', 'log_change', 'identity', 'number_gap',
+        'api_token', 'api_request'];
     -- Neither payloads nor what else an application wrote.
     visible constant text[] := array[
         'checkpoint', 'circuit', 'signing_key', 'signing_keys', 'deferred', 'dispatcher', 'done', 'ended',
@@ -128,7 +134,7 @@ declare
         'transport_option', 'blocked_keys', 'partitions', 'jobs', 'consumers', 'consumer', 'consumer_position',
         'tick', 'workers', 'worker', 'action', 'live_execution', 'live_generation',
         'pools', 'execution_figures', 'dead_letter_figures', 'execution_rollup', 'execution_statistics',
-        'execution_total', 'dead_letter_statistics', 'dead_letter_total', 'broker_report'];
+        'execution_total', 'dead_letter_statistics', 'dead_letter_total', 'broker_report', 'tokens'];
     -- With columns that the monitor does not read.
     partly_visible constant text[] := array[
         'endpoints', 'queue', 'archive', 'dlq', 'attempt', 'attempts', 'parked_messages', 'replays', 'executions', 'execution',

@@ -43,7 +43,11 @@ impl DispatcherOptions {
         Self {
             binary: binary.into(),
             arguments: vec!["serve".to_owned()],
-            environment: vec![("DATABASE_URL".to_owned(), database_url.to_owned())],
+            environment: vec![
+                ("DATABASE_URL".to_owned(), database_url.to_owned()),
+                // Many of them run at a time. Who asks one of them names an address (`--listen`).
+                ("POSTRIDER_LISTEN".to_owned(), "off".to_owned()),
+            ],
             log_file: None,
         }
     }

@@ -10,7 +10,7 @@
 use std::{
     ffi::OsString,
     fs,
-    net::{IpAddr, SocketAddr},
+    net::{IpAddr, Ipv4Addr, SocketAddr},
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     time::Duration,
@@ -88,7 +88,25 @@ pub struct ServeConfig {
     pub internal_destinations: InternalDestinations,
     /// `name_servers`: who is asked for the addresses of receivers' names, instead of the system's.
     pub name_servers: Vec<SocketAddr>,
+    /// `listen` (127.0.0.1:8780): where the API, metrics and health are served; `off`: nowhere.
+    pub listen: Listen,
+    /// `behind_proxy` (false): something in front of the listener speaks TLS, so it may listen elsewhere than on
+    /// this machine alone. Nobody is trusted for coming from this machine then.
+    pub behind_proxy: bool,
 }
+
+/// Where a process listens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Listen {
+    Off,
+    /// On [`DEFAULT_LISTEN`], and if that is taken, nowhere.
+    Default,
+    /// Here, or the process does not start.
+    At(SocketAddr),
+}
+
+/// Where a process listens that was not told.
+pub const DEFAULT_LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8780);
 
 /// How a dispatcher without work learns of the next message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -177,6 +195,14 @@ pub struct ServeFlags {
     /// addresses, with or without a port, separated by commas [env: POSTRIDER_NAME_SERVERS]
     #[arg(long, value_name = "ADDRESSES")]
     pub name_servers: Option<String>,
+    /// Serve the API, metrics and health here: an address with a port, by default 127.0.0.1:8780, or off
+    /// [env: POSTRIDER_LISTEN]
+    #[arg(long, value_name = "ADDRESS")]
+    pub listen: Option<String>,
+    /// Something in front of the listener speaks TLS: it may listen beyond this machine [env:
+    /// POSTRIDER_BEHIND_PROXY]
+    #[arg(long)]
+    pub behind_proxy: bool,
     /// Trust the certificate authorities in this PEM file too for receivers [env:
     /// POSTRIDER_HTTP_CA_FILE]
     #[arg(long, value_name = "FILE")]
@@ -256,11 +282,13 @@ struct Written {
     internal_destinations: Option<String>,
     name_servers: Option<String>,
     http_ca_file: Option<PathBuf>,
+    listen: Option<String>,
+    behind_proxy: Option<bool>,
 }
 
 /// The fields that the environment may set, as `POSTRIDER_` and the name in capitals. Others with
 /// that beginning are somebody else's.
-const FIELDS: [&str; 18] = [
+const FIELDS: [&str; 20] = [
     "database_url",
     "database_url_file",
     "database_ca_file",
@@ -279,6 +307,8 @@ const FIELDS: [&str; 18] = [
     "internal_destinations",
     "name_servers",
     "http_ca_file",
+    "listen",
+    "behind_proxy",
 ];
 
 /// What is wrong, without what stands there: a line of the file may hold a password.
@@ -384,6 +414,8 @@ fn gather(
         internal_destinations: serve.internal_destinations.clone(),
         name_servers: serve.name_servers.clone(),
         http_ca_file: serve.http_ca_file.clone(),
+        listen: serve.listen.clone(),
+        behind_proxy: serve.behind_proxy.then_some(true),
     };
     Ok((from_flags.or(from_environment).or(from_file), environment, warnings))
 }
@@ -490,6 +522,8 @@ impl Written {
             internal_destinations: self.internal_destinations.or(other.internal_destinations),
             name_servers: self.name_servers.or(other.name_servers),
             http_ca_file: self.http_ca_file.or(other.http_ca_file),
+            listen: self.listen.or(other.listen),
+            behind_proxy: self.behind_proxy.or(other.behind_proxy),
         }
     }
 
@@ -525,6 +559,7 @@ impl Written {
         let grace = bounded("shutdown_grace_seconds", self.shutdown_grace_seconds, 30, (0, 3_600))?;
         let flush = bounded("flush_interval_ms", self.flush_interval_ms, 5, (1, 1_000))?;
         let poll = bounded("poll_interval_ms", self.poll_interval_ms, 50, (1, 10_000))?;
+        let behind_proxy = self.behind_proxy.unwrap_or_default();
         let serve = ServeConfig {
             shutdown_grace: Duration::from_secs(grace),
             max_in_flight: bounded("max_in_flight", self.max_in_flight, 1_024, (1, 65_536))?
@@ -541,6 +576,8 @@ impl Written {
             wake,
             internal_destinations: internal_destinations(self.internal_destinations.as_deref())?,
             name_servers: name_servers(self.name_servers.as_deref().unwrap_or_default())?,
+            listen: listen(self.listen.as_deref(), behind_proxy)?,
+            behind_proxy,
         };
         Ok(Config {
             database_url: DatabaseUrl::new(database_url.trim()),
@@ -581,6 +618,24 @@ fn name_servers(value: &str) -> Result<Vec<SocketAddr>, ConfigError> {
     servers.filter(|servers| servers.len() <= NAME_SERVERS_MAX).ok_or_else(|| {
         invalid("name_servers", "up to three addresses such as `10.0.0.2, 10.0.0.3:5353`", value)
     })
+}
+
+/// There is no TLS here, and tokens are not sent in the clear over a network.
+fn listen(value: Option<&str>, behind_proxy: bool) -> Result<Listen, ConfigError> {
+    let value = match value {
+        None => return Ok(Listen::Default),
+        Some("off") => return Ok(Listen::Off),
+        Some(value) => value.trim(),
+    };
+    let at: SocketAddr = value.parse().map_err(|_| {
+        invalid("listen", "an address with a port such as 127.0.0.1:8780, or off", value)
+    })?;
+    if at.ip().to_canonical().is_loopback() || behind_proxy {
+        return Ok(Listen::At(at));
+    }
+    let rule = "an address of this machine alone, such as 127.0.0.1:8780, unless behind_proxy says that \
+                something in front of it speaks TLS";
+    Err(invalid("listen", rule, value))
 }
 
 fn log_format(written: Option<&str>) -> Result<LogFormat, ConfigError> {
@@ -713,6 +768,33 @@ mod tests {
         assert_eq!(servers, expected);
         check_error("name_servers = 'dns.example.com'", &[], &["name_servers must be up to three"]);
         check_error("name_servers = '::1,::2,::3,::4'", &[], &["name_servers must be up to three"]);
+    }
+
+    #[test]
+    fn nothing_listens_beyond_this_machine_without_a_proxy() {
+        let listen = |line: &str| {
+            let file = format!("database_url = 'host=h'\n{line}");
+            load(&file, &[], Flags::default()).map(|config| config.serve.listen)
+        };
+        assert_eq!(listen("").unwrap(), Listen::Default);
+        assert_eq!(listen("listen = 'off'").unwrap(), Listen::Off);
+        for address in ["127.0.0.1:0", "127.8.9.1:80", "[::1]:80", "[::ffff:127.0.0.1]:80"] {
+            let at = Listen::At(address.parse().unwrap());
+            assert_eq!(listen(&format!("listen = '{address}'")).unwrap(), at);
+        }
+        for address in ["0.0.0.0:8780", "[::]:8780", "10.1.2.3:80", "192.0.2.1:80"] {
+            let file = format!("listen = '{address}'");
+            check_error(&file, &[], &["listen must be an address of this machine alone", address]);
+            let file = format!("behind_proxy = true\n{file}");
+            assert_eq!(listen(&file).unwrap(), Listen::At(address.parse().unwrap()));
+        }
+        for wrong in ["8780", "localhost:8780", "127.0.0.1", "on", ""] {
+            let file = format!("listen = '{wrong}'");
+            check_error(&file, &[], &["listen must be an address with a port"]);
+        }
+        let environment = [("POSTRIDER_LISTEN", "0.0.0.0:1"), ("POSTRIDER_BEHIND_PROXY", "true")];
+        let config = load("database_url = 'host=h'", &environment, Flags::default()).unwrap();
+        assert_eq!(config.serve.listen, Listen::At("0.0.0.0:1".parse().unwrap()));
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! The program beside real servers. All tests are one crate: what they share is compiled and linked once.
 
+mod api;
+mod api_messages;
 mod append_only;
 mod backpressure;
 mod bodies;

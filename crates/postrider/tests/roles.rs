@@ -149,6 +149,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "create_consumer",
             "create_endpoint",
             "create_event_type",
+            "create_token",
             "drop_action",
             "drop_consumer",
             "drop_endpoint",
@@ -159,6 +160,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "reset_setting",
             "retire_signing_key",
             "reveal_signing_key",
+            "revoke_token",
             "rotate_signing_key",
             "set_action",
             "set_setting",
@@ -230,10 +232,12 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "check_signing_keys",
             "check_size",
             "check_tick_allowed",
+            "check_token_role",
             "check_transactions",
             "check_worker_role",
             "check_workers",
             "claim_idempotency_key",
+            "claim_request",
             "complete_retry_policy",
             "config_members",
             "confirm_origin",
@@ -327,6 +331,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "is_wanted",
             "is_web_port",
             "keep_dead_letter",
+            "keep_answer",
             "keep_endpoint",
             "kept_message",
             "key_mark",
@@ -360,6 +365,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "note_page",
             "note_published",
             "note_signing_keys",
+            "note_token_use",
             "note_verb",
             "notification_queue_usage",
             "number_distance",
@@ -502,6 +508,7 @@ const RELATIONS: &[(&str, &[&str])] = &[
             "signing_keys",
             "subscriptions",
             "tick",
+            "tokens",
             "transport_option",
         ],
     ),
@@ -531,6 +538,8 @@ const RELATIONS: &[(&str, &[&str])] = &[
         "",
         &[
             "action_slot",
+            "api_request",
+            "api_token",
             "cancel_bucket",
             "chore",
             "endpoint_secret",
@@ -1019,6 +1028,8 @@ const VICTIMS: &str = r#"
     postrider.set_setting('allow_internal_destinations', '10.0.0.0/8')
     postrider.get_setting('http_timeout')
     postrider.reset_setting('allow_internal_destinations')
+    postrider.create_token('attacked', 'viewer', sha256('x'))
+    postrider.revoke_token('attacked')
     postrider.validate_endpoint_config('http', '{"url": "http://a.test/", "headers": {"a": "1"}}')
     postrider.validate_retry_policy('{"max_retries": 1, "jitter": 0.5}')
     postrider.replay_message({id})

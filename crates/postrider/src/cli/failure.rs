@@ -6,6 +6,7 @@ use postrider_client::Error as ClientError;
 use tokio_postgres::error::SqlState;
 
 use crate::{
+    api::ListenError,
     config::ConfigError,
     engine::ServeError,
     store::{
@@ -130,6 +131,16 @@ impl From<ServeError> for Failure {
             error @ (ServeError::Broker(_) | ServeError::HttpCaFile { .. }) => {
                 Self::Usage(chain(&error))
             }
+        }
+    }
+}
+
+impl From<ListenError> for Failure {
+    fn from(error: ListenError) -> Self {
+        match error {
+            ListenError::Connect(error) => error.into(),
+            error @ ListenError::Bind { .. } => Self::Usage(chain(&error)),
+            error @ ListenError::Thread(_) => Self::Failed(chain(&error)),
         }
     }
 }

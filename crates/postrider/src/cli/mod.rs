@@ -40,6 +40,7 @@ mod status;
 mod subscription;
 mod suggest;
 mod tail;
+mod token;
 mod worker;
 mod worker_admin;
 
@@ -119,6 +120,7 @@ enum Command {
     Worker(worker::Worker),
     Action(action::Action),
     Partition(partition::Partition),
+    Token(token::Token),
 }
 
 /// What every command gets.
@@ -212,6 +214,7 @@ fn execute(flags: Flags, output: Output, command: Command) -> Result<(), Failure
             Command::Worker(worker) => worker.run(&context).await,
             Command::Action(action) => action.run(&context).await,
             Command::Partition(partition) => partition.run(&context).await,
+            Command::Token(token) => token.run(&context).await,
         };
         match result {
             Err(Failure::Denied(text)) => Err(Failure::Denied(context.with_grant(text).await)),

@@ -1,12 +1,15 @@
 //! `postrider serve`
 
+use std::sync::Arc;
+
 use super::{Context, Failure};
-use crate::{config::ServeFlags, engine};
+use crate::{api, config::ServeFlags, engine, telemetry::Telemetry, vitals::Vitals};
 
 /// Deliver messages until told to stop
 ///
 /// Run as many as you like: they share the work, and take over from each other. SIGTERM and Ctrl-C
-/// stop it: what is in flight is finished first, within --shutdown-grace-seconds.
+/// stop it: what is in flight is finished first, within --shutdown-grace-seconds. It answers at --listen: the API,
+/// /metrics, /health/live and /health/ready.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -20,6 +23,13 @@ pub struct Serve {
 
 impl Serve {
     pub async fn run(&self, context: &Context) -> Result<(), Failure> {
-        Ok(engine::serve(context.config.clone()).await?)
+        let (vitals, telemetry) = (Arc::<Vitals>::default(), Arc::<Telemetry>::default());
+        let config = &context.config;
+        let listener = api::start(config, Arc::clone(&vitals), Arc::clone(&telemetry))?;
+        let ended = engine::serve(config.clone(), vitals, telemetry).await;
+        if let Some(listener) = listener {
+            tokio::task::block_in_place(|| listener.stop());
+        }
+        Ok(ended?)
     }
 }

@@ -66,6 +66,7 @@ use crate::store::{
     log::{DueDelivery, EndpointRow, LogMessage, SharedSettings, Stored, Tick, WaitingCount},
     wire::Timestamp,
 };
+use crate::telemetry::Meters;
 
 /// A tick that finds more rows becomes a window.
 pub const TICK_ROWS: usize = 4_000;
@@ -319,6 +320,7 @@ pub struct Dispatcher {
 
     records_successes: bool,
     statistics: Statistics,
+    meters: Meters,
     is_stopping: bool,
     grace_ends_at: Option<Instant>,
     failure: Option<End>,
@@ -450,6 +452,7 @@ impl Dispatcher {
             is_maintaining: false,
             records_successes: false,
             statistics: Statistics::default(),
+            meters: Meters::new(Arc::default()),
             is_stopping: false,
             grace_ends_at: None,
             failure: None,
@@ -467,6 +470,16 @@ impl Dispatcher {
     /// The tenure cannot go on.
     pub fn fail(&mut self, error: StoreError) {
         self.failure = Some(End::Failed(error));
+    }
+
+    /// What is attempted is counted by these from now on.
+    pub fn measure(&mut self, meters: Meters) {
+        self.meters = meters;
+    }
+
+    /// Attempts that are under way.
+    pub fn in_flight(&self) -> i64 {
+        self.endpoints.in_flight as i64
     }
 
     /// Why the tenure cannot go on, if so.

@@ -34,7 +34,10 @@ use super::{
     keeper::{Keeper, News},
     wake,
 };
-use crate::store::{StoreError, lease::Statistics};
+use crate::{
+    store::{StoreError, lease::Statistics},
+    telemetry::Meters,
+};
 
 /// Without an event the next decision comes no sooner.
 const SHORTEST_SLEEP: Duration = Duration::from_millis(1);
@@ -84,6 +87,8 @@ impl Driver {
         mut is_asked_to_stop: watch::Receiver<bool>,
     ) -> (End, Tenure) {
         let former_id = former.as_ref().map(|former| former.id);
+        let (vitals, telemetry) =
+            (Arc::clone(&self.options.vitals), Arc::clone(&self.options.telemetry));
         let mut dispatcher = Dispatcher::new(
             self.options.pace,
             self.connections.identity(),
@@ -92,6 +97,7 @@ impl Driver {
             Instant::now(),
             fastrand::Rng::new(),
         );
+        dispatcher.measure(Meters::new(Arc::clone(&telemetry)));
         let begun = tokio::select! {
             begun = self.begin(&mut dispatcher, former_id) => begun,
             _ = lost.wait_for(|is_lost| *is_lost) => Err(End::Failed(StoreError::Closed)),
@@ -112,12 +118,14 @@ impl Driver {
             if now >= fence {
                 break End::LeaseLost;
             }
+            vitals.beat(fence.into_std());
             if dispatcher.is_finished(now) {
                 break self.say_goodbye(dispatcher.goodbye()).await;
             }
             for command in dispatcher.step(now) {
                 self.start(command);
             }
+            telemetry.in_flight.set(dispatcher.in_flight());
             // A moment that has passed, and was not used, is waited for by an event.
             let wake_at = dispatcher.wake_at().max(Instant::now() + SHORTEST_SLEEP).min(fence);
             tokio::select! {

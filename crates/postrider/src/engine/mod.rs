@@ -49,7 +49,9 @@ use crate::{
         lease,
         migrate::{self, SchemaError},
     },
+    telemetry::Telemetry,
     transport::{Shared, SharedOptions},
+    vitals::{self, Vitals},
 };
 
 /// The longest pause between two tries to connect.
@@ -65,6 +67,8 @@ pub struct Options {
     pub wake: Wake,
     pub transport: SharedOptions,
     pub test_hooks: TestHooks,
+    pub vitals: Arc<Vitals>,
+    pub telemetry: Arc<Telemetry>,
 }
 
 /// How much a dispatcher takes in, and how long it waits.
@@ -107,7 +111,11 @@ pub enum ServeError {
 }
 
 /// Dispatches as configured until SIGTERM or Ctrl-C. A second signal ends the process at once.
-pub async fn serve(config: Config) -> Result<(), ServeError> {
+pub async fn serve(
+    config: Config,
+    vitals: Arc<Vitals>,
+    telemetry: Arc<Telemetry>,
+) -> Result<(), ServeError> {
     let connector =
         Connector::new(&config.database_url, config.database_ca_file.as_deref(), "postrider")?;
     let options = Options {
@@ -122,6 +130,8 @@ pub async fn serve(config: Config) -> Result<(), ServeError> {
         wake: config.serve.wake,
         transport: transport_options(&config)?,
         test_hooks: TestHooks::from_environment(),
+        vitals: Arc::clone(&vitals),
+        telemetry,
     };
     let broker = config
         .amqp_url
@@ -131,8 +141,10 @@ pub async fn serve(config: Config) -> Result<(), ServeError> {
     let (stop, is_asked_to_stop) = watch::channel(false);
     let stop = Arc::new(stop);
     let on_signal = Arc::clone(&stop);
+    let pulse = tokio::spawn(pulse(Arc::clone(&vitals)));
     tokio::spawn(async move {
         asked_to_stop().await;
+        vitals.drain();
         let _ = on_signal.send(true);
         asked_to_stop().await;
         warn!("asked twice: stopping at once");
@@ -144,7 +156,16 @@ pub async fn serve(config: Config) -> Result<(), ServeError> {
     let _ = stop.send(true);
     // It has told what is worth telling.
     let _ = fleet.await;
+    pulse.abort();
     ended
+}
+
+/// Says again and again that tasks get their turn.
+async fn pulse(vitals: Arc<Vitals>) {
+    loop {
+        vitals.pulse();
+        tokio::time::sleep(vitals::PULSE).await;
+    }
 }
 
 /// What the configuration of this process says about transports.
@@ -196,22 +217,29 @@ pub async fn run(
         let tenure =
             tenure(&options, &shared, &delivered, former.clone(), stop, &mut was_there).await;
         has_dispatched |= tenure.is_ok();
+        options.vitals.end_tenure();
+        options.telemetry.in_flight.set(0);
+        let telemetry = &options.telemetry;
         match tenure {
             Ok((End::Stopped, _)) => {
+                telemetry.end_tenure("stopped");
                 info!("stopped");
                 return Ok(());
             }
             Ok((End::LeaseLost, tenure)) => {
+                telemetry.end_tenure("lease_lost");
                 warn!("the lease ran out; starting over");
                 former = Some(tenure);
             }
             Ok((End::Failed(error), tenure)) => {
+                telemetry.end_tenure("failed");
                 let error = chain(&error);
                 warn!(%error, "the database is lost; starting over from its checkpoints");
                 former = Some(tenure);
             }
             Err(error) if is_final(&error) => return Err(error),
             Err(error) => {
+                telemetry.connect_failures.inc();
                 was_there |= is_outage(&error);
                 let may_pass = has_dispatched || was_there && is_loss(&error);
                 if !may_pass {

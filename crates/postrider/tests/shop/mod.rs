@@ -1,5 +1,6 @@
 //! A private PostgreSQL with an empty database `shop`, and our program run on it.
 
+pub mod asking;
 pub mod consuming;
 pub mod executing;
 pub mod producing;

@@ -44,6 +44,7 @@ impl Dispatcher {
         let is_accepted = report.outcome == Outcome::Accepted;
         let place = (delivery.message.id, delivery.target);
         self.endpoints.note_outcome(id, place, report, self.identity.prober());
+        self.meter(&delivery, report);
         let shard = delivery.message.id.lane().shard();
         if self.lanes.epoch(shard) != Some(delivery.epoch) {
             self.let_go(&delivery);
@@ -88,6 +89,16 @@ impl Dispatcher {
             Decision::Dead(cause) => self.gathered.dead(&delivery, cause, Some(error()), now),
         }
         self.hurry_for_followers(&delivery);
+    }
+
+    /// Counts an attempt for whoever watches this process.
+    fn meter(&mut self, delivery: &Delivery, report: &Report) {
+        let since = delivery.message.terms.pending_since();
+        let latency = self.clock.timestamp(self.now).0.saturating_sub(since.0).max(0);
+        if let Some(endpoint) = self.endpoints.get_mut(delivery.endpoint) {
+            let latency = Duration::from_micros(latency.unsigned_abs());
+            self.meters.note(delivery.endpoint, &endpoint.name, report, latency);
+        }
     }
 
     /// Counts an attempt, and keeps it for the history where that is wanted.

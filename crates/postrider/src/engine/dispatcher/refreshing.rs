@@ -55,6 +55,7 @@ impl Dispatcher {
             self.command(Command::Wish(Wish::Orphans));
         }
         for endpoint in gone {
+            self.meters.forget(endpoint);
             for delivery in self.chains.forget_endpoint(endpoint) {
                 self.enqueue(delivery);
             }

@@ -93,8 +93,11 @@ impl Driver {
             }),
             Query::Flush { owned, mut recorded } => {
                 let ledger = Arc::clone(&connections.ledger);
+                let telemetry = Arc::clone(&self.options.telemetry);
                 Box::pin(async move {
-                    let answer = record(&ledger, owned, &mut recorded, Instant::now()).await;
+                    let began = Instant::now();
+                    let answer = record(&ledger, owned, &mut recorded, began).await;
+                    telemetry.flushes.observe(began.elapsed().as_secs_f64());
                     Event::Flushed(
                         answer.map(|(lost, held)| {
                             Box::new(Flushed { recorded: *recorded, held, lost })

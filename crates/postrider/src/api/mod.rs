@@ -1,0 +1,62 @@
+//! The listener of a process: health, metrics and the API over HTTP.
+//!
+//! It has a thread and a few connections to the database of its own, and never those that deliver: whatever is asked
+//! here, and however, delivery and the lease go on. Everything that it does is an SQL function first, called as the
+//! database role that belongs to the token; here stand who may ask, what is read of a request, and the words of the
+//! answer.
+
+mod answer;
+mod figures;
+mod health;
+mod idempotency;
+mod listener;
+mod messages;
+mod pool;
+mod problem;
+mod request;
+pub mod token;
+
+use std::sync::Arc;
+
+use axum::{Router, http::Method};
+use tokio::sync::Semaphore;
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+pub use self::listener::{ListenError, Listener, start};
+use self::{figures::Figures, pool::Pool, problem::Problem};
+use crate::{telemetry::Telemetry, vitals::Vitals};
+
+/// What all requests share.
+struct Shared {
+    vitals: Arc<Vitals>,
+    telemetry: Arc<Telemetry>,
+    pool: Pool,
+    figures: Figures,
+    /// KiB of bodies that may be in memory.
+    bodies: Arc<Semaphore>,
+}
+
+type Api = Arc<Shared>;
+
+/// Every route, and the document that describes them.
+fn routes() -> (Router<Api>, utoipa::openapi::OpenApi) {
+    OpenApiRouter::new()
+        .routes(routes!(health::live))
+        .routes(routes!(health::ready))
+        .routes(routes!(figures::metrics))
+        .routes(routes!(messages::send))
+        .routes(routes!(messages::send_batch))
+        .routes(routes!(messages::publish))
+        .routes(routes!(messages::publish_batch))
+        .split_for_parts()
+}
+
+fn router(api: Api) -> Router {
+    let (router, _) = routes();
+    router
+        .fallback(|| async { Problem::not_found("There is nothing at this path.") })
+        .method_not_allowed_fallback(|method: Method| async move {
+            Problem::method_not_allowed(&method)
+        })
+        .with_state(api)
+}

@@ -1,0 +1,212 @@
+//! Who asks: bearer tokens, of which the database keeps hashes.
+//!
+//! A token is `postrider_<id>_<64 hexadecimal digits>`. The id finds its row, and what follows is compared, hashed, in
+//! a time that says nothing about it.
+
+use axum::{extract::FromRequestParts, http::request::Parts};
+use http::header;
+use ring::{
+    digest::{SHA256, digest},
+    rand::{SecureRandom, SystemRandom},
+};
+use subtle::ConstantTimeEq;
+
+use super::{Api, listener::Peer, problem::Problem};
+
+const KNOWN_TOKEN: &str = include_str!("../../../../sql/queries/known_token.sql");
+const NOTE_TOKEN_USE: &str = include_str!("../../../../sql/queries/note_token_use.sql");
+
+const PREFIX: &str = "postrider_";
+/// Random bytes of a token.
+const SECRET_BYTES: usize = 32;
+
+/// What a token allows: what the database role that belongs to it may.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Role {
+    /// Sees figures, and no payloads.
+    Viewer,
+    /// Looks after deliveries: pauses, retries, redrives.
+    Operator,
+    /// Everything.
+    Admin,
+    /// Sends and publishes, and sees nothing.
+    Producer,
+}
+
+impl Role {
+    const ALL: [Role; 4] = [Role::Viewer, Role::Operator, Role::Admin, Role::Producer];
+
+    /// As it is called here.
+    pub fn name(self) -> &'static str {
+        match self {
+            Role::Viewer => "viewer",
+            Role::Operator => "operator",
+            Role::Admin => "admin",
+            Role::Producer => "producer",
+        }
+    }
+
+    /// What follows the prefix in the name of its database role.
+    pub fn database_kind(self) -> &'static str {
+        match self {
+            Role::Viewer => "monitor",
+            other => other.name(),
+        }
+    }
+
+    fn named(name: &str) -> Option<Role> {
+        Role::ALL.into_iter().find(|role| role.name() == name)
+    }
+}
+
+/// The secret half of a new token, and its hash.
+pub struct Secret {
+    digits: String,
+    pub hash: Vec<u8>,
+}
+
+impl Secret {
+    /// `None` where the system has no randomness.
+    pub fn generate() -> Option<Secret> {
+        let mut bytes = [0; SECRET_BYTES];
+        SystemRandom::new().fill(&mut bytes).ok()?;
+        let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        Some(Secret { hash: hash(&digits), digits })
+    }
+
+    /// The whole token.
+    pub fn token(&self, id: i32) -> String {
+        format!("{PREFIX}{id}_{}", self.digits)
+    }
+}
+
+fn hash(digits: &str) -> Vec<u8> {
+    digest(&SHA256, digits.as_bytes()).as_ref().to_vec()
+}
+
+/// Id and secret of what is written like a token.
+fn parse(token: &str) -> Option<(i32, &str)> {
+    let (id, digits) = token.strip_prefix(PREFIX)?.split_once('_')?;
+    let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+    let is_secret = digits.len() == 2 * SECRET_BYTES && digits.bytes().all(is_digit);
+    let is_id = !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit());
+    let id = id.parse().ok().filter(|id: &i32| is_id && *id > 0)?;
+    is_secret.then_some((id, digits))
+}
+
+/// Who asks, by a token that holds now.
+#[derive(Debug, Clone)]
+pub struct Caller {
+    pub token: i32,
+    /// The token's name.
+    pub name: String,
+    pub role: Role,
+}
+
+impl FromRequestParts<Api> for Caller {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, api: &Api) -> Result<Caller, Problem> {
+        let token = bearer(parts).and_then(parse);
+        let (id, digits) = token.ok_or_else(Problem::unauthorized)?;
+        let rows = api.pool.query(None, KNOWN_TOKEN, &[&id]).await?;
+        let row = rows.first().ok_or_else(Problem::unauthorized)?;
+        let known: &[u8] = row.get("hash");
+        let role = Role::named(row.get("role"));
+        let is_same = bool::from(known.ct_eq(&hash(digits)));
+        let role = role.filter(|_| is_same).ok_or_else(Problem::unauthorized)?;
+        if row.get::<_, bool>("is_use_due") {
+            api.pool.query(None, NOTE_TOKEN_USE, &[&id]).await?;
+        }
+        Ok(Caller { token: id, name: row.get("name"), role })
+    }
+}
+
+fn bearer(parts: &Parts) -> Option<&str> {
+    let value = parts.headers.get(header::AUTHORIZATION)?.to_str().ok()?;
+    let (scheme, token) = value.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+}
+
+/// Who may see how this process does: whoever asks from this machine, and whoever has a token.
+pub struct Watcher;
+
+impl FromRequestParts<Api> for Watcher {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, api: &Api) -> Result<Watcher, Problem> {
+        let is_local = parts.extensions.get::<Peer>().is_some_and(|peer| peer.is_local);
+        if is_local && !is_forwarded(parts) && is_local_name(parts) {
+            return Ok(Watcher);
+        }
+        Caller::from_request_parts(parts, api).await.map(|_| Watcher)
+    }
+}
+
+/// Whether it comes by way of something else.
+fn is_forwarded(parts: &Parts) -> bool {
+    ["forwarded", "x-forwarded-for", "x-real-ip", "via"]
+        .iter()
+        .any(|name| parts.headers.contains_key(*name))
+}
+
+/// Whether it was addressed to this machine: pages of others, in a browser here, that let their own name point to it, ask
+/// for that name.
+fn is_local_name(parts: &Parts) -> bool {
+    let Some(host) = parts.headers.get(header::HOST) else { return true };
+    let Ok(host) = host.to_str() else { return false };
+    let name = match host.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or_default(),
+        None => host.rsplit_once(':').map_or(host, |(name, _)| name),
+    };
+    let is_loopback =
+        name.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.to_canonical().is_loopback());
+    name.eq_ignore_ascii_case("localhost") || is_loopback
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_is_read_as_it_was_made_and_nothing_else_is_one() {
+        let secret = Secret::generate().unwrap();
+        let token = secret.token(17);
+        let (id, digits) = parse(&token).unwrap();
+        assert_eq!((id, hash(digits)), (17, secret.hash.clone()));
+        assert_ne!(Secret::generate().unwrap().hash, secret.hash);
+        let digits = &secret.digits;
+        for wrong in [
+            String::new(),
+            digits.clone(),
+            format!("postrider_{digits}"),
+            format!("postrider_0_{digits}"),
+            format!("postrider_+1_{digits}"),
+            format!("postrider_-1_{digits}"),
+            format!("postrider_2147483648_{digits}"),
+            format!("postrider_1_{digits}0"),
+            format!("postrider_1_{}", &digits[1..]),
+            format!("postrider_1_{}", "G".repeat(64)),
+            format!("postrider_1_{}", "A".repeat(64)),
+            format!("Postrider_1_{digits}"),
+        ] {
+            assert_eq!(parse(&wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn only_names_of_this_machine_are_local() {
+        let is_local = |host: &str| {
+            let request = http::Request::builder().header("host", host).body(()).unwrap();
+            is_local_name(&request.into_parts().0)
+        };
+        for host in
+            ["localhost", "LOCALHOST:8780", "127.0.0.1:8780", "127.9.9.9", "[::1]:8780", "[::1]"]
+        {
+            assert!(is_local(host), "{host}");
+        }
+        for host in ["evil.example", "localhost.evil.example:8780", "10.0.0.1", "[::2]:1", ""] {
+            assert!(!is_local(host), "{host}");
+        }
+    }
+}

@@ -1,0 +1,467 @@
+//! Metrics: their names, what each says, and how they are written for Prometheus.
+//!
+//! Two kinds stand side by side. Those of this process are counted here, where things happen: a counter is one atomic
+//! addition, and its handle is kept by who counts. Those of the database come from `postrider.metrics()`, and are only
+//! written here. No label has more values than there are endpoints, pools or processes.
+
+use std::{
+    collections::HashMap,
+    sync::Arc,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use postrider_core::{
+    id::EndpointId,
+    outcome::{Outcome, Report},
+};
+use prometheus::{
+    Gauge, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, Opts,
+    Registry, TextEncoder, core::Collector,
+};
+use serde_json::Value;
+
+use crate::store::migrate::PRODUCT_VERSION;
+
+/// What stands before every name.
+pub const PREFIX: &str = "postrider_";
+
+/// The metrics of a process, with what each says.
+pub const ATTEMPTS: (&str, &str) = (
+    "postrider_delivery_attempts_total",
+    "Attempts of this process that have ended, by outcome and class of the answer.",
+);
+pub const ATTEMPT_DURATION: (&str, &str) = (
+    "postrider_delivery_duration_seconds",
+    "How long attempts of this process took, from the first byte to the answer.",
+);
+pub const LATENCY: (&str, &str) = (
+    "postrider_end_to_end_latency_seconds",
+    "From the send, or the time it was scheduled for, until the endpoint accepted it.",
+);
+pub const IN_FLIGHT: (&str, &str) =
+    ("postrider_process_in_flight", "Attempts of this process that are under way.");
+pub const FLUSH_DURATION: (&str, &str) =
+    ("postrider_flush_duration_seconds", "How long it took to record results.");
+pub const TENURES_ENDED: (&str, &str) = (
+    "postrider_tenures_ended_total",
+    "How often this process lost its lease or its database, or stopped.",
+);
+pub const CONNECT_FAILURES: (&str, &str) = (
+    "postrider_database_connect_failures_total",
+    "Tries of this process to connect and begin that failed.",
+);
+pub const READY: (&str, &str) = ("postrider_process_ready", "1 while this process delivers.");
+pub const STARTED: (&str, &str) =
+    ("postrider_process_start_timestamp_seconds", "When this process began.");
+pub const PROGRAM: (&str, &str) = ("postrider_program_info", "The version of this program; 1.");
+pub const REQUESTS: (&str, &str) = (
+    "postrider_http_requests_total",
+    "Requests that the listener of this process has answered, by class of the status.",
+);
+pub const FIGURES_AGE: (&str, &str) = (
+    "postrider_database_figures_age_seconds",
+    "How old the figures of the database are that follow.",
+);
+
+/// All names of this process's metrics.
+pub const NAMES: [&str; 12] = [
+    ATTEMPTS.0,
+    ATTEMPT_DURATION.0,
+    LATENCY.0,
+    IN_FLIGHT.0,
+    FLUSH_DURATION.0,
+    TENURES_ENDED.0,
+    CONNECT_FAILURES.0,
+    READY.0,
+    STARTED.0,
+    PROGRAM.0,
+    REQUESTS.0,
+    FIGURES_AGE.0,
+];
+
+/// What each metric of the database says.
+const HELP: &[(&str, &str)] = &[
+    ("broker_connected", "1 when a dispatcher that has a broker is connected to it."),
+    ("build_info", "The version that last migrated the schema; always 1."),
+    ("clock_offset_seconds", "How far a dispatcher's clock is ahead of the database's."),
+    ("dead_letter_queue_depth", "Messages in the dead letter queue of the broker."),
+    ("dead_letters_estimate", "Rows of dead letters, redriven ones included, by table statistics."),
+    ("default_partition_rows", "1 when a default partition has rows, which it should not."),
+    ("dispatchers", "Live dispatchers."),
+    ("endpoint_circuit_failure_count", "Failed attempts in a row."),
+    ("endpoint_circuit_state", "0 closed, 1 half-open, 2 open."),
+    ("endpoint_enabled", "1 when the endpoint is enabled."),
+    ("endpoint_last_success_timestamp_seconds", "When the endpoint last accepted something."),
+    (
+        "endpoint_oldest_pending_seconds",
+        "Age of the oldest message that is due; 0 without any, or while paused.",
+    ),
+    ("endpoint_paused", "1 when the endpoint is paused, by people or because it asked for it."),
+    ("endpoint_pending_messages", "Deliveries that have not ended."),
+    ("errors_total", "Failed attempts of a dispatcher."),
+    ("execution_dead_letters_total", "Executions nobody started in time, and other dead letters."),
+    ("execution_retries_total", "Attempts of executions that failed and were retried."),
+    ("executions", "Executions of a pool that have not ended, as far as they are counted."),
+    ("executions_ended_total", "Executions that have ended."),
+    (
+        "executions_oldest_scheduled_seconds",
+        "Age of the oldest scheduled execution; 0 without any.",
+    ),
+    ("executions_overdue", "Executions that have been scheduled for more than 5 minutes."),
+    ("in_flight", "Attempts of a dispatcher that are under way."),
+    ("messages_processed_total", "Attempts of a dispatcher that have ended."),
+    ("oldest_transaction_seconds", "Age of the oldest open transaction of the cluster."),
+    ("oldest_unread_seconds", "Age of the oldest message that no dispatcher has read."),
+    ("partition_horizon_seconds", "How long from now on a table has partitions."),
+    ("pool_capacity", "How many executions the active workers of a pool can have at a time."),
+    ("pool_free_capacity", "How many more they can take."),
+    ("pool_scaling_signal_seconds", "How long a pool takes to work off what waits."),
+    ("queue_depth", "About how many deliveries are pending, as senders are told."),
+    ("queue_limit", "How many may be (max_queue_size); 0: as many as you like."),
+    ("shards", "Shards of the log."),
+    ("shards_owned", "Shards that a live dispatcher reads."),
+    ("unread_messages", "Deliveries that no dispatcher has read."),
+    ("workers", "Workers of a pool."),
+];
+
+/// Attempts and messages: from what a receiver on the same machine takes to the longest timeout.
+const ATTEMPT_BUCKETS: &[f64] =
+    &[0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0];
+/// A message that is retried takes hours.
+const LATENCY_BUCKETS: &[f64] = &[
+    0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 60.0, 300.0, 3_600.0, 86_400.0,
+];
+const FLUSH_BUCKETS: &[f64] = &[0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 5.0];
+
+/// So many endpoints have figures of their own; those of all others are added up.
+const ENDPOINTS_MAX: usize = 1_000;
+/// The label of those others. No endpoint can be called so.
+const OTHERS: &str = "(others)";
+
+/// The metrics of a process.
+pub struct Telemetry {
+    registry: Registry,
+    attempts: IntCounterVec,
+    durations: HistogramVec,
+    latencies: HistogramVec,
+    pub in_flight: IntGauge,
+    pub flushes: Histogram,
+    tenures: IntCounterVec,
+    pub connect_failures: IntCounter,
+    pub ready: IntGauge,
+    requests: IntCounterVec,
+}
+
+impl std::fmt::Debug for Telemetry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Telemetry")
+    }
+}
+
+impl Default for Telemetry {
+    fn default() -> Self {
+        let opts = |(name, help): (&str, &str)| Opts::new(name, help);
+        let counters = |what, labels: &[&str]| {
+            IntCounterVec::new(opts(what), labels).expect("the name is valid")
+        };
+        let histogram = |(name, help): (&str, &str), buckets: &[f64]| {
+            HistogramOpts::new(name, help).buckets(buckets.to_vec())
+        };
+        let histograms = |what, buckets| {
+            HistogramVec::new(histogram(what, buckets), &["endpoint"]).expect("the name is valid")
+        };
+        let flushes = histogram(FLUSH_DURATION, FLUSH_BUCKETS);
+        let telemetry = Self {
+            registry: Registry::new(),
+            attempts: counters(ATTEMPTS, &["endpoint", "outcome", "class"]),
+            durations: histograms(ATTEMPT_DURATION, ATTEMPT_BUCKETS),
+            latencies: histograms(LATENCY, LATENCY_BUCKETS),
+            in_flight: IntGauge::with_opts(opts(IN_FLIGHT)).expect("the name is valid"),
+            flushes: Histogram::with_opts(flushes).expect("the name is valid"),
+            tenures: counters(TENURES_ENDED, &["reason"]),
+            connect_failures: IntCounter::with_opts(opts(CONNECT_FAILURES))
+                .expect("the name is valid"),
+            ready: IntGauge::with_opts(opts(READY)).expect("the name is valid"),
+            requests: counters(REQUESTS, &["class"]),
+        };
+        for reason in ["lease_lost", "failed", "stopped"] {
+            telemetry.tenures.with_label_values(&[reason]);
+        }
+        let program = IntGauge::with_opts(opts(PROGRAM).const_label("version", PRODUCT_VERSION))
+            .expect("the name is valid");
+        program.set(1);
+        let started = Gauge::with_opts(opts(STARTED)).expect("the name is valid");
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        started.set(now.as_secs_f64());
+        let all: [Box<dyn Collector>; 11] = [
+            Box::new(telemetry.attempts.clone()),
+            Box::new(telemetry.durations.clone()),
+            Box::new(telemetry.latencies.clone()),
+            Box::new(telemetry.in_flight.clone()),
+            Box::new(telemetry.flushes.clone()),
+            Box::new(telemetry.tenures.clone()),
+            Box::new(telemetry.connect_failures.clone()),
+            Box::new(telemetry.ready.clone()),
+            Box::new(telemetry.requests.clone()),
+            Box::new(program),
+            Box::new(started),
+        ];
+        for collector in all {
+            telemetry.registry.register(collector).expect("each name is there once");
+        }
+        telemetry
+    }
+}
+
+impl Telemetry {
+    /// A tenure is over: `lease_lost`, `failed` or `stopped`.
+    pub fn end_tenure(&self, reason: &str) {
+        self.tenures.with_label_values(&[reason]).inc();
+    }
+
+    /// A request was answered with this status.
+    pub fn answered(&self, status: u16) {
+        self.requests.with_label_values(&[class(Some(i32::from(status)))]).inc();
+    }
+
+    /// All metrics of this process, as Prometheus reads them.
+    pub fn exposition(&self) -> String {
+        let mut text = String::new();
+        // It fails for a metric without samples, which `gather` leaves out.
+        let _ = TextEncoder::new().encode_utf8(&self.registry.gather(), &mut text);
+        text
+    }
+}
+
+/// The class of a status: one of seven.
+fn class(status: Option<i32>) -> &'static str {
+    match status {
+        None => "none",
+        Some(100..200) => "1xx",
+        Some(200..300) => "2xx",
+        Some(300..400) => "3xx",
+        Some(400..500) => "4xx",
+        Some(500..600) => "5xx",
+        Some(_) => "other",
+    }
+}
+
+fn outcome_label(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Accepted => "accepted",
+        Outcome::Unavailable { .. } => "unavailable",
+        Outcome::Unknown => "unknown",
+        Outcome::NotSent => "not_sent",
+        Outcome::Rejected => "rejected",
+        Outcome::Gone => "gone",
+    }
+}
+
+/// What one tenure counts of its endpoints, with the handles at hand.
+#[derive(Debug)]
+pub struct Meters {
+    telemetry: Arc<Telemetry>,
+    by_endpoint: HashMap<EndpointId, Meter>,
+}
+
+struct Meter {
+    name: Arc<str>,
+    /// Accepted with 2xx: what nearly all attempts are.
+    accepted: IntCounter,
+    duration: Histogram,
+    latency: Histogram,
+}
+
+impl std::fmt::Debug for Meter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Meter({})", self.name)
+    }
+}
+
+impl Meters {
+    pub fn new(telemetry: Arc<Telemetry>) -> Meters {
+        Meters { telemetry, by_endpoint: HashMap::new() }
+    }
+
+    /// An attempt has ended, `latency` after its message was sent or was due.
+    pub fn note(&mut self, id: EndpointId, name: &Arc<str>, report: &Report, latency: Duration) {
+        let is_full = self.by_endpoint.len() >= ENDPOINTS_MAX;
+        let telemetry = &self.telemetry;
+        let meter = self.by_endpoint.entry(id).or_insert_with(|| {
+            Meter::new(telemetry, if is_full { OTHERS.into() } else { Arc::clone(name) })
+        });
+        if report.outcome != Outcome::NotSent {
+            meter.duration.observe(report.duration.as_secs_f64());
+        }
+        let class = class(report.status);
+        match (report.outcome, class) {
+            (Outcome::Accepted, "2xx") => meter.accepted.inc(),
+            (outcome, class) => {
+                let labels = [&*meter.name, outcome_label(outcome), class];
+                self.telemetry.attempts.with_label_values(&labels).inc();
+            }
+        }
+        if report.outcome == Outcome::Accepted {
+            meter.latency.observe(latency.as_secs_f64());
+        }
+    }
+
+    /// The endpoint is gone: so are its figures.
+    pub fn forget(&mut self, id: EndpointId) {
+        let Some(Meter { name, .. }) = self.by_endpoint.remove(&id) else { return };
+        if &*name == OTHERS {
+            return;
+        }
+        let Telemetry { attempts, durations, latencies, .. } = &*self.telemetry;
+        for family in attempts.collect() {
+            for metric in family.get_metric() {
+                let label = |wanted: &str| {
+                    let labels = metric.get_label();
+                    let label = labels.iter().find(|label| label.name() == wanted);
+                    label.map(|label| label.value().to_owned()).unwrap_or_default()
+                };
+                if label("endpoint") == *name {
+                    let values = [&*name, &label("outcome"), &label("class")];
+                    let _ = attempts.remove_label_values(&values);
+                }
+            }
+        }
+        let _ = durations.remove_label_values(&[&*name]);
+        let _ = latencies.remove_label_values(&[&*name]);
+    }
+}
+
+impl Meter {
+    fn new(telemetry: &Telemetry, name: Arc<str>) -> Meter {
+        Meter {
+            accepted: telemetry.attempts.with_label_values(&[&*name, "accepted", "2xx"]),
+            duration: telemetry.durations.with_label_values(&[&*name]),
+            latency: telemetry.latencies.with_label_values(&[&*name]),
+            name,
+        }
+    }
+}
+
+/// Rows of `postrider.metrics()`, in order of name, as Prometheus reads them.
+pub fn database_exposition(rows: &[Value]) -> String {
+    let mut lines = Vec::new();
+    let mut last = None;
+    for row in rows {
+        let text = |field: &str| row[field].as_str().unwrap_or_default();
+        let name = text("metric_name");
+        if last != Some(name) {
+            if let Some((_, help)) = HELP.iter().find(|(known, _)| *known == name) {
+                lines.push(format!("# HELP {PREFIX}{name} {help}"));
+            }
+            lines.push(format!("# TYPE {PREFIX}{name} {}", text("metric_type")));
+            last = Some(name);
+        }
+        lines.push(format!("{PREFIX}{name}{} {}", labels(&row["labels"]), row["metric_value"]));
+    }
+    lines.join("\n")
+}
+
+fn labels(labels: &Value) -> String {
+    let label = |(name, value): (&String, &Value)| {
+        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let value = value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+        format!("{name}=\"{value}\"")
+    };
+    let labels: Vec<String> = labels.as_object().into_iter().flatten().map(label).collect();
+    if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_names_are_the_golden_ones() {
+        let telemetry = Arc::new(Telemetry::default());
+        let mut meters = Meters::new(Arc::clone(&telemetry));
+        let report = Report { status: Some(200), ..Report::accepted(Duration::from_millis(7)) };
+        meters.note(EndpointId(1), &"orders".into(), &report, Duration::from_millis(70));
+        telemetry.answered(200);
+        let text = telemetry.exposition();
+        let mut types: Vec<&str> =
+            text.lines().filter_map(|line| line.strip_prefix("# TYPE ")).collect();
+        types.sort_unstable();
+        let golden = include_str!("../testdata/metrics.txt");
+        assert_eq!(types.join("\n"), golden.trim_end());
+        let mut names: Vec<&str> = types.iter().filter_map(|line| line.split(' ').next()).collect();
+        names.push(FIGURES_AGE.0);
+        names.sort_unstable();
+        let mut all = NAMES;
+        all.sort_unstable();
+        assert_eq!(names, all);
+    }
+
+    #[test]
+    fn attempts_are_counted_by_endpoint_outcome_and_class_until_the_endpoint_is_gone() {
+        let telemetry = Arc::new(Telemetry::default());
+        let mut meters = Meters::new(Arc::clone(&telemetry));
+        let (id, name) = (EndpointId(1), Arc::from("orders"));
+        let accepted = Report { status: Some(204), ..Report::accepted(Duration::from_millis(7)) };
+        let unavailable = Outcome::Unavailable { retry_after: None };
+        let failed = Report::failed(unavailable, "refused".to_owned(), Duration::ZERO);
+        for report in
+            [&accepted, &accepted, &failed, &Report { status: Some(503), ..failed.clone() }]
+        {
+            meters.note(id, &name, report, Duration::from_secs(2));
+        }
+        meters.note(EndpointId(2), &"other".into(), &accepted, Duration::from_secs(2));
+        let text = telemetry.exposition();
+        for line in [
+            "postrider_delivery_attempts_total{class=\"2xx\",endpoint=\"orders\",outcome=\"accepted\"} 2",
+            "postrider_delivery_attempts_total{class=\"none\",endpoint=\"orders\",outcome=\"unavailable\"} 1",
+            "postrider_delivery_attempts_total{class=\"5xx\",endpoint=\"orders\",outcome=\"unavailable\"} 1",
+            "postrider_delivery_duration_seconds_count{endpoint=\"orders\"} 4",
+            "postrider_end_to_end_latency_seconds_bucket{endpoint=\"orders\",le=\"1\"} 0",
+            "postrider_end_to_end_latency_seconds_bucket{endpoint=\"orders\",le=\"2.5\"} 2",
+        ] {
+            assert!(text.lines().any(|other| other == line), "{line} is not in\n{text}");
+        }
+        meters.forget(id);
+        let text = telemetry.exposition();
+        assert!(!text.contains("orders") && text.contains("endpoint=\"other\""), "{text}");
+    }
+
+    #[test]
+    fn labels_have_a_bound() {
+        let telemetry = Arc::new(Telemetry::default());
+        let mut meters = Meters::new(Arc::clone(&telemetry));
+        let report = Report::accepted(Duration::ZERO);
+        for id in 0..ENDPOINTS_MAX as i32 + 50 {
+            meters.note(EndpointId(id), &format!("e{id}").into(), &report, Duration::ZERO);
+        }
+        let text = telemetry.exposition();
+        let counts = text
+            .lines()
+            .filter(|line| line.starts_with("postrider_delivery_duration_seconds_count"));
+        assert_eq!(counts.count(), ENDPOINTS_MAX + 1);
+        assert!(
+            text.contains("postrider_delivery_duration_seconds_count{endpoint=\"(others)\"} 50")
+        );
+    }
+
+    #[test]
+    fn samples_of_one_metric_stand_together_and_labels_are_escaped() {
+        let row = |name: &str, value: f64, labels: Value, kind: &str| json!({ "metric_name": name, "metric_value": value, "labels": labels, "metric_type": kind });
+        let rows = [
+            row("errors_total", 3.0, json!({ "dispatcher": "a", "host": "x\"\\\n" }), "counter"),
+            row("errors_total", 0.5, json!({ "dispatcher": "b", "host": "y" }), "counter"),
+            row("shards", 16.0, json!({}), "gauge"),
+        ];
+        let expected = "\
+# HELP postrider_errors_total Failed attempts of a dispatcher.
+# TYPE postrider_errors_total counter
+postrider_errors_total{dispatcher=\"a\",host=\"x\\\"\\\\\\n\"} 3.0
+postrider_errors_total{dispatcher=\"b\",host=\"y\"} 0.5
+# HELP postrider_shards Shards of the log.
+# TYPE postrider_shards gauge
+postrider_shards 16.0";
+        assert_eq!(database_exposition(&rows), expected);
+    }
+}

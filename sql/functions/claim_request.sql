@@ -1,0 +1,38 @@
+-- postrider.claim_request(token, key, fingerprint) → the request that has the key already
+--
+-- Internal: who answers a request with an Idempotency-Key calls it before anything else of the same transaction. No row: the
+-- key is this request's now, if the transaction commits. It waits for a transaction that has just claimed the same one, up to the
+-- session's lock_timeout. A key is free again after 24 hours; each claim removes up to 20 of those, so the table stays level.
+create or replace function postrider.claim_request(
+    p_token_id integer, p_key text, p_fingerprint bytea)
+returns table (fingerprint bytea, status smallint, body text)
+language plpgsql
+set search_path = pg_catalog, postrider, pg_temp
+as $$
+begin
+    delete from postrider.api_request r
+    where r.ctid in (
+        select o.ctid
+        from postrider.api_request o
+        where o.at < now() - interval '24 hours'
+        order by o.at
+        limit 20
+        for update skip locked
+    );
+    delete from postrider.api_request r
+    where r.token_id = p_token_id
+    and r.key = p_key
+    and r.at < now() - interval '24 hours';
+    insert into postrider.api_request (token_id, key, fingerprint)
+    values (p_token_id, p_key, p_fingerprint)
+    on conflict on constraint api_request_pkey do nothing;
+    if found then
+        return;
+    end if;
+    return query
+    select r.fingerprint, r.status, r.body
+    from postrider.api_request r
+    where r.token_id = p_token_id
+    and r.key = p_key;
+end;
+$$;

@@ -1,0 +1,34 @@
+-- postrider.revoke_token(name) → whether there was an active one
+--
+-- Admin. The token is good for nothing from the commit on. Logged in event_log. Raises 22004 (a null name), 42704 (there never
+-- was one of this name).
+create or replace function postrider.revoke_token(p_name text)
+returns boolean
+language plpgsql
+security definer
+set search_path = pg_catalog, postrider, pg_temp
+as $$
+declare
+    revoked_id integer;
+begin
+    if p_name is null then
+        raise exception 'Token name must not be null' using errcode = '22004';
+    end if;
+    update postrider.api_token t
+    set revoked_at = clock_timestamp()
+    where t.name = p_name
+    and t.revoked_at is null
+    returning t.id into revoked_id;
+    if revoked_id is null then
+        if not exists (select from postrider.api_token t where t.name = p_name) then
+            raise exception 'Token ''%'' does not exist', left(p_name, 100) using errcode = '42704';
+        end if;
+        return false;
+    end if;
+    insert into postrider.event_log (event, details)
+    values (
+        'token.revoked',
+        jsonb_build_object('token', p_name, 'id', revoked_id, 'by', session_user));
+    return true;
+end;
+$$;

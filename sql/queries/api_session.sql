@@ -1,0 +1,5 @@
+-- The sessions of the listener. What waits for a lock, or takes long, is given up: its client may ask again.
+set statement_timeout = '10s';
+set lock_timeout = '1s';
+set idle_in_transaction_session_timeout = '30s';
+set jit = off;

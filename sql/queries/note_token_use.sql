@@ -1,0 +1,1 @@
+select postrider.note_token_use($1::integer);

@@ -1,0 +1,1 @@
+select postrider.revoke_token($1::text);
