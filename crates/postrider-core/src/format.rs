@@ -164,7 +164,10 @@ fn attributes(event: &Event<'_>, headers: &mut HeaderMap) -> Vec<(String, String
         .into_iter()
         .filter_map(|(name, value)| Some((name, value?)))
         .filter(|(name, value)| {
-            !value.is_empty() && (OWN_ATTRIBUTES.contains(name) || !is_given(name))
+            !value.is_empty()
+                // The type String of CloudEvents has none of these.
+                && !value.contains(char::is_control)
+                && (OWN_ATTRIBUTES.contains(name) || !is_given(name))
         })
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .collect();

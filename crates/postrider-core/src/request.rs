@@ -46,6 +46,12 @@ pub enum RequestError {
 }
 
 impl RequestTemplate {
+    /// Whether anything of a message's metadata is sent.
+    pub fn needs_metadata(&self) -> bool {
+        self.path.as_ref().is_some_and(PathTemplate::needs_metadata)
+            || self.header_templates.iter().any(|(_, template)| template.needs_metadata())
+    }
+
     /// The request of one attempt. `source`: whose events they are, see [`Event`].
     ///
     /// # Errors

@@ -138,7 +138,7 @@ impl PathTemplate {
             }
         }
         let path = filled.split('?').next().unwrap_or_default();
-        match path.split('/').any(is_dots) {
+        match path.split('/').any(climbs) {
             true => Err(FillError::Dots),
             false => Ok(filled),
         }
@@ -167,7 +167,7 @@ impl ValueTemplate {
                 Part::Text(text) => filled.push_str(text),
                 Part::Field(field) => {
                     let value = field.value(fields)?;
-                    if HeaderValue::from_str(&value).is_err() && has_control(&value) {
+                    if HeaderValue::from_bytes(value.as_bytes()).is_err() {
                         return Err(FillError::Control { field: field.to_string() });
                     }
                     filled.push_str(&value);
@@ -180,6 +180,24 @@ impl ValueTemplate {
         let control = || FillError::Control { field: "value".to_owned() };
         HeaderValue::from_bytes(filled.as_bytes()).map_err(|_| control())
     }
+}
+
+impl PathTemplate {
+    /// Whether it names anything of the message's metadata.
+    pub fn needs_metadata(&self) -> bool {
+        need_metadata(&self.0)
+    }
+}
+
+impl ValueTemplate {
+    /// Whether it names anything of the message's metadata.
+    pub fn needs_metadata(&self) -> bool {
+        need_metadata(&self.0)
+    }
+}
+
+fn need_metadata(parts: &[Part]) -> bool {
+    parts.iter().any(|part| matches!(part, Part::Field(Field::Metadata(_))))
 }
 
 impl Field {
@@ -351,6 +369,13 @@ fn has_segment_of_dots(text: &str) -> bool {
 fn is_dots(segment: &str) -> bool {
     let decoded = segment.replace("%2e", ".").replace("%2E", ".");
     decoded == "." || decoded == ".."
+}
+
+/// Whether a server that decodes slashes would leave the segment: `..%2Fadmin` of a key `../admin`.
+fn climbs(segment: &str) -> bool {
+    let decoded = segment.replace("%2f", "/").replace("%2F", "/");
+    let decoded = decoded.replace("%5c", "/").replace("%5C", "/");
+    decoded.split('/').any(is_dots)
 }
 
 /// Everything but letters, digits and `-._~` as `%XX`.

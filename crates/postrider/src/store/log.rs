@@ -67,6 +67,7 @@ pub struct Content {
     pub correlation_id: Option<Uuid>,
     pub event_type: Option<Arc<str>>,
     pub headers: Option<Arc<str>>,
+    /// Only of what was fetched by itself: hardly an endpoint names any of it.
     pub metadata: Option<Arc<str>>,
     pub payload: Payload,
     /// Of a payload that is no JSON.
@@ -618,7 +619,7 @@ impl Log {
         rows.iter().map(due_delivery).collect()
     }
 
-    /// The content of one message, whole.
+    /// The content of one message, whole, metadata included.
     pub async fn content(&self, id: MessageId, target: Target) -> Result<Content, StoreError> {
         let row = self
             .client
@@ -837,7 +838,7 @@ fn due_delivery(row: &Row) -> Result<DueDelivery, StoreError> {
 }
 
 /// Columns from `at` on: correlation_id, event_type, headers, payload, body, content_type,
-/// payload_bytes, replay_of, metadata.
+/// payload_bytes, replay_of.
 fn content(row: &Row, at: usize) -> Result<Content, StoreError> {
     let json: Option<JsonText> = row.get(at + 3);
     let body: Option<&[u8]> = row.get(at + 4);
@@ -853,7 +854,7 @@ fn content(row: &Row, at: usize) -> Result<Content, StoreError> {
         correlation_id: row.get(at),
         event_type: text(row.get(at + 1)),
         headers: headers(row.get(at + 2))?,
-        metadata: headers(row.get(at + 8))?,
+        metadata: None,
         payload,
         content_type: text(row.get(at + 5)),
         replay_of: row.get::<_, Option<i64>>(at + 7).map(MessageId),

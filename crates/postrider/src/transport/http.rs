@@ -234,6 +234,10 @@ impl Transport for Http {
         self.is_disabled_when_gone
     }
 
+    fn needs_metadata(&self) -> bool {
+        self.template.needs_metadata()
+    }
+
     fn preview(&self, envelope: Envelope) -> Option<Result<Preview, String>> {
         let rendered = self.render(envelope, &self.shared.settings().cloudevents_source);
         Some(rendered.map_err(|error| failure::unsendable_text(&error)).map(

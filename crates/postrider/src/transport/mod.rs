@@ -82,6 +82,11 @@ pub trait Transport: Send + Sync {
         false
     }
 
+    /// Whether anything of a message's metadata is sent. Those do not travel with the message.
+    fn needs_metadata(&self) -> bool {
+        false
+    }
+
     /// What would be sent of a message, if this protocol sends anything, or why it can never be sent. Signatures
     /// are `…`: who may look need not be somebody who may sign.
     fn preview(&self, _envelope: Envelope) -> Option<Result<Preview, String>> {

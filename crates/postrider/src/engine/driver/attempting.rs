@@ -59,7 +59,7 @@ impl Driver {
             let _permits = permits(&fetched, &deliveries).await;
             let mut batch = Vec::with_capacity(deliveries.len());
             for delivery in deliveries {
-                match envelope(&log, &delivery).await {
+                match envelope(&log, &delivery, transport.needs_metadata()).await {
                     Ok(envelope) => batch.push((envelope, landing(delivery))),
                     Err(report) => landing(delivery).report(report),
                 }
@@ -89,10 +89,14 @@ async fn permits(
     Some(Arc::clone(fetched).acquire_many_owned(kib).await.expect("nobody closes it"))
 }
 
-/// What is sent of a delivery, the payload fetched if it did not come along; or why not.
-async fn envelope(log: &Log, delivery: &Delivery) -> Result<Envelope, Report> {
+/// What is sent of a delivery, what did not come along fetched; or why not.
+async fn envelope(
+    log: &Log,
+    delivery: &Delivery,
+    needs_metadata: bool,
+) -> Result<Envelope, Report> {
     let mut content = delivery.message.content.clone();
-    if let Payload::Stored { .. } = content.payload {
+    if needs_metadata || matches!(content.payload, Payload::Stored { .. }) {
         content = match log.content(delivery.message.id, delivery.target).await {
             Ok(content) => content,
             Err(error) => {
