@@ -2733,18 +2733,13 @@ CREATE FUNCTION postrider.check_clock() RETURNS TABLE(status text, details text)
     ) worst on true;
 $$;
 
--- Name: check_config_headers(text, jsonb); Type: FUNCTION; Schema: postrider; Owner: -
+-- Name: check_config_headers(text, jsonb, boolean); Type: FUNCTION; Schema: postrider; Owner: -
 
-CREATE FUNCTION postrider.check_config_headers(key text, headers jsonb) RETURNS void
+CREATE FUNCTION postrider.check_config_headers(key text, headers jsonb, are_templates boolean) RETURNS void
     LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $_$
 declare
-    -- Those of HTTP itself and ours; `postrider-*` besides. The dispatcher has the same list.
-    reserved constant text[] := array[
-        'connection', 'content-length', 'expect', 'host', 'http2-settings', 'keep-alive',
-        'proxy-authenticate', 'proxy-authorization', 'proxy-connection', 'te', 'trailer',
-        'transfer-encoding', 'upgrade', 'webhook-id', 'webhook-signature', 'webhook-timestamp'];
     header record;
     problem text;
 begin
@@ -2759,15 +2754,214 @@ begin
                     regexp_replace(left(header.name, 64), '[[:cntrl:]]', '?', 'g'))
             when header.value ~ '[\u0001-\u0008\u000a-\u001f\u007f]' then
                 format('header `%s` must not contain control characters', header.name)
-            when lower(header.name) = any (reserved)
-            or starts_with(lower(header.name), 'postrider-') then
+            when postrider.is_reserved_header(header.name) then
                 format('header `%s` is reserved', lower(header.name))
+            when check_config_headers.are_templates
+            and not postrider.is_header_template(header.value) then
+                format('header `%s` is no template: its braces are fields such as {event_type}, or doubled',
+                    header.name)
         end;
         if problem is not null then
             raise exception 'config.%: %', check_config_headers.key, problem
                 using errcode = '22023';
         end if;
     end loop;
+end;
+$_$;
+
+-- Name: check_config_object(text, text, jsonb); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.check_config_object(p_protocol text, p_path text, p_object jsonb) RETURNS void
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $_$
+declare
+    name_max constant integer := 64;
+    -- How much of a name may differ from one that is still taken for it, in parts of a thousand.
+    difference_max constant integer := 666;
+    listed_max constant integer := 2048;
+    given record;
+    known postrider.transport_option;
+    number numeric;
+    is_valid boolean;
+    expected text;
+    fields text;
+    hint text;
+    missing text;
+begin
+    for given in
+        select c.key, c.value, c.value #>> '{}' as word, jsonb_typeof(c.value) as type
+        from jsonb_each(p_object) c
+        order by c.key collate "C"
+    loop
+        select o.*
+        into known
+        from postrider.transport_option o
+        where o.protocol = p_protocol
+        and o.name = p_path || given.key
+        and position('.' in given.key) = 0;
+
+        if not found then
+            select 'did you mean ' || d.name || '?'
+            into hint
+            from (
+                select m.name,
+                    postrider.edit_distance(given.key, m.key) * 1000
+                    / greatest(length(left(given.key, name_max)), length(m.key)) as difference
+                from postrider.config_members(p_protocol, p_path) m
+            ) d
+            where d.difference <= difference_max
+            order by d.difference, d.name collate "C"
+            limit 1;
+            raise exception 'config.% is not a known option of protocol %; %',
+                p_path || left(given.key, name_max),
+                p_protocol,
+                coalesce(hint, (
+                    select 'known options: ' || string_agg(m.name, ', ' order by m.name collate "C")
+                    from postrider.config_members(p_protocol, p_path) m
+                ))
+                using errcode = '22023';
+        end if;
+
+        case known.kind
+        when 'text' then
+            is_valid := given.type = 'string'
+                and length(given.word) between known.minimum and known.maximum
+                and given.word !~ '[\u0001-\u001f\u007f]';
+            expected := format('a text of %s to %s characters without control characters',
+                known.minimum, known.maximum);
+        when 'integer' then
+            -- 5.0 is not one: the dispatcher would read it as a fraction.
+            number := case when given.type = 'number' and given.word ~ '^-?[0-9]+$'
+                then given.word::numeric end;
+            is_valid := coalesce(number between known.minimum and known.maximum, false);
+            expected := format('an integer from %s to %s', known.minimum, known.maximum);
+        when 'boolean' then
+            is_valid := given.type = 'boolean';
+            expected := 'true or false';
+        when 'one_of' then
+            is_valid := given.type = 'string' and known.choices ? given.word;
+            expected := format('one of %s', (
+                select string_agg(c.choice, ', ' order by c.place)
+                from jsonb_array_elements_text(known.choices) with ordinality c (choice, place)
+            ));
+        when 'url' then
+            is_valid := given.type = 'string'
+                and postrider.is_http_url(given.word, known.maximum);
+            expected := format(
+                'an http:// or https:// address of at most %s characters with a host, and without '
+                'a user name, a fragment, spaces, quotes or other than ASCII characters',
+                known.maximum);
+        when 'signing_keys' then
+            is_valid := given.type = 'array'
+                and (
+                    select count(*) <= known.maximum
+                    and count(distinct k.key) = count(*)
+                    and coalesce(bool_and(postrider.is_signing_key(k.key)), true)
+                    from jsonb_array_elements(
+                        case when given.type = 'array' then given.value else '[]' end) k (key)
+                );
+            expected := format(
+                'an array of at most %s keys, no two alike, each whsec_ and the base64 of 24 to 64 bytes, '
+                'whsk_ and the base64 of 64 bytes, an ed25519 seed and its public key, or raw: and 8 to 256 '
+                'characters without control characters',
+                known.maximum);
+        when 'header_name' then
+            is_valid := given.type = 'string'
+                and length(given.word) <= known.maximum
+                and given.word ~ '^[!#$%&''*+.^_`|~0-9A-Za-z-]+$'
+                and not postrider.is_reserved_header(given.word);
+            expected := format(
+                'the name of a header of at most %s characters that is not reserved', known.maximum);
+        when 'template' then
+            select string_agg(format('{%s}', c.choice), ', ' order by c.place)
+            into fields
+            from jsonb_array_elements_text(known.choices) with ordinality c (choice, place);
+            is_valid := given.type = 'string'
+                and length(given.word) <= known.maximum
+                and given.word !~ '[\u0001-\u001f\u007f]'
+                and given.word ~ format(
+                    '^([^{}]|\{(%s)\})*$', btrim(replace(fields, '}, {', '|'), '{}'))
+                and (not known.choices ? 'body' or position('{body}' in given.word) > 0);
+            expected := format(
+                'a text of at most %s characters without control characters whose only braces are %s%s',
+                known.maximum, fields,
+                case when known.choices ? 'body' then ', {body} among them' end);
+        when 'url_template' then
+            is_valid := given.type = 'string'
+                and length(given.word) <= known.maximum
+                and postrider.is_url_template(given.word);
+            expected := format(
+                'a path of at most %s characters that begins with one / and has no segment of dots, with '
+                'or without a query, of the characters of URLs and the fields {message_id}, '
+                '{event_type}, {ordering_key}, {correlation_id}, {header:NAME}, {metadata:NAME} and '
+                '{payload:/POINTER}',
+                known.maximum);
+        when 'lines' then
+            is_valid := given.type = 'string'
+                and length(given.word) between known.minimum and known.maximum
+                and given.word !~ '[\u0001-\u0008\u000b\u000c\u000e-\u001f\u007f]';
+            expected := format('a text of %s to %s characters whose only control characters are tabs and '
+                'the ends of lines', known.minimum, known.maximum);
+        when 'texts' then
+            is_valid := given.type = 'array'
+                and (
+                    select count(*) <= known.maximum
+                    and count(distinct t.element) = count(*)
+                    and coalesce(
+                        bool_and(
+                            jsonb_typeof(t.element) = 'string'
+                            and length(t.element #>> '{}') between 1 and listed_max
+                            and t.element #>> '{}' !~ '[\u0001-\u001f\u007f]'),
+                        true)
+                    from jsonb_array_elements(
+                        case when given.type = 'array' then given.value else '[]' end) t (element)
+                );
+            expected := format('an array of at most %s texts of 1 to %s characters without control '
+                'characters, no two alike', known.maximum, listed_max);
+        when 'object' then
+            is_valid := given.type = 'object'
+                or given.type = 'string' and coalesce(known.choices ? given.word, false);
+            expected := coalesce(
+                (
+                    select format('one of %s, or an object', string_agg(c.choice, ', ' order by c.place))
+                    from jsonb_array_elements_text(known.choices) with ordinality c (choice, place)
+                    having count(*) > 0
+                ),
+                'an object');
+        when 'map', 'headers', 'header_templates' then
+            is_valid := given.type = 'object'
+                and (
+                    select count(*) <= known.maximum
+                    and coalesce(bool_and(jsonb_typeof(e.value) = 'string'), true)
+                    from jsonb_each(
+                        case when given.type = 'object' then given.value else '{}' end) e
+                );
+            expected := format('an object of at most %s texts', known.maximum);
+        end case;
+        if not is_valid then
+            raise exception 'config.% must be %', known.name, expected
+                using errcode = '22023';
+        end if;
+        if known.kind in ('headers', 'header_templates') then
+            perform postrider.check_config_headers(
+                known.name, given.value, known.kind = 'header_templates');
+        elsif known.kind = 'object' and given.type = 'object' then
+            perform postrider.check_config_object(p_protocol, known.name || '.', given.value);
+        end if;
+    end loop;
+
+    select m.name
+    into missing
+    from postrider.config_members(p_protocol, p_path) m
+    where m.required
+    and not p_object ? m.key
+    order by m.name collate "C"
+    limit 1;
+    if found then
+        raise exception 'config.% is required', missing
+            using errcode = '22023';
+    end if;
 end;
 $_$;
 
@@ -3931,7 +4125,7 @@ CREATE TABLE postrider.setting (
     choices text[],
     unit text,
     description text NOT NULL,
-    CONSTRAINT setting_kind_check CHECK ((kind = ANY (ARRAY['integer'::text, 'switch'::text, 'choice'::text, 'networks'::text, 'name'::text])))
+    CONSTRAINT setting_kind_check CHECK ((kind = ANY (ARRAY['integer'::text, 'switch'::text, 'choice'::text, 'networks'::text, 'name'::text, 'uri'::text])))
 );
 
 -- Name: check_setting(postrider.setting, text); Type: FUNCTION; Schema: postrider; Owner: -
@@ -3990,6 +4184,17 @@ begin
             return trimmed;
         end if;
         expected := '1 to 200 letters, digits, _ . : or -, the first a letter or digit';
+    when 'uri' then
+        -- RFC 3986: a URI or what is relative to one.
+        if length(trimmed) between 1 and 255
+            and trimmed ~ ('^([A-Za-z][A-Za-z0-9+.-]*:|[^:/?#]*([/?#]|$))'
+                '([A-Za-z0-9._~:/?#@!$&''()*+,;=-]|%[0-9A-Fa-f]{2})*$')
+            and trimmed ~ '^([A-Za-z0-9._~:/?#@!$&''()*+,;=-]|%[0-9A-Fa-f]{2})+$'
+            and trimmed !~ '#.*#'
+        then
+            return trimmed;
+        end if;
+        expected := 'a URI reference of 1 to 255 characters, such as /shop or https://shop.example.com/';
     when 'networks' then
         if trimmed in ('on', 'off') then
             return trimmed;
@@ -4042,6 +4247,45 @@ CREATE FUNCTION postrider.check_shards() RETURNS TABLE(status text, details text
     ) owned;
 $$;
 
+-- Name: check_signing_keys(jsonb); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.check_signing_keys(p_config jsonb) RETURNS void
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    signature text := coalesce(p_config ->> 'signature', 'standard-webhooks');
+    is_standard constant boolean := signature in ('standard-webhooks', 'svix');
+    has_base64_keys constant boolean := coalesce(p_config #>> '{signature,key}' = 'base64', false);
+    problem text;
+begin
+    if jsonb_typeof(p_config -> 'signing_keys') is distinct from 'array' or signature = 'none' then
+        return;
+    end if;
+    select p.problem
+    into problem
+    from jsonb_array_elements_text(p_config -> 'signing_keys') with ordinality k (key, place)
+    cross join lateral (
+        select case
+            when is_standard and starts_with(k.key, 'raw:')
+            then 'a key that begins with raw: signs by other schemes than standard-webhooks and svix'
+            when not is_standard and starts_with(k.key, 'whsk_')
+            then 'a key that begins with whsk_ signs by standard-webhooks and svix only'
+            when has_base64_keys and starts_with(k.key, 'raw:')
+                and not postrider.is_base64(substr(k.key, 5))
+            then 'a key that begins with raw: is base64 behind it where signature.key is base64'
+        end
+    ) p (problem)
+    where p.problem is not null
+    order by k.place
+    limit 1;
+    if problem is not null then
+        raise exception 'config.signing_keys: %', problem
+            using errcode = '22023';
+    end if;
+end;
+$$;
+
 -- Name: check_size(text, jsonb); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.check_size(p_parameter text, p_value jsonb) RETURNS void
@@ -4082,6 +4326,45 @@ begin
     if pg_current_xact_id_if_assigned() is not null then
         raise exception '% needs a transaction that has not written or locked anything', p_caller
             using errcode = '25001';
+    end if;
+end;
+$$;
+
+-- Name: check_token_role(text); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.check_token_role(p_role text) RETURNS void
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    wanted text;
+    owner name;
+    kind constant text := case
+        when current_setting('server_version_num')::integer >= 160000 then 'set'
+        else 'member'
+    end;
+begin
+    select
+        i.role_prefix || '_' || case p_role when 'viewer' then 'monitor' else p_role end,
+        r.rolname
+    into wanted, owner
+    from postrider.installation i
+    join pg_namespace n on n.nspname = 'postrider'
+    join pg_roles r on r.oid = n.nspowner;
+    if not exists (select from pg_roles r where r.rolname = wanted) then
+        raise exception 'Role "%" does not exist, as which tokens with the role % act', wanted, p_role
+            using
+                errcode = '55000',
+                hint = format(
+                    'Run as a superuser or a role with CREATEROLE: create role %I nologin; grant %I to %I; then migrate again.',
+                    wanted, wanted, owner);
+    end if;
+    if not pg_has_role(owner, wanted, kind) then
+        raise exception 'Role "%" may not act as role "%", as which tokens with the role % act',
+            owner, wanted, p_role
+            using
+                errcode = '55000',
+                hint = format('Run as a superuser, or whoever made the role: grant %I to %I;', wanted, owner);
     end if;
 end;
 $$;
@@ -4286,6 +4569,40 @@ begin
             return holder_id;
         end if;
     end loop;
+end;
+$$;
+
+-- Name: claim_request(integer, text, bytea); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.claim_request(p_token_id integer, p_key text, p_fingerprint bytea) RETURNS TABLE(fingerprint bytea, status smallint, body text)
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+begin
+    delete from postrider.api_request r
+    where r.ctid in (
+        select o.ctid
+        from postrider.api_request o
+        where o.at < now() - interval '24 hours'
+        order by o.at
+        limit 20
+        for update skip locked
+    );
+    delete from postrider.api_request r
+    where r.token_id = p_token_id
+    and r.key = p_key
+    and r.at < now() - interval '24 hours';
+    insert into postrider.api_request (token_id, key, fingerprint)
+    values (p_token_id, p_key, p_fingerprint)
+    on conflict on constraint api_request_pkey do nothing;
+    if found then
+        return;
+    end if;
+    return query
+    select r.fingerprint, r.status, r.body
+    from postrider.api_request r
+    where r.token_id = p_token_id
+    and r.key = p_key;
 end;
 $$;
 
@@ -4501,6 +4818,19 @@ CREATE FUNCTION postrider.complete_retry_policy(policy jsonb, place text) RETURN
             then '{"jitter": 0.1}' || policy
         else policy
     end;
+$$;
+
+-- Name: config_members(text, text); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.config_members(p_protocol text, p_path text) RETURNS TABLE(name text, key text, required boolean)
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+    select o.name, substr(o.name, length(p_path) + 1), o.required
+    from postrider.transport_option o
+    where o.protocol = p_protocol
+    and starts_with(o.name, p_path)
+    and position('.' in substr(o.name, length(p_path) + 1)) = 0;
 $$;
 
 -- Name: confirm_origin(); Type: FUNCTION; Schema: postrider; Owner: -
@@ -5326,6 +5656,57 @@ begin
     return replay_id;
 end;
 $$;
+
+-- Name: create_token(text, text, bytea, interval); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.create_token(p_name text, p_role text, p_hash bytea, p_expires_in interval DEFAULT NULL::interval) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $_$
+declare
+    created_id integer;
+begin
+    if p_name is null or p_role is null or p_hash is null then
+        raise exception 'p_name, p_role and p_hash must not be null' using errcode = '22004';
+    end if;
+    if p_name !~ '^[A-Za-z0-9][A-Za-z0-9_.:-]{0,99}$' then
+        raise exception
+            'Token name must be 1 to 100 letters, digits, _, ., : or -, and begin with a letter or digit, got ''%''',
+            left(p_name, 100) using errcode = '22023';
+    end if;
+    if p_role not in ('viewer', 'operator', 'admin', 'producer') then
+        raise exception 'p_role must be viewer, operator, admin or producer, got ''%''',
+            left(p_role, 100) using errcode = '22023';
+    end if;
+    if octet_length(p_hash) <> 32 then
+        raise exception 'p_hash must be the 32 bytes of a sha256, got % bytes',
+            octet_length(p_hash) using errcode = '22023';
+    end if;
+    if p_expires_in <= interval '0' or p_expires_in > interval '3650 days' then
+        raise exception 'p_expires_in must be more than 0 and at most 3650 days, got %',
+            p_expires_in using errcode = '22023';
+    end if;
+    perform postrider.check_token_role(p_role);
+
+    delete from postrider.api_token t
+    where least(t.revoked_at, t.expires_at) < now() - interval '90 days';
+    insert into postrider.api_token (name, role, hash, created_by, expires_at)
+    values (p_name, p_role, p_hash, postrider.caller(), now() + p_expires_in)
+    on conflict (name) where revoked_at is null do nothing
+    returning id into created_id;
+    if created_id is null then
+        raise exception 'Token ''%'' already exists', p_name
+            using errcode = '42710', hint = 'Revoke it, or choose another name.';
+    end if;
+    insert into postrider.event_log (event, details)
+    values (
+        'token.created',
+        jsonb_build_object(
+            'token', p_name, 'id', created_id, 'by', session_user, 'before', null,
+            'after', jsonb_build_object('role', p_role, 'expires_at', now() + p_expires_in)));
+    return created_id;
+end;
+$_$;
 
 -- Name: current_slot(); Type: FUNCTION; Schema: postrider; Owner: -
 
@@ -9042,6 +9423,19 @@ CREATE FUNCTION postrider.is_at_end(p_position postrider.consumer_position) RETU
         and coalesce(pg_sequence_last_value('postrider.tick_sequence'), 0) <= p_position.tick;
 $$;
 
+-- Name: is_base64(text); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.is_base64(p_text text) RETURNS boolean
+    LANGUAGE sql IMMUTABLE STRICT
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+    select case
+        when p_text ~ '^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$'
+        then translate(encode(decode(p_text, 'base64'), 'base64'), E'\n', '') = p_text
+        else false
+    end;
+$_$;
+
 -- Name: is_being_cancelled(bigint, integer, integer); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.is_being_cancelled(p_message_id bigint, p_retry_count integer, p_recovery_count integer) RETURNS boolean
@@ -9221,6 +9615,17 @@ exception
     when lock_not_available then return false;
 end;
 $$;
+
+-- Name: is_header_template(text); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.is_header_template(p_text text) RETURNS boolean
+    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+    select p_text ~ ('^([^{}]|\{\{|\}\}'
+        '|\{(message_id|event_type|ordering_key|correlation_id|header:[!#$%&''*+.^_`|~0-9A-Za-z-]+'
+        '|metadata:[^{}\u0001-\u001f\u007f]+|payload:(/([^{}/~\u0001-\u001f\u007f]|~[01])*)+)\})*$');
+$_$;
 
 -- Name: is_http_url(text, bigint); Type: FUNCTION; Schema: postrider; Owner: -
 
@@ -9483,6 +9888,19 @@ CREATE FUNCTION postrider.is_private(address inet) RETURNS boolean
         'fe80::/10']::inet[]);
 $$;
 
+-- Name: is_reserved_header(text); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.is_reserved_header(p_name text) RETURNS boolean
+    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    select lower(p_name) = any (array[
+        'connection', 'content-length', 'expect', 'host', 'http2-settings', 'keep-alive',
+        'proxy-authenticate', 'proxy-authorization', 'proxy-connection', 'te', 'trailer',
+        'transfer-encoding', 'upgrade', 'webhook-id', 'webhook-signature', 'webhook-timestamp'])
+    or starts_with(lower(p_name), 'postrider-');
+$$;
+
 -- Name: is_signing_key(jsonb); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.is_signing_key(p_key jsonb) RETURNS boolean
@@ -9502,7 +9920,7 @@ CREATE FUNCTION postrider.is_signing_key(p_key jsonb) RETURNS boolean
                     decode(split_part(k.text, '_', 2), 'base64') as bytes
             ) d
         )
-        else false
+        else coalesce(k.text ~ '^raw:[^\u0001-\u001f\u007f]{8,}$' and length(k.text) <= 4 + 256, false)
     end
     from (
         select case when jsonb_typeof(p_key) = 'string' then p_key #>> '{}' end as text
@@ -9566,6 +9984,19 @@ begin
 end;
 $$;
 
+-- Name: is_url_template(text); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.is_url_template(p_text text) RETURNS boolean
+    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+    select p_text ~ '^/(?!/)'
+    and p_text !~* '/(\.|%2e){1,2}(/|\?|$)'
+    and p_text ~ ('^([A-Za-z0-9._~!$&''()*+,;=:@/?-]|%[0-9A-Fa-f]{2}'
+        '|\{(message_id|event_type|ordering_key|correlation_id|header:[!#$%&''*+.^_`|~0-9A-Za-z-]+'
+        '|metadata:[^{}\u0001-\u001f\u007f]+|payload:(/([^{}/~\u0001-\u001f\u007f]|~[01])*)+)\})*$');
+$_$;
+
 -- Name: is_wanted(postrider.consumer, integer, bigint, xid8, timestamp with time zone, text, text, jsonb); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.is_wanted(p_consumer postrider.consumer, p_partition integer, p_id bigint, p_xid xid8, p_created_at timestamp with time zone, p_event_type text, p_ordering_key text, p_payload jsonb) RETURNS boolean
@@ -9599,6 +10030,19 @@ CREATE FUNCTION postrider.is_web_port(port integer) RETURNS boolean
         465, 512, 513, 514, 515, 526, 530, 531, 532, 540, 548, 554, 556, 563, 587, 601, 636, 989, 990,
         993, 995, 1433, 1521, 1719, 1720, 1723, 2049, 3306, 3389, 3659, 4045, 4190, 5060, 5061, 5432,
         6000, 6379, 6432, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 9042, 10080, 11211, 27017]);
+$$;
+
+-- Name: keep_answer(integer, text, smallint, text); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.keep_answer(p_token_id integer, p_key text, p_status smallint, p_body text) RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+    update postrider.api_request r
+    set status = p_status,
+        body = p_body
+    where r.token_id = p_token_id
+    and r.key = p_key;
 $$;
 
 -- Name: keep_dead_letter(bytea, jsonb, jsonb); Type: FUNCTION; Schema: postrider; Owner: -
@@ -10391,16 +10835,18 @@ CREATE FUNCTION postrider.masked_config(p_config jsonb) RETURNS jsonb
     LANGUAGE sql IMMUTABLE
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
     AS $_$
-    select case
-        when jsonb_typeof(p_config -> 'url') = 'string'
-        then jsonb_set(
-            p_config, '{url}',
-            to_jsonb(regexp_replace(
+    select p_config || coalesce(
+        (
+            select jsonb_object_agg(
+                u.name,
                 regexp_replace(
-                    regexp_replace(p_config ->> 'url', '[?#].*$', '?…'), '//[^/?#]*@', '//…@'),
-                '(?<=[^/:])/[^/?#]{20,}', '/…', 'g')))
-        else p_config
-    end;
+                    regexp_replace(
+                        regexp_replace(p_config ->> u.name, '[?#].*$', '?…'), '//[^/?#]*@', '//…@'),
+                    '(?<![/:])/[^/?#]{20,}', '/…', 'g'))
+            from unnest(array['url', 'url_template']) u (name)
+            where jsonb_typeof(p_config -> u.name) = 'string'
+        ),
+        '{}');
 $_$;
 
 -- Name: matching_targets(text[], jsonb); Type: FUNCTION; Schema: postrider; Owner: -
@@ -11031,9 +11477,18 @@ CREATE FUNCTION postrider.note_actor() RETURNS trigger
     AS $$
 declare
     acting text := current_setting('role');
+    token text := nullif(current_setting('postrider.token', true), '');
 begin
     if new.details ->> 'by' = session_user and acting not in ('none', session_user::text) then
         new.details := new.details || jsonb_build_object('role', acting);
+        if token is not null and exists (
+            select
+            from pg_namespace n
+            where n.nspname = 'postrider'
+            and pg_has_role(session_user, n.nspowner, 'usage')
+        ) then
+            new.details := new.details || jsonb_build_object('token', token);
+        end if;
     end if;
     return new;
 end;
@@ -11208,7 +11663,7 @@ begin
     insert into postrider.signing_key (endpoint_id, id, kind, public_key, is_hidden)
     select
         p_endpoint_id, postrider.signing_key_id(g.key),
-        case when starts_with(g.key, 'whsec_') then 'v1' else 'v1a' end,
+        case split_part(g.key, '_', 1) when 'whsec' then 'v1' when 'whsk' then 'v1a' else 'raw' end,
         case
             when starts_with(g.key, 'whsk_')
             then 'whpk_' || encode(substr(decode(substr(g.key, 6), 'base64'), 33), 'base64')
@@ -11217,6 +11672,23 @@ begin
     from jsonb_array_elements_text(p_keys) g (key)
     on conflict (endpoint_id, id) do nothing;
 end;
+$$;
+
+-- Name: note_token_use(integer); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.note_token_use(p_id integer) RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+    update postrider.api_token t
+    set last_used_at = now()
+    where t.id in (
+        select l.id
+        from postrider.api_token l
+        where l.id = p_id
+        and coalesce(l.last_used_at < now() - interval '1 minute', true)
+        for update skip locked
+    );
 $$;
 
 -- Name: note_verb(text, bigint, text[], text); Type: FUNCTION; Schema: postrider; Owner: -
@@ -12113,7 +12585,9 @@ begin
     into secret_names
     from postrider.transport_option o
     where o.protocol = new.protocol
-    and o.secret;
+    and o.secret
+    -- An object is stored apart as a whole.
+    and position('.' in o.name) = 0;
     whole := new.config;
     if tg_op = 'UPDATE'
         and postrider.url_origin(old.config ->> 'url')
@@ -12976,9 +13450,9 @@ begin
 end;
 $$;
 
--- Name: recover_claims(uuid, smallint[], bigint[], uuid, bigint[]); Type: FUNCTION; Schema: postrider; Owner: -
+-- Name: recover_claims(uuid, smallint[], bigint[], uuid, bigint[], integer[]); Type: FUNCTION; Schema: postrider; Owner: -
 
-CREATE FUNCTION postrider.recover_claims(p_dispatcher uuid, p_shards smallint[], p_epochs bigint[], p_last_owner uuid, p_spared bigint[]) RETURNS TABLE(recovered integer, held_ids bigint[], held_targets integer[], held_retry_counts integer[])
+CREATE FUNCTION postrider.recover_claims(p_dispatcher uuid, p_shards smallint[], p_epochs bigint[], p_last_owner uuid, p_spared bigint[], p_spared_targets integer[] DEFAULT NULL::integer[]) RETURNS TABLE(recovered integer, held_ids bigint[], held_targets integer[], held_retry_counts integer[])
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
     AS $$
@@ -12995,7 +13469,16 @@ begin
             cross join lateral unnest(c.message_ids, c.targets, c.retry_counts)
                 r (message_id, target, retry_count)
             where c.owner = p_last_owner
-            and r.message_id <> all (p_spared)
+            and (
+                r.message_id <> all (p_spared)
+                or p_spared_targets is not null
+                and not exists (
+                    select
+                    from unnest(p_spared, p_spared_targets) s (message_id, target)
+                    where s.message_id = r.message_id
+                    and s.target = r.target
+                )
+            )
             and (r.message_id & 1023) >> 4 = any (p_shards)
         ) d
     ) c
@@ -13004,9 +13487,9 @@ begin
 end;
 $$;
 
--- Name: recover_messages(uuid, smallint[], bigint[], bigint[], boolean); Type: FUNCTION; Schema: postrider; Owner: -
+-- Name: recover_messages(uuid, smallint[], bigint[], bigint[], boolean, bigint[], integer[]); Type: FUNCTION; Schema: postrider; Owner: -
 
-CREATE FUNCTION postrider.recover_messages(p_dispatcher uuid, p_shards smallint[], p_epochs bigint[], p_message_ids bigint[], p_attempted boolean) RETURNS integer
+CREATE FUNCTION postrider.recover_messages(p_dispatcher uuid, p_shards smallint[], p_epochs bigint[], p_message_ids bigint[], p_attempted boolean, p_spared_ids bigint[] DEFAULT '{}'::bigint[], p_spared_targets integer[] DEFAULT '{}'::integer[]) RETURNS integer
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
     SET lock_timeout TO '500ms'
@@ -13059,6 +13542,12 @@ begin
                     p_attempted
                     and m.ordering_key is null
                     and (m.scheduled_at is null or m.scheduled_at <= clock_timestamp())
+                    and not exists (
+                        select
+                        from unnest(p_spared_ids, p_spared_targets) s (id, target)
+                        where s.id = m.id
+                        and s.target = t.target
+                    )
                 )::integer
         ) o (is_blocked, retry_count)
         where not postrider.is_deferred(m.id, t.target)
@@ -13102,8 +13591,8 @@ begin
 
     -- One that is locked is being cancelled or has expired, in a transaction that may stay open.
     select
-        array_agg(d.ctid) filter (where p_attempted and f.is_first),
-        array_agg(d.ctid) filter (where not (p_attempted and f.is_first))
+        array_agg(d.ctid) filter (where d.may_be_attempted and f.is_first),
+        array_agg(d.ctid) filter (where not (d.may_be_attempted and f.is_first))
     into places, spared
     from unnest(p_message_ids) i (id)
     cross join lateral (
@@ -13115,7 +13604,15 @@ begin
         limit 1
     ) m
     cross join lateral (
-        select w.ctid, w.ordering_key
+        select
+            w.ctid, w.ordering_key,
+            p_attempted
+                and not exists (
+                    select
+                    from unnest(p_spared_ids, p_spared_targets) s (id, target)
+                    where s.id = w.message_id
+                    and s.target = w.target
+                ) as may_be_attempted
         from postrider.deferred w
         where w.message_id = i.id
         and w.is_blocked
@@ -14841,6 +15338,37 @@ begin
         'signing_key.revealed', reveal_signing_key.endpoint,
         jsonb_build_object('by', session_user, 'id', reveal_signing_key.key_id));
     return shown;
+end;
+$$;
+
+-- Name: revoke_token(text); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.revoke_token(p_name text) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    revoked_id integer;
+begin
+    if p_name is null then
+        raise exception 'Token name must not be null' using errcode = '22004';
+    end if;
+    update postrider.api_token t
+    set revoked_at = clock_timestamp()
+    where t.name = p_name
+    and t.revoked_at is null
+    returning t.id into revoked_id;
+    if revoked_id is null then
+        if not exists (select from postrider.api_token t where t.name = p_name) then
+            raise exception 'Token ''%'' does not exist', left(p_name, 100) using errcode = '42704';
+        end if;
+        return false;
+    end if;
+    insert into postrider.event_log (event, details)
+    values (
+        'token.revoked',
+        jsonb_build_object('token', p_name, 'id', revoked_id, 'by', session_user));
+    return true;
 end;
 $$;
 
@@ -17222,17 +17750,9 @@ $_$;
 CREATE FUNCTION postrider.validate_endpoint_config(protocol text, config jsonb) RETURNS boolean
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
-    AS $_$
+    AS $$
 declare
     name_max constant integer := 64;
-    -- How much of a name may differ from one that is still taken for it, in parts of a thousand.
-    difference_max constant integer := 666;
-    given record;
-    known postrider.transport_option;
-    number numeric;
-    is_valid boolean;
-    expected text;
-    hint text;
 begin
     if validate_endpoint_config.protocol is null or validate_endpoint_config.config is null then
         raise exception 'protocol and config must not be null'
@@ -17256,117 +17776,12 @@ begin
             using errcode = '22023';
     end if;
 
-    for given in
-        select c.key, c.value, c.value #>> '{}' as word, jsonb_typeof(c.value) as type
-        from jsonb_each(validate_endpoint_config.config) c
-        order by c.key collate "C"
-    loop
-        select o.*
-        into known
-        from postrider.transport_option o
-        where o.protocol = validate_endpoint_config.protocol
-        and o.name = given.key;
-
-        if not found then
-            select 'did you mean ' || d.name || '?'
-            into hint
-            from (
-                select o.name,
-                    postrider.edit_distance(given.key, o.name) * 1000
-                    / greatest(length(left(given.key, name_max)), length(o.name)) as difference
-                from postrider.transport_option o
-                where o.protocol = validate_endpoint_config.protocol
-            ) d
-            where d.difference <= difference_max
-            order by d.difference, d.name collate "C"
-            limit 1;
-            raise exception 'config.% is not a known option of protocol %; %',
-                left(given.key, name_max),
-                validate_endpoint_config.protocol,
-                coalesce(hint, (
-                    select 'known options: ' || string_agg(o.name, ', ' order by o.name collate "C")
-                    from postrider.transport_option o
-                    where o.protocol = validate_endpoint_config.protocol
-                ))
-                using errcode = '22023';
-        end if;
-
-        case known.kind
-        when 'text' then
-            is_valid := given.type = 'string'
-                and length(given.word) between known.minimum and known.maximum
-                and given.word !~ '[\u0001-\u001f\u007f]';
-            expected := format('a text of %s to %s characters without control characters',
-                known.minimum, known.maximum);
-        when 'integer' then
-            -- 5.0 is not one: the dispatcher would read it as a fraction.
-            number := case when given.type = 'number' and given.word ~ '^-?[0-9]+$'
-                then given.word::numeric end;
-            is_valid := coalesce(number between known.minimum and known.maximum, false);
-            expected := format('an integer from %s to %s', known.minimum, known.maximum);
-        when 'boolean' then
-            is_valid := given.type = 'boolean';
-            expected := 'true or false';
-        when 'one_of' then
-            is_valid := given.type = 'string' and known.choices ? given.word;
-            expected := format('one of %s', (
-                select string_agg(c.choice, ', ' order by c.place)
-                from jsonb_array_elements_text(known.choices) with ordinality c (choice, place)
-            ));
-        when 'url' then
-            is_valid := given.type = 'string'
-                and postrider.is_http_url(given.word, known.maximum);
-            expected := format(
-                'an http:// or https:// address of at most %s characters with a host, and without '
-                'a user name, a fragment, spaces, quotes or other than ASCII characters',
-                known.maximum);
-        when 'signing_keys' then
-            is_valid := given.type = 'array'
-                and (
-                    select count(*) <= known.maximum
-                    and count(distinct k.key) = count(*)
-                    and coalesce(bool_and(postrider.is_signing_key(k.key)), true)
-                    from jsonb_array_elements(
-                        case when given.type = 'array' then given.value else '[]' end) k (key)
-                );
-            expected := format(
-                'an array of at most %s keys, no two alike, each whsec_ and the base64 of 24 to 64 bytes or '
-                'whsk_ and the base64 of 64 bytes, an ed25519 seed and its public key',
-                known.maximum);
-        when 'map', 'headers' then
-            is_valid := given.type = 'object'
-                and (
-                    select count(*) <= known.maximum
-                    and coalesce(bool_and(jsonb_typeof(e.value) = 'string'), true)
-                    from jsonb_each(
-                        case when given.type = 'object' then given.value else '{}' end) e
-                );
-            expected := format('an object of at most %s texts', known.maximum);
-        end case;
-        if not is_valid then
-            raise exception 'config.% must be %', known.name, expected
-                using errcode = '22023';
-        end if;
-        if known.kind = 'headers' then
-            perform postrider.check_config_headers(known.name, given.value);
-        end if;
-    end loop;
-
-    select o.*
-    into known
-    from postrider.transport_option o
-    where o.protocol = validate_endpoint_config.protocol
-    and o.required
-    and not validate_endpoint_config.config ? o.name
-    order by o.name collate "C"
-    limit 1;
-    if found then
-        raise exception 'config.% is required', known.name
-            using errcode = '22023';
-    end if;
+    perform postrider.check_config_object(
+        validate_endpoint_config.protocol, '', validate_endpoint_config.config);
+    perform postrider.check_signing_keys(validate_endpoint_config.config);
     return true;
 end;
-$_$;
+$$;
 
 -- Name: validate_retry_policy(jsonb); Type: FUNCTION; Schema: postrider; Owner: -
 
@@ -17645,6 +18060,44 @@ CREATE TABLE postrider.action_slot (
     action_id integer NOT NULL,
     slot smallint NOT NULL,
     CONSTRAINT action_slot_slot_check CHECK (((slot >= 1) AND (slot <= 10000)))
+);
+
+-- Name: api_request; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.api_request (
+    token_id integer NOT NULL,
+    key text NOT NULL,
+    fingerprint bytea NOT NULL,
+    at timestamp with time zone DEFAULT now() NOT NULL,
+    status smallint,
+    body text
+);
+
+-- Name: api_token; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.api_token (
+    id integer NOT NULL,
+    name text NOT NULL,
+    role text NOT NULL,
+    hash bytea NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    created_by text NOT NULL,
+    expires_at timestamp with time zone,
+    last_used_at timestamp with time zone,
+    revoked_at timestamp with time zone,
+    CONSTRAINT api_token_hash_check CHECK ((octet_length(hash) = 32)),
+    CONSTRAINT api_token_role_check CHECK ((role = ANY (ARRAY['viewer'::text, 'operator'::text, 'admin'::text, 'producer'::text])))
+);
+
+-- Name: api_token_id_seq; Type: SEQUENCE; Schema: postrider; Owner: -
+
+ALTER TABLE postrider.api_token ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME postrider.api_token_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
 );
 
 -- Name: message; Type: TABLE; Schema: postrider; Owner: -
@@ -19604,7 +20057,7 @@ CREATE TABLE postrider.signing_key (
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     retires_at timestamp with time zone,
     is_hidden boolean DEFAULT false NOT NULL,
-    CONSTRAINT signing_key_kind_check CHECK ((kind = ANY (ARRAY['v1'::text, 'v1a'::text])))
+    CONSTRAINT signing_key_kind_check CHECK ((kind = ANY (ARRAY['v1'::text, 'v1a'::text, 'raw'::text])))
 );
 
 -- Name: signing_keys; Type: VIEW; Schema: postrider; Owner: -
@@ -19715,6 +20168,24 @@ CREATE SEQUENCE postrider.tick_sequence
 
 CREATE TABLE postrider.tick_turn (
 );
+
+-- Name: tokens; Type: VIEW; Schema: postrider; Owner: -
+
+CREATE VIEW postrider.tokens AS
+ SELECT t.id,
+    t.name,
+    t.role,
+        CASE
+            WHEN (t.revoked_at IS NOT NULL) THEN 'revoked'::text
+            WHEN (t.expires_at <= now()) THEN 'expired'::text
+            ELSE 'active'::text
+        END AS status,
+    t.created_at,
+    t.created_by,
+    t.expires_at,
+    t.last_used_at,
+    t.revoked_at
+   FROM postrider.api_token t;
 
 -- Name: transport_option; Type: TABLE; Schema: postrider; Owner: -
 
@@ -19868,6 +20339,16 @@ ALTER TABLE ONLY postrider.action
 
 ALTER TABLE ONLY postrider.action_slot
     ADD CONSTRAINT action_slot_pkey PRIMARY KEY (action_id, slot);
+
+-- Name: api_request api_request_pkey; Type: CONSTRAINT; Schema: postrider; Owner: -
+
+ALTER TABLE ONLY postrider.api_request
+    ADD CONSTRAINT api_request_pkey PRIMARY KEY (token_id, key);
+
+-- Name: api_token api_token_pkey; Type: CONSTRAINT; Schema: postrider; Owner: -
+
+ALTER TABLE ONLY postrider.api_token
+    ADD CONSTRAINT api_token_pkey PRIMARY KEY (id);
 
 -- Name: broker_report broker_report_pkey; Type: CONSTRAINT; Schema: postrider; Owner: -
 
@@ -20118,6 +20599,14 @@ ALTER TABLE ONLY postrider.worker
 
 ALTER TABLE ONLY postrider.worker
     ADD CONSTRAINT worker_pkey PRIMARY KEY (id);
+
+-- Name: api_request_at; Type: INDEX; Schema: postrider; Owner: -
+
+CREATE INDEX api_request_at ON postrider.api_request USING btree (at);
+
+-- Name: api_token_name; Type: INDEX; Schema: postrider; Owner: -
+
+CREATE UNIQUE INDEX api_token_name ON postrider.api_token USING btree (name) WHERE (revoked_at IS NULL);
 
 -- Name: attempt_message_id; Type: INDEX; Schema: postrider; Owner: -
 
@@ -20637,6 +21126,11 @@ CREATE TRIGGER refuse_change BEFORE UPDATE ON postrider.message FOR EACH ROW EXE
 
 ALTER TABLE postrider.message ENABLE ALWAYS TRIGGER refuse_change;
 
+-- Name: api_request api_request_token_id_fkey; Type: FK CONSTRAINT; Schema: postrider; Owner: -
+
+ALTER TABLE ONLY postrider.api_request
+    ADD CONSTRAINT api_request_token_id_fkey FOREIGN KEY (token_id) REFERENCES postrider.api_token(id) ON DELETE CASCADE;
+
 -- Name: circuit circuit_endpoint_id_fkey; Type: FK CONSTRAINT; Schema: postrider; Owner: -
 
 ALTER TABLE ONLY postrider.circuit
@@ -20974,9 +21468,13 @@ GRANT ALL ON FUNCTION postrider.check_action_name(p_name text) TO postrider_admi
 
 REVOKE ALL ON FUNCTION postrider.check_clock() FROM PUBLIC;
 
--- Name: FUNCTION check_config_headers(key text, headers jsonb); Type: ACL; Schema: postrider; Owner: -
+-- Name: FUNCTION check_config_headers(key text, headers jsonb, are_templates boolean); Type: ACL; Schema: postrider; Owner: -
 
-REVOKE ALL ON FUNCTION postrider.check_config_headers(key text, headers jsonb) FROM PUBLIC;
+REVOKE ALL ON FUNCTION postrider.check_config_headers(key text, headers jsonb, are_templates boolean) FROM PUBLIC;
+
+-- Name: FUNCTION check_config_object(p_protocol text, p_path text, p_object jsonb); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.check_config_object(p_protocol text, p_path text, p_object jsonb) FROM PUBLIC;
 
 -- Name: FUNCTION check_consumers(); Type: ACL; Schema: postrider; Owner: -
 
@@ -21093,6 +21591,10 @@ REVOKE ALL ON FUNCTION postrider.check_setting(p_setting postrider.setting, p_va
 
 REVOKE ALL ON FUNCTION postrider.check_shards() FROM PUBLIC;
 
+-- Name: FUNCTION check_signing_keys(p_config jsonb); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.check_signing_keys(p_config jsonb) FROM PUBLIC;
+
 -- Name: FUNCTION check_size(p_parameter text, p_value jsonb); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.check_size(p_parameter text, p_value jsonb) FROM PUBLIC;
@@ -21100,6 +21602,10 @@ REVOKE ALL ON FUNCTION postrider.check_size(p_parameter text, p_value jsonb) FRO
 -- Name: FUNCTION check_tick_allowed(p_caller text); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.check_tick_allowed(p_caller text) FROM PUBLIC;
+
+-- Name: FUNCTION check_token_role(p_role text); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.check_token_role(p_role text) FROM PUBLIC;
 
 -- Name: FUNCTION check_transactions(); Type: ACL; Schema: postrider; Owner: -
 
@@ -21116,6 +21622,10 @@ REVOKE ALL ON FUNCTION postrider.check_workers() FROM PUBLIC;
 -- Name: FUNCTION claim_idempotency_key(p_destination integer, p_key text, p_payload_hash bytea, p_message_id bigint); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.claim_idempotency_key(p_destination integer, p_key text, p_payload_hash bytea, p_message_id bigint) FROM PUBLIC;
+
+-- Name: FUNCTION claim_request(p_token_id integer, p_key text, p_fingerprint bytea); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.claim_request(p_token_id integer, p_key text, p_fingerprint bytea) FROM PUBLIC;
 
 -- Name: FUNCTION cleanup_dlq(); Type: ACL; Schema: postrider; Owner: -
 
@@ -21144,6 +21654,10 @@ GRANT ALL ON FUNCTION postrider.complete_execution(p_execution bigint, p_fence b
 -- Name: FUNCTION complete_retry_policy(policy jsonb, place text); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.complete_retry_policy(policy jsonb, place text) FROM PUBLIC;
+
+-- Name: FUNCTION config_members(p_protocol text, p_path text); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.config_members(p_protocol text, p_path text) FROM PUBLIC;
 
 -- Name: FUNCTION confirm_origin(); Type: ACL; Schema: postrider; Owner: -
 
@@ -21227,6 +21741,11 @@ REVOKE ALL ON FUNCTION postrider.create_job(p_kind text, p_endpoint_id integer, 
 REVOKE ALL ON FUNCTION postrider.create_replay(p_endpoint_name text, p_from_ts timestamp with time zone, p_to_ts timestamp with time zone, p_status text, p_event_type text, p_filter jsonb, p_rate integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.create_replay(p_endpoint_name text, p_from_ts timestamp with time zone, p_to_ts timestamp with time zone, p_status text, p_event_type text, p_filter jsonb, p_rate integer) TO postrider_operator;
 GRANT ALL ON FUNCTION postrider.create_replay(p_endpoint_name text, p_from_ts timestamp with time zone, p_to_ts timestamp with time zone, p_status text, p_event_type text, p_filter jsonb, p_rate integer) TO postrider_admin;
+
+-- Name: FUNCTION create_token(p_name text, p_role text, p_hash bytea, p_expires_in interval); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.create_token(p_name text, p_role text, p_hash bytea, p_expires_in interval) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.create_token(p_name text, p_role text, p_hash bytea, p_expires_in interval) TO postrider_admin;
 
 -- Name: FUNCTION current_slot(); Type: ACL; Schema: postrider; Owner: -
 
@@ -21641,6 +22160,10 @@ REVOKE ALL ON FUNCTION postrider.idempotency_window() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION postrider.is_at_end(p_position postrider.consumer_position) FROM PUBLIC;
 
+-- Name: FUNCTION is_base64(p_text text); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.is_base64(p_text text) FROM PUBLIC;
+
 -- Name: FUNCTION is_being_cancelled(p_message_id bigint, p_retry_count integer, p_recovery_count integer); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.is_being_cancelled(p_message_id bigint, p_retry_count integer, p_recovery_count integer) FROM PUBLIC;
@@ -21680,6 +22203,10 @@ REVOKE ALL ON FUNCTION postrider.is_erasure_wanted(p_filter jsonb, p_metadata js
 -- Name: FUNCTION is_generation_left(p_generation integer); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.is_generation_left(p_generation integer) FROM PUBLIC;
+
+-- Name: FUNCTION is_header_template(p_text text); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.is_header_template(p_text text) FROM PUBLIC;
 
 -- Name: FUNCTION is_http_url(url text, maximum bigint); Type: ACL; Schema: postrider; Owner: -
 
@@ -21725,6 +22252,10 @@ REVOKE ALL ON FUNCTION postrider.is_position_behind(p_position jsonb, p_xid xid8
 
 REVOKE ALL ON FUNCTION postrider.is_private(address inet) FROM PUBLIC;
 
+-- Name: FUNCTION is_reserved_header(p_name text); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.is_reserved_header(p_name text) FROM PUBLIC;
+
 -- Name: FUNCTION is_signing_key(p_key jsonb); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.is_signing_key(p_key jsonb) FROM PUBLIC;
@@ -21741,6 +22272,10 @@ GRANT ALL ON FUNCTION postrider.is_taken(p_message_id bigint, p_xid xid8, p_targ
 GRANT ALL ON FUNCTION postrider.is_taken(p_message_id bigint, p_xid xid8, p_targets integer[]) TO postrider_monitor;
 GRANT ALL ON FUNCTION postrider.is_taken(p_message_id bigint, p_xid xid8, p_targets integer[]) TO postrider_admin;
 
+-- Name: FUNCTION is_url_template(p_text text); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.is_url_template(p_text text) FROM PUBLIC;
+
 -- Name: FUNCTION is_wanted(p_consumer postrider.consumer, p_partition integer, p_id bigint, p_xid xid8, p_created_at timestamp with time zone, p_event_type text, p_ordering_key text, p_payload jsonb); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.is_wanted(p_consumer postrider.consumer, p_partition integer, p_id bigint, p_xid xid8, p_created_at timestamp with time zone, p_event_type text, p_ordering_key text, p_payload jsonb) FROM PUBLIC;
@@ -21748,6 +22283,10 @@ REVOKE ALL ON FUNCTION postrider.is_wanted(p_consumer postrider.consumer, p_part
 -- Name: FUNCTION is_web_port(port integer); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.is_web_port(port integer) FROM PUBLIC;
+
+-- Name: FUNCTION keep_answer(p_token_id integer, p_key text, p_status smallint, p_body text); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.keep_answer(p_token_id integer, p_key text, p_status smallint, p_body text) FROM PUBLIC;
 
 -- Name: FUNCTION keep_dead_letter(p_body bytea, p_x_death jsonb, p_details jsonb); Type: ACL; Schema: postrider; Owner: -
 
@@ -21962,6 +22501,10 @@ REVOKE ALL ON FUNCTION postrider.note_published(p_executions bigint[], p_fences 
 
 REVOKE ALL ON FUNCTION postrider.note_signing_keys(p_endpoint_id integer, p_keys jsonb, p_is_hidden boolean) FROM PUBLIC;
 
+-- Name: FUNCTION note_token_use(p_id integer); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.note_token_use(p_id integer) FROM PUBLIC;
+
 -- Name: FUNCTION note_verb(p_verb text, p_message_id bigint, p_endpoint_names text[], p_reason text); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.note_verb(p_verb text, p_message_id bigint, p_endpoint_names text[], p_reason text) FROM PUBLIC;
@@ -22122,13 +22665,13 @@ REVOKE ALL ON FUNCTION postrider.rebase_log() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION postrider.recheck_idempotency_keys(p_after bigint, p_most integer) FROM PUBLIC;
 
--- Name: FUNCTION recover_claims(p_dispatcher uuid, p_shards smallint[], p_epochs bigint[], p_last_owner uuid, p_spared bigint[]); Type: ACL; Schema: postrider; Owner: -
+-- Name: FUNCTION recover_claims(p_dispatcher uuid, p_shards smallint[], p_epochs bigint[], p_last_owner uuid, p_spared bigint[], p_spared_targets integer[]); Type: ACL; Schema: postrider; Owner: -
 
-REVOKE ALL ON FUNCTION postrider.recover_claims(p_dispatcher uuid, p_shards smallint[], p_epochs bigint[], p_last_owner uuid, p_spared bigint[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION postrider.recover_claims(p_dispatcher uuid, p_shards smallint[], p_epochs bigint[], p_last_owner uuid, p_spared bigint[], p_spared_targets integer[]) FROM PUBLIC;
 
--- Name: FUNCTION recover_messages(p_dispatcher uuid, p_shards smallint[], p_epochs bigint[], p_message_ids bigint[], p_attempted boolean); Type: ACL; Schema: postrider; Owner: -
+-- Name: FUNCTION recover_messages(p_dispatcher uuid, p_shards smallint[], p_epochs bigint[], p_message_ids bigint[], p_attempted boolean, p_spared_ids bigint[], p_spared_targets integer[]); Type: ACL; Schema: postrider; Owner: -
 
-REVOKE ALL ON FUNCTION postrider.recover_messages(p_dispatcher uuid, p_shards smallint[], p_epochs bigint[], p_message_ids bigint[], p_attempted boolean) FROM PUBLIC;
+REVOKE ALL ON FUNCTION postrider.recover_messages(p_dispatcher uuid, p_shards smallint[], p_epochs bigint[], p_message_ids bigint[], p_attempted boolean, p_spared_ids bigint[], p_spared_targets integer[]) FROM PUBLIC;
 
 -- Name: FUNCTION recover_waiting(p_dispatcher uuid, p_shards smallint[], p_epochs bigint[], p_message_ids bigint[], p_targets integer[], p_retry_counts integer[]); Type: ACL; Schema: postrider; Owner: -
 
@@ -22342,6 +22885,11 @@ REVOKE ALL ON FUNCTION postrider.return_execution(p_live postrider.live_executio
 
 REVOKE ALL ON FUNCTION postrider.reveal_signing_key(endpoint text, key_id text) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.reveal_signing_key(endpoint text, key_id text) TO postrider_admin;
+
+-- Name: FUNCTION revoke_token(p_name text); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.revoke_token(p_name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.revoke_token(p_name text) TO postrider_admin;
 
 -- Name: FUNCTION ring(p_channel text, p_message text); Type: ACL; Schema: postrider; Owner: -
 
@@ -23747,6 +24295,12 @@ GRANT SELECT ON TABLE postrider.tick_passing TO postrider_admin;
 -- Name: TABLE tick_turn; Type: ACL; Schema: postrider; Owner: -
 
 GRANT SELECT ON TABLE postrider.tick_turn TO postrider_admin;
+
+-- Name: TABLE tokens; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT ON TABLE postrider.tokens TO postrider_operator;
+GRANT SELECT ON TABLE postrider.tokens TO postrider_monitor;
+GRANT SELECT ON TABLE postrider.tokens TO postrider_admin;
 
 -- Name: TABLE transport_option; Type: ACL; Schema: postrider; Owner: -
 
