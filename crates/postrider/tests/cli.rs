@@ -295,6 +295,7 @@ const SHOWING: &[&str] = &[
     "endpoint list",
     "endpoint show orders",
     "endpoint keys list orders",
+    "endpoint preview orders",
     "event-type list",
     "subscription list",
     "setting list",
@@ -377,7 +378,7 @@ const DENIED: &[&str] = &[
 ];
 
 /// Those that need the owner of the schema.
-const OWNERS: &[&str] = &["migrate", "serve"];
+const OWNERS: &[&str] = &["migrate", "serve", "endpoint test orders"];
 
 /// What needs no database.
 const LOCAL: &[&str] = &["listen"];

@@ -138,6 +138,7 @@ async fn every_setting_is_described_with_its_default_range_and_unit() {
                 when 'switch' then 'on, off'
                 when 'networks' then 'off, on, or up to 1000 networks'
                 when 'name' then 'a name'
+                when 'uri' then 'a URI reference of 1 to 255 characters'
             end]
         from postrider.setting s";
     let settings = lists(&shop.client().await, sql, &[]).await;
