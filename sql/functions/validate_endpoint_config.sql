@@ -39,6 +39,7 @@ begin
 
     perform postrider.check_config_object(
         validate_endpoint_config.protocol, '', validate_endpoint_config.config);
+    perform postrider.check_signature_headers(validate_endpoint_config.config);
     perform postrider.check_signing_keys(validate_endpoint_config.config);
     return true;
 end;

@@ -229,6 +229,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "check_room",
             "check_setting",
             "check_shards",
+            "check_signature_headers",
             "check_signing_keys",
             "check_size",
             "check_tick_allowed",

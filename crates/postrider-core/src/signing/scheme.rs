@@ -5,7 +5,7 @@
 //! signs: a receiver that knows old and new keys can verify until the old one retires.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
-use http::{HeaderMap, HeaderName, HeaderValue};
+use http::{HeaderMap, HeaderName, HeaderValue, header::CONTENT_TYPE};
 use ring::hmac;
 
 use super::{KeyError, RAW_PREFIX, SYMMETRIC_PREFIX, SigningKey, signatures};
@@ -193,12 +193,22 @@ impl Signer {
     ///
     /// # Errors
     ///
-    /// A header that cannot be sent, or a key that does not sign by this scheme.
+    /// A header that cannot be sent, is that of the body, or stands twice; or a key that does not sign by this scheme.
     pub fn by_scheme<'k>(
         text: &SchemeText<'_>,
         keys: impl IntoIterator<Item = &'k str>,
     ) -> Result<Self, SchemeError> {
         let name = |name: &str| check_header(name, "").map(|(name, _)| name);
+        let header = name(text.header)?;
+        let id_header = text.id_header.map(name).transpose()?;
+        let timestamp_header = text.timestamp_header.map(name).transpose()?;
+        let headers = [Some(&header), id_header.as_ref(), timestamp_header.as_ref()];
+        let names: Vec<_> = headers.into_iter().flatten().collect();
+        if names.contains(&&CONTENT_TYPE)
+            || names.iter().enumerate().any(|(at, name)| names[..at].contains(name))
+        {
+            return Err(SchemeError::Headers);
+        }
         let algorithm = match text.digest {
             Digest::Sha1 => hmac::HMAC_SHA1_FOR_LEGACY_USE_ONLY,
             Digest::Sha256 => hmac::HMAC_SHA256,
@@ -207,14 +217,14 @@ impl Signer {
         let key =
             |key| secret(key, text.has_base64_keys).map(|bytes| hmac::Key::new(algorithm, &bytes));
         Ok(Self::Scheme(Box::new(Scheme {
-            header: name(text.header)?,
+            header,
             content: pieces(text.content),
             prefix: pieces(text.prefix),
             version: text.version.to_owned(),
             separator: text.separator.map(str::to_owned),
             encoding: text.encoding,
-            id_header: text.id_header.map(name).transpose()?,
-            timestamp_header: text.timestamp_header.map(name).transpose()?,
+            id_header,
+            timestamp_header,
             keys: keys.into_iter().map(key).collect::<Result<_, _>>()?,
         })))
     }
@@ -330,8 +340,20 @@ fn secret(key: &str, is_base64: bool) -> Result<Vec<u8>, KeyError> {
 pub enum SchemeError {
     #[error(transparent)]
     Header(#[from] HeaderError),
+    #[error("its headers must be different ones, and none of them content-type")]
+    Headers,
     #[error(transparent)]
     Key(#[from] KeyError),
+}
+
+impl SchemeError {
+    /// The option of the config that is wrong.
+    pub const fn option(&self) -> &'static str {
+        match self {
+            Self::Header(_) | Self::Headers => "signature",
+            Self::Key(_) => "signing_keys",
+        }
+    }
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use tokio::{sync::oneshot, time::Instant};
 use tokio_postgres::Client;
 
-use super::{Context, Failure, Output, endpoint};
+use super::{Context, Failure, Output, endpoint, output::clean};
 use crate::{
     engine::{self, settings::Settings},
     transport::{self, Envelope, Preview, Shared, Ticket, Transport},
@@ -24,6 +24,9 @@ const SETTINGS: &str = include_str!("../../../../sql/queries/dispatcher_settings
 const EVENT_TYPE: &str = "postrider.test";
 /// A key of nobody, for a preview of which no signature is shown.
 const NO_KEY: &str = "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
+/// What stands in the view for parts of an address that may be secret, and while the request is made.
+const MASK: &str = "…";
+const MASK_IN_ADDRESS: &str = "postrider-hidden";
 /// What `test` takes at most, whatever the endpoint's timeouts are.
 const LONGEST_TEST: Duration = Duration::from_secs(900);
 
@@ -91,15 +94,24 @@ pub async fn preview(
     if secrets.iter().any(|secret| *secret == "signing_keys") {
         config.insert("signing_keys".to_owned(), json!([NO_KEY]));
     }
-    let hidden: Vec<&str> =
+    let mut hidden: Vec<&str> =
         secrets.iter().map(|name| name.as_str()).filter(|name| *name != "signing_keys").collect();
+    for address in ["url", "url_template"] {
+        if let Some(Value::String(text)) = config.get_mut(address)
+            && text.contains(MASK)
+        {
+            *text = text.replace(MASK, MASK_IN_ADDRESS);
+            hidden.push(address);
+        }
+    }
     let shared = Shared::new(settings(client).await?);
     let protocol = endpoint["protocol"].as_str().unwrap_or_default();
     let transport = open(protocol, &config.into(), &shared)?;
-    let preview = transport
+    let mut preview = transport
         .preview(envelope)
         .ok_or_else(|| Failure::Failed(format!("nothing is sent by protocol {protocol}")))?
         .map_err(Failure::Failed)?;
+    preview.url = preview.url.replace(MASK_IN_ADDRESS, MASK);
     output.report(&as_json(&preview, &hidden), || as_text(&preview, &hidden));
     Ok(())
 }
@@ -223,12 +235,16 @@ fn as_text(preview: &Preview, hidden: &[&str]) -> String {
     lines.extend(preview.headers.iter().map(|(name, value)| format!("{name}: {value}")));
     lines.push(String::new());
     lines.push(match std::str::from_utf8(&preview.body) {
-        Ok(body) => body.to_owned(),
+        // What somebody sent must not be able to speak to our terminal.
+        Ok(body) => body.split('\n').map(clean).collect::<Vec<_>>().join("\n"),
         Err(_) => format!("({} bytes that are no text)", preview.body.len()),
     });
     if !hidden.is_empty() {
         lines.push(String::new());
-        lines.push(format!("Not shown, because it is secret: what {} adds.", hidden.join(", ")));
+        lines.push(format!(
+            "Not shown, because it is or may be secret: what {} adds.",
+            hidden.join(", ")
+        ));
     }
     lines.join("\n")
 }

@@ -179,7 +179,7 @@ fn cell(value: &Value) -> String {
 }
 
 /// Text on one line, without control characters.
-fn clean(text: &str) -> String {
+pub fn clean(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     for character in text.chars() {
         match character {

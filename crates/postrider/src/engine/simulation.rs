@@ -366,7 +366,7 @@ impl World {
 
     fn is_over(&self) -> bool {
         let is_open = |logged: &database::Logged| logged.state == State::Open;
-        self.database.now > self.calm_at
+        self.database.now >= self.calm_at
             && !self.database.log.values().any(is_open)
             && !self.database.is_anything_open()
             && Ledger::is_drained(&self.database)

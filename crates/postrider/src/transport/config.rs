@@ -108,7 +108,7 @@ pub enum ConfigError {
     Key { key: &'static str, source: KeyError },
     #[error("config.{key}: {source}")]
     Header { key: &'static str, source: HeaderError },
-    #[error("config.signing_keys: {0}")]
+    #[error("config.{option}: {0}", option = .0.option())]
     Scheme(SchemeError),
 }
 
