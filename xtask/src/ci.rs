@@ -1,44 +1,44 @@
 //! What has to pass before a commit, step by step and timed.
 
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use xtask::packages;
 use xtask::postgres::{TEMPLATES_VARIABLE, Templates};
-use xtask::process::{self, Profile, postrider_binary, workspace};
+use xtask::process::{self, BINARY_VARIABLE, tested_binary, workspace};
 use xtask::rabbitmq::shared::{self, Share};
 
 use crate::advisories::{self, Advisories};
-use crate::demo;
 
-/// A step: its name and what it does.
-type Step = (&'static str, fn() -> Result<()>);
+/// A step: its name and what it does, given the path of this program. Asked for later, the system says that the
+/// program is deleted, for building the tests builds it anew.
+type Step = (&'static str, fn(&Path) -> Result<()>);
 
 /// In this order: what fails fast comes first.
 const STEPS: &[Step] = &[
-    ("format", || cargo(&["fmt", "--all", "--check"])),
-    ("tidy", crate::run_tidy),
-    ("lint", || cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])),
-    ("schema", || crate::run_schema(true)),
-    ("test", || test(&[])),
-    ("demo", || demo::run(&demo::Options { short: true, ..demo::Options::default() })),
-    ("fleet", || {
-        demo::run(&demo::Options { short: true, fleet: true, ..demo::Options::default() })
-    }),
-    // In a process of its own: what it mounts is seen only by threads that begin after that.
-    ("chaos", || own(&["chaos", "--short", "--seed", "4"])),
+    ("format", |_| cargo(&["fmt", "--all", "--check"])),
+    ("tidy", |_| crate::run_tidy()),
+    ("lint", |_| cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])),
+    ("build", |_| tested_binary().map(drop)),
+    ("schema", |program| own(program, &["schema", "--check"])),
+    ("test", |_| test(&[])),
+    ("demo", |program| own(program, &["demo", "--short"])),
+    ("fleet", |program| own(program, &["demo", "--short", "--fleet"])),
+    ("chaos", |program| own(program, &["chaos", "--short", "--seed", "4"])),
 ];
 
 /// Runs all steps up to the first that fails, and prints how long each took.
 pub fn run() -> Result<()> {
+    let program = std::env::current_exe().context("could not find this program")?;
     let started_at = Instant::now();
     let mut times = Vec::new();
     let mut result = Ok(());
     for (name, step) in STEPS {
         eprintln!("== {name}");
         let step_started_at = Instant::now();
-        result = step().with_context(|| format!("step `{name}` failed"));
+        result = step(&program).with_context(|| format!("step `{name}` failed"));
         times.push((*name, step_started_at.elapsed(), verdict(&result).to_owned()));
         if result.is_err() {
             break;
@@ -72,9 +72,9 @@ fn verdict<T>(result: &Result<T>) -> &'static str {
 /// Programs of others are installed here and not by a test: tests run in parallel, apt does not.
 pub fn test(filters: &[String]) -> Result<()> {
     packages::ensure_all()?;
-    let binary = postrider_binary(Profile::Debug, &[])?;
+    let binary = tested_binary()?;
     // The tests run the program that cargo builds for them, and not another one.
-    let migrator = std::env::var_os("POSTRIDER_BIN").is_none().then_some(binary.as_path());
+    let migrator = std::env::var_os(BINARY_VARIABLE).is_none().then_some(binary.as_path());
     let templates = tokio::runtime::Runtime::new()?.block_on(Templates::make(migrator))?;
     // It starts a server when the first test asks for one, and ends with the tests.
     let rabbitmq = Share::start()?;
@@ -119,10 +119,12 @@ fn run_cargo(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// Runs this program again.
-fn own(arguments: &[&str]) -> Result<()> {
-    let program = std::env::current_exe().context("could not find this program")?;
-    let status = Command::new(program).args(arguments).status().context("could not run it")?;
+/// Runs this program again, on the binary that the tests have. In a process of its own: what chaos mounts is seen
+/// only by threads that begin after that.
+fn own(program: &Path, arguments: &[&str]) -> Result<()> {
+    let mut command = Command::new(program);
+    command.args(arguments).env(BINARY_VARIABLE, tested_binary()?);
+    let status = command.status().context("could not run it")?;
     ensure!(status.success(), "`cargo xtask {}` failed", arguments.join(" "));
     Ok(())
 }

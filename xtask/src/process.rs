@@ -351,6 +351,9 @@ impl LogState {
     }
 }
 
+/// Names a binary that is run instead of one that is built.
+pub const BINARY_VARIABLE: &str = "POSTRIDER_BIN";
+
 /// How the binary is built.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Profile {
@@ -368,20 +371,46 @@ pub enum Profile {
 ///
 /// When the build fails (cargo has printed why to standard error), or `POSTRIDER_BIN` is no file.
 pub fn postrider_binary(profile: Profile, arguments: &[&str]) -> Result<PathBuf> {
-    if let Some(path) = std::env::var_os("POSTRIDER_BIN").map(PathBuf::from) {
-        ensure!(path.is_file(), "POSTRIDER_BIN is set to {}, which is no file", path.display());
+    if let Some(path) = given_binary()? {
         return Ok(path);
     }
+    let release = (profile == Profile::Release).then_some("--release");
+    let fixed = ["--package", "postrider", "--bin", "postrider"];
+    build(fixed.into_iter().chain(release).chain(arguments.iter().copied()))
+}
+
+/// The `postrider` binary that the tests run: as [`postrider_binary`], but built together with all tests.
+///
+/// Cargo builds a library with the features that all of what it builds asks for. So a build of the program alone
+/// and one of the tests would compile half of everything twice.
+///
+/// # Errors
+///
+/// As [`postrider_binary`].
+pub fn tested_binary() -> Result<PathBuf> {
+    match given_binary()? {
+        Some(path) => Ok(path),
+        None => build(["--workspace", "--all-targets"].into_iter()),
+    }
+}
+
+fn given_binary() -> Result<Option<PathBuf>> {
+    let path = std::env::var_os(BINARY_VARIABLE).map(PathBuf::from);
+    if let Some(path) = &path {
+        ensure!(path.is_file(), "{BINARY_VARIABLE} is set to {}, which is no file", path.display());
+    }
+    Ok(path)
+}
+
+fn build<'a>(arguments: impl Iterator<Item = &'a str>) -> Result<PathBuf> {
     let mut command = cargo();
     command
-        .args(["build", "--package", "postrider", "--bin", "postrider"])
-        .arg("--message-format=json-render-diagnostics")
-        .args((profile == Profile::Release).then_some("--release"))
+        .args(["build", "--message-format=json-render-diagnostics"])
         .args(arguments)
         .current_dir(workspace())
         .stderr(Stdio::inherit());
     let output = command.output().context("could not run cargo")?;
-    ensure!(output.status.success(), "`cargo build --package postrider` failed");
+    ensure!(output.status.success(), "`cargo build` of postrider failed");
     find_executable(&String::from_utf8_lossy(&output.stdout), "postrider")
         .context("cargo did not say where it put the `postrider` binary")
 }
@@ -418,7 +447,9 @@ fn find_executable(messages: &str, name: &str) -> Option<PathBuf> {
         let message: serde_json::Value = serde_json::from_str(line).ok()?;
         let is_it = message["reason"] == "compiler-artifact"
             && message["target"]["name"] == name
-            && message["target"]["kind"].as_array()?.iter().any(|kind| kind == "bin");
+            && message["target"]["kind"].as_array()?.iter().any(|kind| kind == "bin")
+            // The tests in a binary's own code are a program of the same name.
+            && message["profile"]["test"] != true;
         is_it.then(|| message["executable"].as_str().map(PathBuf::from))?
     })
 }
@@ -509,7 +540,9 @@ mod tests {
         let messages = concat!(
             r#"{"reason":"compiler-artifact","target":{"name":"postrider","kind":["lib"]},"executable":null}"#,
             "\n",
-            r#"{"reason":"compiler-artifact","target":{"name":"postrider","kind":["bin"]},"executable":"/x/postrider"}"#,
+            r#"{"reason":"compiler-artifact","target":{"name":"postrider","kind":["bin"]},"profile":{"test":true},"executable":"/x/deps/postrider-1"}"#,
+            "\n",
+            r#"{"reason":"compiler-artifact","target":{"name":"postrider","kind":["bin"]},"profile":{"test":false},"executable":"/x/postrider"}"#,
             "\n",
             r#"{"reason":"build-finished","success":true}"#,
         );
