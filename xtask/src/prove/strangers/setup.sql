@@ -21,3 +21,4 @@ select postrider.add_signing_key('held');
 select postrider.create_endpoint('reborn', 'discard', '{}');
 select postrider.create_event_type('spare');
 select postrider.deregister_worker(w.worker_id) from postrider.register_worker('spare') w;
+select postrider.create_token('held', 'viewer', sha256('held'));

@@ -27,6 +27,7 @@ const VALUES: &[(&str, &str)] = &[
     ("p_event_type", "'held'"),
     ("p_events", r#"'[{"event_type": "held", "payload": {}}]'"#),
     ("p_from_ts", "now() - interval '1 day'"),
+    ("p_hash", "sha256('made')"),
     ("p_job_id", "(select min(j.id) from postrider.job j)"),
     ("p_member", "'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'"),
     ("p_message_id", "(select min(d.message_id) from postrider.deferred d)"),
@@ -38,6 +39,7 @@ const VALUES: &[(&str, &str)] = &[
     ("p_reason", "'failed'"),
     ("p_replay_id", "(select min(r.id) from postrider.replay r)"),
     ("p_retry_count", "0"),
+    ("p_role", "'viewer'"),
     ("p_states", "'{}'"),
     (
         "p_subscription_id",
@@ -79,6 +81,7 @@ const SPECIAL: &[(&str, &str, &str)] = &[
     ("set_setting", "name", "'dlq_retention_days'"),
     ("set_setting", "value", "'31'"),
     ("create_consumer", "p_name", "'made'"),
+    ("create_token", "p_name", "'made'"),
     ("create_event_type", "p_name", "'made'"),
     ("subscribe", "p_endpoint_name", "'reborn'"),
     ("drop_event_type", "p_name", "'spare'"),
