@@ -8,10 +8,12 @@ insert into orders (id, item)
 values (:order, :'item')
 on conflict (id) do nothing;
 
+-- Once for each order, however often this runs within 24 hours (idempotency_window).
 select
     -- One endpoint.
-    postrider.send('warehouse', jsonb_build_object('order', :order, 'item', :'item')) as sent,
-    -- All who subscribe to the event. Once for each order, however often this runs.
+    postrider.send_with_options('warehouse', jsonb_build_object('order', :order, 'item', :'item'),
+        p_idempotency_key => 'order ' || :order) as sent,
+    -- All who subscribe to the event.
     postrider.publish('order.placed', jsonb_build_object('order', :order, 'item', :'item'),
         p_idempotency_key => 'order ' || :order,
         p_ordering_key => 'order ' || :order,

@@ -7,7 +7,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Error, Result, anyhow, ensure};
 
 use crate::{examples, pgbouncer, postgres, rabbitmq, verifiers};
 
@@ -42,6 +42,8 @@ pub fn ensure_all() -> Result<()> {
     eprintln!("Python with psycopg: {}", examples::ensure_python()?.display());
     eprintln!("libfaketime: {}", postgres::clock::ensure_installed()?.display());
     eprintln!("Node.js with pg: {}", examples::ensure_node()?.display());
+    examples::ensure_others()?;
+    eprintln!("Go with lib/pq, Java with JDBC, Ruby with ActiveRecord");
     verifiers::ensure_installed()?;
     Ok(())
 }
@@ -53,10 +55,43 @@ pub fn ensure_all() -> Result<()> {
 ///
 /// That of `find`, which says what to install, when that cannot be done or does not help.
 pub fn find_or_install<T>(packages: &[&str], find: impl Fn() -> Result<T>) -> Result<T> {
-    let missing = match find() {
-        Ok(found) => return Ok(found),
-        Err(missing) => missing,
+    find().or_else(|missing| {
+        install(packages, missing)?;
+        find()
+    })
+}
+
+/// Debian packages, and whether what they bring is there.
+pub(crate) type Need<'a> = (&'a [&'a str], &'a dyn Fn() -> Result<()>);
+
+/// The same for several, with one call of apt for all that is missing.
+///
+/// # Errors
+///
+/// Those of all that are missing after that.
+pub(crate) fn find_all_or_install(needs: &[Need<'_>]) -> Result<()> {
+    let look = || {
+        let (mut packages, mut errors) = (Vec::new(), Vec::new());
+        for (names, find) in needs {
+            if let Err(error) = find() {
+                packages.extend_from_slice(names);
+                errors.push(format!("{error:#}"));
+            }
+        }
+        (packages, errors.join("\n"))
     };
+    let (packages, missing) = look();
+    if packages.is_empty() {
+        return Ok(());
+    }
+    install(&packages, anyhow!(missing))?;
+    let (packages, missing) = look();
+    ensure!(packages.is_empty(), missing);
+    Ok(())
+}
+
+/// Installs Debian packages, if we may; if not, what is missing is the error.
+fn install(packages: &[&str], missing: Error) -> Result<()> {
     if !is_on_path("apt-get") {
         return Err(missing);
     }
@@ -81,7 +116,7 @@ pub fn find_or_install<T>(packages: &[&str], find: impl Fn() -> Result<T>) -> Re
         let said = String::from_utf8_lossy(&output.stderr);
         return Err(missing.context(format!("apt-get could not install {names}:\n{said}")));
     }
-    find()
+    Ok(())
 }
 
 /// Whether a program is in one of the folders of `PATH`.

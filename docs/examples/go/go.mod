@@ -1,5 +1,5 @@
 module example.com/orders
 
-go 1.21
+go 1.19
 
-require github.com/jackc/pgx/v5 v5.5.0
+require github.com/lib/pq v1.10.7

@@ -5,6 +5,8 @@ package main
 
 import (
 	"context"
+	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log"
@@ -12,39 +14,52 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/lib/pq"
 )
 
-func place(ctx context.Context, conn *pgx.Conn, order int64, item string) (sent, published int64, err error) {
-	payload := map[string]any{"order": order, "item": item}
+func place(ctx context.Context, db *sql.DB, order int64, item string) (sent, published int64, err error) {
+	payload, err := json.Marshal(map[string]any{"order": order, "item": item})
+	if err != nil {
+		return 0, 0, err
+	}
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return 0, 0, err
+	}
+	// Does nothing after the commit.
+	defer tx.Rollback()
+	_, err = tx.ExecContext(ctx,
+		"insert into orders (id, item) values ($1, $2) on conflict (id) do nothing", order, item)
+	if err != nil {
+		return 0, 0, err
+	}
+	// Once for each order, however often this runs within 24 hours (idempotency_window).
 	key := fmt.Sprintf("order %d", order)
-	err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-		_, err := tx.Exec(ctx,
-			"insert into orders (id, item) values ($1, $2) on conflict (id) do nothing", order, item)
-		if err != nil {
-			return err
-		}
-		// One endpoint.
-		err = tx.QueryRow(ctx, "select postrider.send($1, $2)", "warehouse", payload).Scan(&sent)
-		if err != nil {
-			return err
-		}
-		// All who subscribe to the event. Once for each order, however often this runs.
-		return tx.QueryRow(ctx, `
-			select postrider.publish($1, $2,
-			    p_idempotency_key => $3,
-			    p_ordering_key => $4,
-			    p_priority => $5,
-			    p_headers => $6,
-			    p_expires_at => $7)`,
-			"order.placed", payload, key, key, 5, map[string]string{"x-tenant": "acme"},
-			time.Now().Add(time.Hour)).Scan(&published)
-	})
-	return sent, published, err
+	// One endpoint.
+	err = tx.QueryRowContext(ctx,
+		"select postrider.send_with_options($1, $2, p_idempotency_key => $3)",
+		"warehouse", string(payload), key).Scan(&sent)
+	if err != nil {
+		return 0, 0, err
+	}
+	// All who subscribe to the event.
+	err = tx.QueryRowContext(ctx, `
+		select postrider.publish($1, $2,
+		    p_idempotency_key => $3,
+		    p_ordering_key => $4,
+		    p_priority => $5,
+		    p_headers => $6,
+		    p_expires_at => $7)`,
+		"order.placed", string(payload), key, key, 5, `{"x-tenant": "acme"}`,
+		time.Now().Add(time.Hour)).Scan(&published)
+	if err != nil {
+		return 0, 0, err
+	}
+	return sent, published, tx.Commit()
 }
 
 func main() {
+	log.SetFlags(0)
 	if len(os.Args) != 3 {
 		log.Fatal("usage: orders ORDER ITEM")
 	}
@@ -52,25 +67,19 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	config, err := pgx.ParseConfig(os.Getenv("DATABASE_URL"))
+	db, err := sql.Open("postgres", os.Getenv("DATABASE_URL"))
 	if err != nil {
 		log.Fatal(err)
 	}
-	// Behind PgBouncer add: config.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
-	ctx := context.Background()
-	conn, err := pgx.ConnectConfig(ctx, config)
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer conn.Close(ctx)
+	defer db.Close()
 
-	sent, published, err := place(ctx, conn, order, os.Args[2])
-	var refusal *pgconn.PgError
+	sent, published, err := place(context.Background(), db, order, os.Args[2])
+	var refusal *pq.Error
 	switch {
 	case errors.As(err, &refusal) && refusal.Code == "53400":
 		log.Fatal("too many messages wait; try again later")
 	// A unique constraint of your own has a name.
-	case errors.As(err, &refusal) && refusal.Code == "23505" && refusal.ConstraintName == "":
+	case errors.As(err, &refusal) && refusal.Code == "23505" && refusal.Constraint == "":
 		log.Fatalf("order %d was placed with another item", order)
 	case err != nil:
 		log.Fatal(err)

@@ -20,15 +20,18 @@ public class Send {
             insert.setString(2, item);
             insert.executeUpdate();
         }
+        // Once for each order, however often this runs within 24 hours (idempotency_window).
+        String key = "order " + order;
         long sent;
         // One endpoint.
         try (PreparedStatement send = connection.prepareStatement(
-                "select postrider.send(?, ?::jsonb)")) {
+                "select postrider.send_with_options(?, ?::jsonb, p_idempotency_key => ?)")) {
             send.setString(1, "warehouse");
             send.setString(2, payload);
+            send.setString(3, key);
             sent = id(send);
         }
-        // All who subscribe to the event. Once for each order, however often this runs.
+        // All who subscribe to the event.
         try (PreparedStatement publish = connection.prepareStatement("""
                 select postrider.publish(?, ?::jsonb,
                     p_idempotency_key => ?,
@@ -38,8 +41,8 @@ public class Send {
                     p_expires_at => ?)""")) {
             publish.setString(1, "order.placed");
             publish.setString(2, payload);
-            publish.setString(3, "order " + order);
-            publish.setString(4, "order " + order);
+            publish.setString(3, key);
+            publish.setString(4, key);
             publish.setInt(5, 5);
             publish.setString(6, "{\"x-tenant\": \"acme\"}");
             publish.setObject(7, OffsetDateTime.now().plusHours(1));

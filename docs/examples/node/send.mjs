@@ -12,9 +12,14 @@ async function place(client, order, item) {
       "insert into orders (id, item) values ($1, $2) on conflict (id) do nothing",
       [order, item],
     );
+    // Once for each order, however often this runs within 24 hours (idempotency_window).
+    const key = `order ${order}`;
     // One endpoint.
-    const sent = await client.query("select postrider.send($1, $2) as id", ["warehouse", payload]);
-    // All who subscribe to the event. Once for each order, however often this runs.
+    const sent = await client.query(
+      "select postrider.send_with_options($1, $2, p_idempotency_key => $3) as id",
+      ["warehouse", payload, key],
+    );
+    // All who subscribe to the event.
     const published = await client.query(
       `select postrider.publish($1, $2,
           p_idempotency_key => $3,
@@ -25,8 +30,8 @@ async function place(client, order, item) {
       [
         "order.placed",
         payload,
-        `order ${order}`,
-        `order ${order}`,
+        key,
+        key,
         5,
         JSON.stringify({ "x-tenant": "acme" }),
         new Date(Date.now() + 3_600_000),

@@ -18,11 +18,14 @@ def place(connection, order, item):
             "insert into orders (id, item) values (%s, %s) on conflict (id) do nothing",
             (order, item),
         )
+        # Once for each order, however often this runs within 24 hours (idempotency_window).
+        key = f"order {order}"
         # One endpoint.
         sent = connection.execute(
-            "select postrider.send(%s, %s)", ("warehouse", payload)
+            "select postrider.send_with_options(%s, %s, p_idempotency_key => %s)",
+            ("warehouse", payload, key),
         ).fetchone()[0]
-        # All who subscribe to the event. Once for each order, however often this runs.
+        # All who subscribe to the event.
         published = connection.execute(
             """
             select postrider.publish(%s, %s,
@@ -35,8 +38,8 @@ def place(connection, order, item):
             (
                 "order.placed",
                 payload,
-                f"order {order}",
-                f"order {order}",
+                key,
+                key,
                 5,
                 Jsonb({"x-tenant": "acme"}),
                 datetime.now(timezone.utc) + timedelta(hours=1),

@@ -4,6 +4,7 @@ class PlaceOrder
   class QueueFull < StandardError; end
   class Conflict < StandardError; end
 
+  SEND = "select postrider.send_with_options(:endpoint, :payload, p_idempotency_key => :key)"
   PUBLISH = <<~SQL
     select postrider.publish(:type, :payload,
         p_idempotency_key => :key,
@@ -17,13 +18,15 @@ class PlaceOrder
     payload = { order: order, item: item }.to_json
     ApplicationRecord.transaction do
       Order.insert({ id: order, item: item }, unique_by: :id)
+      # Once for each order, however often this runs within 24 hours (idempotency_window).
+      key = "order #{order}"
       # One endpoint.
-      sent = ask("select postrider.send(:endpoint, :payload)", endpoint: "warehouse", payload: payload)
-      # All who subscribe to the event. Once for each order, however often this runs.
+      sent = ask(SEND, endpoint: "warehouse", payload: payload, key: key)
+      # All who subscribe to the event.
       published = ask(PUBLISH,
         type: "order.placed",
         payload: payload,
-        key: "order #{order}",
+        key: key,
         headers: { "x-tenant" => "acme" }.to_json,
         expires_at: 1.hour.from_now.iso8601)
       [sent, published]
