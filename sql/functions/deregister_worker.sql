@@ -1,6 +1,6 @@
 -- postrider.deregister_worker(worker, epoch) → whether it was registered
 --
--- Worker, application, admin. The worker leaves: what it had not finished goes back without using up an attempt,
+-- Worker, application, admin, which may let every worker leave. The worker leaves: what it had not finished goes back without using up an attempt,
 -- to the pool, or to wait until it returns if it was addressed to this worker alone. In a transaction of
 -- its own. Raises 22004 (a null worker), 42501 (another role has registered it), 42704 (no such worker), 55006 (another transaction has not ended that
 -- gives it executions, or changes it).
@@ -14,8 +14,8 @@ declare
     left_worker postrider.worker;
 begin
     begin
-        perform postrider.lock_worker(postrider.live_worker(p_worker, p_epoch), true);
-        left_worker := postrider.live_worker(p_worker, p_epoch);
+        perform postrider.lock_worker(postrider.leaving_worker(p_worker, p_epoch), true);
+        left_worker := postrider.leaving_worker(p_worker, p_epoch);
     exception
         when object_not_in_prerequisite_state then return false;
     end;

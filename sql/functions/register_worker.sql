@@ -1,14 +1,15 @@
 -- postrider.register_worker(name, pool, capacity, labels, version, host, carrier) → its id and epoch
 --
 -- Worker, application, admin. Whoever registers a name has it from then on, under a new epoch: nobody acts for the worker
--- without the rights of the role that registered it (42501), or registers it until it has left or was lost; calls of a
+-- without the rights of the role that registered it (42501), or registers it until it has left or was lost (55006), but
+-- that the role admin may register every name; calls of a
 -- process before it are refused (55000), and what that one had running has failed with the reason
 -- worker_unavailable, or is retried. A heartbeat every
 -- `heartbeat_interval` keeps it alive: that of the settings, or a third of `stale_after` if that is less. In a
 -- transaction of its own. Waits some seconds for a transaction that gives this worker executions, submits the
 -- first one to it, or changes it. Raises 22004 (a null name, pool or capacity), 22023 (a value that is not
--- valid), 42501 (another role has registered it), 55000 (in a copy that nobody has adopted), 55006 (that one has not
--- ended).
+-- valid), 55000 (in a copy that nobody has adopted), 55006 (that one has not ended; it lives, and another role has
+-- registered it).
 create or replace function postrider.register_worker(
     p_name text,
     p_pool text default 'default',
@@ -58,13 +59,7 @@ begin
                 perform postrider.refuse_held_worker(p_name);
         end;
         perform postrider.lock_worker(registered, true);
-        -- Its row is locked: nobody registers it, or finds it lost, between this look and the update.
-        perform postrider.check_worker_role(w.name, w.registered_by)
-        from postrider.worker w
-        where w.id = registered.id
-        and w.status <> 'inactive'
-        and w.heartbeat_at
-            >= clock_timestamp() - make_interval(secs => postrider.get_setting('worker_stale_after')::integer);
+        perform postrider.refuse_living_worker(registered.id);
         update postrider.worker w
         set pool = p_pool,
             labels = coalesce(p_labels, '{}'),

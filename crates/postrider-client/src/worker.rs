@@ -320,21 +320,32 @@ impl<T: Tls> Worker<T> {
         }
     }
 
-    /// Takes the name. Who was lost takes it again, unless another process has it by now.
+    /// Takes the name. Who was lost takes it again, unless another process has it by now. While a worker of another role
+    /// has it, that one may be a former process of ours that has ended: then the name is free when that one has not been
+    /// heard of for long enough, and otherwise there is no point in waiting any longer.
     async fn register(&self, last: Option<&Registration>) -> Result<Registration, Error> {
         let mut failure_count = 0;
         let mut last = last;
+        let mut taken_since = None;
         loop {
-            match self.register_once(&mut last).await {
+            let asked_at = Instant::now();
+            let error = match self.register_once(&mut last).await {
                 Err(error)
                     if !is_final(&error) && !matches!(error, Error::WorkerReplaced { .. }) =>
                 {
-                    failure_count += 1;
-                    self.reporter.failed(Caller::Registering, error);
-                    tokio::time::sleep(BACKOFF.wait(failure_count, dice())).await;
+                    error
                 }
                 result => return result,
+            };
+            if let Some(stale_after) = session::stale_after(&error) {
+                let taken_since = *taken_since.get_or_insert_with(Instant::now);
+                if asked_at > taken_since + stale_after {
+                    return Err(error);
+                }
             }
+            failure_count += 1;
+            self.reporter.failed(Caller::Registering, error);
+            tokio::time::sleep(BACKOFF.wait(failure_count, dice())).await;
         }
     }
 

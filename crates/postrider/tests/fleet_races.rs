@@ -11,7 +11,7 @@ use std::{
 use crate::shop::{
     Shop,
     executing::{DUE, Held, STALE, answer, register, run_one, start, status, submit, take},
-    producing::{pid_of, until_blocked},
+    producing::pid_of,
 };
 use tokio::time::Instant;
 use tokio_postgres::Client;
@@ -469,50 +469,6 @@ async fn whoever_registers_waits_some_seconds_and_says_for_whom() {
 }
 
 /// One who looked before another had the worker's lock looks again when it has it.
-/// Whose the worker is, is judged when nobody else can change it any more.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_role_that_loses_a_workers_name_meanwhile_does_nothing_for_it() {
-    let shop = Shop::open_migrated().await;
-    let admin = shop.client().await;
-    let sql = "create role one login in role postrider_worker;
-        create role two login in role postrider_worker";
-    admin.batch_execute(sql).await.unwrap();
-    let connect = async |role| shop.postgres.connect_as(role, "shop").await.unwrap();
-    let one = connect("one").await;
-    let again = "select epoch from postrider.register_worker('w')";
-
-    // Of two that register at the same time one has the name.
-    for (end, expected) in [("rollback", "1"), ("commit", "42501")] {
-        one.batch_execute("begin").await.unwrap();
-        register(&one, "'w'").await;
-        let two = connect("two").await;
-        let pid = pid_of(&two).await;
-        let second = tokio::spawn(async move { answer(&two, again).await });
-        until_blocked(&shop, pid).await;
-        one.batch_execute(end).await.unwrap();
-        assert_eq!(second.await.unwrap(), expected, "{end}");
-        admin.batch_execute("update postrider.worker set status = 'inactive'").await.unwrap();
-    }
-
-    // While a start waits for an execution that somebody has locked, another role gets the worker's name.
-    let worker = register(&one, "'w'").await;
-    let id = submit(&admin, "'a', p_worker => 'w'").await;
-    let held = take(&one, worker.id, 1).await;
-    assert_eq!(held[0].id, id);
-    let holder = shop.client().await;
-    let hold = format!("begin; select from postrider.live_execution where id = {id} for update");
-    holder.batch_execute(&hold).await.unwrap();
-    let start = format!("select 'started' from postrider.start_execution({id}, {})", held[0].fence);
-    let pid = pid_of(&one).await;
-    let starting = tokio::spawn(async move { answer(&one, &start).await });
-    until_blocked(&shop, pid).await;
-    admin.batch_execute(STALE).await.unwrap();
-    register(&connect("two").await, "'w'").await;
-    holder.batch_execute("rollback").await.unwrap();
-    assert_eq!(starting.await.unwrap(), "55000");
-    assert_eq!(status(&admin, id).await, "scheduled");
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn a_worker_that_takes_by_many_connections_gets_no_more_than_its_capacity() {
     const ROUNDS: usize = 40;

@@ -440,6 +440,48 @@ async fn who_registers_a_name_ends_the_worker_that_had_it() {
     second.stop().await;
 }
 
+/// A worker that is started again as another role, which its former process has not left to.
+#[tokio::test]
+async fn a_name_of_another_role_is_waited_for_until_that_worker_is_lost() {
+    let shop = open().await;
+    shop.execute("create role former login in role postrider_worker").await;
+    let former = shop.postgres.connect_as("former", "shop").await.unwrap();
+    former.batch_execute("select postrider.register_worker('worker-1')").await.unwrap();
+    let (told, mut troubles) = mpsc::unbounded_channel();
+    let start = || {
+        let told = told.clone();
+        Running::start(
+            shop.builder()
+                .on_trouble(move |trouble| told.send(trouble.to_string()).unwrap())
+                .handle_any(|_| async { Ok(json!(1)) }),
+        )
+    };
+    let text = "Worker 'worker-1' lives, and was registered by role \"former\", not by \"app\"";
+
+    // It may have ended: it is silent for long enough.
+    let worker = start();
+    let trouble = troubles.recv().await.unwrap();
+    assert!(trouble.contains(text), "{trouble}");
+    shop.execute("update postrider.worker set heartbeat_at = now() - interval '2 hours'").await;
+    let id = shop.submit("a", "").await;
+    shop.until_status(id, "completed").await;
+    worker.stop().await;
+
+    // It lives: it is heard of after that time, too.
+    former.batch_execute("select postrider.register_worker('worker-1')").await.unwrap();
+    shop.execute("select postrider.set_setting('worker_stale_after', '3')").await;
+    shop.execute("update postrider.worker set heartbeat_at = now() + interval '1 day'").await;
+    let began = Instant::now();
+    let error = start().end().await.unwrap_err();
+    assert!(began.elapsed() >= Duration::from_secs(3));
+    assert_eq!(error.code(), Some("55006"));
+    let causes: Vec<String> =
+        std::iter::successors(Some(&error as &dyn std::error::Error), |error| error.source())
+            .map(ToString::to_string)
+            .collect();
+    assert!(causes.iter().any(|cause| cause.contains(text)), "{causes:?}");
+}
+
 #[tokio::test]
 async fn a_worker_that_was_cut_off_stops_in_time_and_comes_back() {
     let shop = open().await;

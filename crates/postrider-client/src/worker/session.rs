@@ -277,6 +277,17 @@ impl Session {
     }
 }
 
+/// Of a name that was refused because a worker of another role has it: after what time without a heartbeat it is free.
+pub(super) fn stale_after(error: &Error) -> Option<Duration> {
+    let Error::Database { source, .. } = error else { return None };
+    let refused = source.downcast_ref::<tokio_postgres::Error>()?.as_db_error()?;
+    if refused.code().code() != "55006" {
+        return None;
+    }
+    let seconds = refused.detail()?.strip_prefix("worker_stale_after is ")?.strip_suffix(" s")?;
+    seconds.parse().ok().map(Duration::from_secs)
+}
+
 impl Drop for Session {
     fn drop(&mut self) {
         // What it still does nobody waits for. The server rolls back when it sees the end.
