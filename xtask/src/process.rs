@@ -363,20 +363,31 @@ pub enum Profile {
     Release,
 }
 
+/// What the names of all test hooks begin with.
+pub const TEST_HOOK: &str = "POSTRIDER_TEST_";
+
 /// The `postrider` binary to run: `POSTRIDER_BIN` when set, otherwise built now by cargo.
 ///
 /// `arguments` are added to `cargo build`, such as `--features` for test hooks.
 ///
 /// # Errors
 ///
-/// When the build fails (cargo has printed why to standard error), or `POSTRIDER_BIN` is no file.
+/// When the build fails (cargo has printed why to standard error), `POSTRIDER_BIN` is no file, or a release build without
+/// `arguments` has test hooks.
 pub fn postrider_binary(profile: Profile, arguments: &[&str]) -> Result<PathBuf> {
     if let Some(path) = given_binary()? {
         return Ok(path);
     }
     let release = (profile == Profile::Release).then_some("--release");
     let fixed = ["--package", "postrider", "--bin", "postrider"];
-    build(fixed.into_iter().chain(release).chain(arguments.iter().copied()))
+    let binary = build(fixed.into_iter().chain(release).chain(arguments.iter().copied()))?;
+    if profile == Profile::Release {
+        let is_asked = arguments.iter().any(|argument| argument.contains("test-hooks"));
+        let has_hooks = has_test_hooks(&binary)?;
+        ensure!(is_asked || !has_hooks, "the release build {} has test hooks", binary.display());
+        ensure!(has_hooks || !is_asked, "no test hook was found in {}", binary.display());
+    }
+    Ok(binary)
 }
 
 /// The `postrider` binary that the tests run: as [`postrider_binary`], but built together with all tests.
@@ -413,6 +424,20 @@ fn build<'a>(arguments: impl Iterator<Item = &'a str>) -> Result<PathBuf> {
     ensure!(output.status.success(), "`cargo build` of postrider failed");
     find_executable(&String::from_utf8_lossy(&output.stdout), "postrider")
         .context("cargo did not say where it put the `postrider` binary")
+}
+
+/// Whether a program knows the name of a test hook.
+///
+/// # Errors
+///
+/// When it cannot be read.
+pub fn has_test_hooks(binary: &Path) -> Result<bool> {
+    // Much quicker than a search of ours without optimizations.
+    let mut grep = Command::new("grep");
+    grep.args(["--quiet", "--text", "--fixed-strings", TEST_HOOK]).arg(binary);
+    let status = grep.status().context("could not run grep")?;
+    ensure!(matches!(status.code(), Some(0 | 1)), "grep could not read {}", binary.display());
+    Ok(status.success())
 }
 
 /// The cargo that runs us, without the variables that it set for us as one of its packages: build

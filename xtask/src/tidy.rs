@@ -15,6 +15,8 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use rust::Source;
 
+use crate::process;
+
 /// The files of the repository: path from its root, with `/`, and content. Binary files are absent.
 pub type Tree = BTreeMap<String, String>;
 
@@ -51,6 +53,7 @@ const RULES: &[Rule] = &[
     nothing_names_a_machine,
     queries_name_their_index,
     locks::every_lock_is_listed,
+    test_hooks_stay_out_of_releases,
 ];
 
 const CORE: &str = "crates/postrider-core/";
@@ -58,6 +61,9 @@ const PRODUCT: &str = "crates/postrider/src/";
 const CLIENT: &str = "crates/postrider-client/src/";
 const TRANSPORTS: &str = "crates/postrider/src/transport/";
 const LEDGER: &str = "crates/postrider/src/store/ledger.rs";
+const HOOKS: &str = "crates/postrider/src/engine/test_hooks.rs";
+const HOOKS_IN: &str = "#[cfg(any(debug_assertions, feature = \"test-hooks\"))]";
+const HOOKS_OUT: &str = "#[cfg(not(any(debug_assertions, feature = \"test-hooks\")))]";
 const RABBITMQ: &str = "crates/postrider/src/fleet/rabbitmq/";
 
 /// Checks the repository at `root`: the files that git tracks or would, and what it is built of.
@@ -113,6 +119,45 @@ fn every_test_file_is_run(tree: &Tree) -> Vec<Violation> {
         let Some(main) = tree.get(&format!("{folder}/main.rs")) else { continue };
         if name != "main" && !main.lines().any(|line| line == format!("mod {name};")) {
             found.push(violation(path, 1, format!("`mod {name};` is missing in {folder}/main.rs")));
+        }
+    }
+    found
+}
+
+/// What aborts a process on demand is in no release: its names stand in one file, which is compiled only with debug
+/// assertions or the feature `test-hooks`, and nothing turns on either in a release.
+fn test_hooks_stay_out_of_releases(tree: &Tree) -> Vec<Violation> {
+    let mut found = Vec::new();
+    for folder in [CORE, PRODUCT, CLIENT] {
+        for (path, source) in production_sources(tree, folder).filter(|(path, _)| *path != HOOKS) {
+            let is_hook = |text: &str| text.contains(process::TEST_HOOK);
+            for (line, _) in source.strings.iter().filter(|(_, text)| is_hook(text)) {
+                found.push(violation(path, *line, format!("a test hook is named outside {HOOKS}")));
+            }
+        }
+    }
+    for (path, content) in files(tree, PRODUCT, ".rs") {
+        let lines: Vec<_> = content.lines().map(str::trim).collect();
+        for (index, line) in lines.iter().enumerate() {
+            let before = |count: usize| index.checked_sub(count).map_or("", |at| lines[at]);
+            let is_left_out = before(1) == HOOKS_IN
+                || before(1) == "#[path = \"no_test_hooks.rs\"]" && before(2) == HOOKS_OUT;
+            if line.ends_with("mod test_hooks;") && !is_left_out {
+                let message = "test hooks are compiled without a condition, or with another one";
+                found.push(violation(path, index + 1, message.to_owned()));
+            }
+        }
+    }
+    let manifests = tree.iter().filter(|(path, _)| {
+        path.ends_with("Cargo.toml") || path.starts_with(".cargo/") && path.ends_with(".toml")
+    });
+    for (path, content) in manifests {
+        for (number, line) in numbered(content) {
+            let line = line.split('#').next().unwrap_or_default().trim();
+            let is_declared = line == "test-hooks = []";
+            if line.contains("debug-assertions") || line.contains("test-hooks") && !is_declared {
+                found.push(violation(path, number, "a release may get test hooks".to_owned()));
+            }
         }
     }
     found

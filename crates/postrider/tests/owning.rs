@@ -3,6 +3,7 @@
 use std::{
     collections::BTreeMap,
     os::unix::process::ExitStatusExt,
+    path::Path,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -508,6 +509,16 @@ async fn of_a_message_with_several_targets_only_what_was_not_attempted_is_spared
     let recovered = former.recover_claims(&owned, former.id(), &spared).await.unwrap();
     assert_eq!(recovered.count, 2);
     assert_eq!(shop.ask::<Vec<i32>>(retries).await, [1, 1, 2, 1, 0, 1]);
+}
+
+/// By this search xtask refuses a release build with test hooks.
+#[test]
+fn test_hooks_are_found_in_a_program_that_has_them() {
+    let program = Path::new(env!("CARGO_BIN_EXE_postrider"));
+    assert!(xtask::process::has_test_hooks(program).unwrap());
+    let other = std::fs::canonicalize("/bin/sh").unwrap();
+    assert!(!xtask::process::has_test_hooks(&other).unwrap());
+    assert!(xtask::process::has_test_hooks(Path::new("nowhere")).is_err());
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -256,6 +256,29 @@ fn a_query_without_an_index_or_with_one_that_is_not_there_is_caught() {
 }
 
 #[test]
+fn a_test_hook_that_a_release_may_have_is_caught() {
+    let check = |path: &str, content: &str| lines(test_hooks_stay_out_of_releases, path, content);
+    let hook = "//! x\nlet hook = var(\"POSTRIDER_TEST_X\");\n";
+    assert_eq!(check("crates/postrider/src/engine/driver.rs", hook), [2]);
+    assert_eq!(check("crates/postrider-client/src/worker.rs", hook), [2]);
+    assert_eq!(check(HOOKS, hook), NONE);
+    let path = "crates/postrider/src/engine/mod.rs";
+    let both = format!(
+        "{HOOKS_IN}\nmod test_hooks;\n{HOOKS_OUT}\n#[path = \"no_test_hooks.rs\"]\nmod test_hooks;\n"
+    );
+    assert_eq!(check(path, &both), NONE);
+    assert_eq!(check(path, "mod keeper;\nmod test_hooks;\n"), [2]);
+    assert_eq!(check(path, "mod test_hooks;\n"), [1]);
+    assert_eq!(check(path, &both.replace("any(", "all(")), [2, 5]);
+    let release = "[profile.release]\ndebug-assertions = true\n";
+    assert_eq!(check("Cargo.toml", release), [2]);
+    let features = "[features]\n# test-hooks\ntest-hooks = []\ndefault = [\"test-hooks\"]\n";
+    assert_eq!(check("crates/postrider/Cargo.toml", features), [4]);
+    let flags = "[build]\nrustflags = [\"-Cdebug-assertions\"]\n";
+    assert_eq!(check(".cargo/config.toml", flags), [2]);
+}
+
+#[test]
 fn all_rules_are_run_and_findings_name_the_place() {
     let found = check_tree(&tree(&[("xtask/src/a.rs", "use x;\n")]));
     assert_eq!(found.len(), 1);

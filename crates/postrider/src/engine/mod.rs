@@ -22,6 +22,10 @@ pub(crate) mod settings;
 mod silence;
 #[cfg(test)]
 mod simulation;
+#[cfg(any(debug_assertions, feature = "test-hooks"))]
+mod test_hooks;
+#[cfg(not(any(debug_assertions, feature = "test-hooks")))]
+#[path = "no_test_hooks.rs"]
 mod test_hooks;
 mod wake;
 
