@@ -166,6 +166,8 @@ as $$
                 select t.id::double precision from postrider.tick t order by t.id desc limit 1
             ), '{}', 'counter'
         union all
+        select 'log_rewinds_total', (select count(*) from postrider.rewind), '{}', 'counter'
+        union all
         select v.name, v.value, '{}', 'gauge'
         from seconds n
         cross join postrider.message_sequence q

@@ -109,6 +109,10 @@ const HELP: &[(&str, &str)] = &[
     ),
     ("executions_overdue", "Executions that have been scheduled for more than 5 minutes."),
     ("in_flight", "Attempts of a dispatcher that are under way."),
+    (
+        "log_rewinds_total",
+        "Findings of dispatchers that the server had forgotten what was delivered.",
+    ),
     ("messages_processed_total", "Attempts of a dispatcher that have ended."),
     ("oldest_transaction_seconds", "Age of the oldest open transaction of the cluster."),
     ("oldest_unread_seconds", "Age of the oldest message that no dispatcher has read."),

@@ -94,8 +94,9 @@ async fn nothing_is_delivered_that_a_crash_takes_back() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn who_prefers_to_be_quick_delivers_what_a_crash_takes_back() {
-    let (forgotten, _) = crash_while_delivering("on").await;
+    let (forgotten, rewound) = crash_while_delivering("on").await;
     assert_ne!(forgotten, [0i64; 0], "or the test above cannot fail");
+    assert_eq!(rewound, 0, "a crash of the same server is no failover");
 }
 
 /// Whether our dispatcher's commit waits for a standby.
@@ -201,8 +202,18 @@ async fn what_was_delivered_is_on_the_standby_that_takes_over() {
 /// Nobody can keep an asynchronous standby from forgetting; who has delivered says what it has forgotten.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_an_asynchronous_failover_forgets_is_counted() {
+    check_failover(100).await;
+}
+
+/// What was read page by page, because one look at the log could not take it in, as well.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_an_asynchronous_failover_forgets_of_a_large_transaction_is_counted() {
+    check_failover(6_000).await;
+}
+
+/// So many messages, sent by one transaction, are delivered and forgotten.
+async fn check_failover(forgotten_count: usize) {
     const KEPT: usize = 10;
-    const FORGOTTEN: usize = 100;
     let mut shop = Shop::open_to_receivers().await;
     let receiver = Receiver::start(Behaviour::Status(200)).unwrap();
     shop.quick_endpoint("hooks", &receiver.url()).await;
@@ -226,8 +237,8 @@ async fn what_an_asynchronous_failover_forgets_is_counted() {
     )
     .await;
     standby.kill().unwrap();
-    shop.send_many("hooks", FORGOTTEN).await;
-    receiver.wait_for_accepted(KEPT + FORGOTTEN, LONG).await.unwrap();
+    shop.send_many("hooks", forgotten_count).await;
+    receiver.wait_for_accepted(KEPT + forgotten_count, LONG).await.unwrap();
 
     shop.postgres.kill().unwrap();
     let position = dispatcher.log_position();
@@ -236,29 +247,135 @@ async fn what_an_asynchronous_failover_forgets_is_counted() {
     shop.execute("select pg_promote()").await;
     shop.until("select not pg_is_in_recovery()").await;
     dispatcher.wait_for_log_from(position, "shards acquired", LONG).await.unwrap();
-    assert_eq!(forgotten(&shop, &receiver).await.len(), FORGOTTEN);
+    assert_eq!(forgotten(&shop, &receiver).await.len(), forgotten_count);
     assert_eq!(shop.ask::<i64>(REWOUND).await, 1);
     let details: Value =
         shop.ask("select e.details from postrider.event_log e where e.event = 'log.rewound'").await;
     let number = |name: &str| details[name].as_u64().unwrap() as usize;
+    let health = "select h.status || ': ' || h.details
+        from postrider.health_check() h where h.component = 'failovers'";
+    let said: String = shop.ask(health).await;
+    let bytes = format!("{} bytes", details["lost_bytes"]);
+    assert!(said.starts_with("degraded: ") && said.contains(&bytes), "{said}");
+    let counter =
+        "select metric_value from postrider.metrics() where metric_name = 'log_rewinds_total'";
+    assert_eq!(shop.ask::<f64>(counter).await, 1.0);
     assert_eq!((number("former_timeline"), number("timeline")), (1, 2), "{details}");
     // A standby goes on up to 32 numbers further than it knows.
     let numbers = number("lost_numbers");
-    assert!((FORGOTTEN - 33..=FORGOTTEN).contains(&numbers), "{details}");
+    assert!((forgotten_count - 33..=forgotten_count).contains(&numbers), "{details}");
     // Each message has some hundred bytes.
-    assert!(number("lost_bytes") > 100 * FORGOTTEN, "{details}");
+    assert!(number("lost_bytes") > 100 * forgotten_count, "{details}");
     assert!(details["left_at"].is_string(), "{details}");
     let said = dispatcher.log_lines();
     assert!(said.iter().any(|line| line.contains("has forgotten commits that were delivered")));
 
     // What is sent from now on has ids that nobody had, and a tenure that ends forgets nothing more.
     let position = dispatcher.log_position();
-    shop.send_many("hooks", FORGOTTEN).await;
-    receiver.wait_for_accepted(KEPT + 2 * FORGOTTEN, LONG).await.unwrap();
+    shop.send_many("hooks", forgotten_count).await;
+    receiver.wait_for_accepted(KEPT + 2 * forgotten_count, LONG).await.unwrap();
     let ids: HashSet<_> = receiver.requests().iter().map(|request| request.id).collect();
-    assert_eq!(ids.len(), KEPT + 2 * FORGOTTEN);
+    assert_eq!(ids.len(), KEPT + 2 * forgotten_count);
     shop.postgres.kill().unwrap();
     shop.postgres.start_again().unwrap();
     dispatcher.wait_for_log_from(position, "shards acquired", LONG).await.unwrap();
     assert_eq!(shop.ask::<i64>(REWOUND).await, 1);
+}
+
+/// A server that has a dispatcher's past, and not as far: what `confirm_position` says of a timeline 99, which this one
+/// left at 0/100.
+const CONFIRM: &str = "select coalesce(c.left_at::text, 'unknown') || case when c.lost_bytes > 0 then ', lost' else '' end
+    from postrider.confirm_position(gen_random_uuid(), 99, '0/200', 0) c";
+
+/// Whatever is the matter with the file of a timeline, a dispatcher goes on without it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_timelines_history_that_cannot_be_read_ends_nothing() {
+    let shop = Shop::open_migrated().await;
+    shop.execute(
+        "create role keeper;
+        grant usage on schema postrider to keeper;
+        grant execute on all functions in schema postrider to keeper;
+        grant select on postrider.message_sequence to keeper;
+        grant insert on postrider.event_log, postrider.rewind to keeper",
+    )
+    .await;
+    let client = shop.client().await;
+    let check = async |expected: &str, for_keeper: &str| {
+        for (role, expected) in [("postgres", expected), ("keeper", for_keeper)] {
+            client.batch_execute(&format!("set role {role}")).await.unwrap();
+            let row = client.query_one(CONFIRM, &[]).await.expect(role);
+            assert_eq!(row.get::<_, &str>(0), expected, "{role}");
+        }
+        client.batch_execute("reset role").await.unwrap();
+    };
+    let history = shop.postgres.data_dir().join("pg_wal/00000001.history");
+    check("unknown", "unknown").await;
+    std::fs::write(&history, "98\t0/50\tno reason\n99\t0/100\tno reason\n").unwrap();
+    check("0/100, lost", "unknown").await;
+    shop.execute("grant execute on function pg_read_file(text, bigint, bigint, boolean) to keeper")
+        .await;
+    check("0/100, lost", "0/100, lost").await;
+    // No text, a position that is none, and no file.
+    std::fs::write(&history, b"99\t0/100\t\xff\xfe\n").unwrap();
+    check("unknown", "unknown").await;
+    std::fs::write(&history, "99\tFFFFFFFFFF/100\tno reason\n").unwrap();
+    check("unknown", "unknown").await;
+    std::fs::remove_file(&history).unwrap();
+    std::fs::create_dir(&history).unwrap();
+    check("unknown", "unknown").await;
+    std::fs::remove_dir(&history).unwrap();
+}
+
+/// It is on this server's disk, and waits for no standby: that may be the one that is gone.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_said_of_a_failover_waits_for_the_disk_only() {
+    let shop = Shop::open_migrated().await;
+    let client = shop.client().await;
+    for (upto, expected) in [("'0/1'", "off"), ("'FFFF/0'", "local")] {
+        let call = format!(
+            "select (c).lost_bytes from (
+                select postrider.confirm_position(gen_random_uuid(), 1, {upto}, 1) as c) c"
+        );
+        client.batch_execute("begin; set local synchronous_commit = off").await.unwrap();
+        client.batch_execute(&call).await.unwrap();
+        let mode = client.query_one("show synchronous_commit", &[]).await.unwrap();
+        assert_eq!(mode.get::<_, &str>(0), expected, "{upto}");
+        client.batch_execute("commit").await.unwrap();
+    }
+    assert_eq!(shop.ask::<i64>(REWOUND).await, 1);
+}
+
+/// However many numbers there are: by a lock where nobody has drawn one and not ended, and one by one otherwise.
+#[tokio::test(flavor = "multi_thread")]
+async fn numbers_of_forgotten_messages_are_used_up_whoever_draws_meanwhile() {
+    const MANY: i64 = 5_000_000;
+    let shop = Shop::open_migrated().await;
+    // Until somebody has read the log, numbers that were used up count as messages that wait.
+    shop.execute("select postrider.set_setting('max_queue_size', '0')").await;
+    shop.execute("select postrider.create_endpoint('a', 'discard', '{}')").await;
+    let sender = shop.client().await;
+    sender.batch_execute("begin; select postrider.send('a', '1')").await.unwrap();
+    let last = "select last_value from postrider.message_sequence";
+    let first: i64 = shop.ask(last).await;
+    let use_up = async |upto: i64| {
+        shop.ask::<i64>(&format!("select postrider.use_up_numbers({upto})")).await
+    };
+    assert_eq!(use_up(first).await, 0);
+    assert_eq!(use_up(first + 20).await, 0);
+    assert_eq!(shop.ask::<i64>(last).await, first + 20);
+    // A sender's transaction is open: a part, and nothing is set.
+    let upto = first + MANY;
+    let missing = use_up(upto).await;
+    assert!(missing > 0 && missing < MANY - 20, "{missing}");
+    assert_eq!(shop.ask::<i64>(last).await, upto - missing);
+    sender.batch_execute("select postrider.send('a', '2'); commit").await.unwrap();
+    assert_eq!(use_up(upto).await, 0);
+    assert_eq!(shop.ask::<i64>(last).await, upto);
+    let gap = "select last_number from postrider.number_gap
+        where after_number = (select max(id >> 10) from postrider.message)";
+    assert_eq!(shop.ask::<i64>(gap).await, upto);
+    // Who is behind sets nothing back.
+    assert_eq!(use_up(first + MANY / 2).await, 0);
+    let id: i64 = shop.ask("select postrider.send('a', '3')").await;
+    assert_eq!(id >> 10, upto + 1);
 }

@@ -30,7 +30,14 @@ const NOT_FILLED: &[(&str, &str)] = &[
         "log_change",
         "its row goes with the transaction that writes it: adopt, or what erases messages",
     ),
-    ("number_gap", "a row for each time that the log was adopted"),
+    (
+        "number_gap",
+        "a row for each time that the log was adopted, or a failover has forgotten a million messages",
+    ),
+    (
+        "rewind",
+        "a row for each dispatcher that finds that a failover has forgotten what was delivered",
+    ),
     ("cancellation", "a row goes when its message is read, and dispatchers read at once"),
     ("partly_done", "is written where some targets of a message are done; has months like done"),
     ("parked_message", "waits for somebody to resolve it, as its page says"),

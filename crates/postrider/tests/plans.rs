@@ -753,6 +753,7 @@ fn of_dispatchers() -> Vec<Bound> {
             format!("select * from postrider.confirm_position('{DISPATCHER}', 1, '0/1', 1)"),
             100,
         ),
+        call("use_up_numbers", "select postrider.use_up_numbers(1)".to_owned(), 50),
         call(
             "recover_waiting",
             format!(

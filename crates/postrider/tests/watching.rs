@@ -17,7 +17,7 @@ use xtask::{
     receiver::{Behaviour, Receiver},
 };
 
-const COMPONENTS: [&str; 9] = [
+const COMPONENTS: [&str; 10] = [
     "dispatchers",
     "shards",
     "partitions",
@@ -27,6 +27,7 @@ const COMPONENTS: [&str; 9] = [
     "locks",
     "consumers",
     "fleets",
+    "failovers",
 ];
 
 /// A component's status and details.
@@ -79,6 +80,28 @@ async fn hang(shop: &Shop, endpoint: &str, url: &str, concurrency: i64) {
     let config = json!({ "url": url, "concurrency": concurrency, "timeout_seconds": 5 });
     let policy = json!({ "base_delay_seconds": 1, "backoff": "fixed", "max_retries": 100 });
     shop.endpoint(endpoint, config, policy).await;
+}
+
+/// For a day; the counter goes on.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_failover_that_took_back_what_was_delivered_is_told_for_a_day() {
+    let shop = Shop::open_migrated().await;
+    let counter =
+        "select metric_value from postrider.metrics() where metric_name = 'log_rewinds_total'";
+    assert_eq!(shop.ask::<f64>(counter).await, 0.0);
+    assert_health(health(&shop, "failovers").await, "healthy", "nothing that was delivered");
+    let found = |age: &str| {
+        format!(
+            "insert into postrider.rewind (at, lost_bytes, lost_numbers)
+            values (clock_timestamp() - interval '{age}', 1234, 5)"
+        )
+    };
+    shop.execute(&found("25 hours")).await;
+    assert_health(health(&shop, "failovers").await, "healthy", "nothing that was delivered");
+    shop.execute(&found("23 hours")).await;
+    let expected = "23 h ago the server had forgotten commits that may have been delivered, up to 1234 bytes and about 5";
+    assert_health(health(&shop, "failovers").await, "degraded", expected);
+    assert_eq!(shop.ask::<f64>(counter).await, 2.0);
 }
 
 // Figures ---------------------------------------------------------------------------------------
@@ -837,6 +860,7 @@ const METRICS: &[(&str, &str, &[&str])] = &[
     ("executions_oldest_scheduled_seconds", "gauge", &["pool"]),
     ("executions_overdue", "gauge", &["pool"]),
     ("in_flight", "gauge", &["dispatcher", "host"]),
+    ("log_rewinds_total", "counter", &[]),
     ("messages_processed_total", "counter", &["dispatcher", "host"]),
     ("oldest_transaction_seconds", "gauge", &[]),
     ("oldest_unread_seconds", "gauge", &[]),

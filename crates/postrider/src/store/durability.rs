@@ -37,7 +37,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const LONG_WAIT: Duration = Duration::from_secs(5);
 
 /// Up to where the write-ahead log had come when something was read.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Written {
     /// All that was visible then was written before.
     pub upto: PgLsn,
@@ -49,6 +49,19 @@ pub struct Written {
     pub number: i64,
 }
 
+impl Written {
+    /// Of both, read one after the other in any order: what is durable only goes on.
+    pub fn with(self, other: Option<Written>) -> Written {
+        let Some(other) = other else { return self };
+        Written {
+            upto: self.upto.max(other.upto),
+            flushed: self.flushed.max(other.flushed),
+            has_standbys: self.has_standbys || other.has_standbys,
+            number: self.number.max(other.number),
+        }
+    }
+}
+
 /// How far a process has delivered from a log, over all its tenures. Nobody else knows it, and a standby that takes
 /// over while it is behind cannot.
 #[derive(Debug, Default)]
@@ -58,16 +71,19 @@ pub struct Delivered(Mutex<Furthest>);
 struct Furthest {
     /// That of the server of the present tenure.
     timeline: i32,
+    /// Since this server was asked for the first time.
     upto: Option<PgLsn>,
+    /// From whichever server.
     number: i64,
 }
 
 impl Delivered {
-    /// Asks the server of a new tenure whether it has everything that was delivered, and says what it has forgotten.
+    /// Asks the server of a new tenure whether it has everything that was delivered, and says what it has forgotten. No
+    /// message is read before the numbers of what is forgotten are used up.
     ///
     /// # Errors
     ///
-    /// When the statement fails.
+    /// When a statement fails.
     pub async fn confirm(&self, client: &Client, dispatcher: Uuid) -> Result<(), StoreError> {
         let known = *self.lock();
         let sql = include_str!("../../../../sql/queries/confirm_position.sql");
@@ -78,33 +94,13 @@ impl Delivered {
         let (timeline, left_at): (i32, Option<PgLsn>) =
             (given.get("timeline"), given.get("left_at"));
         let (bytes, numbers): (i64, i64) = (given.get("lost_bytes"), given.get("lost_numbers"));
-        let upto = known.upto.map(tracing::field::display);
-        let left_at = left_at.map(tracing::field::display);
-        if bytes > 0 || numbers > 0 {
-            error!(
-                bytes,
-                numbers,
-                delivered_up_to = upto,
-                former_timeline = known.timeline,
-                timeline,
-                left_at,
-                "the server has forgotten commits that were delivered: a standby took over that was behind, or it was \
-                 restored"
-            );
-        } else if known.upto.is_some() && known.timeline != timeline && left_at.is_none() {
-            warn!(
-                former_timeline = known.timeline,
-                timeline,
-                "another server took over; whether it has everything that was delivered only a role can tell that may \
-                 call pg_read_file"
-            );
+        if let Some(upto) = known.upto {
+            tell(known.timeline, upto, timeline, left_at, (bytes, numbers));
         }
-        *self.lock() = if bytes > 0 || numbers > 0 || known.timeline != timeline {
-            Furthest { timeline, ..Furthest::default() }
-        } else {
-            Furthest { timeline, ..known }
-        };
-        Ok(())
+        let is_other = bytes > 0 || numbers > 0 || known.timeline != timeline;
+        let upto = known.upto.filter(|_| !is_other);
+        *self.lock() = Furthest { timeline, upto, number: known.number };
+        if numbers > 0 { use_up(client, known.number).await } else { Ok(()) }
     }
 
     fn note(&self, written: Written) {
@@ -115,6 +111,59 @@ impl Delivered {
 
     fn lock(&self) -> MutexGuard<'_, Furthest> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Says what a server does not have of what was delivered up to `upto`: so many bytes of the write-ahead log, and numbers.
+fn tell(
+    former_timeline: i32,
+    upto: PgLsn,
+    timeline: i32,
+    left_at: Option<PgLsn>,
+    (bytes, numbers): (i64, i64),
+) {
+    let left_at = left_at.map(tracing::field::display);
+    match (bytes, numbers) {
+        (0, 0) if former_timeline != timeline && left_at.is_none() => warn!(
+            former_timeline,
+            timeline,
+            "another server took over; whether it has everything that was delivered only a role can tell that may \
+             call pg_read_file"
+        ),
+        (0, 0) => {}
+        // Whatever was written there may have been something else.
+        (_, 0) => error!(
+            bytes,
+            delivered_up_to = %upto,
+            former_timeline,
+            timeline,
+            left_at,
+            "the server may have forgotten commits that were delivered: a standby took over that was behind, or it \
+             was restored"
+        ),
+        _ => error!(
+            bytes,
+            numbers,
+            delivered_up_to = %upto,
+            former_timeline,
+            timeline,
+            left_at,
+            "the server has forgotten commits that were delivered: a standby took over that was behind, or it was \
+             restored"
+        ),
+    }
+}
+
+/// Sees to it that no number up to this one is given to a message again.
+async fn use_up(client: &Client, number: i64) -> Result<(), StoreError> {
+    let sql = include_str!("../../../../sql/queries/use_up_numbers.sql");
+    loop {
+        let answer = client.query_one(sql, &[&number]).await;
+        let missing: i64 = answer.map_err(StoreError::to("use up message numbers"))?.get("missing");
+        if missing == 0 {
+            return Ok(());
+        }
+        warn!(missing, "message numbers are used up; nothing is delivered before");
     }
 }
 
@@ -156,6 +205,10 @@ impl Durability {
 
     /// Whether all that was visible at that moment is durable, and may be delivered; waits a little for it.
     pub async fn prove(&self, written: Written) -> Result<bool, StoreError> {
+        // An ordinary crash may take it back, which is no sign of a failover.
+        if self.is_waived.load(Ordering::Relaxed) {
+            return Ok(true);
+        }
         let is_durable = self.is_durable(written).await?;
         if is_durable {
             self.delivered.note(written);
@@ -164,9 +217,7 @@ impl Durability {
     }
 
     async fn is_durable(&self, written: Written) -> Result<bool, StoreError> {
-        if self.is_waived.load(Ordering::Relaxed)
-            || !written.has_standbys && written.flushed >= written.upto
-        {
+        if !written.has_standbys && written.flushed >= written.upto {
             return Ok(true);
         }
         let mut number = 0;
@@ -241,5 +292,25 @@ pub fn has_warned(notices: &mut broadcast::Receiver<DbError>) -> bool {
             Err(TryRecvError::Lagged(_)) => has_warned = true,
             Err(TryRecvError::Empty | TryRecvError::Closed) => return has_warned,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The groups of a tick are read one after the other, and the last one need not have the highest number.
+    #[test]
+    fn what_several_groups_have_seen_is_the_most_of_each() {
+        let written = |upto: u64, flushed: u64, has_standbys, number| Written {
+            upto: PgLsn::from(upto),
+            flushed: PgLsn::from(flushed),
+            has_standbys,
+            number,
+        };
+        let (first, second) = (written(10, 5, true, 900), written(12, 8, false, 30));
+        assert_eq!(first.with(None), first);
+        assert_eq!(second.with(Some(first)), written(12, 8, true, 900));
+        assert_eq!(first.with(Some(second)), written(12, 8, true, 900));
     }
 }

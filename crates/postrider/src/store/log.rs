@@ -346,11 +346,11 @@ impl Log {
             upto: first.get("written"),
             flushed: first.get("flushed"),
             has_standbys: first.get("has_standbys"),
-            number: messages
-                .iter()
-                .map(|row| MessageId(row.get("id")).sequence_number())
-                .max()
-                .unwrap_or_default(),
+            number: highest_number(
+                messages.iter().map(|row| MessageId(row.get("id"))),
+                limit,
+                first.get("last_number"),
+            ),
         };
         if messages.len() > limit {
             return Ok(Tick::TooMany { top, written });
@@ -786,6 +786,19 @@ impl Log {
     }
 }
 
+/// The highest message number of a tick. Of more than `limit` messages it has some in no order, and the others come in
+/// pages: then it is the newest number of that moment, which is as durable as what was visible.
+fn highest_number(
+    ids: impl ExactSizeIterator<Item = MessageId>,
+    limit: usize,
+    last_number: i64,
+) -> i64 {
+    if ids.len() > limit {
+        return last_number;
+    }
+    ids.map(MessageId::sequence_number).max().unwrap_or_default()
+}
+
 /// Forgets the plans of a connection, those inside of functions included.
 pub(super) async fn discard_plans(client: &Bounded) -> Result<(), StoreError> {
     client
@@ -885,4 +898,20 @@ fn headers(json: Option<JsonText>) -> Result<Option<Arc<str>>, StoreError> {
         std::str::from_utf8(&text).map(Arc::from).map_err(|_| StoreError::Nonsense("a header"))
     })
     .transpose()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_more_than_a_tick_takes_in_the_highest_number_is_the_newest() {
+        let check = |numbers: &[i64], expected| {
+            let ids: Vec<MessageId> = numbers.iter().map(|n| MessageId(n * 1024 + 3)).collect();
+            assert_eq!(highest_number(ids.into_iter(), 3, 90), expected, "{numbers:?}");
+        };
+        check(&[], 0);
+        check(&[7, 80, 12], 80);
+        check(&[7, 80, 12, 9], 90);
+    }
 }

@@ -26,7 +26,7 @@ use crate::{
     },
     store::{
         StoreError,
-        durability::Durability,
+        durability::{Durability, Written},
         lease::{Acquired, Beat, Cancels, Checkpoint, Claim, Lease, Owned},
         ledger::{Ledger, Recorded, Results},
         log::{Log, Stored, Tick},
@@ -266,24 +266,23 @@ async fn tick_groups(
     groups: Vec<TickGroup>,
 ) -> Result<(Vec<GroupTick>, bool), StoreError> {
     let mut answers = Vec::new();
-    let mut seen = None;
+    let mut seen: Option<Written> = None;
     for group in groups {
         let tick = log.tick(&group.base, &group.lanes, TICK_ROWS).await?;
         let bounds = match &tick {
             Tick::TooMany { written, .. } => {
-                seen = Some(*written);
+                seen = Some(written.with(seen));
                 Some(log.window(&group.base, &group.lanes).await?)
             }
             Tick::Rows { rows, written, .. } => {
                 if !rows.is_empty() {
-                    seen = Some(*written);
+                    seen = Some(written.with(seen));
                 }
                 None
             }
         };
         answers.push((group, tick, bounds));
     }
-    // The last one has seen the most.
     let is_durable = match seen {
         Some(written) => durability.prove(written).await?,
         None => true,

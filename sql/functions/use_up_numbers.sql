@@ -1,0 +1,43 @@
+-- postrider.use_up_numbers(upto) → how many numbers up to this one may still be given to messages
+--
+-- Internal, by a dispatcher after confirm_position, again and again until nothing is left: messages with these numbers were
+-- delivered and are forgotten, and no id may come twice. Up to a million numbers are drawn one by one, as senders draw them.
+-- To set a sequence would be quicker and could set it back: whoever draws between the look and the setting has come further,
+-- and its numbers would come again. So it is set, for more than a million, only while nobody can draw: under a
+-- lock that waits for the senders under way, and keeps others waiting. It is waited for one second; where
+-- somebody's transaction stays open, a million are drawn by this call and the next one tries again. What sessions
+-- have put aside by CACHE they drew before, so none of it comes twice either. number_gap spares readers the way through what was left out.
+create or replace function postrider.use_up_numbers(p_upto bigint)
+returns bigint
+language plpgsql
+set search_path = pg_catalog, postrider, pg_temp
+set lock_timeout = '1s'
+as $$
+declare
+    most_drawn constant bigint := 1000000;
+    present bigint;
+begin
+    -- Numbers that are given again after a crash were not used up. No standby is waited for: it may be the server that is gone.
+    perform set_config('synchronous_commit', 'local', true);
+    select s.last_value into present from postrider.message_sequence s;
+    if p_upto - present > most_drawn then
+        begin
+            -- Written anew, the sequence is locked, and what is set is undone with us.
+            alter sequence postrider.message_sequence increment by 1;
+            select s.last_value into present from postrider.message_sequence s;
+            if p_upto > present then
+                perform setval('postrider.message_sequence', p_upto);
+                insert into postrider.number_gap (after_number, last_number)
+                values (present, p_upto);
+            end if;
+            return 0;
+        exception
+            when lock_not_available then null;
+        end;
+    end if;
+    for drawn in 1 .. least(p_upto - present, most_drawn) loop
+        perform nextval('postrider.message_sequence');
+    end loop;
+    return (select greatest(p_upto - s.last_value, 0) from postrider.message_sequence s);
+end;
+$$;
