@@ -5,8 +5,8 @@
 //! written here. No label has more values than there are endpoints, pools or processes.
 
 use std::{
-    collections::HashMap,
-    sync::Arc,
+    collections::{HashMap, HashSet, hash_map::Entry},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
@@ -139,6 +139,8 @@ const FLUSH_BUCKETS: &[f64] = &[0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.
 
 /// So many endpoints have figures of their own; those of all others are added up.
 const ENDPOINTS_MAX: usize = 1_000;
+/// Outcome and class of what nearly all attempts are.
+const ACCEPTED: (&str, &str) = ("accepted", "2xx");
 /// The label of those others. No endpoint can be called so.
 const OTHERS: &str = "(others)";
 
@@ -154,6 +156,17 @@ pub struct Telemetry {
     pub connect_failures: IntCounter,
     pub ready: IntGauge,
     requests: IntCounterVec,
+    endpoints: Mutex<Endpoints>,
+}
+
+/// The endpoints that have figures of their own. They belong to the process: a tenure that follows another goes on with
+/// the same series, and finds the same room.
+#[derive(Default)]
+struct Endpoints {
+    by_id: HashMap<EndpointId, Arc<Meter>>,
+    /// With how many have the name: one that is made anew under the name of another may be seen before that is gone.
+    by_name: HashMap<Arc<str>, (Arc<Meter>, usize)>,
+    others: Option<Arc<Meter>>,
 }
 
 impl std::fmt::Debug for Telemetry {
@@ -187,6 +200,7 @@ impl Default for Telemetry {
                 .expect("the name is valid"),
             ready: IntGauge::with_opts(opts(READY)).expect("the name is valid"),
             requests: counters(REQUESTS, &["class"]),
+            endpoints: Mutex::default(),
         };
         for reason in ["lease_lost", "failed", "stopped"] {
             telemetry.tenures.with_label_values(&[reason]);
@@ -228,6 +242,54 @@ impl Telemetry {
         self.requests.with_label_values(&[class(Some(i32::from(status)))]).inc();
     }
 
+    /// The figures of an endpoint: its own, or, once there are enough of those, what all others share.
+    fn meter(&self, id: EndpointId, name: &Arc<str>) -> Arc<Meter> {
+        let mut endpoints = self.endpoints();
+        let Endpoints { by_id, by_name, others } = &mut *endpoints;
+        if let Some(meter) = by_id.get(&id) {
+            return Arc::clone(meter);
+        }
+        let make = |name: &Arc<str>| Arc::new(Meter::new(self, Arc::clone(name)));
+        if by_id.len() >= ENDPOINTS_MAX {
+            return Arc::clone(others.get_or_insert_with(|| make(&OTHERS.into())));
+        }
+        let (meter, count) = by_name.entry(Arc::clone(name)).or_insert_with(|| (make(name), 0));
+        *count += 1;
+        by_id.insert(id, Arc::clone(meter));
+        Arc::clone(meter)
+    }
+
+    /// These endpoints are gone: so are their figures.
+    fn forget(&self, gone: impl IntoIterator<Item = EndpointId>) {
+        let mut endpoints = self.endpoints();
+        for id in gone {
+            let Some(meter) = endpoints.by_id.remove(&id) else { continue };
+            if let Entry::Occupied(mut entry) = endpoints.by_name.entry(Arc::clone(&meter.name)) {
+                let (_, count) = entry.get_mut();
+                *count -= 1;
+                if *count == 0 {
+                    entry.remove();
+                    self.remove(&meter);
+                }
+            }
+        }
+    }
+
+    /// Each series has a place of its own: no others are walked.
+    fn remove(&self, meter: &Meter) {
+        let name = &*meter.name;
+        let counted = meter.counted.lock().unwrap_or_else(PoisonError::into_inner);
+        for (outcome, class) in counted.keys().copied().chain([ACCEPTED]) {
+            let _ = self.attempts.remove_label_values(&[name, outcome, class]);
+        }
+        let _ = self.durations.remove_label_values(&[name]);
+        let _ = self.latencies.remove_label_values(&[name]);
+    }
+
+    fn endpoints(&self) -> MutexGuard<'_, Endpoints> {
+        self.endpoints.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// All metrics of this process, as Prometheus reads them.
     pub fn exposition(&self) -> String {
         let mut text = String::new();
@@ -265,13 +327,18 @@ fn outcome_label(outcome: Outcome) -> &'static str {
 #[derive(Debug)]
 pub struct Meters {
     telemetry: Arc<Telemetry>,
-    by_endpoint: HashMap<EndpointId, Meter>,
+    by_endpoint: HashMap<EndpointId, Arc<Meter>>,
+    /// Whether what earlier tenures have left behind was looked through.
+    is_current: bool,
 }
 
+/// The figures of one endpoint, or of all others.
 struct Meter {
     name: Arc<str>,
     /// Accepted with 2xx: what nearly all attempts are.
     accepted: IntCounter,
+    /// What else has come, by outcome and class.
+    counted: Mutex<HashMap<(&'static str, &'static str), IntCounter>>,
     duration: Histogram,
     latency: Histogram,
 }
@@ -284,26 +351,19 @@ impl std::fmt::Debug for Meter {
 
 impl Meters {
     pub fn new(telemetry: Arc<Telemetry>) -> Meters {
-        Meters { telemetry, by_endpoint: HashMap::new() }
+        Meters { telemetry, by_endpoint: HashMap::new(), is_current: false }
     }
 
     /// An attempt has ended, `latency` after its message was sent or was due.
     pub fn note(&mut self, id: EndpointId, name: &Arc<str>, report: &Report, latency: Duration) {
-        let is_full = self.by_endpoint.len() >= ENDPOINTS_MAX;
         let telemetry = &self.telemetry;
-        let meter = self.by_endpoint.entry(id).or_insert_with(|| {
-            Meter::new(telemetry, if is_full { OTHERS.into() } else { Arc::clone(name) })
-        });
+        let meter = self.by_endpoint.entry(id).or_insert_with(|| telemetry.meter(id, name));
         if report.outcome != Outcome::NotSent {
             meter.duration.observe(report.duration.as_secs_f64());
         }
-        let class = class(report.status);
-        match (report.outcome, class) {
-            (Outcome::Accepted, "2xx") => meter.accepted.inc(),
-            (outcome, class) => {
-                let labels = [&*meter.name, outcome_label(outcome), class];
-                self.telemetry.attempts.with_label_values(&labels).inc();
-            }
+        match (outcome_label(report.outcome), class(report.status)) {
+            ACCEPTED => meter.accepted.inc(),
+            labels => meter.count(telemetry, labels),
         }
         if report.outcome == Outcome::Accepted {
             meter.latency.observe(latency.as_secs_f64());
@@ -312,37 +372,39 @@ impl Meters {
 
     /// The endpoint is gone: so are its figures.
     pub fn forget(&mut self, id: EndpointId) {
-        let Some(Meter { name, .. }) = self.by_endpoint.remove(&id) else { return };
-        if &*name == OTHERS {
+        self.by_endpoint.remove(&id);
+        self.telemetry.forget([id]);
+    }
+
+    /// These are the endpoints that there are. The first time, those that were dropped since an earlier tenure are
+    /// forgotten.
+    pub fn begin(&mut self, current: impl IntoIterator<Item = EndpointId>) {
+        if std::mem::replace(&mut self.is_current, true) {
             return;
         }
-        let Telemetry { attempts, durations, latencies, .. } = &*self.telemetry;
-        for family in attempts.collect() {
-            for metric in family.get_metric() {
-                let label = |wanted: &str| {
-                    let labels = metric.get_label();
-                    let label = labels.iter().find(|label| label.name() == wanted);
-                    label.map(|label| label.value().to_owned()).unwrap_or_default()
-                };
-                if label("endpoint") == *name {
-                    let values = [&*name, &label("outcome"), &label("class")];
-                    let _ = attempts.remove_label_values(&values);
-                }
-            }
-        }
-        let _ = durations.remove_label_values(&[&*name]);
-        let _ = latencies.remove_label_values(&[&*name]);
+        let current: HashSet<EndpointId> = current.into_iter().collect();
+        let known: Vec<EndpointId> = self.telemetry.endpoints().by_id.keys().copied().collect();
+        self.telemetry.forget(known.into_iter().filter(|id| !current.contains(id)));
     }
 }
 
 impl Meter {
     fn new(telemetry: &Telemetry, name: Arc<str>) -> Meter {
+        let (outcome, class) = ACCEPTED;
         Meter {
-            accepted: telemetry.attempts.with_label_values(&[&*name, "accepted", "2xx"]),
+            accepted: telemetry.attempts.with_label_values(&[&*name, outcome, class]),
+            counted: Mutex::default(),
             duration: telemetry.durations.with_label_values(&[&*name]),
             latency: telemetry.latencies.with_label_values(&[&*name]),
             name,
         }
+    }
+
+    fn count(&self, telemetry: &Telemetry, labels: (&'static str, &'static str)) {
+        let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
+        let (outcome, class) = labels;
+        let make = || telemetry.attempts.with_label_values(&[&*self.name, outcome, class]);
+        counted.entry(labels).or_insert_with(make).inc();
     }
 }
 
@@ -440,14 +502,71 @@ mod tests {
         for id in 0..ENDPOINTS_MAX as i32 + 50 {
             meters.note(EndpointId(id), &format!("e{id}").into(), &report, Duration::ZERO);
         }
-        let text = telemetry.exposition();
-        let counts = text
+        assert_eq!(durations(&telemetry).count(), ENDPOINTS_MAX + 1);
+        let others = durations(&telemetry).find(|(name, _)| name == OTHERS);
+        assert_eq!(others, Some((OTHERS.to_owned(), 50)));
+        // Room that one leaves is for the next one.
+        meters.forget(EndpointId(0));
+        meters.note(EndpointId(-1), &"new".into(), &report, Duration::ZERO);
+        assert_eq!(durations(&telemetry).count(), ENDPOINTS_MAX + 1);
+        assert!(durations(&telemetry).any(|counted| counted == ("new".to_owned(), 1)));
+    }
+
+    /// How many attempts of each endpoint were timed.
+    fn durations(telemetry: &Telemetry) -> impl Iterator<Item = (String, u64)> {
+        let lines: Vec<_> = telemetry
+            .exposition()
             .lines()
-            .filter(|line| line.starts_with("postrider_delivery_duration_seconds_count"));
-        assert_eq!(counts.count(), ENDPOINTS_MAX + 1);
-        assert!(
-            text.contains("postrider_delivery_duration_seconds_count{endpoint=\"(others)\"} 50")
-        );
+            .filter_map(|line| {
+                let rest =
+                    line.strip_prefix("postrider_delivery_duration_seconds_count{endpoint=\"")?;
+                let (name, count) = rest.split_once("\"} ")?;
+                Some((name.to_owned(), count.parse().unwrap()))
+            })
+            .collect();
+        lines.into_iter()
+    }
+
+    #[test]
+    fn a_new_tenure_goes_on_with_the_same_series_within_the_same_bound() {
+        let telemetry = Arc::new(Telemetry::default());
+        let report = Report::accepted(Duration::ZERO);
+        let most = ENDPOINTS_MAX as i32;
+        // The other way round in the second tenure.
+        let orders: [Vec<i32>; 2] = [(0..most + 50).collect(), (0..most + 50).rev().collect()];
+        for ids in orders {
+            let mut meters = Meters::new(Arc::clone(&telemetry));
+            for id in ids {
+                meters.note(EndpointId(id), &format!("e{id}").into(), &report, Duration::ZERO);
+            }
+        }
+        assert_eq!(durations(&telemetry).count(), ENDPOINTS_MAX + 1);
+        for (name, count) in durations(&telemetry) {
+            assert_eq!(count, if name == OTHERS { 100 } else { 2 }, "{name}");
+        }
+        // What was dropped between two tenures leaves nothing behind.
+        let mut meters = Meters::new(Arc::clone(&telemetry));
+        meters.begin((10..20).map(EndpointId));
+        assert_eq!(durations(&telemetry).count(), 10 + 1);
+        let left = telemetry.exposition();
+        assert!(!left.contains("\"e9\"") && left.contains("\"e19\""), "{left}");
+    }
+
+    #[test]
+    fn an_endpoint_that_is_made_anew_keeps_the_series_of_its_name() {
+        let telemetry = Arc::new(Telemetry::default());
+        let mut meters = Meters::new(Arc::clone(&telemetry));
+        let report = Report::accepted(Duration::ZERO);
+        let failed = Report { outcome: Outcome::Unknown, ..report.clone() };
+        for (id, report) in [(1, &failed), (2, &report)] {
+            meters.note(EndpointId(id), &"orders".into(), report, Duration::ZERO);
+        }
+        meters.forget(EndpointId(1));
+        meters.note(EndpointId(2), &"orders".into(), &report, Duration::ZERO);
+        assert_eq!(durations(&telemetry).collect::<Vec<_>>(), [("orders".to_owned(), 3)]);
+        meters.forget(EndpointId(2));
+        assert_eq!(durations(&telemetry).count(), 0);
+        assert!(!telemetry.exposition().contains("orders"));
     }
 
     #[test]

@@ -43,6 +43,7 @@ impl Dispatcher {
             self.endpoints.apply(row);
         }
         let Comparison { changed, gone, orphans } = self.endpoints.compare(versions);
+        self.meters.begin(versions.iter().map(|(id, _)| *id));
         let now = self.now;
         let ready = match gone.is_empty() {
             true => Vec::new(),
