@@ -1037,7 +1037,7 @@ const VICTIMS: &str = r#"
     postrider.set_setting('allow_internal_destinations', '10.0.0.0/8')
     postrider.get_setting('http_timeout')
     postrider.reset_setting('allow_internal_destinations')
-    postrider.create_token('attacked', 'viewer', sha256('x'))
+    postrider.create_token('attacked', 'viewer', pg_catalog.sha256('x'))
     postrider.revoke_token('attacked')
     postrider.validate_endpoint_config('http', '{"url": "http://a.test/", "headers": {"a": "1"}}')
     postrider.validate_retry_policy('{"max_retries": 1, "jitter": 0.5}')
