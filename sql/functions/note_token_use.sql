@@ -1,11 +1,15 @@
 -- postrider.note_token_use(id)
 --
--- Internal: who answers a request with a token calls it, at most once a minute. Skips a row that somebody has locked.
+-- Internal: who answers requests with a token calls it, beside them and in a transaction of its own. Notes it at most once
+-- a minute, and waits for nobody: neither for a row, which it skips, nor for a disk or a standby, nor for a table for long.
 create or replace function postrider.note_token_use(p_id integer)
 returns void
-language sql
+language plpgsql
 set search_path = pg_catalog, postrider, pg_temp
 as $$
+begin
+    set local synchronous_commit = off;
+    set local lock_timeout = '50ms';
     update postrider.api_token t
     set last_used_at = now()
     where t.id in (
@@ -13,6 +17,7 @@ as $$
         from postrider.api_token l
         where l.id = p_id
         and coalesce(l.last_used_at < now() - interval '1 minute', true)
-        for update skip locked
+        for no key update skip locked
     );
+end;
 $$;

@@ -1,6 +1,15 @@
--- For the rest of the transaction. $1: what follows the prefix in the role's name, $2: the name of the token.
--- Index: none, the table has one row.
+-- For the rest of the transaction. $1: the id of a token. Without a row nothing was entered: it does not hold at this
+-- moment. `is_entered`, which is read last, says as whom the transaction goes on.
+-- Index: api_token_pkey; of installation none, the table has one row.
 select
-    set_config('role', i.role_prefix || '_' || $1::text, true),
-    set_config('postrider.token', $2::text, true)
-from postrider.installation i;
+    set_config('postrider.token', t.name, true),
+    set_config('role', w.name, true),
+    current_user = w.name as is_entered
+from postrider.api_token t
+cross join postrider.installation i
+cross join lateral (
+    select i.role_prefix || '_' || case t.role when 'viewer' then 'monitor' else t.role end as name
+) w
+where t.id = $1::integer
+and t.revoked_at is null
+and coalesce(t.expires_at > clock_timestamp(), true);

@@ -1,11 +1,7 @@
 -- $1: the id of a token. One that is revoked or expired is not known.
 -- Index: api_token_pkey.
-select
-    t.name,
-    t.role,
-    t.hash,
-    coalesce(t.last_used_at < now() - interval '1 minute', true) as is_use_due
+select t.hash
 from postrider.api_token t
 where t.id = $1::integer
 and t.revoked_at is null
-and coalesce(t.expires_at > now(), true);
+and coalesce(t.expires_at > clock_timestamp(), true);

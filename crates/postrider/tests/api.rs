@@ -65,6 +65,9 @@ async fn an_address_that_is_taken_ends_who_asked_for_it_and_nobody_else() {
     dispatcher.wait_for_log("shards acquired", LONG).await.unwrap();
     dispatcher.wait_for_log("nothing listens: the address is taken", LONG).await.unwrap();
     dispatcher.stop(LONG).await.unwrap();
+    // Who asks for that one has to get it.
+    let default = ["serve", "--listen", "127.0.0.1:8780"];
+    shop.run(&default).fail(2, "could not listen on 127.0.0.1:8780");
 
     let silent = shop.serve().await;
     assert!(!silent.log_lines().iter().any(|line| line.contains("listen")), "it is off");
@@ -78,13 +81,15 @@ async fn who_is_behind_a_proxy_trusts_nobody_for_coming_from_this_machine() {
     let dispatcher = Dispatcher::start(&options).unwrap();
     let mut asked = listener(&dispatcher).await;
     asked.address.set_ip("127.0.0.1".parse().unwrap());
-    for path in ["/health/live", "/health/ready", "/metrics"] {
+    for path in ["/health/ready", "/metrics"] {
         let refused = asked.get(path).await;
         assert_eq!(refused.header("www-authenticate"), Some("Bearer"));
         refused.problem(401, "unauthorized");
     }
+    // Tokens are in the database, and whether the process lives must not depend on it.
+    asked.get("/health/live").await.expect(200);
+    asked.bearing("nonsense").get("/health/live").await.expect(200);
     let watching = asked.bearing(&shop.token("prometheus", "viewer"));
-    watching.get("/health/live").await.expect(200);
     watching.get("/metrics").await.expect(200);
 }
 
@@ -137,6 +142,105 @@ async fn it_lives_beside_a_frozen_database_and_delivers_only_with_one() {
     proxy.black_hole(false);
     until(&asked, "/health/ready", 200).await;
     asked.bearing(&token).post("/api/v1/messages", &message).await.problem(404, "undefined_object");
+}
+
+/// A dispatcher that reaches its database by way of a proxy, and listens with these arguments as well.
+async fn serve_by_proxy(shop: &Shop, arguments: &[&str]) -> (Proxy, Dispatcher, Asked) {
+    let port = shop.postgres.port();
+    let proxy = Proxy::start(([127, 0, 0, 1], port).into()).unwrap();
+    let url = shop.url().replace(&format!(":{port}/"), &format!(":{}/", proxy.port()));
+    let options = shop.serve_options().variable("DATABASE_URL", url);
+    let options = options.argument("--listen").argument("127.0.0.1:0");
+    let options = arguments.iter().fold(options, |options, argument| options.argument(*argument));
+    let dispatcher = Dispatcher::start(&options).unwrap();
+    let asked = listener(&dispatcher).await;
+    (proxy, dispatcher, asked)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_watches_with_a_token_sees_it_beside_a_frozen_database() {
+    let shop = Shop::open_migrated().await;
+    shop.execute("select postrider.set_setting('stale_recovery_timeout', '5')").await;
+    let (proxy, _dispatcher, asked) = serve_by_proxy(&shop, &["--behind-proxy"]).await;
+    let watching = asked.bearing(&shop.token("prometheus", "viewer"));
+    until(&watching, "/health/ready", 200).await;
+    proxy.black_hole(true);
+    let body = until(&watching, "/health/ready", 503).await;
+    assert!(body.contains("lease_over") || body.contains("connecting"), "{body}");
+    let metrics = watching.get("/metrics").await.expect(200).body;
+    assert!(metrics.contains("postrider_process_ready 0"), "{metrics}");
+    asked.get("/health/live").await.expect(200);
+    // One that nobody has verified is none.
+    let stranger = asked.bearing(&format!("postrider_1_{}", "0".repeat(64)));
+    assert_eq!(stranger.get("/metrics").await.status, 503);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn noting_that_a_token_is_used_waits_for_nobody() {
+    let shop = Shop::open_migrated().await;
+    let (_dispatcher, asked) = shop.serve_asked().await;
+    let watching = asked.with("via", "1.1 proxy").bearing(&shop.token("prometheus", "viewer"));
+    let other = asked.with("via", "1.1 proxy").bearing(&shop.token("other", "viewer"));
+    // A row that somebody has locked is skipped.
+    let mut client = shop.client().await;
+    let holding = client.transaction().await.unwrap();
+    let sql = "select t.id from postrider.api_token t where t.name = 'other' for update";
+    holding.batch_execute(sql).await.unwrap();
+    other.get("/metrics").await.expect(200);
+    // Neither is a standby waited for, which is not there.
+    shop.execute("alter system set synchronous_standby_names = 'nobody'").await;
+    shop.execute("select pg_reload_conf()").await;
+    shop.until("select current_setting('synchronous_standby_names') = 'nobody'").await;
+    watching.get("/metrics").await.expect(200);
+    let used = "select t.last_used_at is not null from postrider.api_token t where t.name = ";
+    shop.until(&format!("{used} 'prometheus'")).await;
+    assert!(!shop.ask::<bool>(&format!("{used} 'other'")).await);
+    holding.rollback().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn requests_whose_clients_have_left_free_their_connections() {
+    let shop = Shop::open_migrated().await;
+    shop.run(&["endpoint", "create", "orders", "--protocol", "discard"]).succeed();
+    let (proxy, dispatcher, asked) = serve_by_proxy(&shop, &[]).await;
+    dispatcher.wait_for_log("shards acquired", LONG).await.unwrap();
+    let producer = asked.bearing(&shop.token("shop", "producer"));
+    let message = json!({ "endpoint": "orders", "payload": 1 });
+    // Two at a time, so that there are two connections.
+    let body = message.to_string();
+    let first = producer.post("/api/v1/messages", &message);
+    let second = producer.post("/api/v1/messages", &message);
+    let (first, second) = tokio::join!(first, second);
+    first.expect(201);
+    second.expect(201);
+    proxy.black_hole(true);
+    let (name, token) = &producer.headers[0];
+    let kind = "content-type: application/json";
+    let head = format!("host: x\r\n{name}: {token}\r\n{kind}\r\ncontent-length: {}", body.len());
+    for _ in 0..4 {
+        let mut stream = TcpStream::connect(asked.address).await.unwrap();
+        let request = format!("POST /api/v1/messages HTTP/1.1\r\n{head}\r\n\r\n{body}");
+        stream.write_all(request.as_bytes()).await.unwrap();
+    }
+    // Both connections are taken by those who have left, for as long as a request may take, whatever the database
+    // does: then who asks next gets as far as connecting.
+    let code = async || producer.post("/api/v1/messages", &message).await.json()["code"].clone();
+    assert_eq!(code().await, "busy");
+    let began = Instant::now();
+    while code().await != "database_unavailable" {
+        assert!(began.elapsed() < LONG, "connections that nobody waits for are never free");
+    }
+    proxy.black_hole(false);
+    let began = Instant::now();
+    loop {
+        let reply = producer.post("/api/v1/messages", &message).await;
+        if reply.status == 201 {
+            break;
+        }
+        assert_eq!(reply.status, 503, "{reply:?}");
+        assert!(began.elapsed() < LONG, "{reply:?}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -342,11 +446,11 @@ async fn a_token_is_shown_once_and_holds_until_it_is_revoked_or_expires() {
     let basic = asked.with("authorization", &format!("Basic {token}"));
     basic.post("/api/v1/messages", &message).await.problem(401, "unauthorized");
 
-    let used = "select last_used_at is not null from postrider.tokens where name = 'shop'";
-    assert!(shop.ask::<bool>(used).await);
+    shop.until("select last_used_at is not null from postrider.tokens where name = 'shop'").await;
     let list = shop.run(&["token", "list", "--json"]).json();
     assert_eq!((&list[0]["name"], &list[0]["status"]), (&json!("shop"), &json!("active")));
     assert!(!list.to_string().contains("hash"), "{list}");
+    // It was verified a moment ago, and is once more when something is done.
     shop.run(&["token", "revoke", "shop"]).succeed();
     send(token).await.problem(401, "unauthorized");
     shop.run(&["token", "revoke", "nobody"]).fail(1, "does not exist");
@@ -380,6 +484,40 @@ async fn a_role_may_what_the_grants_of_its_database_role_say() {
         .await;
     let producer = asked.bearing(&shop.token("another", "producer"));
     producer.post("/api/v1/messages", &message).await.problem(403, "insufficient_privilege");
+    // A role without rights here may belong to another database.
+    shop.execute("revoke usage on schema postrider from postrider_producer").await;
+    let created = shop.run(&["token", "create", "useless", "--role", "producer"]).succeed();
+    let warning = "role \"postrider_producer\" has no rights on the schema";
+    assert!(created.stderr.contains(warning), "{created:?}");
+    assert!(created.stdout.starts_with("postrider_"), "{created:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_done_with_the_rights_of_the_process() {
+    let shop = Shop::open_migrated().await;
+    shop.run(&["endpoint", "create", "orders", "--protocol", "discard"]).succeed();
+    let (_dispatcher, asked) = shop.serve_asked().await;
+    let message = json!({ "endpoint": "orders", "payload": 1 });
+    let operator = asked.bearing(&shop.token("operator", "operator"));
+    let viewer = asked.bearing(&shop.token("viewer", "viewer"));
+    let producer = asked.bearing(&shop.token("producer", "producer"));
+    let post = async |asked: &Asked| asked.post("/api/v1/messages", &message).await;
+    post(&operator).await.problem(403, "insufficient_privilege");
+    let keyed = producer.with("idempotency-key", "order-1");
+    post(&keyed).await.expect(201);
+    // A token that was revoked, whatever was verified before, hears not even what was answered.
+    shop.execute("select postrider.revoke_token('producer')").await;
+    post(&producer).await.problem(401, "unauthorized");
+    post(&keyed).await.problem(401, "unauthorized");
+    post(&producer.with("idempotency-key", "order-2")).await.problem(401, "unauthorized");
+    // A role that is gone.
+    shop.execute("drop owned by postrider_monitor; drop role postrider_monitor").await;
+    post(&viewer).await.problem(503, "role_unavailable");
+    // A statement that finds nothing to enter.
+    shop.execute("delete from postrider.installation").await;
+    post(&operator).await.problem(401, "unauthorized");
+    post(&operator.with("idempotency-key", "order-3")).await.problem(401, "unauthorized");
+    assert_eq!(shop.ask::<i64>("select count(*) from postrider.message").await, 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -389,7 +527,7 @@ async fn an_owner_who_is_no_superuser_can_let_others_ask() {
     shop.execute("create role maker login createrole; alter database shop owner to maker").await;
     let owned = |role: &str| shop.postgres.url_as(role, "shop");
     crate::shop::run(&owned("maker"), &["migrate"], "").succeed();
-    check_owner(&shop, &owned("maker"), "first").await;
+    check_owner(&shop, &owned("maker"), ("maker", "first")).await;
 
     shop.postgres.execute("postgres", "create database other").await.unwrap();
     shop.postgres
@@ -404,10 +542,10 @@ async fn an_owner_who_is_no_superuser_can_let_others_ask() {
     let (_, hint) =
         refused.stderr.split_once("Run as a superuser, or whoever made the role: ").unwrap();
     shop.postgres.execute("other", hint.trim()).await.unwrap();
-    check_owner(&shop, &url, "second").await;
+    check_owner(&shop, &url, ("keeper", "second")).await;
 }
 
-async fn check_owner(shop: &Shop, url: &str, name: &str) {
+async fn check_owner(shop: &Shop, url: &str, (owner, name): (&str, &str)) {
     let run = |arguments: &[&str]| crate::shop::run(url, arguments, "").succeed();
     run(&["endpoint", "create", "orders", "--protocol", "discard"]);
     let token = run(&["token", "create", name, "--role", "producer"]).stdout;
@@ -417,4 +555,8 @@ async fn check_owner(shop: &Shop, url: &str, name: &str) {
     let asked = listener(&dispatcher).await.bearing(token.trim_end());
     let message: Value = json!({ "endpoint": "orders", "payload": 1 });
     asked.post("/api/v1/messages", &message).await.expect(201);
+    // Somebody takes the role away.
+    let sql = format!("revoke postrider_producer from {}", owner);
+    shop.postgres.execute("postgres", &sql).await.unwrap();
+    asked.post("/api/v1/messages", &message).await.problem(403, "role_unavailable");
 }

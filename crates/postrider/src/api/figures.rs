@@ -19,8 +19,9 @@ use crate::telemetry::{self, FIGURES_AGE};
 
 const METRICS: &str = include_str!("../../../../sql/queries/metrics.sql");
 
-/// How often the database is asked.
+/// How often the database is asked, and for how long.
 const REFRESH: Duration = Duration::from_secs(10);
+const REFRESH_TIME: Duration = Duration::from_secs(15);
 
 /// What the database said.
 #[derive(Debug, Default)]
@@ -50,7 +51,8 @@ impl Figures {
 /// Asks the database again and again. What cannot be had now is had later.
 pub async fn refresh(api: Api) {
     loop {
-        if let Ok(rows) = api.pool.query(None, METRICS, &[]).await {
+        let until = tokio::time::Instant::now() + REFRESH_TIME;
+        if let Ok(rows) = api.pool.ask(until, METRICS, &[]).await {
             let rows: Vec<Value> = rows.iter().map(|row| row.get(0)).collect();
             api.figures.set(telemetry::database_exposition(&rows));
         }

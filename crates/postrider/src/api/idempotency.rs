@@ -94,7 +94,7 @@ impl Shared {
     ) -> Result<Json, Problem> {
         let Some(key) = &idempotency.key else {
             let (sql, parameters) = statement;
-            let rows = self.pool.query(Some(caller), sql, parameters).await?;
+            let rows = self.pool.query(caller, sql, parameters).await?;
             return Ok(Json::text(status, write(&rows)?));
         };
         let fingerprint = idempotency.fingerprint(body);
@@ -105,10 +105,6 @@ impl Shared {
         let once = self.pool.query_once(caller, [(CLAIM, claim), (KEEP, keep)], statement, write);
         let row = match once.await? {
             Once::Done(body) => return Ok(Json::text(status, body)),
-            Once::InProgress => {
-                let detail = "A request with this Idempotency-Key is in progress.";
-                return Err(Problem::new(StatusCode::CONFLICT, "idempotency_in_progress", detail));
-            }
             Once::Known(row) => row,
         };
         if row.get::<_, &[u8]>("fingerprint") != fingerprint {

@@ -28,9 +28,9 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
     net::TcpStream,
     runtime::Handle,
-    sync::{OwnedSemaphorePermit, Semaphore, watch},
+    sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch},
     task::JoinSet,
-    time::timeout,
+    time::{Instant, timeout},
 };
 use tower_service::Service;
 use tracing::{error, info, warn};
@@ -38,10 +38,12 @@ use tracing::{error, info, warn};
 use super::{
     Api, Shared,
     figures::{self, Figures},
-    pool::Pool,
+    pool::{COMMIT_TIME, Pool},
     problem::Problem,
     request::BODIES_KIB,
     router,
+    token::{self, USES_MAX},
+    verified::Verified,
 };
 use crate::{
     config::{Config, DEFAULT_LISTEN, Listen},
@@ -57,8 +59,10 @@ const HEAD_TIME: Duration = Duration::from_secs(10);
 /// The size of a head, and the number of its headers.
 const HEAD_BYTES: usize = 16 * 1024;
 const HEADERS_MAX: usize = 64;
-/// How long a request may take from its head to its answer.
+/// How long a request may take from its head to its commit.
 const REQUEST_TIME: Duration = Duration::from_secs(30);
+/// By then it is answered: what waits for the database has ended before.
+const ANSWER_TIME: Duration = REQUEST_TIME.saturating_add(COMMIT_TIME).saturating_add(GRACE);
 /// How long a connection is kept: who does not read the answer keeps it no longer.
 const CONNECTION_TIME: Duration = Duration::from_secs(300);
 /// How much is read of a body that nobody wants, and for how long.
@@ -95,11 +99,11 @@ impl Listener {
     }
 }
 
-/// Starts listening as configured. On the default address, if that is taken, it warns and does without.
+/// Starts listening as configured. On the default address, if another process has that, it warns and does without.
 ///
 /// # Errors
 ///
-/// When it cannot listen on an address that was asked for.
+/// When it cannot listen for another reason, or on an address that was asked for.
 pub fn start(
     config: &Config,
     vitals: Arc<Vitals>,
@@ -112,10 +116,11 @@ pub fn start(
     };
     let socket = match bind(address) {
         Ok(socket) => socket,
-        Err(source) if is_default => {
+        Err(source) if is_default && source.kind() == io::ErrorKind::AddrInUse => {
             warn!(
-                %address, error = %source,
-                "nothing listens: the address is taken; --listen names another one, or off"
+                %address,
+                "nothing listens: the address is taken by another process, which answers for itself alone; this one \
+                 delivers without health, metrics and API; --listen names another address, or off"
             );
             return Ok(None);
         }
@@ -123,11 +128,14 @@ pub fn start(
     };
     let url = &config.database_url;
     let connector = Connector::new(url, config.database_ca_file.as_deref(), "postrider api")?;
+    let (uses, used) = mpsc::channel(USES_MAX);
     let shared = Shared {
         vitals,
         telemetry,
         pool: Pool::new(connector),
         figures: Figures::default(),
+        verified: Verified::default(),
+        uses,
         bodies: Arc::new(Semaphore::new(BODIES_KIB)),
     };
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -138,7 +146,16 @@ pub fn start(
     let is_trusting = !config.serve.behind_proxy;
     let thread = std::thread::Builder::new().name("listener".to_owned());
     let thread = thread
-        .spawn(move || runtime.block_on(serve(socket, Arc::new(shared), is_trusting, is_stopped)))
+        .spawn(move || {
+            let api = Arc::new(shared);
+            runtime.block_on(async {
+                let noting = tokio::spawn(token::note_uses(Arc::clone(&api), used));
+                let refreshing = tokio::spawn(figures::refresh(Arc::clone(&api)));
+                serve(socket, api, is_trusting, is_stopped).await;
+                refreshing.abort();
+                noting.abort();
+            });
+        })
         .map_err(ListenError::Thread)?;
     Ok(Some(Listener { stop, thread }))
 }
@@ -157,6 +174,12 @@ pub struct Peer {
     pub is_local: bool,
 }
 
+/// When a request has come, and by when it has to be done.
+#[derive(Debug, Clone, Copy)]
+pub struct Arrival {
+    pub until: Instant,
+}
+
 async fn serve(
     socket: TcpListener,
     api: Api,
@@ -167,7 +190,6 @@ async fn serve(
         Ok(socket) => socket,
         Err(error) => return error!(%error, "the listener cannot be used"),
     };
-    let refreshing = tokio::spawn(figures::refresh(Arc::clone(&api)));
     let slots = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     let router = router(Arc::clone(&api));
     let mut connections = JoinSet::new();
@@ -193,7 +215,6 @@ async fn serve(
         connections.spawn(holding(slot, connection));
     }
     drop(socket);
-    refreshing.abort();
     let over = async { while connections.join_next().await.is_some() {} };
     let _ = timeout(GRACE, over).await;
 }
@@ -285,7 +306,7 @@ async fn empty(mut body: Incoming) {
     }
 }
 
-/// Answers one request. It goes on if the client leaves, up to its time.
+/// Answers one request. It goes on if the client leaves, up to its time: nobody else ends it then.
 async fn answer(
     mut request: Request<Body>,
     peer: Peer,
@@ -293,16 +314,14 @@ async fn answer(
     api: Api,
 ) -> Result<Response<Body>, Infallible> {
     request.extensions_mut().insert(peer);
-    let mut handling = tokio::spawn(router.call(request));
-    let mut response = match timeout(REQUEST_TIME, &mut handling).await {
+    request.extensions_mut().insert(Arrival { until: Instant::now() + REQUEST_TIME });
+    let handling = tokio::spawn(timeout(ANSWER_TIME, router.call(request)));
+    let mut response = match handling.await {
         Ok(Ok(Ok(response))) => response,
-        Ok(Err(error)) => {
+        Ok(Err(_)) => Problem::outcome_unknown().into_response(),
+        Err(error) => {
             error!(%error, "a request could not be answered");
             Problem::internal().into_response()
-        }
-        Err(_) => {
-            handling.abort();
-            Problem::timeout("The request took too long.").into_response()
         }
     };
     api.telemetry.answered(response.status().as_u16());

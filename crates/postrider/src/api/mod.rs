@@ -15,15 +15,16 @@ mod pool;
 mod problem;
 mod request;
 pub mod token;
+mod verified;
 
 use std::sync::Arc;
 
 use axum::{Router, http::Method};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, mpsc};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 pub use self::listener::{ListenError, Listener, start};
-use self::{figures::Figures, pool::Pool, problem::Problem};
+use self::{figures::Figures, pool::Pool, problem::Problem, verified::Verified};
 use crate::{telemetry::Telemetry, vitals::Vitals};
 
 /// What all requests share.
@@ -32,6 +33,9 @@ struct Shared {
     telemetry: Arc<Telemetry>,
     pool: Pool,
     figures: Figures,
+    verified: Verified,
+    /// Tokens whose use is to be noted.
+    uses: mpsc::Sender<i32>,
     /// KiB of bodies that may be in memory.
     bodies: Arc<Semaphore>,
 }

@@ -1,16 +1,25 @@
-//! The few connections of the listener, and one way to use them: one transaction, as one role, within bounds.
+//! The few connections of the listener, and the ways to use them: one transaction as the role of a token, or one
+//! statement of ours, within bounds.
+//!
+//! Guarantees: nothing that is done for a client runs with the rights of this process; a connection that is busy or in a
+//! transaction is never used on; and who waited in vain hears whether something may have been done.
 
 use std::{
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
+use http::StatusCode;
 use tokio::{
-    sync::{Semaphore, SemaphorePermit},
-    time::timeout,
+    sync::{OwnedSemaphorePermit, Semaphore},
+    time::{Instant, error::Elapsed, timeout, timeout_at},
 };
-use tokio_postgres::{Client, Row, Transaction, error::SqlState, types::ToSql};
-use tracing::{error, warn};
+use tokio_postgres::{
+    Client, Row,
+    error::{Severity, SqlState},
+    types::ToSql,
+};
+use tracing::{debug, error, warn};
 
 use super::{problem::Problem, token::Caller};
 use crate::{
@@ -18,6 +27,9 @@ use crate::{
     store::connect::{Connector, Session},
 };
 
+const BEGIN: &str = include_str!("../../../../sql/queries/api_begin.sql");
+const COMMIT: &str = include_str!("../../../../sql/queries/api_commit.sql");
+const ROLLBACK: &str = include_str!("../../../../sql/queries/api_rollback.sql");
 const ENTER_ROLE: &str = include_str!("../../../../sql/queries/enter_role.sql");
 const LEAVE_ROLE: &str = include_str!("../../../../sql/queries/leave_role.sql");
 const SESSION: &str = include_str!("../../../../sql/queries/api_session.sql");
@@ -28,56 +40,91 @@ const CONNECTIONS: usize = 2;
 const TURN_TIME: Duration = Duration::from_secs(5);
 /// How long it may take to connect.
 const CONNECT_TIME: Duration = Duration::from_secs(5);
-/// How long it may take to give up a transaction.
+/// How long all may take that a transaction does before its commit.
+const WORK_TIME: Duration = Duration::from_secs(12);
+/// How long a client waits for a commit.
+pub const COMMIT_TIME: Duration = Duration::from_secs(10);
+/// How long a commit that nobody waits for may go on, which keeps its place here: as many backends of the server wait
+/// for a standby as there are places, and not one for each request.
+const LINGER_TIME: Duration = Duration::from_secs(60);
+/// How long it may take to give up a transaction, or to ask for that.
 const ROLLBACK_TIME: Duration = Duration::from_secs(2);
 
 pub type Parameters<'a> = &'a [&'a (dyn ToSql + Sync)];
 
 /// The connections.
 pub struct Pool {
+    turns: Arc<Semaphore>,
+    connections: Arc<Connections>,
+}
+
+struct Connections {
     connector: Connector,
-    turns: Semaphore,
     idle: Mutex<Vec<Session>>,
 }
 
-/// A connection in use; closed unless it is given back.
-struct Lease<'a> {
-    pool: &'a Pool,
-    session: Session,
-    _turn: SemaphorePermit<'a>,
+/// A connection in use. Unless it is given back it is severed: something may be under way.
+struct Lease {
+    session: Option<Session>,
+    connections: Arc<Connections>,
+    _turn: OwnedSemaphorePermit,
+}
+
+/// How a statement that is to be done once has ended.
+pub enum Once {
+    Done(String),
+    /// It was done before.
+    Known(Row),
 }
 
 impl Pool {
     pub fn new(connector: Connector) -> Pool {
-        Pool { connector, turns: Semaphore::new(CONNECTIONS), idle: Mutex::default() }
+        let connections = Connections { connector, idle: Mutex::default() };
+        Pool { turns: Arc::new(Semaphore::new(CONNECTIONS)), connections: Arc::new(connections) }
     }
 
-    /// Runs one statement in a transaction of its own, as the role of the caller, or as who we are.
-    pub async fn query(
+    /// Runs one statement of ours, with the rights of this process.
+    pub async fn ask(
         &self,
-        caller: Option<&Caller>,
+        until: Instant,
         sql: &str,
         parameters: Parameters<'_>,
     ) -> Result<Vec<Row>, Problem> {
-        let mut lease = self.take().await?;
-        let transaction = lease.begin().await?;
-        let asked = async {
-            enter(&transaction, caller).await?;
-            transaction.query(sql, parameters).await.map_err(|error| Problem::database(&error))
-        };
-        match asked.await {
-            Ok(rows) => {
-                commit(transaction).await?;
+        let lease = self.take(until).await?;
+        match timeout_at(until, lease.client().query(sql, parameters)).await {
+            Ok(Ok(rows)) => {
                 lease.give_back();
                 Ok(rows)
             }
-            Err(problem) => {
-                if rollback(transaction).await {
+            Ok(Err(error)) => {
+                if is_refusal(&error) {
                     lease.give_back();
                 }
-                Err(problem)
+                Err(Problem::database(&error))
+            }
+            Err(_) => {
+                lease.cancel();
+                Err(too_slow())
             }
         }
+    }
+
+    /// Runs one statement in a transaction of its own, as the role of the caller.
+    pub async fn query(
+        &self,
+        caller: &Caller,
+        sql: &str,
+        parameters: Parameters<'_>,
+    ) -> Result<Vec<Row>, Problem> {
+        let lease = self.take(caller.until).await?;
+        let client = lease.client();
+        let working = async {
+            client.batch_execute(BEGIN).await.map_err(refused)?;
+            enter(client, caller).await?;
+            client.query(sql, parameters).await.map_err(refused)
+        };
+        let worked = timeout_at(work_until(caller), working).await;
+        lease.end(worked).await
     }
 
     /// Runs a statement as a role between two of ours, all in one transaction: what it returns is given to `write`,
@@ -89,62 +136,50 @@ impl Pool {
         (sql, parameters): (&str, Parameters<'_>),
         write: impl Fn(&[Row]) -> Result<(i16, String), Problem>,
     ) -> Result<Once, Problem> {
-        let mut lease = self.take().await?;
-        let transaction = lease.begin().await?;
-        let refused = |error| Problem::database(&error);
-        let asked = async {
-            let known = transaction.query(first.0, first.1).await;
-            let known = match known {
-                Err(error) if error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE) => {
-                    return Ok(Once::InProgress);
-                }
-                known => known.map_err(refused)?,
-            };
+        let lease = self.take(caller.until).await?;
+        let client = lease.client();
+        let working = async {
+            client.batch_execute(BEGIN).await.map_err(refused)?;
+            let known = client.query(first.0, first.1).await.map_err(|error| claimed(&error))?;
+            // Answers that are kept are as well only for a token that holds.
+            enter(client, caller).await?;
             if let Some(row) = known.into_iter().next() {
                 return Ok(Once::Known(row));
             }
-            enter(&transaction, Some(caller)).await?;
-            let rows = transaction.query(sql, parameters).await.map_err(refused)?;
+            let rows = client.query(sql, parameters).await.map_err(refused)?;
             let (status, body) = write(&rows)?;
-            transaction.execute(LEAVE_ROLE, &[]).await.map_err(refused)?;
+            client.execute(LEAVE_ROLE, &[]).await.map_err(refused)?;
             let mut kept: Vec<&(dyn ToSql + Sync)> = last.1.to_vec();
             kept.extend([&status as &(dyn ToSql + Sync), &body]);
-            transaction.execute(last.0, &kept).await.map_err(refused)?;
+            client.execute(last.0, &kept).await.map_err(refused)?;
             Ok(Once::Done(body))
         };
-        match asked.await {
-            Ok(Once::InProgress) => {
-                if rollback(transaction).await {
-                    lease.give_back();
-                }
-                Ok(Once::InProgress)
+        match timeout_at(work_until(caller), working).await {
+            Ok(Ok(Once::Known(row))) => {
+                lease.roll_back().await;
+                Ok(Once::Known(row))
             }
-            Ok(once) => {
-                commit(transaction).await?;
-                lease.give_back();
-                Ok(once)
-            }
-            Err(problem) => {
-                if rollback(transaction).await {
-                    lease.give_back();
-                }
-                Err(problem)
-            }
+            worked => lease.end(worked).await,
         }
     }
 
-    async fn take(&self) -> Result<Lease<'_>, Problem> {
-        let Ok(Ok(turn)) = timeout(TURN_TIME, self.turns.acquire()).await else {
+    async fn take(&self, until: Instant) -> Result<Lease, Problem> {
+        let turn = Arc::clone(&self.turns).acquire_owned();
+        let turn_until = until.min(Instant::now() + TURN_TIME);
+        let Ok(Ok(turn)) = timeout_at(turn_until, turn).await else {
             let detail = "All connections of the listener are busy; nothing was done.";
             return Err(Problem::unavailable("busy", detail));
         };
-        let session = match self.reuse() {
+        let session = match self.connections.reuse() {
             Some(session) => session,
-            None => self.connect().await?,
+            None => self.connections.connect(until).await?,
         };
-        Ok(Lease { pool: self, session, _turn: turn })
+        let connections = Arc::clone(&self.connections);
+        Ok(Lease { session: Some(session), connections, _turn: turn })
     }
+}
 
+impl Connections {
     fn reuse(&self) -> Option<Session> {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         while let Some(session) = idle.pop() {
@@ -155,13 +190,14 @@ impl Pool {
         None
     }
 
-    async fn connect(&self) -> Result<Session, Problem> {
+    async fn connect(&self, until: Instant) -> Result<Session, Problem> {
         let connecting = async {
             let session = self.connector.connect().await.map_err(|error| chain(&error))?;
             session.client.batch_execute(SESSION).await.map_err(|error| chain(&error))?;
             Ok::<_, String>(session)
         };
-        let error = match timeout(CONNECT_TIME, connecting).await {
+        let until = until.min(Instant::now() + CONNECT_TIME);
+        let error = match timeout_at(until, connecting).await {
             Ok(Ok(session)) => return Ok(session),
             Ok(Err(error)) => error,
             Err(_) => "the database does not answer".to_owned(),
@@ -172,49 +208,143 @@ impl Pool {
     }
 }
 
-/// How a statement that is to be done once has ended.
-pub enum Once {
-    Done(String),
-    /// It was done before.
-    Known(Row),
-    /// Somebody else is at it.
-    InProgress,
-}
-
-impl Lease<'_> {
-    async fn begin(&mut self) -> Result<Transaction<'_>, Problem> {
-        let client: &mut Client = &mut self.session.client;
-        client.transaction().await.map_err(|error| Problem::database(&error))
+impl Lease {
+    fn client(&self) -> &Client {
+        &self.session.as_ref().expect("it is there until it is given back").client
     }
 
-    fn give_back(self) {
-        let mut idle = self.pool.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        idle.push(self.session);
+    /// Ends a transaction: commits what was done, or gives it up.
+    async fn end<T>(self, worked: Result<Result<T, Problem>, Elapsed>) -> Result<T, Problem> {
+        match worked {
+            Ok(Ok(done)) => self.commit().await.map(|()| done),
+            Ok(Err(problem)) => {
+                self.roll_back().await;
+                Err(problem)
+            }
+            Err(_) => {
+                self.cancel();
+                Err(too_slow())
+            }
+        }
+    }
+
+    async fn commit(self) -> Result<(), Problem> {
+        match timeout(COMMIT_TIME, self.client().batch_execute(COMMIT)).await {
+            Ok(Ok(())) => {
+                self.give_back();
+                Ok(())
+            }
+            Ok(Err(error)) if is_refusal(&error) => {
+                self.give_back();
+                Err(Problem::database(&error))
+            }
+            Ok(Err(error)) => {
+                warn!(error = chain(&error), "the outcome of a commit is unknown");
+                Err(Problem::outcome_unknown())
+            }
+            Err(_) => {
+                warn!("the outcome of a commit is unknown: the database does not answer");
+                tokio::spawn(self.linger());
+                Err(Problem::outcome_unknown())
+            }
+        }
+    }
+
+    /// Waits for a commit that nobody else waits for. It is not cancelled: where it waits for a standby, that would make
+    /// visible what no standby has.
+    async fn linger(self) {
+        if let Ok(Ok(())) = timeout(LINGER_TIME, self.client().check_connection()).await {
+            self.give_back();
+        }
+    }
+
+    async fn roll_back(self) {
+        if let Ok(Ok(())) = timeout(ROLLBACK_TIME, self.client().batch_execute(ROLLBACK)).await {
+            self.give_back();
+        }
+    }
+
+    /// Something took too long: the server is asked to give it up, and the connection ends.
+    fn cancel(self) {
+        let token = self.client().cancel_token();
+        tokio::spawn(async move {
+            let cancelling = self.connections.connector.cancel(token);
+            if let Ok(Err(error)) = timeout(ROLLBACK_TIME, cancelling).await {
+                debug!(error = chain(&error), "a statement could not be cancelled");
+            }
+            drop(self);
+        });
+    }
+
+    fn give_back(mut self) {
+        let mut idle = self.connections.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        idle.extend(self.session.take());
     }
 }
 
-async fn enter(transaction: &Transaction<'_>, caller: Option<&Caller>) -> Result<(), Problem> {
-    let Some(Caller { role, name, .. }) = caller else { return Ok(()) };
-    let Err(error) = transaction.query(ENTER_ROLE, &[&role.database_kind(), name]).await else {
-        return Ok(());
+impl Drop for Lease {
+    fn drop(&mut self) {
+        if let Some(session) = self.session.take() {
+            session.sever();
+        }
+    }
+}
+
+fn work_until(caller: &Caller) -> Instant {
+    caller.until.min(Instant::now() + WORK_TIME)
+}
+
+/// From now on with the rights of the token's role, if the token holds.
+async fn enter(client: &Client, caller: &Caller) -> Result<(), Problem> {
+    let rows = match client.query(ENTER_ROLE, &[&caller.token]).await {
+        Ok(rows) => rows,
+        Err(error) => return Err(not_entered(&error)),
     };
-    if error.as_db_error().is_none() {
-        return Err(Problem::database(&error));
+    let [row] = rows.as_slice() else { return Err(Problem::unauthorized()) };
+    match row.get("is_entered") {
+        true => Ok(()),
+        false => Err(Problem::internal()),
     }
-    let error = chain(&error);
-    error!(
-        error,
-        "this process may not act as the role of a token; postrider token create says how"
-    );
-    let detail = "The database has no such role for this process to act as; nothing was done.";
-    Err(Problem::unavailable("role_unavailable", detail))
 }
 
-async fn commit(transaction: Transaction<'_>) -> Result<(), Problem> {
-    transaction.commit().await.map_err(|error| Problem::database(&error))
+fn not_entered(error: &tokio_postgres::Error) -> Problem {
+    const HOW: &str =
+        "this process may not act as the role of a token; postrider token create says how";
+    let (status, detail) = match error.code() {
+        Some(&SqlState::INVALID_PARAMETER_VALUE) => (
+            StatusCode::SERVICE_UNAVAILABLE,
+            "The database does not have the role of this token; nothing was done.",
+        ),
+        Some(&SqlState::INSUFFICIENT_PRIVILEGE) => (
+            StatusCode::FORBIDDEN,
+            "This process may not act as the role of this token; nothing was done.",
+        ),
+        _ => return Problem::database(error),
+    };
+    error!(error = chain(error), "{HOW}");
+    Problem::new(status, "role_unavailable", detail)
 }
 
-/// Whether the connection can be used on.
-async fn rollback(transaction: Transaction<'_>) -> bool {
-    matches!(timeout(ROLLBACK_TIME, transaction.rollback()).await, Ok(Ok(())))
+/// Why a key could not be claimed.
+fn claimed(error: &tokio_postgres::Error) -> Problem {
+    if error.code() != Some(&SqlState::LOCK_NOT_AVAILABLE) {
+        return Problem::database(error);
+    }
+    let detail = "A request with this Idempotency-Key is in progress.";
+    Problem::new(StatusCode::CONFLICT, "idempotency_in_progress", detail)
+}
+
+fn refused(error: tokio_postgres::Error) -> Problem {
+    Problem::database(&error)
+}
+
+/// Before a commit: it will not be done any more, for the connection ends.
+fn too_slow() -> Problem {
+    Problem::timeout("The database took too long; nothing was done.")
+}
+
+/// Whether the server has said no, and the connection goes on.
+fn is_refusal(error: &tokio_postgres::Error) -> bool {
+    let severity = error.as_db_error().and_then(|error| error.parsed_severity());
+    severity == Some(Severity::Error)
 }

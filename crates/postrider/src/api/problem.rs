@@ -90,9 +90,16 @@ impl Problem {
         Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal_error", detail)
     }
 
-    /// Nobody can tell whether it was done.
+    /// Nothing was done in time.
     pub fn timeout(detail: &str) -> Problem {
         Problem::new(StatusCode::SERVICE_UNAVAILABLE, "timeout", detail).again()
+    }
+
+    /// Nobody can tell whether it was done. Without `Retry-After`: what repeats requests by that would do it twice.
+    pub fn outcome_unknown() -> Problem {
+        let detail = "Nobody knows whether it was done: the database did not answer to the commit. Repeat the request \
+                      with the same Idempotency-Key, which does it once. Without one, it may be done twice.";
+        Problem::new(StatusCode::GATEWAY_TIMEOUT, "outcome_unknown", detail)
     }
 
     /// Nothing was done; it may work later.
@@ -110,14 +117,18 @@ impl Problem {
         self
     }
 
-    /// What the database said to what a client asked for.
+    /// Whether it says that something cannot be done now, and nothing of who asks.
+    pub fn is_passing(&self) -> bool {
+        self.0.status == StatusCode::SERVICE_UNAVAILABLE
+    }
+
+    /// What the database said to what a client asked for, or that it did not, before any commit.
     pub fn database(error: &tokio_postgres::Error) -> Problem {
         let Some(db) = error.as_db_error() else {
             if error.is_closed() || error.code().is_none() {
                 warn!(error = error_text(error), "the database cannot be asked");
             }
-            let detail =
-                "The connection to the database was lost; nobody knows whether it was done.";
+            let detail = "The connection to the database was lost; nothing was done.";
             return Problem::unavailable("database_unavailable", detail);
         };
         let state = db.code().code();

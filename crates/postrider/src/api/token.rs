@@ -3,6 +3,8 @@
 //! A token is `postrider_<id>_<64 hexadecimal digits>`. The id finds its row, and what follows is compared, hashed, in
 //! a time that says nothing about it.
 
+use std::time::Duration;
+
 use axum::{extract::FromRequestParts, http::request::Parts};
 use http::header;
 use ring::{
@@ -10,8 +12,15 @@ use ring::{
     rand::{SecureRandom, SystemRandom},
 };
 use subtle::ConstantTimeEq;
+use tokio::{sync::mpsc, time::Instant};
+use tracing::debug;
 
-use super::{Api, listener::Peer, problem::Problem};
+use super::{
+    Api, Shared,
+    listener::{Arrival, Peer},
+    problem::Problem,
+    verified::Hash,
+};
 
 const KNOWN_TOKEN: &str = include_str!("../../../../sql/queries/known_token.sql");
 const NOTE_TOKEN_USE: &str = include_str!("../../../../sql/queries/note_token_use.sql");
@@ -19,6 +28,12 @@ const NOTE_TOKEN_USE: &str = include_str!("../../../../sql/queries/note_token_us
 const PREFIX: &str = "postrider_";
 /// Random bytes of a token.
 const SECRET_BYTES: usize = 32;
+/// How long somebody waits for the database who wants to see how this process does.
+const WATCH_TIME: Duration = Duration::from_secs(1);
+/// How long it may take to note that a token was used.
+const NOTE_TIME: Duration = Duration::from_secs(2);
+/// So many uses wait to be noted.
+pub const USES_MAX: usize = 256;
 
 /// What a token allows: what the database role that belongs to it may.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -34,8 +49,6 @@ pub enum Role {
 }
 
 impl Role {
-    const ALL: [Role; 4] = [Role::Viewer, Role::Operator, Role::Admin, Role::Producer];
-
     /// As it is called here.
     pub fn name(self) -> &'static str {
         match self {
@@ -44,18 +57,6 @@ impl Role {
             Role::Admin => "admin",
             Role::Producer => "producer",
         }
-    }
-
-    /// What follows the prefix in the name of its database role.
-    pub fn database_kind(self) -> &'static str {
-        match self {
-            Role::Viewer => "monitor",
-            other => other.name(),
-        }
-    }
-
-    fn named(name: &str) -> Option<Role> {
-        Role::ALL.into_iter().find(|role| role.name() == name)
     }
 }
 
@@ -94,31 +95,73 @@ fn parse(token: &str) -> Option<(i32, &str)> {
     is_secret.then_some((id, digits))
 }
 
-/// Who asks, by a token that holds now.
-#[derive(Debug, Clone)]
+/// Who asks, by a token that was verified lately. What it asks for is done only if the token holds then.
+#[derive(Debug, Clone, Copy)]
 pub struct Caller {
+    /// The token's id.
     pub token: i32,
-    /// The token's name.
-    pub name: String,
-    pub role: Role,
+    /// Until when what it asks for has to be done, but for the commit.
+    pub until: Instant,
 }
 
 impl FromRequestParts<Api> for Caller {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, api: &Api) -> Result<Caller, Problem> {
-        let token = bearer(parts).and_then(parse);
-        let (id, digits) = token.ok_or_else(Problem::unauthorized)?;
-        let rows = api.pool.query(None, KNOWN_TOKEN, &[&id]).await?;
-        let row = rows.first().ok_or_else(Problem::unauthorized)?;
-        let known: &[u8] = row.get("hash");
-        let role = Role::named(row.get("role"));
-        let is_same = bool::from(known.ct_eq(&hash(digits)));
-        let role = role.filter(|_| is_same).ok_or_else(Problem::unauthorized)?;
-        if row.get::<_, bool>("is_use_due") {
-            api.pool.query(None, NOTE_TOKEN_USE, &[&id]).await?;
+        let presented = Presented::read(parts)?;
+        let until = parts.extensions.get::<Arrival>().ok_or_else(Problem::internal)?.until;
+        Ok(Caller { token: api.verify(&presented, until).await?, until })
+    }
+}
+
+/// A token as it was sent.
+struct Presented<'a> {
+    id: i32,
+    digits: &'a str,
+    /// Of the whole of it: what it is remembered by.
+    hash: Hash,
+}
+
+impl Presented<'_> {
+    fn read(parts: &Parts) -> Result<Presented<'_>, Problem> {
+        let token = bearer(parts).ok_or_else(Problem::unauthorized)?;
+        let (id, digits) = parse(token).ok_or_else(Problem::unauthorized)?;
+        let mut hash = Hash::default();
+        hash.copy_from_slice(digest(&SHA256, token.as_bytes()).as_ref());
+        Ok(Presented { id, digits, hash })
+    }
+}
+
+impl Shared {
+    /// The id of a token that was verified lately, or is now.
+    async fn verify(&self, presented: &Presented<'_>, until: Instant) -> Result<i32, Problem> {
+        let Presented { id, digits, hash: whole } = presented;
+        if self.verified.trusted(whole, Instant::now()).is_none() {
+            let rows = self.pool.ask(until, KNOWN_TOKEN, &[id]).await?;
+            let is_known = rows
+                .first()
+                .is_some_and(|row| bool::from(row.get::<_, &[u8]>(0).ct_eq(&hash(digits))));
+            if !is_known {
+                self.verified.forget(whole);
+                return Err(Problem::unauthorized());
+            }
+            self.verified.keep(*whole, *id, Instant::now());
         }
-        Ok(Caller { token: id, name: row.get("name"), role })
+        if self.verified.take_note(whole, Instant::now()) {
+            // A full queue has enough to note.
+            let _ = self.uses.try_send(*id);
+        }
+        Ok(*id)
+    }
+}
+
+/// Notes which tokens are used, beside the requests: none waits for it, or fails with it.
+pub(super) async fn note_uses(api: Api, mut uses: mpsc::Receiver<i32>) {
+    while let Some(id) = uses.recv().await {
+        let until = Instant::now() + NOTE_TIME;
+        if let Err(problem) = api.pool.ask(until, NOTE_TOKEN_USE, &[&id]).await {
+            debug!(token = id, ?problem, "the use of a token is not noted");
+        }
     }
 }
 
@@ -139,7 +182,18 @@ impl FromRequestParts<Api> for Watcher {
         if is_local && !is_forwarded(parts) && is_local_name(parts) {
             return Ok(Watcher);
         }
-        Caller::from_request_parts(parts, api).await.map(|_| Watcher)
+        let presented = Presented::read(parts)?;
+        match api.verify(&presented, Instant::now() + WATCH_TIME).await {
+            Ok(_) => Ok(Watcher),
+            // It is during an outage that somebody has to see.
+            Err(problem) if problem.is_passing() => {
+                match api.verified.outlasts(&presented.hash, Instant::now()) {
+                    true => Ok(Watcher),
+                    false => Err(problem),
+                }
+            }
+            Err(problem) => Err(problem),
+        }
     }
 }
 

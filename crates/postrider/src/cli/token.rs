@@ -8,6 +8,7 @@ use crate::api::token::{Role, Secret};
 
 const CREATE: &str = include_str!("../../../../sql/queries/create_token.sql");
 const REVOKE: &str = include_str!("../../../../sql/queries/revoke_token.sql");
+const WITHOUT_RIGHTS: &str = include_str!("../../../../sql/queries/token_role_without_rights.sql");
 const TOKENS: &str = include_str!("../../../../sql/queries/tokens.sql");
 
 /// Let others ask over HTTP
@@ -54,6 +55,14 @@ impl Token {
                 let row =
                     client.query_one(CREATE, &[name, &role.name(), &secret.hash, expires]).await?;
                 let id: i32 = row.get(0);
+                if let Some(row) = client.query_opt(WITHOUT_RIGHTS, &[&role.name()]).await? {
+                    let database_role: &str = row.get(0);
+                    output.notice(&format!(
+                        "warning: role \"{database_role}\" has no rights on the schema of this database, so this \
+                         token may do nothing: it may have been made for another database of the cluster, or after the \
+                         last `postrider migrate`, which grants them"
+                    ));
+                }
                 let token = secret.token(id);
                 let object = json!({ "id": id, "name": name, "role": role.name(), "token": token });
                 output.done(&object, &token);

@@ -155,7 +155,7 @@ pub async fn open(
     then: Then,
     bounds: Bounds,
 ) -> Result<(Calling, Bounded), ServeError> {
-    let Session { client, lost, notifications, notices } = super::connect(connector).await?;
+    let Session { client, lost, notifications, notices, .. } = super::connect(connector).await?;
     let client = Bounded::new(client, connector.clone(), purpose, then, bounds).await?;
     Ok((Calling { lost, notifications, notices }, client))
 }

@@ -24,9 +24,12 @@ use rustls::{
     crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature},
     pki_types::{CertificateDer, ServerName, UnixTime, pem::PemObject},
 };
-use tokio::sync::{broadcast, watch};
+use tokio::{
+    sync::{broadcast, watch},
+    task::AbortHandle,
+};
 use tokio_postgres::{
-    AsyncMessage, Client, Config, Connection, Notification,
+    AsyncMessage, CancelToken, Client, Config, Connection, Notification,
     config::{Host, SslMode},
     error::DbError,
 };
@@ -150,6 +153,15 @@ pub struct Session {
     pub notifications: broadcast::Receiver<Notification>,
     /// Notices and warnings of the server.
     pub notices: broadcast::Receiver<DbError>,
+    /// What carries the connection.
+    carrier: AbortHandle,
+}
+
+impl Session {
+    /// Ends the connection at once, whatever is under way. One that is only dropped waits for the answer first.
+    pub fn sever(self) {
+        self.carrier.abort();
+    }
 }
 
 /// Tells when a connection is lost, and why.
@@ -257,12 +269,22 @@ impl Connector {
         let (lost_sender, lost) = watch::channel(None);
         let (notification_sender, notifications) = broadcast::channel(NOTIFICATIONS_MAX);
         let (notice_sender, notices) = broadcast::channel(NOTICES_MAX);
-        tokio::spawn(async move {
+        let carrying = tokio::spawn(async move {
             let reason = drain(connection, &notification_sender, &notice_sender).await;
             // Nobody may be interested any more.
             let _ = lost_sender.send(Some(reason.into()));
         });
-        Ok(Session { client, lost: Lost(lost), notifications, notices })
+        let carrier = carrying.abort_handle();
+        Ok(Session { client, lost: Lost(lost), notifications, notices, carrier })
+    }
+
+    /// Asks the server to give up what the connection of this token is doing. Nobody hears whether it does.
+    ///
+    /// # Errors
+    ///
+    /// When the server cannot be asked.
+    pub async fn cancel(&self, token: CancelToken) -> Result<(), tokio_postgres::Error> {
+        token.cancel_query(self.tls.clone()).await
     }
 }
 
