@@ -2,7 +2,8 @@
 --
 -- Internal: who answers a request with an Idempotency-Key calls it before anything else of the same transaction. No row: the
 -- key is this request's now, if the transaction commits. It waits for a transaction that has just claimed the same one, up to the
--- session's lock_timeout. A key is free again after 24 hours; each claim removes up to 20 of those, so the table stays level.
+-- session's lock_timeout. A key is free again after 24 hours, whether forget_requests has been by or not.
+-- Uses api_request_pkey.
 create or replace function postrider.claim_request(
     p_token_id integer, p_key text, p_fingerprint bytea)
 returns table (fingerprint bytea, status smallint, body text)
@@ -10,15 +11,6 @@ language plpgsql
 set search_path = pg_catalog, postrider, pg_temp
 as $$
 begin
-    delete from postrider.api_request r
-    where r.ctid in (
-        select o.ctid
-        from postrider.api_request o
-        where o.at < now() - interval '24 hours'
-        order by o.at
-        limit 20
-        for update skip locked
-    );
     delete from postrider.api_request r
     where r.token_id = p_token_id
     and r.key = p_key

@@ -12,7 +12,7 @@ create table postrider.api_token (
 );
 create unique index api_token_name on postrider.api_token (name) where revoked_at is null;
 
--- Answers to requests with an Idempotency-Key, written with what they answer. Each new one removes old ones.
+-- Answers to requests with an Idempotency-Key, written with what they answer. Dispatchers forget old ones.
 create table postrider.api_request (
     token_id integer not null references postrider.api_token on delete cascade,
     key text not null,

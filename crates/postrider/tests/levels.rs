@@ -18,6 +18,8 @@ const STEP_SECONDS: i64 = 100 * 86_400 + 600;
 /// What has no row of its own in this traffic, and why that is level.
 const NOT_FILLED: &[(&str, &str)] = &[
     ("fence", "is locked and never written"),
+    ("api_token", "is made by hand; the next one forgets those that ended 90 days ago"),
+    ("api_request", "a row for each request over HTTP with a key, forgotten after a day"),
     ("clock_jump", "keeps what is not finished, and the newest"),
     ("tick_turn", "is locked and never written"),
     ("tick_passing", "is locked and never written"),
@@ -59,6 +61,7 @@ const CHORES: &str = "
     select postrider.forget_consumer_rows();
     select postrider.roll_up_executions(10000);
     select postrider.forget_executions(10000);
+    select postrider.forget_requests(10000);
     select postrider.maintain_archive_partitions(3);
     select postrider.cleanup_old_archive_partitions(1);
     select postrider.rotate_slots();";

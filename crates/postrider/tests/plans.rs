@@ -621,6 +621,7 @@ fn of_dispatchers() -> Vec<Bound> {
             "select postrider.forget_keys_to_nobody(100)".to_owned(),
             3_000,
         ),
+        call("forget_requests", "select postrider.forget_requests(100)".to_owned(), 3_000),
         call(
             "delivery_end",
             format!("select * from postrider.delivery_end({}, 2)", message_id(300)),
@@ -1008,6 +1009,11 @@ const FILL_WAITING: &str = "
     insert into postrider.event_log (at, event)
     select now() - g * interval '1 minute' - interval '1 year', 'test' from generate_series(1, 500) g;
     insert into postrider.event_log (event) select 'test' from generate_series(1, {count} / 10);
+    insert into postrider.api_token (name, role, hash, created_by)
+    values ('t' || '{count}', 'producer', sha256('x'), 'test');
+    insert into postrider.api_request (token_id, key, fingerprint, at)
+    select (select max(t.id) from postrider.api_token t), n::text, '', now() - n * interval '1 minute'
+    from generate_series(1, {count} / 10) n;
     insert into postrider.job (kind, endpoint_id, endpoint_name, state, estimate, has_more, finished_at)
     select 'drop', 5, 'gone', 'completed', 0, false, now() from generate_series(1, {count} / 10);
     insert into postrider.job (kind, endpoint_id, endpoint_name, estimate, has_more) values ('drop', 2, 'gone', 0, false);
@@ -1078,6 +1084,7 @@ const EMPTY_WAITING: &str = "
         postrider.execution, postrider.live_execution, postrider.execution_end,
         postrider.execution_dead_letter, postrider.execution_statistics;
     delete from postrider.deferred;
+    delete from postrider.api_token;
     delete from postrider.idempotency_key;
     delete from postrider.cancellation;
     delete from postrider.dead_letter;

@@ -285,6 +285,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "forget_idempotency_keys",
             "forget_jobs",
             "forget_keys_to_nobody",
+            "forget_requests",
             "forget_subscriptions",
             "free_idempotency_keys",
             "free_slots",

@@ -172,6 +172,7 @@ async fn forget_all(chores: &Chores) {
     forget(|| chores.clean_up()).await;
     forget(|| chores.forget_consumer_rows()).await;
     forget(|| chores.forget_executions()).await;
+    forget(|| chores.forget_requests()).await;
     late(chores.rotate_slots().await);
 }
 

@@ -105,6 +105,12 @@ impl Chores {
         self.answer(sql, "forget old executions").await
     }
 
+    /// Forgets answers to requests over HTTP whose keys are free again: some of them.
+    pub async fn forget_requests(&self) -> Result<i32, StoreError> {
+        let sql = include_str!("../../../../sql/queries/forget_requests.sql");
+        self.answer(sql, "forget answers to requests").await
+    }
+
     /// Empties rotated tables whose time has come.
     pub async fn rotate_slots(&self) -> Result<i32, StoreError> {
         self.answer(include_str!("../../../../sql/queries/rotate_slots.sql"), "rotate").await

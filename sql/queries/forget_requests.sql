@@ -1,0 +1,2 @@
+-- See postrider.forget_requests.
+select postrider.forget_requests(10000) as answer;
