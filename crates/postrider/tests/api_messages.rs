@@ -147,6 +147,16 @@ async fn what_is_wrong_is_told_with_its_place_and_changes_nothing() {
         assert!(detail.contains(says), "`{says}` is not in `{detail}`");
         assert_eq!(problem["type"], format!("urn:postrider:problem:{code}"));
     }
+    for (path, name) in [("/api/v1/messages/batch", "payloads"), ("/api/v1/events/batch", "events")]
+    {
+        let mut batch = json!({ name: { "0": 1 } });
+        if name == "payloads" {
+            batch["endpoint"] = json!("orders");
+        }
+        let problem = producer.post(path, &batch).await.problem(400, "invalid_body");
+        assert_eq!(problem["detail"], format!("{name} must be an array"));
+        assert_eq!(problem["errors"][0]["pointer"], format!("/{name}"));
+    }
     let wrong = producer.post(MESSAGES, &with("priority", json!([]))).await.json();
     assert_eq!(wrong["errors"][0]["pointer"], "/priority");
     for (body, code) in [
@@ -269,18 +279,91 @@ async fn a_key_in_progress_is_refused_and_free_when_that_has_come_to_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn kept_answers_stay_as_many_as_a_day_brings() {
+async fn kept_answers_are_forgotten_after_a_day_by_dispatchers_and_by_no_request() {
+    let (shop, dispatcher, producer) = open().await;
+    let message = json!({ "endpoint": "orders", "payload": 1 });
+    let keyed = producer.with("idempotency-key", "today");
+    keyed.post(MESSAGES, &message).await.expect(201);
+    dispatcher.stop(LONG).await.unwrap();
+    shop.execute(
+        "insert into postrider.api_request (token_id, key, fingerprint, at, status, body)
+        select 1, 'old-' || n, sha256('x'), now() - interval '25 hours', 201, '{}'
+        from generate_series(1, 25) n",
+    )
+    .await;
+    let count = "select count(*) from postrider.api_request";
+    // Whoever claims a key looks at that one.
+    shop.execute("select postrider.claim_request(1, 'other', sha256('x'))").await;
+    assert_eq!(shop.ask::<i64>(count).await, 27);
+    // One that somebody holds is left for the next time.
+    let mut client = shop.client().await;
+    let holding = client.transaction().await.unwrap();
+    let hold = "select 1 from postrider.api_request r where r.key = 'old-7' for update";
+    holding.batch_execute(hold).await.unwrap();
+    for (most, forgotten) in [(10, 10), (10, 10), (10, 4), (10, 0)] {
+        let sql = format!("select postrider.forget_requests({most})");
+        assert_eq!(shop.ask::<i32>(&sql).await, forgotten);
+    }
+    holding.rollback().await.unwrap();
+    let (_dispatcher, asked) = shop.serve_asked().await;
+    shop.until("select count(*) = 2 from postrider.api_request").await;
+    let keyed = Asked { address: asked.address, ..keyed };
+    let again = keyed.post(MESSAGES, &message).await.expect(201);
+    assert_eq!(again.header("idempotency-replayed"), Some("true"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_commit_without_an_answer_has_an_outcome_that_nobody_knows() {
     let (shop, _dispatcher, producer) = open().await;
     let message = json!({ "endpoint": "orders", "payload": 1 });
-    for day in 0..4 {
-        for n in 0..10 {
-            let keyed = producer.with("idempotency-key", &format!("{day}-{n}"));
-            keyed.post(MESSAGES, &message).await.expect(201);
-        }
-        let count: i64 = shop.ask("select count(*) from postrider.api_request").await;
-        assert_eq!(count, 10, "on day {day}");
-        shop.execute("update postrider.api_request set at = at - interval '25 hours'").await;
+    producer.post(MESSAGES, &message).await.expect(201);
+    let standby = async |name: &str| {
+        shop.execute(&format!("alter system set synchronous_standby_names = '{name}'")).await;
+        shop.execute("select pg_reload_conf()").await;
+        shop.until(&format!("select current_setting('synchronous_standby_names') = '{name}'"))
+            .await;
+    };
+    // A standby that is not there: what is committed waits for it.
+    standby("nobody").await;
+    let keyed = producer.with("idempotency-key", "order-1");
+    let unknown = keyed.post(MESSAGES, &message).await;
+    assert_eq!(unknown.header("retry-after"), None, "{unknown:?}");
+    let problem = unknown.problem(504, "outcome_unknown");
+    let detail = problem["detail"].as_str().unwrap();
+    assert!(detail.contains("with the same Idempotency-Key"), "{detail}");
+    keyed.post(MESSAGES, &message).await.problem(409, "idempotency_in_progress");
+    // Those who ask again and again do not fill the server with sessions that wait.
+    for _ in 0..3 {
+        let reply = producer.post(MESSAGES, &message).await;
+        assert!(matches!(reply.status, 503 | 504), "{reply:?}");
     }
+    let sessions = "select count(*) <= 2 from pg_stat_activity
+        where application_name = 'postrider api'";
+    assert!(shop.ask::<bool>(sessions).await, "more connections than it may have");
+    standby("").await;
+    let again = loop {
+        let reply = keyed.post(MESSAGES, &message).await;
+        if reply.status == 201 {
+            break reply;
+        }
+        assert!(matches!(reply.status, 409 | 503), "{reply:?}");
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    };
+    assert_eq!(again.header("idempotency-replayed"), Some("true"), "it was done once");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_batch_costs_memory_once_however_many_messages_it_has() {
+    let (_shop, dispatcher, producer) = open().await;
+    let message = json!({ "endpoint": "orders", "payloads": [1, 2] });
+    producer.post("/api/v1/messages/batch", &message).await.expect(201);
+    let before = dispatcher.peak_memory_bytes().unwrap();
+    let body = format!("{{\"endpoint\": \"orders\", \"payloads\": [1{}]}}", ",1".repeat(2_000_000));
+    // More than may wait: it is refused when it has been taken apart.
+    let reply = producer.ask("POST", "/api/v1/messages/batch", &body).await;
+    assert!(matches!(reply.status, 429 | 503), "{reply:?}");
+    let used = dispatcher.peak_memory_bytes().unwrap() - before;
+    assert!(used < 12 * body.len() as u64, "{used} bytes for {}", body.len());
 }
 
 #[tokio::test(flavor = "multi_thread")]

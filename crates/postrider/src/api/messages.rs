@@ -20,12 +20,13 @@ const PUBLISH_BATCH: &str = include_str!("../../../../sql/queries/publish_events
 /// A message for one endpoint.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct NewMessage {
+pub struct NewMessage<'a> {
     /// The endpoint's name.
     endpoint: String,
     /// Any JSON. It is sent as PostgreSQL writes it.
     #[schema(value_type = serde_json::Value)]
-    payload: Box<RawValue>,
+    #[serde(borrow)]
+    payload: &'a RawValue,
     /// 0 to 10, higher ones first.
     #[schema(minimum = 0, maximum = 10, default = 0)]
     priority: Option<i32>,
@@ -43,21 +44,24 @@ pub struct NewMessage {
     ordering_key: Option<String>,
     /// Names and values that are sent along.
     #[schema(value_type = Option<Object>)]
-    headers: Option<Box<RawValue>>,
+    #[serde(borrow)]
+    headers: Option<&'a RawValue>,
     /// Kept, and never sent.
     #[schema(value_type = Option<Object>)]
-    metadata: Option<Box<RawValue>>,
+    #[serde(borrow)]
+    metadata: Option<&'a RawValue>,
 }
 
 /// Messages for one endpoint, all or nothing.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct NewMessages {
+pub struct NewMessages<'a> {
     /// The endpoint's name.
     endpoint: String,
     /// One message each.
     #[schema(value_type = Vec<serde_json::Value>)]
-    payloads: Vec<Box<RawValue>>,
+    #[serde(borrow)]
+    payloads: &'a RawValue,
     /// 0 to 10, higher ones first.
     #[schema(minimum = 0, maximum = 10, default = 0)]
     priority: Option<i32>,
@@ -66,12 +70,13 @@ pub struct NewMessages {
 /// An event for all who subscribe to its type.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct NewEvent {
+pub struct NewEvent<'a> {
     /// The event type's name.
     event_type: String,
     /// Any JSON. It is sent as PostgreSQL writes it.
     #[schema(value_type = serde_json::Value)]
-    payload: Box<RawValue>,
+    #[serde(borrow)]
+    payload: &'a RawValue,
     /// 0 to 10, higher ones first.
     #[schema(minimum = 0, maximum = 10, default = 0)]
     priority: Option<i32>,
@@ -89,19 +94,22 @@ pub struct NewEvent {
     ordering_key: Option<String>,
     /// Names and values that are sent along.
     #[schema(value_type = Option<Object>)]
-    headers: Option<Box<RawValue>>,
+    #[serde(borrow)]
+    headers: Option<&'a RawValue>,
     /// Kept, and never sent.
     #[schema(value_type = Option<Object>)]
-    metadata: Option<Box<RawValue>>,
+    #[serde(borrow)]
+    metadata: Option<&'a RawValue>,
 }
 
 /// Events, all or nothing.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct NewEvents {
+pub struct NewEvents<'a> {
     /// Each as a single one is written.
     #[schema(value_type = Vec<NewEvent>)]
-    events: Box<RawValue>,
+    #[serde(borrow)]
+    events: &'a RawValue,
 }
 
 /// The id of a message; receivers see it as `msg_<id>`.
@@ -119,7 +127,7 @@ pub struct CreatedMany {
 /// Sends one message.
 #[utoipa::path(
     post, path = "/api/v1/messages", tag = "messages", operation_id = "send",
-    request_body = NewMessage,
+    request_body = NewMessage<'static>,
     params(("Idempotency-Key" = Option<String>, Header, description = "A request that is repeated is done once")),
     responses((status = 201, description = "It is committed", body = Created)),
     security(("token" = []))
@@ -128,12 +136,13 @@ pub async fn send(
     caller: Caller,
     idempotency: Idempotency,
     State(api): State<Api>,
-    body: JsonBody<NewMessage>,
+    body: JsonBody,
 ) -> Result<Json, Problem> {
-    let message = &body.value;
+    let message: NewMessage<'_> = body.parse()?;
     check_moments(&message.scheduled_at, &message.expires_at)?;
     let correlation_id = uuid(message.correlation_id.as_deref())?;
-    let (headers, metadata) = (text(&message.headers), text(&message.metadata));
+    let (headers, metadata) =
+        (message.headers.map(RawValue::get), message.metadata.map(RawValue::get));
     let statement: (&str, super::pool::Parameters<'_>) = (
         SEND,
         &[
@@ -155,7 +164,7 @@ pub async fn send(
 /// Sends messages to one endpoint, all or nothing.
 #[utoipa::path(
     post, path = "/api/v1/messages/batch", tag = "messages", operation_id = "sendBatch",
-    request_body = NewMessages,
+    request_body = NewMessages<'static>,
     params(("Idempotency-Key" = Option<String>, Header, description = "A request that is repeated is done once")),
     responses((status = 201, description = "All are committed", body = CreatedMany)),
     security(("token" = []))
@@ -164,12 +173,12 @@ pub async fn send_batch(
     caller: Caller,
     idempotency: Idempotency,
     State(api): State<Api>,
-    body: JsonBody<NewMessages>,
+    body: JsonBody,
 ) -> Result<Json, Problem> {
-    let NewMessages { endpoint, payloads, priority } = &body.value;
-    let payloads: Vec<&str> = payloads.iter().map(|payload| payload.get()).collect();
+    let NewMessages { endpoint, payloads, priority } = body.parse()?;
+    check_array("payloads", payloads)?;
     let statement: (&str, super::pool::Parameters<'_>) =
-        (SEND_BATCH, &[endpoint, &payloads, priority]);
+        (SEND_BATCH, &[&endpoint, &payloads.get(), &priority]);
     api.once(&caller, &idempotency, &body.bytes, statement, (StatusCode::CREATED, created_many))
         .await
 }
@@ -177,7 +186,7 @@ pub async fn send_batch(
 /// Publishes one event.
 #[utoipa::path(
     post, path = "/api/v1/events", tag = "messages", operation_id = "publish",
-    request_body = NewEvent,
+    request_body = NewEvent<'static>,
     params(("Idempotency-Key" = Option<String>, Header, description = "A request that is repeated is done once")),
     responses((status = 201, description = "It is committed", body = Created)),
     security(("token" = []))
@@ -186,12 +195,12 @@ pub async fn publish(
     caller: Caller,
     idempotency: Idempotency,
     State(api): State<Api>,
-    body: JsonBody<NewEvent>,
+    body: JsonBody,
 ) -> Result<Json, Problem> {
-    let event = &body.value;
+    let event: NewEvent<'_> = body.parse()?;
     check_moments(&event.scheduled_at, &event.expires_at)?;
     let correlation_id = uuid(event.correlation_id.as_deref())?;
-    let (headers, metadata) = (text(&event.headers), text(&event.metadata));
+    let (headers, metadata) = (event.headers.map(RawValue::get), event.metadata.map(RawValue::get));
     let statement: (&str, super::pool::Parameters<'_>) = (
         PUBLISH,
         &[
@@ -213,7 +222,7 @@ pub async fn publish(
 /// Publishes events, all or nothing.
 #[utoipa::path(
     post, path = "/api/v1/events/batch", tag = "messages", operation_id = "publishBatch",
-    request_body = NewEvents,
+    request_body = NewEvents<'static>,
     params(("Idempotency-Key" = Option<String>, Header, description = "A request that is repeated is done once")),
     responses((status = 201, description = "All are committed", body = CreatedMany)),
     security(("token" = []))
@@ -222,10 +231,11 @@ pub async fn publish_batch(
     caller: Caller,
     idempotency: Idempotency,
     State(api): State<Api>,
-    body: JsonBody<NewEvents>,
+    body: JsonBody,
 ) -> Result<Json, Problem> {
-    let statement: (&str, super::pool::Parameters<'_>) =
-        (PUBLISH_BATCH, &[&body.value.events.get()]);
+    let NewEvents { events } = body.parse()?;
+    check_array("events", events)?;
+    let statement: (&str, super::pool::Parameters<'_>) = (PUBLISH_BATCH, &[&events.get()]);
     api.once(&caller, &idempotency, &body.bytes, statement, (StatusCode::CREATED, created_many))
         .await
 }
@@ -240,8 +250,13 @@ fn created_many(rows: &[Row]) -> Result<String, Problem> {
     Ok(json!(CreatedMany { ids: row.get(0) }).to_string())
 }
 
-fn text(value: &Option<Box<RawValue>>) -> Option<&str> {
-    value.as_deref().map(RawValue::get)
+/// The database takes an array apart, so that there is no copy of each of its members here.
+fn check_array(name: &str, value: &RawValue) -> Result<(), Problem> {
+    if value.get().starts_with('[') {
+        return Ok(());
+    }
+    let problem = Problem::invalid("invalid_body", format!("{name} must be an array"));
+    Err(problem.at(format!("/{name}")))
 }
 
 fn uuid(written: Option<&str>) -> Result<Option<Uuid>, Problem> {

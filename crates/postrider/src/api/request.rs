@@ -10,7 +10,7 @@ use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, StatusCode, header};
 use http_body_util::BodyExt;
 use postrider_core::spelling::nearest;
-use serde::de::DeserializeOwned;
+use serde::Deserialize;
 use serde_json::error::Category;
 use serde_path_to_error::{Path, Segment};
 use tokio::{sync::OwnedSemaphorePermit, time::timeout};
@@ -26,20 +26,25 @@ const BODY_TIME: Duration = Duration::from_secs(20);
 /// How much of a wrong name is shown.
 const NAME_CHARACTERS: usize = 64;
 
-/// A body of JSON, and its bytes.
-pub struct JsonBody<T> {
-    pub value: T,
+/// A body of JSON. What is read of it are pieces of it, so that it is there once however large it is.
+pub struct JsonBody {
     pub bytes: Bytes,
     _memory: Vec<OwnedSemaphorePermit>,
 }
 
-impl<T: DeserializeOwned> FromRequest<Api> for JsonBody<T> {
+impl FromRequest<Api> for JsonBody {
     type Rejection = Problem;
 
     async fn from_request(request: Request, api: &Api) -> Result<Self, Problem> {
         check_kind(request.headers())?;
         let (bytes, memory) = read(request.into_body(), api).await?;
-        Ok(Self { value: parse(&bytes)?, bytes, _memory: memory })
+        Ok(Self { bytes, _memory: memory })
+    }
+}
+
+impl JsonBody {
+    pub fn parse<'a, T: Deserialize<'a>>(&'a self) -> Result<T, Problem> {
+        parse(&self.bytes)
     }
 }
 
@@ -66,7 +71,7 @@ async fn read(mut body: Body, api: &Api) -> Result<(Bytes, Vec<OwnedSemaphorePer
             })?;
             let Ok(data) = frame.into_data() else { continue };
             if bytes.len() + data.len() > BODY_BYTES {
-                let detail = format!("The body may have {BODY_BYTES} bytes.");
+                let detail = format!("The body may have at most {BODY_BYTES} bytes.");
                 return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", detail));
             }
             bytes.extend_from_slice(&data);
@@ -93,7 +98,7 @@ async fn read(mut body: Body, api: &Api) -> Result<(Bytes, Vec<OwnedSemaphorePer
     Ok((bytes.freeze(), memory))
 }
 
-fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+fn parse<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, Problem> {
     // serde takes an array for the fields in their order.
     if bytes.trim_ascii_start().starts_with(b"[") {
         return Err(Problem::invalid("invalid_body", "The body must be an object."));
