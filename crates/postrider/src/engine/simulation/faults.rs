@@ -68,6 +68,10 @@ impl World {
         let forgotten = self.database.crash();
         self.tell(|| format!("fault: the database crashes and forgets {forgotten:?}"));
         self.ledger.crash(&forgotten);
+        if self.database.now >= self.calm_at {
+            // Whoever switched everything on sees that it is off again.
+            self.calm();
+        }
         for node in 0..self.nodes.len() {
             self.nodes[node].is_cut = true;
             if self.nodes[node].dispatcher.is_some() {
