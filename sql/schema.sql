@@ -3273,6 +3273,32 @@ begin
 end;
 $$;
 
+-- Name: check_failovers(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.check_failovers() RETURNS TABLE(status text, details text)
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+    select
+        case when newest.age is null then 'healthy' else 'degraded' end,
+        case
+            when newest.age is null then 'nothing that was delivered was forgotten in the last 24 h'
+            else format(
+                '%s ago the server had forgotten commits that may have been delivered, up to %s bytes and about %s message numbers: see the events log.rewound',
+                postrider.describe_age(newest.age), newest.lost_bytes, newest.lost_numbers)
+        end
+    from (select) one
+    left join lateral (
+        select
+            r.lost_bytes, r.lost_numbers,
+            greatest(extract(epoch from clock_timestamp() - r.at), 0) as age
+        from postrider.rewind r
+        where r.at > clock_timestamp() - interval '24 hours'
+        order by r.id desc
+        limit 1
+    ) newest on true;
+$$;
+
 -- Name: check_fleet_name(text, text, integer); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.check_fleet_name(p_parameter text, p_name text, p_most integer) RETURNS void
@@ -4247,6 +4273,26 @@ CREATE FUNCTION postrider.check_shards() RETURNS TABLE(status text, details text
     ) owned;
 $$;
 
+-- Name: check_signature_headers(jsonb); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.check_signature_headers(p_config jsonb) RETURNS void
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    headers constant text[] := array(
+        select lower(m.value)
+        from jsonb_each_text(case when jsonb_typeof(p_config -> 'signature') = 'object' then p_config -> 'signature' end) m
+        where m.key in ('header', 'id_header', 'timestamp_header'));
+begin
+    if 'content-type' = any (headers)
+    or (select count(distinct h.name) from unnest(headers) h (name)) < cardinality(headers) then
+        raise exception 'config.signature: its headers must be different ones, and none of them content-type'
+            using errcode = '22023';
+    end if;
+end;
+$$;
+
 -- Name: check_signing_keys(jsonb); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.check_signing_keys(p_config jsonb) RETURNS void
@@ -4580,15 +4626,6 @@ CREATE FUNCTION postrider.claim_request(p_token_id integer, p_key text, p_finger
     AS $$
 begin
     delete from postrider.api_request r
-    where r.ctid in (
-        select o.ctid
-        from postrider.api_request o
-        where o.at < now() - interval '24 hours'
-        order by o.at
-        limit 20
-        for update skip locked
-    );
-    delete from postrider.api_request r
     where r.token_id = p_token_id
     and r.key = p_key
     and r.at < now() - interval '24 hours';
@@ -4872,36 +4909,27 @@ $$;
 CREATE FUNCTION postrider.confirm_position(p_dispatcher uuid, p_timeline integer, p_upto pg_lsn, p_number bigint, OUT timeline integer, OUT left_at pg_lsn, OUT lost_bytes numeric, OUT lost_numbers bigint) RETURNS record
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
-    AS $_$
+    AS $$
 declare
-    -- So many numbers are used up at most; it takes some seconds.
-    most_numbers constant bigint := 10000000;
     present constant pg_lsn := pg_current_wal_insert_lsn();
-    history text;
 begin
     timeline := ('x' || left(pg_walfile_name(present), 8))::bit(32)::integer;
     lost_bytes := 0;
-    lost_numbers := 0;
+    select greatest(p_number - s.last_value, 0) into lost_numbers from postrider.message_sequence s;
     if p_upto is null then
         return;
     end if;
-    -- By a statement of its own: permissions are checked before anything is decided.
-    if timeline <> p_timeline
-        and has_function_privilege('pg_read_file(text, bigint, bigint, boolean)', 'execute')
-    then
-        execute 'select pg_read_file($1, 0, 1000000, true)'
-        into history
-        using format('pg_wal/%s.history', upper(lpad(to_hex(timeline), 8, '0')));
-        left_at := (regexp_match(history, format('(?:^|\n)%s\t([0-9A-F]+/[0-9A-F]+)', p_timeline)))[1];
+    if timeline <> p_timeline then
+        left_at := postrider.timeline_end(p_timeline, timeline);
     end if;
     lost_bytes := greatest(p_upto - least(left_at, present), 0);
-    select greatest(p_number - s.last_value, 0) into lost_numbers from postrider.message_sequence s;
     if lost_bytes = 0 and lost_numbers = 0 then
         return;
     end if;
-    -- Drawn one by one: others draw meanwhile, and a sequence that was set could go back.
-    perform nextval('postrider.message_sequence')
-    from generate_series(1, least(lost_numbers, most_numbers));
+    -- Nothing else says it again, so it is to be on disk; the standby that it would wait for may be the server that is gone.
+    perform set_config('synchronous_commit', 'local', true);
+    insert into postrider.rewind (lost_bytes, lost_numbers)
+    values (confirm_position.lost_bytes, confirm_position.lost_numbers);
     insert into postrider.event_log (event, details)
     values (
         'log.rewound',
@@ -4910,7 +4938,7 @@ begin
             'former_timeline', p_timeline, 'left_at', left_at, 'lost_bytes', lost_bytes,
             'lost_numbers', lost_numbers, 'highest_number', p_number, 'by', session_user));
 end;
-$_$;
+$$;
 
 -- Name: consumer_figures(); Type: FUNCTION; Schema: postrider; Owner: -
 
@@ -5792,8 +5820,8 @@ declare
     left_worker postrider.worker;
 begin
     begin
-        perform postrider.lock_worker(postrider.live_worker(p_worker, p_epoch), true);
-        left_worker := postrider.live_worker(p_worker, p_epoch);
+        perform postrider.lock_worker(postrider.leaving_worker(p_worker, p_epoch), true);
+        left_worker := postrider.leaving_worker(p_worker, p_epoch);
     exception
         when object_not_in_prerequisite_state then return false;
     end;
@@ -8439,6 +8467,31 @@ begin
 end;
 $$;
 
+-- Name: forget_requests(integer); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.forget_requests(p_most integer) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    places tid[];
+begin
+    select array_agg(o.ctid)
+    into places
+    from (
+        select r.ctid
+        from postrider.api_request r
+        where r.at < now() - interval '24 hours'
+        order by r.at
+        limit p_most
+        for update of r skip locked
+    ) o;
+    delete from postrider.api_request r
+    where r.ctid = any (places);
+    return coalesce(cardinality(places), 0);
+end;
+$$;
+
 -- Name: forget_subscriptions(integer); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.forget_subscriptions(p_most integer) RETURNS integer
@@ -9000,7 +9053,8 @@ declare
         array['oldest transaction', 'check_transactions'],
         array['locks', 'check_locks'],
         array['consumers', 'check_consumers'],
-        array['fleets', 'check_fleets']];
+        array['fleets', 'check_fleets'],
+        array['failovers', 'check_failovers']];
     pair text[];
 begin
     foreach pair slice 1 in array checks loop
@@ -9408,6 +9462,24 @@ begin
     return make_interval(secs => s.value::double precision)
     from postrider.setting s
     where s.name = 'idempotency_window';
+end;
+$$;
+
+-- Name: is_admin(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.is_admin() RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    acting constant text := postrider.caller();
+begin
+    return exists (
+        select
+        from postrider.installation i
+        join pg_roles r on r.rolname = i.role_prefix || '_admin'
+        where pg_has_role(acting, r.oid, 'usage')
+    );
 end;
 $$;
 
@@ -10263,6 +10335,34 @@ CREATE FUNCTION postrider.known_lanes() RETURNS jsonb
                 ), '{}'));
 $$;
 
+-- Name: known_worker(integer, integer); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.known_worker(p_worker_id integer, p_epoch integer) RETURNS postrider.worker
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    found_worker postrider.worker;
+begin
+    if p_worker_id is null then
+        raise exception 'p_worker must not be null' using errcode = '22004';
+    end if;
+    select w.* into found_worker from postrider.worker w where w.id = p_worker_id;
+    if not found then
+        raise exception 'Worker % does not exist', p_worker_id using errcode = '42704';
+    end if;
+    if found_worker.status = 'inactive' or found_worker.epoch <> p_epoch then
+        raise exception 'Worker ''%'' has to register again: %', found_worker.name,
+            case
+                when found_worker.status = 'inactive' then 'it is inactive'
+                else format('another process has its name (epoch %s, not %s)',
+                    found_worker.epoch, p_epoch)
+            end using errcode = '55000';
+    end if;
+    return found_worker;
+end;
+$$;
+
 -- Name: lane_states(); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.lane_states() RETURNS jsonb
@@ -10420,6 +10520,20 @@ begin
 end;
 $$;
 
+-- Name: leaving_worker(integer, integer); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.leaving_worker(p_worker_id integer, p_epoch integer) RETURNS postrider.worker
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+begin
+    if postrider.is_admin() then
+        return postrider.known_worker(p_worker_id, p_epoch);
+    end if;
+    return postrider.live_worker(p_worker_id, p_epoch);
+end;
+$$;
+
 -- Name: left_kinds(); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.left_kinds() RETURNS text[]
@@ -10485,21 +10599,7 @@ CREATE FUNCTION postrider.live_worker(p_worker_id integer, p_epoch integer) RETU
 declare
     found_worker postrider.worker;
 begin
-    if p_worker_id is null then
-        raise exception 'p_worker must not be null' using errcode = '22004';
-    end if;
-    select w.* into found_worker from postrider.worker w where w.id = p_worker_id;
-    if not found then
-        raise exception 'Worker % does not exist', p_worker_id using errcode = '42704';
-    end if;
-    if found_worker.status = 'inactive' or found_worker.epoch <> p_epoch then
-        raise exception 'Worker ''%'' has to register again: %', found_worker.name,
-            case
-                when found_worker.status = 'inactive' then 'it is inactive'
-                else format('another process has its name (epoch %s, not %s)',
-                    found_worker.epoch, p_epoch)
-            end using errcode = '55000';
-    end if;
+    found_worker := postrider.known_worker(p_worker_id, p_epoch);
     -- Not before that: who has lost the name to another role hears that it has.
     perform postrider.check_worker_role(found_worker.name, found_worker.registered_by);
     return found_worker;
@@ -11195,6 +11295,8 @@ CREATE FUNCTION postrider.metrics() RETURNS TABLE(metric_name text, metric_value
                 select t.id::double precision from postrider.tick t order by t.id desc limit 1
             ), '{}', 'counter'
         union all
+        select 'log_rewinds_total', (select count(*) from postrider.rewind), '{}', 'counter'
+        union all
         select v.name, v.value, '{}', 'gauge'
         from seconds n
         cross join postrider.message_sequence q
@@ -11677,9 +11779,12 @@ $$;
 -- Name: note_token_use(integer); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.note_token_use(p_id integer) RETURNS void
-    LANGUAGE sql
+    LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
     AS $$
+begin
+    set local synchronous_commit = off;
+    set local lock_timeout = '50ms';
     update postrider.api_token t
     set last_used_at = now()
     where t.id in (
@@ -11687,8 +11792,9 @@ CREATE FUNCTION postrider.note_token_use(p_id integer) RETURNS void
         from postrider.api_token l
         where l.id = p_id
         and coalesce(l.last_used_at < now() - interval '1 minute', true)
-        for update skip locked
+        for no key update skip locked
     );
+end;
 $$;
 
 -- Name: note_verb(text, bigint, text[], text); Type: FUNCTION; Schema: postrider; Owner: -
@@ -14251,6 +14357,36 @@ begin
 end;
 $$;
 
+-- Name: refuse_living_worker(integer); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.refuse_living_worker(p_worker_id integer) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    stale_after constant integer := postrider.get_setting('worker_stale_after');
+    living postrider.worker;
+begin
+    select w.*
+    into living
+    from postrider.worker w
+    where w.id = p_worker_id
+    and w.status <> 'inactive'
+    and w.heartbeat_at >= clock_timestamp() - make_interval(secs => stale_after);
+    if not found or postrider.may_act_for(living.registered_by) or postrider.is_admin() then
+        return;
+    end if;
+    raise exception 'Worker ''%'' lives, and was registered by role "%", not by "%"', living.name,
+        living.registered_by, postrider.caller()
+        using
+            errcode = '55006',
+            detail = format('worker_stale_after is %s s', stale_after),
+            hint = format(
+                'Act as that role, grant it to "%s", or wait until the worker has left or was not heard of for so long.',
+                postrider.caller());
+end;
+$$;
+
 -- Name: refuse_log_change(); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.refuse_log_change() RETURNS trigger
@@ -14320,13 +14456,7 @@ begin
                 perform postrider.refuse_held_worker(p_name);
         end;
         perform postrider.lock_worker(registered, true);
-        -- Its row is locked: nobody registers it, or finds it lost, between this look and the update.
-        perform postrider.check_worker_role(w.name, w.registered_by)
-        from postrider.worker w
-        where w.id = registered.id
-        and w.status <> 'inactive'
-        and w.heartbeat_at
-            >= clock_timestamp() - make_interval(secs => postrider.get_setting('worker_stale_after')::integer);
+        perform postrider.refuse_living_worker(registered.id);
         update postrider.worker w
         set pool = p_pool,
             labels = coalesce(p_labels, '{}'),
@@ -17369,6 +17499,32 @@ CREATE FUNCTION postrider.tick_messages(p_tick bigint, p_after_id bigint, p_to_t
     limit p_look;
 $$;
 
+-- Name: timeline_end(integer, integer); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.timeline_end(p_former integer, p_present integer) RETURNS pg_lsn
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $_$
+declare
+    history text;
+    left_at pg_lsn;
+begin
+    -- By a statement of its own: permissions are checked before anything is decided.
+    if not has_function_privilege('pg_read_file(text, bigint, bigint, boolean)', 'execute') then
+        return null;
+    end if;
+    execute 'select pg_read_file($1, 0, 1000000, true)'
+    into history
+    using format('pg_wal/%s.history', upper(lpad(to_hex(p_present), 8, '0')));
+    -- A variable of its own: what is returned is cast outside of the block.
+    left_at := (regexp_match(history, format('(?:^|\n)%s\t([0-9A-F]+/[0-9A-F]+)', p_former)))[1];
+    return left_at;
+exception
+    when others then
+        return null;
+end;
+$_$;
+
 -- Name: trade_places(uuid, smallint[], bigint[], integer[], smallint[], uuid[], integer[], smallint[], integer[], integer[]); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.trade_places(p_dispatcher uuid, p_shards smallint[], p_epochs bigint[], p_lent_endpoint_ids integer[], p_lent_shards smallint[], p_borrowers uuid[], p_returned_endpoint_ids integer[], p_returned_shards smallint[], p_asked_endpoint_ids integer[], p_asked_parts integer[]) RETURNS TABLE(endpoint_id integer, shard smallint, is_borrowed boolean)
@@ -17745,6 +17901,42 @@ CREATE FUNCTION postrider.url_origin(url text) RETURNS text
         '\1\2');
 $_$;
 
+-- Name: use_up_numbers(bigint); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.use_up_numbers(p_upto bigint) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET lock_timeout TO '1s'
+    AS $$
+declare
+    most_drawn constant bigint := 1000000;
+    present bigint;
+begin
+    -- Numbers that are given again after a crash were not used up. No standby is waited for: it may be the server that is gone.
+    perform set_config('synchronous_commit', 'local', true);
+    select s.last_value into present from postrider.message_sequence s;
+    if p_upto - present > most_drawn then
+        begin
+            -- Written anew, the sequence is locked, and what is set is undone with us.
+            alter sequence postrider.message_sequence increment by 1;
+            select s.last_value into present from postrider.message_sequence s;
+            if p_upto > present then
+                perform setval('postrider.message_sequence', p_upto);
+                insert into postrider.number_gap (after_number, last_number)
+                values (present, p_upto);
+            end if;
+            return 0;
+        exception
+            when lock_not_available then null;
+        end;
+    end if;
+    for drawn in 1 .. least(p_upto - present, most_drawn) loop
+        perform nextval('postrider.message_sequence');
+    end loop;
+    return (select greatest(p_upto - s.last_value, 0) from postrider.message_sequence s);
+end;
+$$;
+
 -- Name: validate_endpoint_config(text, jsonb); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.validate_endpoint_config(protocol text, config jsonb) RETURNS boolean
@@ -17778,6 +17970,7 @@ begin
 
     perform postrider.check_config_object(
         validate_endpoint_config.protocol, '', validate_endpoint_config.config);
+    perform postrider.check_signature_headers(validate_endpoint_config.config);
     perform postrider.check_signing_keys(validate_endpoint_config.config);
     return true;
 end;
@@ -20028,6 +20221,26 @@ CREATE VIEW postrider.replays AS
     r.last_error
    FROM postrider.replay r;
 
+-- Name: rewind; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.rewind (
+    id bigint NOT NULL,
+    at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    lost_bytes numeric NOT NULL,
+    lost_numbers bigint NOT NULL
+);
+
+-- Name: rewind_id_seq; Type: SEQUENCE; Schema: postrider; Owner: -
+
+ALTER TABLE postrider.rewind ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME postrider.rewind_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
 -- Name: rotation; Type: TABLE; Schema: postrider; Owner: -
 
 CREATE TABLE postrider.rotation (
@@ -20554,6 +20767,11 @@ ALTER TABLE ONLY postrider.rate_turn
 
 ALTER TABLE ONLY postrider.replay
     ADD CONSTRAINT replay_pkey PRIMARY KEY (id);
+
+-- Name: rewind rewind_pkey; Type: CONSTRAINT; Schema: postrider; Owner: -
+
+ALTER TABLE ONLY postrider.rewind
+    ADD CONSTRAINT rewind_pkey PRIMARY KEY (id);
 
 -- Name: rotation rotation_pkey; Type: CONSTRAINT; Schema: postrider; Owner: -
 
@@ -21512,6 +21730,10 @@ REVOKE ALL ON FUNCTION postrider.check_execution(p_action text, p_parameters jso
 
 REVOKE ALL ON FUNCTION postrider.check_executions(p_most integer) FROM PUBLIC;
 
+-- Name: FUNCTION check_failovers(); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.check_failovers() FROM PUBLIC;
+
 -- Name: FUNCTION check_fleet_name(p_parameter text, p_name text, p_most integer); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.check_fleet_name(p_parameter text, p_name text, p_most integer) FROM PUBLIC;
@@ -21590,6 +21812,10 @@ REVOKE ALL ON FUNCTION postrider.check_setting(p_setting postrider.setting, p_va
 -- Name: FUNCTION check_shards(); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.check_shards() FROM PUBLIC;
+
+-- Name: FUNCTION check_signature_headers(p_config jsonb); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.check_signature_headers(p_config jsonb) FROM PUBLIC;
 
 -- Name: FUNCTION check_signing_keys(p_config jsonb); Type: ACL; Schema: postrider; Owner: -
 
@@ -22021,6 +22247,10 @@ REVOKE ALL ON FUNCTION postrider.forget_jobs(p_most integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION postrider.forget_keys_to_nobody(p_most integer) FROM PUBLIC;
 
+-- Name: FUNCTION forget_requests(p_most integer); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.forget_requests(p_most integer) FROM PUBLIC;
+
 -- Name: FUNCTION forget_subscriptions(p_most integer); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.forget_subscriptions(p_most integer) FROM PUBLIC;
@@ -22155,6 +22385,10 @@ REVOKE ALL ON FUNCTION postrider.idempotency_key_holder(p_destination integer, p
 -- Name: FUNCTION idempotency_window(); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.idempotency_window() FROM PUBLIC;
+
+-- Name: FUNCTION is_admin(); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.is_admin() FROM PUBLIC;
 
 -- Name: FUNCTION is_at_end(p_position postrider.consumer_position); Type: ACL; Schema: postrider; Owner: -
 
@@ -22324,6 +22558,10 @@ REVOKE ALL ON FUNCTION postrider.known_consumer(p_name text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION postrider.known_lanes() FROM PUBLIC;
 
+-- Name: FUNCTION known_worker(p_worker_id integer, p_epoch integer); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.known_worker(p_worker_id integer, p_epoch integer) FROM PUBLIC;
+
 -- Name: FUNCTION lane_states(); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.lane_states() FROM PUBLIC;
@@ -22342,6 +22580,10 @@ REVOKE ALL ON FUNCTION postrider.lease_partitions(p_consumer text, p_member uuid
 GRANT ALL ON FUNCTION postrider.lease_partitions(p_consumer text, p_member uuid, p_lease interval) TO postrider_consumer;
 GRANT ALL ON FUNCTION postrider.lease_partitions(p_consumer text, p_member uuid, p_lease interval) TO postrider_application;
 GRANT ALL ON FUNCTION postrider.lease_partitions(p_consumer text, p_member uuid, p_lease interval) TO postrider_admin;
+
+-- Name: FUNCTION leaving_worker(p_worker_id integer, p_epoch integer); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.leaving_worker(p_worker_id integer, p_epoch integer) FROM PUBLIC;
 
 -- Name: FUNCTION left_kinds(); Type: ACL; Schema: postrider; Owner: -
 
@@ -22729,6 +22971,10 @@ REVOKE ALL ON FUNCTION postrider.refuse_full_endpoint(p_endpoint_name text, p_co
 
 REVOKE ALL ON FUNCTION postrider.refuse_held_worker(p_name text) FROM PUBLIC;
 
+-- Name: FUNCTION refuse_living_worker(p_worker_id integer); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.refuse_living_worker(p_worker_id integer) FROM PUBLIC;
+
 -- Name: FUNCTION refuse_log_change(); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.refuse_log_change() FROM PUBLIC;
@@ -23097,6 +23343,10 @@ REVOKE ALL ON FUNCTION postrider.tick_content(p_base_end xid8, p_top pg_snapshot
 
 REVOKE ALL ON FUNCTION postrider.tick_messages(p_tick bigint, p_after_id bigint, p_to_tick bigint, p_look integer, p_span postrider.tick_span) FROM PUBLIC;
 
+-- Name: FUNCTION timeline_end(p_former integer, p_present integer); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.timeline_end(p_former integer, p_present integer) FROM PUBLIC;
+
 -- Name: FUNCTION trade_places(p_dispatcher uuid, p_shards smallint[], p_epochs bigint[], p_lent_endpoint_ids integer[], p_lent_shards smallint[], p_borrowers uuid[], p_returned_endpoint_ids integer[], p_returned_shards smallint[], p_asked_endpoint_ids integer[], p_asked_parts integer[]); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.trade_places(p_dispatcher uuid, p_shards smallint[], p_epochs bigint[], p_lent_endpoint_ids integer[], p_lent_shards smallint[], p_borrowers uuid[], p_returned_endpoint_ids integer[], p_returned_shards smallint[], p_asked_endpoint_ids integer[], p_asked_parts integer[]) FROM PUBLIC;
@@ -23139,6 +23389,10 @@ REVOKE ALL ON FUNCTION postrider.update_gate() FROM PUBLIC;
 -- Name: FUNCTION url_origin(url text); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.url_origin(url text) FROM PUBLIC;
+
+-- Name: FUNCTION use_up_numbers(p_upto bigint); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.use_up_numbers(p_upto bigint) FROM PUBLIC;
 
 -- Name: FUNCTION validate_endpoint_config(protocol text, config jsonb); Type: ACL; Schema: postrider; Owner: -
 
@@ -24241,6 +24495,10 @@ GRANT SELECT(finished_at) ON TABLE postrider.replays TO postrider_monitor;
 -- Name: COLUMN replays.last_error; Type: ACL; Schema: postrider; Owner: -
 
 GRANT SELECT(last_error) ON TABLE postrider.replays TO postrider_monitor;
+
+-- Name: TABLE rewind; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT ON TABLE postrider.rewind TO postrider_admin;
 
 -- Name: TABLE rotation; Type: ACL; Schema: postrider; Owner: -
 
