@@ -5,7 +5,8 @@
 -- waiting deliveries, due now: where they may have been attempted with one retry used up, and that
 -- attempt in the history. Those that are spared were not attempted, whatever became of the message's others. Of an
 -- ordering key only the first may have been, at its endpoint or, as ordering_scope says, across all, so the others are
--- blocked and keep their retries; so does one that was the first until another with a lower number committed. What is
+-- blocked and keep their retries; so does one that was the first until another with a lower number committed or was
+-- redriven. What is
 -- recorded otherwise (waiting, delivered in part, dead, ended) stays as it is.
 create or replace function postrider.recover_messages(
     p_dispatcher uuid,

@@ -177,7 +177,7 @@ async fn status_and_dead_letters_are_shown_and_put_back() {
         (&json!("orders"), &json!(3), &json!(2))
     );
     let health = status["health"].as_array().unwrap();
-    assert_eq!(health.len(), 9);
+    assert_eq!(health.len(), 10);
     assert!(health[5]["details"].as_str().unwrap().contains("idle in transaction"), "{status}");
     let status = shop.run(&["status"]).succeed().stdout;
     assert!(status.contains("ENDPOINT NAME  ENABLED"), "{status}");
@@ -317,6 +317,7 @@ const SHOWING: &[&str] = &[
     "worker show w",
     "action list",
     "partition list",
+    "token list",
 ];
 
 /// What the monitor may not, because it changes something, or because it shows payloads.
@@ -375,6 +376,8 @@ const DENIED: &[&str] = &[
     "action drop resize",
     "partition maintain",
     "partition cleanup",
+    "token create t --role viewer",
+    "token revoke t",
 ];
 
 /// Those that need the owner of the schema.
