@@ -21,10 +21,12 @@ set search_path = pg_catalog, postrider, pg_temp
 as $$
 declare
     present constant pg_lsn := pg_current_wal_insert_lsn();
+    -- Whoever found it before may have died before they were used up.
+    highest constant bigint := greatest(p_number, (select max(r.highest_number) from postrider.rewind r));
 begin
     timeline := ('x' || left(pg_walfile_name(present), 8))::bit(32)::integer;
     lost_bytes := 0;
-    select greatest(p_number - s.last_value, 0) into lost_numbers from postrider.message_sequence s;
+    select greatest(highest - s.last_value, 0) into lost_numbers from postrider.message_sequence s;
     if p_upto is null then
         return;
     end if;
@@ -37,14 +39,14 @@ begin
     end if;
     -- Nothing else says it again, so it is to be on disk; the standby that it would wait for may be the server that is gone.
     perform set_config('synchronous_commit', 'local', true);
-    insert into postrider.rewind (lost_bytes, lost_numbers)
-    values (confirm_position.lost_bytes, confirm_position.lost_numbers);
+    insert into postrider.rewind (lost_bytes, lost_numbers, highest_number)
+    values (confirm_position.lost_bytes, confirm_position.lost_numbers, highest);
     insert into postrider.event_log (event, details)
     values (
         'log.rewound',
         jsonb_build_object(
             'dispatcher', p_dispatcher, 'delivered_up_to', p_upto, 'timeline', timeline,
             'former_timeline', p_timeline, 'left_at', left_at, 'lost_bytes', lost_bytes,
-            'lost_numbers', lost_numbers, 'highest_number', p_number, 'by', session_user));
+            'lost_numbers', lost_numbers, 'highest_number', highest, 'by', session_user));
 end;
 $$;

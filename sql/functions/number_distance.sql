@@ -1,6 +1,6 @@
 -- postrider.number_distance(from, to) → how many sequence numbers behind the first, up to the second, were given away
 --
--- Internal. Without those that adopt went past (number_gap), which would count as messages.
+-- Internal. Without those that adopt or use_up_numbers went past (number_gap), which would count as messages.
 create or replace function postrider.number_distance(p_from bigint, p_to bigint)
 returns bigint
 language sql

@@ -1,4 +1,4 @@
--- postrider.use_up_numbers(upto) → how many numbers up to this one may still be given to messages
+-- postrider.use_up_numbers(upto) → how many numbers up to this one, or that of a rewind, may still be given to messages
 --
 -- Internal, by a dispatcher after confirm_position, again and again until nothing is left: messages with these numbers were
 -- delivered and are forgotten, and no id may come twice. Up to a million numbers are drawn one by one, as senders draw them.
@@ -6,7 +6,8 @@
 -- and its numbers would come again. So it is set, for more than a million, only while nobody can draw: under a
 -- lock that waits for the senders under way, and keeps others waiting. It is waited for one second; where
 -- somebody's transaction stays open, a million are drawn by this call and the next one tries again. What sessions
--- have put aside by CACHE they drew before, so none of it comes twice either. number_gap spares readers the way through what was left out.
+-- have put aside by CACHE they drew before, so none of it comes twice either. number_gap spares readers the way through what
+-- was left out.
 create or replace function postrider.use_up_numbers(p_upto bigint)
 returns bigint
 language plpgsql
@@ -15,29 +16,31 @@ set lock_timeout = '1s'
 as $$
 declare
     most_drawn constant bigint := 1000000;
+    upto constant bigint := greatest(p_upto, (select max(r.highest_number) from postrider.rewind r));
     present bigint;
 begin
     -- Numbers that are given again after a crash were not used up. No standby is waited for: it may be the server that is gone.
     perform set_config('synchronous_commit', 'local', true);
     select s.last_value into present from postrider.message_sequence s;
-    if p_upto - present > most_drawn then
+    if upto - present > most_drawn then
         begin
             -- Written anew, the sequence is locked, and what is set is undone with us.
             alter sequence postrider.message_sequence increment by 1;
             select s.last_value into present from postrider.message_sequence s;
-            if p_upto > present then
-                perform setval('postrider.message_sequence', p_upto);
+            if upto > present then
+                perform setval('postrider.message_sequence', upto);
                 insert into postrider.number_gap (after_number, last_number)
-                values (present, p_upto);
+                values (present, upto);
             end if;
             return 0;
         exception
-            when lock_not_available then null;
+            -- Somebody's transaction is open, or an event trigger does not allow it.
+            when others then null;
         end;
     end if;
-    for drawn in 1 .. least(p_upto - present, most_drawn) loop
+    for drawn in 1 .. least(upto - present, most_drawn) loop
         perform nextval('postrider.message_sequence');
     end loop;
-    return (select greatest(p_upto - s.last_value, 0) from postrider.message_sequence s);
+    return (select greatest(upto - s.last_value, 0) from postrider.message_sequence s);
 end;
 $$;

@@ -5,5 +5,7 @@ create table postrider.rewind (
     id bigint generated always as identity primary key,
     at timestamptz not null default clock_timestamp(),
     lost_bytes numeric not null,
-    lost_numbers bigint not null
+    lost_numbers bigint not null,
+    -- The highest number that was delivered: up to it they are used up, whoever finds that they are not.
+    highest_number bigint not null
 );

@@ -337,11 +337,15 @@ impl<T: Tls> Worker<T> {
                 }
                 result => return result,
             };
-            if let Some(stale_after) = session::stale_after(&error) {
-                let taken_since = *taken_since.get_or_insert_with(Instant::now);
-                if asked_at > taken_since + stale_after {
-                    return Err(error);
+            match session::stale_after(&error) {
+                Some(stale_after) => {
+                    let taken_since = *taken_since.get_or_insert_with(Instant::now);
+                    if asked_at > taken_since + stale_after {
+                        return Err(error);
+                    }
                 }
+                // Who cannot be asked does not say that the other one still lives.
+                None => taken_since = None,
             }
             failure_count += 1;
             self.reporter.failed(Caller::Registering, error);

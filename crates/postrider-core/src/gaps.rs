@@ -1,6 +1,7 @@
 //! Sequence numbers that nobody was given, in long runs: whoever walks over ids goes round them.
 //!
-//! A log that was adopted goes on with its numbers far ahead, so that no id comes twice. Without this a walk
+//! A log that was adopted, or of which a failover took back millions, goes on with its numbers far ahead, so that no id
+//! comes twice. Without this a walk
 //! would look at millions of empty places, and all of them would count as messages that wait.
 
 /// Numbers behind the first, up to and with the second.

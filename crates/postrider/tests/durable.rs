@@ -34,6 +34,14 @@ async fn send_fast(client: &Client, first: i64, count: i64) {
     }
 }
 
+/// Which message each id was, as it was delivered.
+fn delivered(receiver: &Receiver) -> impl Iterator<Item = (i64, i64)> {
+    let number =
+        |body: &[u8]| serde_json::from_slice::<Value>(body).unwrap()["n"].as_i64().unwrap();
+    let requests = receiver.requests().into_iter();
+    requests.filter_map(move |request| Some((request.id?.0, number(&request.body))))
+}
+
 /// What was delivered and is not in the log, or is another message there.
 async fn forgotten(shop: &Shop, receiver: &Receiver) -> Vec<i64> {
     let client = shop.client().await;
@@ -41,12 +49,7 @@ async fn forgotten(shop: &Shop, receiver: &Receiver) -> Vec<i64> {
         client.query("select id, (payload ->> 'n')::bigint from postrider.message", &[]).await;
     let known: HashMap<i64, i64> =
         rows.unwrap().iter().map(|row| (row.get(0), row.get(1))).collect();
-    let number =
-        |body: &[u8]| serde_json::from_slice::<Value>(body).unwrap()["n"].as_i64().unwrap();
-    receiver
-        .requests()
-        .iter()
-        .filter_map(|request| Some((request.id?.0, number(&request.body))))
+    delivered(receiver)
         .filter(|(id, number)| known.get(id) != Some(number))
         .map(|(id, _)| id)
         .collect()
@@ -68,6 +71,7 @@ async fn crash_while_delivering(setting: &str) -> (Vec<i64>, i64) {
     shop.quick_endpoint("hooks", &receiver.url()).await;
     let dispatcher = shop.serve().await;
     let mut all = Vec::new();
+    let mut messages = HashMap::new();
     for round in 0..ROUNDS {
         stop_writing(&shop).await;
         let before = receiver.accepted_count();
@@ -80,6 +84,9 @@ async fn crash_while_delivering(setting: &str) -> (Vec<i64>, i64) {
         shop.postgres.start_again().unwrap();
         all.extend(forgotten(&shop, &receiver).await);
         dispatcher.wait_for_log_from(position, "shards acquired", LONG).await.unwrap();
+        for (id, number) in delivered(&receiver) {
+            assert_eq!(*messages.entry(id).or_insert(number), number, "{id} is another message's");
+        }
         receiver.clear();
     }
     (all, shop.ask(REWOUND).await)
@@ -296,7 +303,7 @@ async fn a_timelines_history_that_cannot_be_read_ends_nothing() {
         grant usage on schema postrider to keeper;
         grant execute on all functions in schema postrider to keeper;
         grant select on postrider.message_sequence to keeper;
-        grant insert on postrider.event_log, postrider.rewind to keeper",
+        grant select, insert on postrider.event_log, postrider.rewind to keeper",
     )
     .await;
     let client = shop.client().await;

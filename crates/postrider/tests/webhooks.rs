@@ -12,7 +12,7 @@ use xtask::{
     verifiers,
 };
 
-use crate::shop::{Shop, serving::LONG};
+use crate::shop::{Shop, run, serving::LONG};
 
 const KEPT: Keep = Keep { body: true, headers: true };
 
@@ -269,7 +269,9 @@ async fn an_example_is_shown_without_secrets_and_sent_without_a_trace() {
     let masked = json!({ "url": format!("{}aaaaaaaaaaaaaaaaaaaaaaaa?token=b", receiver.url()), "format": "raw" });
     shop.endpoint("masked", masked, json!({})).await;
     let payload = r#""\u009b""#;
-    let shown = shop.run(&["endpoint", "preview", "masked", "--payload", payload]).succeed();
+    shop.execute("create role monitor login in role postrider_monitor").await;
+    let preview = ["endpoint", "preview", "masked", "--payload", payload];
+    let shown = run(&shop.postgres.url_as("monitor", "shop"), &preview, "").succeed();
     assert!(shown.stdout.starts_with(&format!("POST {}…?…\n", receiver.url())), "{}", shown.stdout);
     assert!(shown.stdout.contains("what url adds"), "{}", shown.stdout);
     assert!(shown.stdout.contains(r#""\u{9b}""#), "{}", shown.stdout);

@@ -103,9 +103,11 @@ impl Delivered {
         if numbers > 0 { use_up(client, known.number).await } else { Ok(()) }
     }
 
-    fn note(&self, written: Written) {
+    /// What may be delivered. Where it `is_durable`, only a failover takes it back, and a server without it is one;
+    /// otherwise an ordinary crash may, after which there are the numbers to use up, and nothing to say.
+    fn note(&self, written: Written, is_durable: bool) {
         let mut furthest = self.lock();
-        furthest.upto = furthest.upto.max(Some(written.upto));
+        furthest.upto = is_durable.then(|| furthest.upto.max(Some(written.upto))).flatten();
         furthest.number = furthest.number.max(written.number);
     }
 
@@ -205,15 +207,12 @@ impl Durability {
 
     /// Whether all that was visible at that moment is durable, and may be delivered; waits a little for it.
     pub async fn prove(&self, written: Written) -> Result<bool, StoreError> {
-        // An ordinary crash may take it back, which is no sign of a failover.
-        if self.is_waived.load(Ordering::Relaxed) {
-            return Ok(true);
+        let is_waived = self.is_waived.load(Ordering::Relaxed);
+        let may_go = is_waived || self.is_durable(written).await?;
+        if may_go {
+            self.delivered.note(written, !is_waived);
         }
-        let is_durable = self.is_durable(written).await?;
-        if is_durable {
-            self.delivered.note(written);
-        }
-        Ok(is_durable)
+        Ok(may_go)
     }
 
     async fn is_durable(&self, written: Written) -> Result<bool, StoreError> {

@@ -271,7 +271,8 @@ impl Log {
             .query_one(include_str!("../../../../sql/queries/shard_count.sql"), &[])
             .await
             .map_err(StoreError::to("ask for the number of shards"))?;
-        // Another one comes with an adoption only, and then no tenure goes on.
+        // Another one comes with an adoption, and then no tenure goes on, or behind a failover: whoever began before
+        // counts what was left out as waiting, until it has gone past it.
         let gaps = client
             .query(include_str!("../../../../sql/queries/number_gaps.sql"), &[])
             .await
