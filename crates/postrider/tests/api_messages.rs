@@ -1,6 +1,9 @@
 //! Sending and publishing over HTTP.
 
-use std::collections::BTreeSet;
+use std::{
+    collections::BTreeSet,
+    time::{Duration, Instant},
+};
 
 use crate::shop::{Shop, asking::Asked, serving::LONG};
 use serde_json::{Value, json};
@@ -279,6 +282,27 @@ async fn a_key_in_progress_is_refused_and_free_when_that_has_come_to_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_key_that_is_forgotten_while_it_is_claimed_is_claimed_all_the_same() {
+    let (shop, _dispatcher, _) = open().await;
+    // What forget_requests may do at that moment: between the conflict and the look at what was in the way.
+    shop.execute(
+        "insert into postrider.api_request (token_id, key, fingerprint, status, body)
+        values (1, 'order-1', sha256('old'), 201, '{}');
+        create function pg_temp.forget() returns trigger language plpgsql as $$
+        begin
+            delete from postrider.api_request r where r.fingerprint = sha256('old');
+            return null;
+        end $$;
+        create trigger forget after insert on postrider.api_request
+        for each statement execute function pg_temp.forget();
+        select postrider.claim_request(1, 'order-1', sha256('new'))",
+    )
+    .await;
+    let held = "select r.fingerprint = sha256('new') from postrider.api_request r";
+    assert_eq!(shop.ask::<Option<bool>>(held).await, Some(true));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn kept_answers_are_forgotten_after_a_day_by_dispatchers_and_by_no_request() {
     let (shop, dispatcher, producer) = open().await;
     let message = json!({ "endpoint": "orders", "payload": 1 });
@@ -323,6 +347,9 @@ async fn a_commit_without_an_answer_has_an_outcome_that_nobody_knows() {
         shop.until(&format!("select current_setting('synchronous_standby_names') = '{name}'"))
             .await;
     };
+    let watching = Asked { headers: vec![], ..producer.clone() };
+    let watching = watching.with("via", "1.1 proxy").bearing(&shop.token("watching", "viewer"));
+    watching.get("/metrics").await.expect(200);
     // A standby that is not there: what is committed waits for it.
     standby("nobody").await;
     let keyed = producer.with("idempotency-key", "order-1");
@@ -340,14 +367,18 @@ async fn a_commit_without_an_answer_has_an_outcome_that_nobody_knows() {
     let sessions = "select count(*) <= 2 from pg_stat_activity
         where application_name = 'postrider api'";
     assert!(shop.ask::<bool>(sessions).await, "more connections than it may have");
+    // Whoever watches sees it, although nobody can ask for the token any more.
+    watching.get("/metrics").await.expect(200);
     standby("").await;
+    let deadline = Instant::now() + LONG;
     let again = loop {
         let reply = keyed.post(MESSAGES, &message).await;
         if reply.status == 201 {
             break reply;
         }
         assert!(matches!(reply.status, 409 | 503), "{reply:?}");
-        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        assert!(Instant::now() < deadline, "still after {LONG:?}: {reply:?}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
     };
     assert_eq!(again.header("idempotency-replayed"), Some("true"), "it was done once");
 }

@@ -5,7 +5,10 @@
 //! transaction is never used on; and who waited in vain hears whether something may have been done.
 
 use std::{
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -44,9 +47,6 @@ const CONNECT_TIME: Duration = Duration::from_secs(5);
 const WORK_TIME: Duration = Duration::from_secs(12);
 /// How long a client waits for a commit.
 pub const COMMIT_TIME: Duration = Duration::from_secs(10);
-/// How long a commit that nobody waits for may go on, which keeps its place here: as many backends of the server wait
-/// for a standby as there are places, and not one for each request.
-const LINGER_TIME: Duration = Duration::from_secs(60);
 /// How long it may take to give up a transaction, or to ask for that.
 const ROLLBACK_TIME: Duration = Duration::from_secs(2);
 
@@ -61,6 +61,8 @@ pub struct Pool {
 struct Connections {
     connector: Connector,
     idle: Mutex<Vec<Session>>,
+    /// Whether the database did not answer the last time that its answer was waited for.
+    is_silent: AtomicBool,
 }
 
 /// A connection in use. Unless it is given back it is severed: something may be under way.
@@ -79,8 +81,14 @@ pub enum Once {
 
 impl Pool {
     pub fn new(connector: Connector) -> Pool {
-        let connections = Connections { connector, idle: Mutex::default() };
+        let connections =
+            Connections { connector, idle: Mutex::default(), is_silent: AtomicBool::default() };
         Pool { turns: Arc::new(Semaphore::new(CONNECTIONS)), connections: Arc::new(connections) }
+    }
+
+    /// Whether connections that are busy are so because the database does not answer.
+    pub fn is_silent(&self) -> bool {
+        self.connections.is_silent.load(Ordering::Relaxed)
     }
 
     /// Runs one statement of ours, with the rights of this process.
@@ -202,6 +210,7 @@ impl Connections {
             Ok(Err(error)) => error,
             Err(_) => "the database does not answer".to_owned(),
         };
+        self.is_silent.store(true, Ordering::Relaxed);
         warn!(error, "no connection for the listener");
         let detail = "The database cannot be reached; nothing was done.";
         Err(Problem::unavailable("database_unavailable", detail))
@@ -244,6 +253,7 @@ impl Lease {
             }
             Err(_) => {
                 warn!("the outcome of a commit is unknown: the database does not answer");
+                self.connections.is_silent.store(true, Ordering::Relaxed);
                 tokio::spawn(self.linger());
                 Err(Problem::outcome_unknown())
             }
@@ -251,9 +261,10 @@ impl Lease {
     }
 
     /// Waits for a commit that nobody else waits for. It is not cancelled: where it waits for a standby, that would make
-    /// visible what no standby has.
+    /// visible what no standby has. And it keeps its place for as long as the connection lives: a backend that waits for a
+    /// standby does not notice that its client has gone, so whoever went on without it would leave one behind each time.
     async fn linger(self) {
-        if let Ok(Ok(())) = timeout(LINGER_TIME, self.client().check_connection()).await {
+        if self.client().check_connection().await.is_ok() {
             self.give_back();
         }
     }
@@ -266,6 +277,7 @@ impl Lease {
 
     /// Something took too long: the server is asked to give it up, and the connection ends.
     fn cancel(self) {
+        self.connections.is_silent.store(true, Ordering::Relaxed);
         let token = self.client().cancel_token();
         tokio::spawn(async move {
             let cancelling = self.connections.connector.cancel(token);
@@ -277,6 +289,7 @@ impl Lease {
     }
 
     fn give_back(mut self) {
+        self.connections.is_silent.store(false, Ordering::Relaxed);
         let mut idle = self.connections.idle.lock().unwrap_or_else(PoisonError::into_inner);
         idle.extend(self.session.take());
     }

@@ -117,9 +117,14 @@ impl Problem {
         self
     }
 
-    /// Whether it says that something cannot be done now, and nothing of who asks.
-    pub fn is_passing(&self) -> bool {
-        self.0.status == StatusCode::SERVICE_UNAVAILABLE
+    /// Whether the database could not be asked, or did not answer in time. One with another schema was asked.
+    pub fn is_outage(&self) -> bool {
+        matches!(self.0.code, "database_unavailable" | "timeout")
+    }
+
+    /// Whether there was no room here.
+    pub fn is_busy(&self) -> bool {
+        self.0.code == "busy"
     }
 
     /// What the database said to what a client asked for, or that it did not, before any commit.
@@ -207,5 +212,27 @@ impl IntoResponse for Problem {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
         response
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_listener_that_is_busy_is_no_outage_of_the_database() {
+        let unavailable = |code| Problem::unavailable(code, "");
+        let known = [
+            (unavailable("database_unavailable"), true),
+            (Problem::timeout(""), true),
+            (unavailable("busy"), false),
+            (unavailable("schema_mismatch"), false),
+            (unavailable("role_unavailable"), false),
+            (Problem::unauthorized(), false),
+            (Problem::internal(), false),
+        ];
+        for (problem, is_outage) in known {
+            assert_eq!(problem.is_outage(), is_outage, "{problem:?}");
+        }
     }
 }

@@ -185,14 +185,14 @@ impl FromRequestParts<Api> for Watcher {
         let presented = Presented::read(parts)?;
         match api.verify(&presented, Instant::now() + WATCH_TIME).await {
             Ok(_) => Ok(Watcher),
-            // It is during an outage that somebody has to see.
-            Err(problem) if problem.is_passing() => {
-                match api.verified.outlasts(&presented.hash, Instant::now()) {
+            Err(problem) => {
+                // It is during an outage that somebody has to see, and then all connections may be waiting.
+                let is_outage = problem.is_outage() || problem.is_busy() && api.pool.is_silent();
+                match is_outage && api.verified.outlasts(&presented.hash, Instant::now()) {
                     true => Ok(Watcher),
                     false => Err(problem),
                 }
             }
-            Err(problem) => Err(problem),
         }
     }
 }
