@@ -4629,17 +4629,22 @@ begin
     where r.token_id = p_token_id
     and r.key = p_key
     and r.at < now() - interval '24 hours';
-    insert into postrider.api_request (token_id, key, fingerprint)
-    values (p_token_id, p_key, p_fingerprint)
-    on conflict on constraint api_request_pkey do nothing;
-    if found then
-        return;
-    end if;
-    return query
-    select r.fingerprint, r.status, r.body
-    from postrider.api_request r
-    where r.token_id = p_token_id
-    and r.key = p_key;
+    loop
+        insert into postrider.api_request (token_id, key, fingerprint)
+        values (p_token_id, p_key, p_fingerprint)
+        on conflict on constraint api_request_pkey do nothing;
+        if found then
+            return;
+        end if;
+        return query
+        select r.fingerprint, r.status, r.body
+        from postrider.api_request r
+        where r.token_id = p_token_id
+        and r.key = p_key;
+        if found then
+            return;
+        end if;
+    end loop;
 end;
 $$;
 
@@ -4912,10 +4917,12 @@ CREATE FUNCTION postrider.confirm_position(p_dispatcher uuid, p_timeline integer
     AS $$
 declare
     present constant pg_lsn := pg_current_wal_insert_lsn();
+    -- Whoever found it before may have died before they were used up.
+    highest constant bigint := greatest(p_number, (select max(r.highest_number) from postrider.rewind r));
 begin
     timeline := ('x' || left(pg_walfile_name(present), 8))::bit(32)::integer;
     lost_bytes := 0;
-    select greatest(p_number - s.last_value, 0) into lost_numbers from postrider.message_sequence s;
+    select greatest(highest - s.last_value, 0) into lost_numbers from postrider.message_sequence s;
     if p_upto is null then
         return;
     end if;
@@ -4928,15 +4935,15 @@ begin
     end if;
     -- Nothing else says it again, so it is to be on disk; the standby that it would wait for may be the server that is gone.
     perform set_config('synchronous_commit', 'local', true);
-    insert into postrider.rewind (lost_bytes, lost_numbers)
-    values (confirm_position.lost_bytes, confirm_position.lost_numbers);
+    insert into postrider.rewind (lost_bytes, lost_numbers, highest_number)
+    values (confirm_position.lost_bytes, confirm_position.lost_numbers, highest);
     insert into postrider.event_log (event, details)
     values (
         'log.rewound',
         jsonb_build_object(
             'dispatcher', p_dispatcher, 'delivered_up_to', p_upto, 'timeline', timeline,
             'former_timeline', p_timeline, 'left_at', left_at, 'lost_bytes', lost_bytes,
-            'lost_numbers', lost_numbers, 'highest_number', p_number, 'by', session_user));
+            'lost_numbers', lost_numbers, 'highest_number', highest, 'by', session_user));
 end;
 $$;
 
@@ -17910,30 +17917,32 @@ CREATE FUNCTION postrider.use_up_numbers(p_upto bigint) RETURNS bigint
     AS $$
 declare
     most_drawn constant bigint := 1000000;
+    upto constant bigint := greatest(p_upto, (select max(r.highest_number) from postrider.rewind r));
     present bigint;
 begin
     -- Numbers that are given again after a crash were not used up. No standby is waited for: it may be the server that is gone.
     perform set_config('synchronous_commit', 'local', true);
     select s.last_value into present from postrider.message_sequence s;
-    if p_upto - present > most_drawn then
+    if upto - present > most_drawn then
         begin
             -- Written anew, the sequence is locked, and what is set is undone with us.
             alter sequence postrider.message_sequence increment by 1;
             select s.last_value into present from postrider.message_sequence s;
-            if p_upto > present then
-                perform setval('postrider.message_sequence', p_upto);
+            if upto > present then
+                perform setval('postrider.message_sequence', upto);
                 insert into postrider.number_gap (after_number, last_number)
-                values (present, p_upto);
+                values (present, upto);
             end if;
             return 0;
         exception
-            when lock_not_available then null;
+            -- Somebody's transaction is open, or an event trigger does not allow it.
+            when others then null;
         end;
     end if;
-    for drawn in 1 .. least(p_upto - present, most_drawn) loop
+    for drawn in 1 .. least(upto - present, most_drawn) loop
         perform nextval('postrider.message_sequence');
     end loop;
-    return (select greatest(p_upto - s.last_value, 0) from postrider.message_sequence s);
+    return (select greatest(upto - s.last_value, 0) from postrider.message_sequence s);
 end;
 $$;
 
@@ -20227,7 +20236,8 @@ CREATE TABLE postrider.rewind (
     id bigint NOT NULL,
     at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     lost_bytes numeric NOT NULL,
-    lost_numbers bigint NOT NULL
+    lost_numbers bigint NOT NULL,
+    highest_number bigint NOT NULL
 );
 
 -- Name: rewind_id_seq; Type: SEQUENCE; Schema: postrider; Owner: -
