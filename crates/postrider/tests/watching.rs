@@ -96,8 +96,8 @@ async fn a_failover_that_took_back_what_was_delivered_is_told_for_a_day() {
     assert_health(health(&shop, "failovers").await, "healthy", "nothing that was delivered");
     let found = |age: &str| {
         format!(
-            "insert into postrider.rewind (at, lost_bytes, lost_numbers)
-            values (clock_timestamp() - interval '{age}', 1234, 5)"
+            "insert into postrider.rewind (at, lost_bytes, lost_numbers, highest_number)
+            values (clock_timestamp() - interval '{age}', 1234, 5, 0)"
         )
     };
     shop.execute(&found("25 hours")).await;
