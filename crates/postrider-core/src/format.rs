@@ -7,6 +7,7 @@
 use base64::{Engine, engine::general_purpose::STANDARD};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, header::CONTENT_TYPE};
+use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use serde_json::value::RawValue;
 
 use crate::{moment::rfc3339, render::HeaderError};
@@ -23,6 +24,9 @@ const ATTRIBUTE_MAX: usize = 64;
 /// Attributes that are ours to set, and `data`, which is none.
 const OWN_ATTRIBUTES: &[&str] =
     &["data", "datacontenttype", "id", "source", "specversion", "time", "type"];
+
+/// What the HTTP binding of CloudEvents encodes in the value of a header, beside all that is not ASCII.
+const HEADER_VALUE: &AsciiSet = &CONTROLS.add(b' ').add(b'"').add(b'%');
 
 /// How messages are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -186,17 +190,8 @@ fn is_attribute(name: &str) -> bool {
     !name.is_empty() && name.len() <= ATTRIBUTE_MAX && name.bytes().all(is_letter)
 }
 
-/// The value of a header, as the HTTP binding of CloudEvents has it: space, `"`, `%` and what is outside of
-/// U+0021 to U+007E as `%XX`.
 fn percent_encoded(value: &str) -> HeaderValue {
-    let mut encoded = String::with_capacity(value.len());
-    for byte in value.bytes() {
-        match byte {
-            b'"' | b'%' => encoded.push_str(&format!("%{byte:02X}")),
-            0x21..=0x7e => encoded.push(char::from(byte)),
-            _ => encoded.push_str(&format!("%{byte:02X}")),
-        }
-    }
+    let encoded = utf8_percent_encode(value, HEADER_VALUE).to_string();
     HeaderValue::try_from(encoded).expect("printable ASCII is a header value")
 }
 

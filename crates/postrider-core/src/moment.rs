@@ -22,11 +22,15 @@ impl Moment {
     }
 }
 
-const DAY: i64 = 86_400_000_000;
-
 /// Microseconds since 1970 as RFC 3339 has them, in UTC: `2026-11-25T04:17:30.123456Z`.
 pub fn rfc3339(microseconds: i64) -> String {
-    let (days, rest) = (microseconds.div_euclid(DAY), microseconds.rem_euclid(DAY));
+    let (seconds, rest) = (microseconds.div_euclid(1_000_000), microseconds.rem_euclid(1_000_000));
+    format!("{}.{rest:06}Z", date_time(seconds))
+}
+
+/// Seconds since 1970 as a date and a time in UTC: `2026-11-25T04:17:30`.
+pub fn date_time(seconds: i64) -> String {
+    let (days, seconds) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
     // Years begin in March here, so that the leap day is the last one of its year; an era has 400 years.
     let days = days + 719_468;
     let (era, day) = (days.div_euclid(146_097), days.rem_euclid(146_097));
@@ -36,9 +40,8 @@ pub fn rfc3339(microseconds: i64) -> String {
     let day = day - (153 * month + 2) / 5 + 1;
     let month = if month < 10 { month + 3 } else { month - 9 };
     let year = era * 400 + year + i64::from(month <= 2);
-    let (seconds, micros) = (rest / 1_000_000, rest % 1_000_000);
     format!(
-        "{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}.{micros:06}Z",
+        "{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}",
         seconds / 3_600,
         seconds / 60 % 60,
         seconds % 60

@@ -27,6 +27,20 @@ pub enum Outcome {
     Gone,
 }
 
+impl Outcome {
+    /// As it is called in the history of attempts and in metrics.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Outcome::Accepted => "accepted",
+            Outcome::Unavailable { .. } => "unavailable",
+            Outcome::Unknown => "unknown",
+            Outcome::NotSent => "not_sent",
+            Outcome::Rejected => "rejected",
+            Outcome::Gone => "gone",
+        }
+    }
+}
+
 /// One attempt as its transport saw it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {

@@ -7,10 +7,14 @@
 use std::{borrow::Cow, collections::HashMap, fmt};
 
 use http::{HeaderName, HeaderValue};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::value::RawValue;
 
 /// The longest path and query, and the longest value of a header, in bytes, after the values are filled in.
 pub const RENDERED_MAX: usize = 8 * 1024;
+
+/// What is encoded of a value: all but what RFC 3986 calls unreserved.
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// Why a text is no template.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -130,7 +134,7 @@ impl PathTemplate {
                     if is_path && value.is_empty() {
                         return Err(FillError::Empty { field: field.to_string() });
                     }
-                    percent_encode(&value, &mut filled);
+                    filled.extend(utf8_percent_encode(&value, RESERVED));
                 }
             }
             if filled.len() > RENDERED_MAX {
@@ -142,6 +146,11 @@ impl PathTemplate {
             true => Err(FillError::Dots),
             false => Ok(filled),
         }
+    }
+
+    /// Whether it names anything of the message's metadata.
+    pub fn needs_metadata(&self) -> bool {
+        need_metadata(&self.0)
     }
 }
 
@@ -180,16 +189,7 @@ impl ValueTemplate {
         let control = || FillError::Control { field: "value".to_owned() };
         HeaderValue::from_bytes(filled.as_bytes()).map_err(|_| control())
     }
-}
 
-impl PathTemplate {
-    /// Whether it names anything of the message's metadata.
-    pub fn needs_metadata(&self) -> bool {
-        need_metadata(&self.0)
-    }
-}
-
-impl ValueTemplate {
     /// Whether it names anything of the message's metadata.
     pub fn needs_metadata(&self) -> bool {
         need_metadata(&self.0)
@@ -376,17 +376,6 @@ fn climbs(segment: &str) -> bool {
     let decoded = segment.replace("%2f", "/").replace("%2F", "/");
     let decoded = decoded.replace("%5c", "/").replace("%5C", "/");
     decoded.split('/').any(is_dots)
-}
-
-/// Everything but letters, digits and `-._~` as `%XX`.
-fn percent_encode(value: &str, into: &mut String) {
-    for byte in value.bytes() {
-        match byte {
-            b'-' | b'.' | b'_' | b'~' => into.push(char::from(byte)),
-            _ if byte.is_ascii_alphanumeric() => into.push(char::from(byte)),
-            _ => into.push_str(&format!("%{byte:02X}")),
-        }
-    }
 }
 
 #[cfg(test)]

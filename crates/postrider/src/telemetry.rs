@@ -312,17 +312,6 @@ fn class(status: Option<i32>) -> &'static str {
     }
 }
 
-fn outcome_label(outcome: Outcome) -> &'static str {
-    match outcome {
-        Outcome::Accepted => "accepted",
-        Outcome::Unavailable { .. } => "unavailable",
-        Outcome::Unknown => "unknown",
-        Outcome::NotSent => "not_sent",
-        Outcome::Rejected => "rejected",
-        Outcome::Gone => "gone",
-    }
-}
-
 /// What one tenure counts of its endpoints, with the handles at hand.
 #[derive(Debug)]
 pub struct Meters {
@@ -361,7 +350,7 @@ impl Meters {
         if report.outcome != Outcome::NotSent {
             meter.duration.observe(report.duration.as_secs_f64());
         }
-        match (outcome_label(report.outcome), class(report.status)) {
+        match (report.outcome.name(), class(report.status)) {
             ACCEPTED => meter.accepted.inc(),
             labels => meter.count(telemetry, labels),
         }

@@ -285,7 +285,7 @@ impl Scheme {
             }
             let tag = context.sign();
             let encoded = match self.encoding {
-                Encoding::Hex => tag.as_ref().iter().map(|byte| format!("{byte:02x}")).collect(),
+                Encoding::Hex => hex::encode(tag),
                 Encoding::Base64 => STANDARD.encode(tag),
             };
             format!("{}{encoded}", self.version)

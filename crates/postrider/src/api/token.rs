@@ -71,7 +71,7 @@ impl Secret {
     pub fn generate() -> Option<Secret> {
         let mut bytes = [0; SECRET_BYTES];
         SystemRandom::new().fill(&mut bytes).ok()?;
-        let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        let digits = hex::encode(bytes);
         Some(Secret { hash: hash(&digits), digits })
     }
 

@@ -277,7 +277,7 @@ impl Gathered {
             number: delivery.retry_count + 1,
             started_at,
             duration_ms: report.duration.as_millis().min(i32::MAX as u128) as i32,
-            outcome: outcome_name(report.outcome),
+            outcome: report.outcome.name(),
             status: report.status,
             error: report.error.as_deref().map(|error| capped(error).to_owned()),
             correlation_id: delivery.message.content.correlation_id,
@@ -387,17 +387,6 @@ pub fn error_text(report: &Report) -> String {
     };
     let error = report.error.as_deref().unwrap_or("no reason given");
     format!("{class} {}", capped(error))
-}
-
-fn outcome_name(outcome: Outcome) -> &'static str {
-    match outcome {
-        Outcome::Accepted => "accepted",
-        Outcome::Unavailable { .. } => "unavailable",
-        Outcome::Unknown => "unknown",
-        Outcome::NotSent => "not_sent",
-        Outcome::Rejected => "rejected",
-        Outcome::Gone => "gone",
-    }
 }
 
 /// PostgreSQL's text holds no NUL; what a server says may be long.
