@@ -320,7 +320,8 @@ pub struct Dispatcher {
 
     records_successes: bool,
     statistics: Statistics,
-    meters: Meters,
+    /// None: nobody watches.
+    meters: Option<Meters>,
     is_stopping: bool,
     grace_ends_at: Option<Instant>,
     failure: Option<End>,
@@ -452,7 +453,7 @@ impl Dispatcher {
             is_maintaining: false,
             records_successes: false,
             statistics: Statistics::default(),
-            meters: Meters::new(Arc::default()),
+            meters: None,
             is_stopping: false,
             grace_ends_at: None,
             failure: None,
@@ -474,7 +475,7 @@ impl Dispatcher {
 
     /// What is attempted is counted by these from now on.
     pub fn measure(&mut self, meters: Meters) {
-        self.meters = meters;
+        self.meters = Some(meters);
     }
 
     /// Attempts that are under way.

@@ -93,11 +93,12 @@ impl Dispatcher {
 
     /// Counts an attempt for whoever watches this process.
     fn meter(&mut self, delivery: &Delivery, report: &Report) {
+        let Some(meters) = &mut self.meters else { return };
         let since = delivery.message.terms.pending_since();
         let latency = self.clock.timestamp(self.now).0.saturating_sub(since.0).max(0);
         if let Some(endpoint) = self.endpoints.get_mut(delivery.endpoint) {
             let latency = Duration::from_micros(latency.unsigned_abs());
-            self.meters.note(delivery.endpoint, &endpoint.name, report, latency);
+            meters.note(delivery.endpoint, &endpoint.name, report, latency);
         }
     }
 

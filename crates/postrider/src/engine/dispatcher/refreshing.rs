@@ -43,7 +43,10 @@ impl Dispatcher {
             self.endpoints.apply(row);
         }
         let Comparison { changed, gone, orphans } = self.endpoints.compare(versions);
-        self.meters.begin(versions.iter().map(|(id, _)| *id));
+        if let Some(meters) = &mut self.meters {
+            meters.begin(versions.iter().map(|(id, _)| *id));
+            gone.iter().for_each(|endpoint| meters.forget(*endpoint));
+        }
         let now = self.now;
         let ready = match gone.is_empty() {
             true => Vec::new(),
@@ -56,7 +59,6 @@ impl Dispatcher {
             self.command(Command::Wish(Wish::Orphans));
         }
         for endpoint in gone {
-            self.meters.forget(endpoint);
             for delivery in self.chains.forget_endpoint(endpoint) {
                 self.enqueue(delivery);
             }
