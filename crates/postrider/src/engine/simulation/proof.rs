@@ -69,9 +69,9 @@ pub fn live_on(stint: Stint) -> Summary {
                     if !life.findings.is_empty() {
                         has_failed.store(true, Ordering::Relaxed);
                     }
-                    own.add(seed, life);
+                    own.add(Summary::of(seed, life));
                 }
-                summary.lock().expect("nobody panics with it").merge(own);
+                summary.lock().expect("nobody panics with it").add(own);
             });
         }
     });
@@ -81,24 +81,22 @@ pub fn live_on(stint: Stint) -> Summary {
 }
 
 impl Summary {
-    fn add(&mut self, seed: u64, life: Life) {
-        self.life_count += 1;
-        if !life.findings.is_empty() {
-            self.failing_seeds.insert(seed);
-        }
-        self.message_count += life.message_count;
-        self.attempt_count += life.attempt_count;
-        self.duplicate_count += life.duplicate_count;
-        self.step_count += life.step_count;
-        for (fault, count) in life.faults {
-            *self.faults.entry(fault).or_default() += count;
-        }
-        for (place, count) in life.crashes {
-            *self.crashes.entry(place).or_default() += count;
+    /// What one life came to.
+    fn of(seed: u64, life: Life) -> Summary {
+        Summary {
+            life_count: 1,
+            failing_seeds: (!life.findings.is_empty()).then_some(seed).into_iter().collect(),
+            message_count: life.message_count,
+            attempt_count: life.attempt_count,
+            duplicate_count: life.duplicate_count,
+            step_count: life.step_count,
+            faults: life.faults,
+            crashes: life.crashes,
+            took: Duration::ZERO,
         }
     }
 
-    fn merge(&mut self, other: Summary) {
+    fn add(&mut self, other: Summary) {
         self.life_count += other.life_count;
         self.failing_seeds.extend(other.failing_seeds);
         self.message_count += other.message_count;
