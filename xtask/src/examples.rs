@@ -60,13 +60,7 @@ pub fn ensure_python() -> Result<PathBuf> {
             return Err(missing);
         }
         let folder = python_folder();
-        eprintln!("installing psycopg into {}", folder.display());
-        run(Command::new("python3").args(["-m", "venv"]).arg(&folder))
-            .and_then(|()| {
-                run(Command::new(folder.join("bin/python3"))
-                    .args(["-m", "pip", "install", "--quiet", "-r"])
-                    .arg(self::folder().join("python/requirements.txt")))
-            })
+        install_by_pip(&folder, &self::folder().join("python/requirements.txt"))
             .map_err(|error| missing.context(format!("{error:#}")))?;
         python()
     })
@@ -104,12 +98,10 @@ pub fn node() -> Result<PathBuf> {
 pub fn ensure_node() -> Result<PathBuf> {
     if node().is_err() && is_on_path("node") && is_on_path("npm") {
         let folder = node_folder();
-        eprintln!("installing pg into {}", folder.display());
         std::fs::create_dir_all(&folder).context("could not make the folder")?;
         std::fs::copy(self::folder().join("node/package.json"), folder.join("package.json"))
             .context("could not copy package.json")?;
-        let install = ["install", "--silent", "--no-audit", "--no-fund", "--no-package-lock"];
-        if let Err(error) = run(Command::new("npm").args(install).current_dir(&folder)) {
+        if let Err(error) = install_by_npm(&folder) {
             eprintln!("{error:#}");
         }
     }
@@ -236,12 +228,36 @@ fn node_folder() -> PathBuf {
     target().join("examples/node")
 }
 
+/// Makes a Python environment in the folder, with these packages.
+///
+/// # Errors
+///
+/// With what was said, when that fails.
+pub(crate) fn install_by_pip(folder: &Path, requirements: &Path) -> Result<()> {
+    eprintln!("installing packages for Python into {}", folder.display());
+    run(Command::new("python3").args(["-m", "venv"]).arg(folder))?;
+    run(Command::new(folder.join("bin/python3"))
+        .args(["-m", "pip", "install", "--quiet", "-r"])
+        .arg(requirements))
+}
+
+/// Installs what the package.json in the folder names.
+///
+/// # Errors
+///
+/// With what npm said, when that fails.
+pub(crate) fn install_by_npm(folder: &Path) -> Result<()> {
+    eprintln!("installing packages for Node.js into {}", folder.display());
+    let install = ["install", "--silent", "--no-audit", "--no-fund", "--no-package-lock"];
+    run(Command::new("npm").args(install).current_dir(folder))
+}
+
 /// Runs a command to its end.
 ///
 /// # Errors
 ///
 /// With what it said, when it failed.
-pub(crate) fn run(command: &mut Command) -> Result<()> {
+fn run(command: &mut Command) -> Result<()> {
     let program = command.get_program().display().to_string();
     let output = command.output().with_context(|| format!("could not run {program}"))?;
     let said = String::from_utf8_lossy(&output.stderr);

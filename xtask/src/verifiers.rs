@@ -8,7 +8,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
-use crate::examples::run;
+use crate::examples::{install_by_npm, install_by_pip};
 use crate::packages::{is_on_path, succeeds};
 use crate::process::{target, workspace};
 
@@ -60,12 +60,7 @@ pub fn node() -> Result<Command> {
 /// When that does not work.
 pub fn ensure_installed() -> Result<()> {
     if python().is_err() {
-        let folder = python_folder();
-        eprintln!("installing packages of receivers into {}", folder.display());
-        run(Command::new("python3").args(["-m", "venv"]).arg(&folder))?;
-        run(Command::new(folder.join("bin/python3"))
-            .args(["-m", "pip", "install", "--quiet", "-r"])
-            .arg(self::folder().join("requirements.txt")))?;
+        install_by_pip(&python_folder(), &folder().join("requirements.txt"))?;
     }
     let folder = node_folder();
     std::fs::create_dir_all(&folder).context("could not make the folder")?;
@@ -74,9 +69,7 @@ pub fn ensure_installed() -> Result<()> {
             .with_context(|| format!("could not copy {file}"))?;
     }
     if node().is_err() {
-        eprintln!("installing packages of receivers into {}", folder.display());
-        let install = ["install", "--silent", "--no-audit", "--no-fund", "--no-package-lock"];
-        run(Command::new("npm").args(install).current_dir(&folder))?;
+        install_by_npm(&folder)?;
     }
     python()?;
     node()?;
