@@ -38,8 +38,14 @@ fn offset_to(moment: i64) -> i64 {
     moment - SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() as i64
 }
 
-/// Sends without pause, and again when the server is back; returns the ids that were committed for certain.
-async fn write(url: String, is_over: Arc<AtomicBool>, sent: Arc<AtomicUsize>) -> Vec<i64> {
+/// Sends without pause, with ordering keys of its own, and again when the server is back; returns the ids that were
+/// committed for certain.
+async fn write(
+    writer: usize,
+    url: String,
+    is_over: Arc<AtomicBool>,
+    sent: Arc<AtomicUsize>,
+) -> Vec<i64> {
     let mut ids = Vec::new();
     while !is_over.load(Ordering::Relaxed) {
         let Ok((client, connection)) = tokio_postgres::connect(&url, NoTls).await else {
@@ -49,8 +55,8 @@ async fn write(url: String, is_over: Arc<AtomicBool>, sent: Arc<AtomicUsize>) ->
         let connection = tokio::spawn(connection);
         while !is_over.load(Ordering::Relaxed) {
             let number = ids.len();
-            let key =
-                if number.is_multiple_of(3) { Some(format!("key {}", number % 10)) } else { None };
+            // With those of another it may overlap, and then neither is before the other.
+            let key = number.is_multiple_of(3).then(|| format!("key {writer}-{}", number % 10));
             let send = "select postrider.send_with_options('good', '{}', p_ordering_key => $1)";
             let Ok(row) = client.query_one(send, &[&key]).await else { break };
             ids.push(row.get(0));
@@ -112,7 +118,9 @@ async fn a_month_ends_in_the_middle_and_comes_back() {
     let is_over = Arc::new(AtomicBool::new(false));
     let sent = Arc::new(AtomicUsize::new(0));
     let writers: Vec<_> = (0..2)
-        .map(|_| tokio::spawn(write(shop.url(), Arc::clone(&is_over), Arc::clone(&sent))))
+        .map(|writer| {
+            tokio::spawn(write(writer, shop.url(), Arc::clone(&is_over), Arc::clone(&sent)))
+        })
         .collect();
     go_on(&good, &sent, 100).await;
     let mut read = drain(&shop.client().await, "c", 1000).await;
