@@ -187,8 +187,9 @@ pub async fn prove_fleets(
     let mut scene = Scene::open(binary, program, carrier, scale, seed).await?;
     let shared = Arc::new(Shared::default());
     let watcher = watcher::start(scene.url().to_owned(), Arc::clone(&shared));
-    let mut applications = applications::start(scene.url(), &scale, seed, &shared);
     let mut sleepers = sleepers::start(scene.url(), scale.sleepers, seed, &shared);
+    scene.wait_for_workers().await?;
+    let mut applications = applications::start(scene.url(), &scale, seed, &shared);
     scene.break_everything(&shared).await?;
     shared.is_over.store(true, Ordering::Relaxed);
     let mut evidence = Evidence {

@@ -191,6 +191,18 @@ impl Scene {
         &self.url
     }
 
+    /// Until everybody has registered once. What is for a worker that was never there goes to RabbitMQ; if that one then
+    /// turns out to be on PostgreSQL, a message stays in a queue that nobody reads until it expires.
+    pub async fn wait_for_workers(&self) -> Result<()> {
+        let client = connect(&self.url).await?;
+        let wanted = (self.scale.workers + self.scale.sleepers) as i64;
+        until("all workers", DRAIN, || async {
+            let count = "select count(*) from postrider.worker w where w.registered_at is not null";
+            Ok(client.query_one(count, &[]).await?.get::<_, i64>(0) == wanted)
+        })
+        .await
+    }
+
     /// All faults, at random moments, until they are over and enough is committed.
     pub async fn break_everything(&mut self, shared: &Shared) -> Result<()> {
         let deadline = Instant::now() + LONGEST;
