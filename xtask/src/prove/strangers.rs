@@ -268,6 +268,7 @@ async fn disturb(
         faults.extend(fault_of(&wait, &names));
     }
     holding::release(&scene.owner, held).await?;
+    scene.keep_worker().await?;
     let client = scene.bystander().await?;
     match scene.go_on(&client).await {
         Ok(times) => figures.note(&times, true),

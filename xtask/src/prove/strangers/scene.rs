@@ -49,6 +49,13 @@ pub struct Scene {
     read: usize,
 }
 
+/// What a worker sends: without it, one is taken for lost in the course of the full form.
+const HEARTBEAT: &str = "
+    select count(h.execution_id)
+    from postrider.worker w
+    left join postrider.worker_heartbeat(w.id) h on true
+    where w.name = $1";
+
 /// Of these sessions: how many hold a relation of ours in a mode that stands in somebody's way, and of how many
 /// `health_check` says so.
 const NAMED: &str = "
@@ -284,6 +291,12 @@ impl Scene {
         Ok(())
     }
 
+    /// The worker whose rows strangers hold lives on, as soon as they let it.
+    pub async fn keep_worker(&self) -> Result<()> {
+        self.owner.execute(HEARTBEAT, &[&"held"]).await?;
+        Ok(())
+    }
+
     /// The dispatchers that there are: others after a tenure has ended.
     pub async fn tenures(&self) -> Result<Vec<String>> {
         let sql = "select d.id::text from postrider.dispatcher d order by d.id";
@@ -348,6 +361,7 @@ impl Scene {
 async fn execute(client: &Client) -> Result<()> {
     let submit = "select postrider.submit_execution('good', p_pool => 'good')";
     client.execute(submit, &[]).await?;
+    client.execute(HEARTBEAT, &[&"good"]).await?;
     loop {
         let take = "select t.execution_id, t.fence
             from postrider.worker w
