@@ -20,6 +20,7 @@ declare
     most_dispatchers constant integer := 64;
     asked record;
     used timestamptz;
+    used_at timestamptz;
     moment timestamptz;
     each interval;
 begin
@@ -32,23 +33,25 @@ begin
         values (asked.endpoint_id)
         on conflict do nothing;
         perform from postrider.rate_turn t where t.endpoint_id = asked.endpoint_id for update;
-        select g.used_until
-        into used
+        select g.used_until, g.granted_at
+        into used, used_at
         from postrider.rate_grant g
         where g.endpoint_id = asked.endpoint_id
         order by g.seq desc
         limit 1;
         moment := clock_timestamp();
         each := interval '1 second' / asked.rate;
-        -- Nobody is ahead by more than all that dispatchers may ask for at once, unless the clock was set back.
+        -- What was given away later than now was before the clock was set back, by as much at least.
+        used := used - greatest(used_at - moment, interval '0');
+        -- Nobody is ahead by more than all that dispatchers may ask for at once, unless the rate was lower.
         used := least(
             greatest(used, moment - asked.burst * each), moment + (asked.burst + most_dispatchers) * each);
         endpoint_id := asked.endpoint_id;
         granted := asked.wanted;
         used := used + asked.wanted * each;
         wait_ms := greatest(ceil(extract(epoch from used - moment) * 1000), 0);
-        insert into postrider.rate_grant (slot, endpoint_id, used_until)
-        values (postrider.current_slot(), asked.endpoint_id, used);
+        insert into postrider.rate_grant (slot, endpoint_id, used_until, granted_at)
+        values (postrider.current_slot(), asked.endpoint_id, used, moment);
         return next;
     end loop;
 end;

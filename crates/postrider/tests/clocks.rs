@@ -183,6 +183,25 @@ async fn a_clock_that_is_set_forward_takes_nothing_away() {
     set_clock(-FORWARD, 0).await;
 }
 
+/// What was given away of a rate limit lasts for as long as it would have.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_clock_that_is_set_back_delays_no_rate_limit() {
+    let shop = Shop::open_to_producers().await;
+    let take = |count: i32| {
+        format!(
+            "select t.wait_ms from postrider.take_tokens('{{1}}', '{{{count}}}', '{{1}}', '{{600}}') t"
+        )
+    };
+    assert_eq!(shop.ask::<i32>(&take(600)).await, 0, "a burst");
+    let before: i32 = shop.ask(&take(100)).await;
+    assert!(before <= 100_000, "{before}");
+    let set_back = "update postrider.rate_grant g
+        set used_until = g.used_until + interval '3 h', granted_at = g.granted_at + interval '3 h'";
+    shop.execute(set_back).await;
+    let after: i32 = shop.ask(&take(1)).await;
+    assert!(after <= 101_000, "{after}");
+}
+
 /// For dispatchers that keep their connections it is the same whether the clock moves or all that was written by
 /// it.
 #[tokio::test(flavor = "multi_thread")]
