@@ -6,8 +6,8 @@
 -- attempt in the history. Those that are spared were not attempted, whatever became of the message's others. Of an
 -- ordering key only the first may have been, at its endpoint or, as ordering_scope says, across all, so the others are
 -- blocked and keep their retries; so does one that was the first until another with a lower number committed or was
--- redriven. What is
--- recorded otherwise (waiting, delivered in part, dead, ended) stays as it is.
+-- redriven, and one that waits already: it is attempted after a claim, which recover_claims finds. What is recorded
+-- otherwise (delivered in part, dead, ended) stays as it is.
 create or replace function postrider.recover_messages(
     p_dispatcher uuid,
     p_shards smallint[],
@@ -29,6 +29,9 @@ declare
         and s.value = 'global'
     );
     recovered integer;
+    -- What did not wait before: no dispatcher claims what it attempts of these.
+    fresh_ids bigint[];
+    fresh_targets integer[];
     places tid[];
     -- Those that are let go and were not attempted.
     spared tid[];
@@ -99,7 +102,9 @@ begin
         ) m
         where p.retry_count > 0
     )
-    select count(*) into recovered from put_back p;
+    select count(*), array_agg(p.message_id), array_agg(p.target)
+    into recovered, fresh_ids, fresh_targets
+    from put_back p;
 
     -- What was cancelled before it was read has been read now, and has ended.
     select array_agg(c.ctid)
@@ -134,6 +139,7 @@ begin
         select
             w.ctid, w.ordering_key,
             p_attempted
+                and (w.message_id, w.target) in (select * from unnest(fresh_ids, fresh_targets))
                 and not exists (
                     select
                     from unnest(p_spared_ids, p_spared_targets) s (id, target)

@@ -511,6 +511,33 @@ async fn of_a_message_with_several_targets_only_what_was_not_attempted_is_spared
     assert_eq!(shop.ask::<Vec<i32>>(retries).await, [1, 1, 2, 1, 0, 1]);
 }
 
+/// It is attempted after a claim only. What was before it may have ended from outside, or its dispatcher died between that
+/// end and the claim.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_waits_behind_others_of_its_key_loses_no_retry_with_its_dispatcher() {
+    let shop = open().await;
+    let receiver = Receiver::start(Behaviour::Status(200)).unwrap();
+    let policy = json!({ "max_retries": 0 });
+    shop.endpoint("hooks", json!({ "url": receiver.url() }), policy).await;
+    let (_heart, former, _, owned) = writer(&shop).await;
+    let send = "select postrider.send_with_options('hooks', '{}', p_ordering_key => 'key')";
+    let first = MessageId(shop.ask(send).await);
+    let second = MessageId(shop.ask(send).await);
+    former.recover_messages(&owned, &[first, second], &[]).await.unwrap();
+    let waiting =
+        "select jsonb_agg(jsonb_build_array(d.retry_count, d.is_blocked) order by d.message_id)
+        from postrider.deferred d";
+    assert_eq!(shop.ask::<serde_json::Value>(waiting).await, json!([[1, false], [0, true]]));
+    shop.execute(&format!("select postrider.skip_delivery({}, 'hooks', 'no')", first.0)).await;
+    former.recover_messages(&owned, &[first, second], &[]).await.unwrap();
+    assert_eq!(shop.ask::<serde_json::Value>(waiting).await, json!([[0, false]]));
+    let attempts = format!(
+        "select count(*) from postrider.attempt a where a.message_id = {} and a.outcome = 'unknown'",
+        second.0
+    );
+    assert_eq!(shop.ask::<i64>(&attempts).await, 0);
+}
+
 /// By this search xtask refuses a release build with test hooks.
 #[test]
 fn test_hooks_are_found_in_a_program_that_has_them() {

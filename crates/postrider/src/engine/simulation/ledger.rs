@@ -9,7 +9,7 @@ use postrider_core::{
 };
 use uuid::Uuid;
 
-use super::database::{Database, Place, State};
+use super::database::{Database, Logged, Place, State};
 use crate::{engine::delivery::Delivery, store::wire::Timestamp};
 
 /// The dispatcher's clock is behind the database's by the way of an answer, and drifts until the next.
@@ -139,8 +139,17 @@ impl Ledger {
         }
         let before = self.attempts.get(&place).map_or(&[][..], |attempts| attempts);
         let counted = before.iter().filter(|a| !a.was_unsent && a.crash_count == self.crash_count);
-        if counted.count() > delivery.retry_count as usize && !may_be_passed(database, place.0) {
+        if counted.count() > delivery.retry_count as usize + passer_count(database, place.0) {
             self.find(place, "attempted before, and no retry is used up");
+        }
+    }
+
+    /// What waited and was in nobody's hands has its retries when a dispatcher has died.
+    pub fn judge_recovery(&mut self, database: &Database, unclaimed: &[(Place, u32)]) {
+        for (place, before) in unclaimed {
+            if database.deferred.get(place).is_some_and(|row| row.retry_count > *before) {
+                self.find(*place, "a retry is used up, and nobody had claimed it");
+            }
         }
     }
 
@@ -329,15 +338,18 @@ impl Ledger {
     }
 }
 
-/// Whether a message of the same ordering key with a lower number committed after this one was sent, or was redriven. It
+/// How many deliveries of the same ordering key with a lower number committed after this one was sent, or were redriven: each
 /// may come between an attempt and its recovery, which holds for attempted only what has the lowest number of its key.
-fn may_be_passed(database: &Database, id: MessageId) -> bool {
-    let Some(logged) = database.log.get(&id.0) else { return false };
-    let Some(key) = &logged.row.terms.ordering_key else { return false };
-    database.log.range(..id.0).any(|(_, other)| {
-        let is_redriven = |target: &Target| database.is_redriven((other.row.id, *target));
-        other.row.terms.ordering_key.as_ref() == Some(key)
-            && (other.committed_at.is_some_and(|at| at >= logged.row.terms.created_at)
-                || other.row.targets.as_slice().iter().any(is_redriven))
-    })
+fn passer_count(database: &Database, id: MessageId) -> usize {
+    let Some(logged) = database.log.get(&id.0) else { return 0 };
+    let Some(key) = &logged.row.terms.ordering_key else { return 0 };
+    let of_key = |other: &&Logged| other.row.terms.ordering_key.as_ref() == Some(key);
+    let before = database.log.range(..id.0).map(|(_, other)| other).filter(of_key);
+    let passers = before.map(|other| {
+        let targets = other.row.targets.as_slice();
+        let is_late = other.committed_at.is_some_and(|at| at >= logged.row.terms.created_at);
+        let is_redriven = |target: &&Target| database.is_redriven((other.row.id, **target));
+        if is_late { targets.len() } else { targets.iter().filter(is_redriven).count() }
+    });
+    passers.sum()
 }

@@ -251,7 +251,9 @@ impl World {
             }
             Todo::Recover { node, mut acquired, former } if self.arrives(node) => {
                 let id = self.nodes[node].id;
+                let before = self.database.unclaimed(&acquired);
                 let stored = self.database.recover(id, &mut acquired, former.as_ref());
+                self.ledger.judge_recovery(&self.database, &before);
                 self.answer(node, Event::Acquired(Ok((acquired, stored))));
             }
             Todo::WriteLate { node, query } if self.arrives(node) => self.write_late(node, query),

@@ -62,6 +62,7 @@ const WRONG: &[(Wrong, u64)] = &[
     (Wrong::ReleasedUnwritten, 10),
     (Wrong::ClaimsForgotten, 60),
     (Wrong::RetryNotRaised, 60),
+    (Wrong::WaitingCharged, 60),
     (Wrong::SettledKept, 10),
     (Wrong::PartlyIsAll, 10),
     (Wrong::CancelsIgnored, 20),

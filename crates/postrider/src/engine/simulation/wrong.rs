@@ -37,6 +37,8 @@ pub enum Wrong {
     ClaimsForgotten,
     /// A recovery does not use up a retry of what was claimed.
     RetryNotRaised,
+    /// It uses up one of what waited and was not claimed.
+    WaitingCharged,
     /// A delivery that waited and ended stays.
     SettledKept,
     /// One delivery of a message makes all of it done.

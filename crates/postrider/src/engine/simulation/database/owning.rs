@@ -108,6 +108,15 @@ impl Database {
         acquired
     }
 
+    /// What waits and no last owner has claimed, with the retries that it has used up.
+    pub fn unclaimed(&self, acquired: &[Acquired]) -> Vec<(Place, u32)> {
+        let owners: HashSet<Uuid> = acquired.iter().filter_map(|taken| taken.last_owner).collect();
+        let by_owner = self.claims.iter().filter(|(by, _)| owners.contains(by));
+        let claimed: HashSet<Place> = by_owner.map(|(_, claim)| (claim.id, claim.target)).collect();
+        let waiting = self.deferred.iter().filter(|(place, _)| !claimed.contains(place));
+        waiting.map(|(place, row)| (*place, row.retry_count)).collect()
+    }
+
     /// Makes what the last owners left behind wait, which is several more.
     pub fn recover(
         &mut self,
@@ -164,6 +173,7 @@ impl Database {
         if ids.is_empty() || !self.lost(me, owned).is_empty() {
             return;
         }
+        let mut fresh: HashSet<Place> = HashSet::default();
         for id in ids {
             let row = self.log[&id.0].row.clone();
             for target in row.targets.as_slice() {
@@ -171,6 +181,7 @@ impl Database {
                 let has_ended = self.has_ended(place) && self.wrong != Wrong::EndsForgotten;
                 if !has_ended && !self.deferred.contains_key(&place) {
                     self.put_back_taken(place, &row, !spared.contains(&place));
+                    fresh.insert(place);
                 }
             }
         }
@@ -195,7 +206,11 @@ impl Database {
         let firsts: Vec<Place> = places.into_iter().filter(|p| is_first_of(self, p)).collect();
         let counted: Vec<bool> = firsts
             .iter()
-            .map(|place| !spared.contains(place) && !self.is_behind_anywhere(place, self.is_global))
+            .map(|place| {
+                // What waited before is attempted after a claim.
+                let may_be = fresh.contains(place) || self.wrong == Wrong::WaitingCharged;
+                may_be && !spared.contains(place) && !self.is_behind_anywhere(place, self.is_global)
+            })
             .collect();
         for (place, is_counted) in firsts.into_iter().zip(counted) {
             let row = self.deferred.get_mut(&place).expect("it waits");
