@@ -33,6 +33,12 @@ impl Dispatcher {
         for delivery in self.endpoints.take_queued(has_expired).iter().chain(&ready) {
             self.gathered.expired(delivery, now);
         }
+        // They are not claimed yet, and in hand already.
+        let suspects: Vec<Delivery> = self.suspects.extract_if(.., |s| has_expired(s)).collect();
+        for suspect in &suspects {
+            self.endpoints.reserve(suspect.endpoint, suspect.priority());
+        }
+        self.claim_due(suspects, Look::After);
     }
 
     pub(super) fn take_expired(&mut self, most: usize, rows: Vec<DueDelivery>) {
@@ -62,5 +68,41 @@ impl Dispatcher {
             self.expired_at = now;
         }
         self.claim_due(claimed, Look::After);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        super::keys::tests::{dispatcher, queries, waiting},
+        *,
+    };
+    use crate::store::wire::Timestamp;
+
+    #[test]
+    fn a_suspect_that_expires_ends_before_its_turn() {
+        let now = Instant::now();
+        let mut dispatcher = dispatcher(now);
+        let timestamp = dispatcher.clock.timestamp(now);
+        let expiry = |after_us: i64| Some(Timestamp(timestamp.0 + after_us));
+        for (number, expires_at) in [(1, None), (2, expiry(-1)), (3, expiry(60_000_000))] {
+            let mut row = waiting(number);
+            row.terms.expires_at = expires_at;
+            row.recovery_count = SUSPECT_AFTER;
+            let suspect = Delivery::due(row, 1);
+            dispatcher.hold(&suspect);
+            dispatcher.suspects.push(suspect);
+        }
+        dispatcher.end_expired(now);
+        let numbers = |deliveries: &[Delivery]| -> Vec<i64> {
+            deliveries.iter().map(|delivery| delivery.message.id.0 >> 10).collect()
+        };
+        let claimed =
+            queries(std::mem::take(&mut dispatcher.commands)).find_map(|query| match query {
+                Query::Claim { claimed, .. } => Some(claimed),
+                _ => None,
+            });
+        assert_eq!(numbers(&claimed.expect("it is claimed")), [2]);
+        assert_eq!(numbers(&dispatcher.suspects), [1, 3]);
     }
 }

@@ -360,4 +360,4 @@ impl Dispatcher {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

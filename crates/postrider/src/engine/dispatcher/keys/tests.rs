@@ -9,7 +9,7 @@ use crate::{
 const ENDPOINT: EndpointId = EndpointId(1);
 const TARGET: Target = Target(1);
 
-fn dispatcher(now: Instant) -> Dispatcher {
+pub fn dispatcher(now: Instant) -> Dispatcher {
     let pace = Pace {
         shutdown_grace: Duration::from_secs(1),
         max_buffered_messages: 64,
@@ -39,7 +39,7 @@ fn switch(dispatcher: &mut Dispatcher, version: i64, is_enabled: bool, now: Inst
 }
 
 /// A message of the one ordering key, as it waits.
-fn waiting(number: i64) -> DueDelivery {
+pub fn waiting(number: i64) -> DueDelivery {
     DueDelivery {
         id: MessageId(number << 10 | 15),
         target: TARGET,
@@ -69,7 +69,7 @@ fn waiting(number: i64) -> DueDelivery {
     }
 }
 
-fn queries(commands: Vec<Command>) -> impl Iterator<Item = Query> {
+pub fn queries(commands: Vec<Command>) -> impl Iterator<Item = Query> {
     commands.into_iter().filter_map(|command| match command {
         Command::Ask(query) => Some(query),
         _ => None,
