@@ -21,12 +21,13 @@ set search_path = pg_catalog, postrider, pg_temp
 as $$
 declare
     present constant pg_lsn := pg_current_wal_insert_lsn();
-    -- Whoever found it before may have died before they were used up.
-    highest constant bigint := greatest(p_number, (select max(r.highest_number) from postrider.rewind r));
 begin
     timeline := ('x' || left(pg_walfile_name(present), 8))::bit(32)::integer;
     lost_bytes := 0;
-    select greatest(highest - s.last_value, 0) into lost_numbers from postrider.message_sequence s;
+    -- A sequence that nobody has used yet says 1 although 1 is still to come.
+    select greatest(p_number - s.last_value + (not s.is_called)::integer, 0)
+    into lost_numbers
+    from postrider.message_sequence s;
     if p_upto is null then
         return;
     end if;
@@ -40,13 +41,13 @@ begin
     -- Nothing else says it again, so it is to be on disk; the standby that it would wait for may be the server that is gone.
     perform set_config('synchronous_commit', 'local', true);
     insert into postrider.rewind (lost_bytes, lost_numbers, highest_number)
-    values (confirm_position.lost_bytes, confirm_position.lost_numbers, highest);
+    values (confirm_position.lost_bytes, confirm_position.lost_numbers, p_number);
     insert into postrider.event_log (event, details)
     values (
         'log.rewound',
         jsonb_build_object(
             'dispatcher', p_dispatcher, 'delivered_up_to', p_upto, 'timeline', timeline,
             'former_timeline', p_timeline, 'left_at', left_at, 'lost_bytes', lost_bytes,
-            'lost_numbers', lost_numbers, 'highest_number', highest, 'by', session_user));
+            'lost_numbers', lost_numbers, 'highest_number', p_number, 'by', session_user));
 end;
 $$;

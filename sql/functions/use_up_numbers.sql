@@ -21,12 +21,13 @@ declare
 begin
     -- Numbers that are given again after a crash were not used up. No standby is waited for: it may be the server that is gone.
     perform set_config('synchronous_commit', 'local', true);
-    select s.last_value into present from postrider.message_sequence s;
+    -- A sequence that nobody has used yet says 1 although 1 is still to come.
+    select s.last_value - (not s.is_called)::integer into present from postrider.message_sequence s;
     if upto - present > most_drawn then
         begin
             -- Written anew, the sequence is locked, and what is set is undone with us.
             alter sequence postrider.message_sequence increment by 1;
-            select s.last_value into present from postrider.message_sequence s;
+            select s.last_value - (not s.is_called)::integer into present from postrider.message_sequence s;
             if upto > present then
                 perform setval('postrider.message_sequence', upto);
                 insert into postrider.number_gap (after_number, last_number)
@@ -34,13 +35,18 @@ begin
             end if;
             return 0;
         exception
-            -- Somebody's transaction is open, or an event trigger does not allow it.
-            when others then null;
+            -- Somebody's transaction is open.
+            when lock_not_available then null;
+            -- An event trigger does not allow it.
+            when others then
+                raise warning 'the sequence of message numbers cannot be set (%): they are drawn one by one', sqlstate;
         end;
     end if;
     for drawn in 1 .. least(upto - present, most_drawn) loop
         perform nextval('postrider.message_sequence');
     end loop;
-    return (select greatest(upto - s.last_value, 0) from postrider.message_sequence s);
+    return (
+        select greatest(upto - s.last_value + (not s.is_called)::integer, 0) from postrider.message_sequence s
+    );
 end;
 $$;

@@ -341,7 +341,7 @@ async fn what_is_said_of_a_failover_waits_for_the_disk_only() {
     for (upto, expected) in [("'0/1'", "off"), ("'FFFF/0'", "local")] {
         let call = format!(
             "select (c).lost_bytes from (
-                select postrider.confirm_position(gen_random_uuid(), 1, {upto}, 1) as c) c"
+                select postrider.confirm_position(gen_random_uuid(), 1, {upto}, 0) as c) c"
         );
         client.batch_execute("begin; set local synchronous_commit = off").await.unwrap();
         client.batch_execute(&call).await.unwrap();
@@ -350,6 +350,16 @@ async fn what_is_said_of_a_failover_waits_for_the_disk_only() {
         client.batch_execute("commit").await.unwrap();
     }
     assert_eq!(shop.ask::<i64>(REWOUND).await, 1);
+    // What another one has lost is not said twice, and is used up all the same.
+    shop.execute(
+        "insert into postrider.rewind (lost_bytes, lost_numbers, highest_number)
+            values (0, 1000, 1000);
+        select postrider.confirm_position(gen_random_uuid(), 1, '0/1', 0);
+        select postrider.use_up_numbers(0)",
+    )
+    .await;
+    assert_eq!(shop.ask::<i64>(REWOUND).await, 1);
+    assert_eq!(shop.ask::<i64>("select nextval('postrider.message_sequence')").await, 1001);
 }
 
 /// However many numbers there are: by a lock where nobody has drawn one and not ended, and one by one otherwise.
@@ -361,9 +371,12 @@ async fn numbers_of_forgotten_messages_are_used_up_whoever_draws_meanwhile() {
     shop.execute("select postrider.set_setting('max_queue_size', '0')").await;
     shop.execute("select postrider.create_endpoint('a', 'discard', '{}')").await;
     let sender = shop.client().await;
+    // The very first one, which a sequence says before it was drawn.
+    shop.execute("select postrider.use_up_numbers(1)").await;
     sender.batch_execute("begin; select postrider.send('a', '1')").await.unwrap();
     let last = "select last_value from postrider.message_sequence";
     let first: i64 = shop.ask(last).await;
+    assert_eq!(first, 2);
     let use_up = async |upto: i64| {
         shop.ask::<i64>(&format!("select postrider.use_up_numbers({upto})")).await
     };

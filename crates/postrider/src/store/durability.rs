@@ -100,7 +100,8 @@ impl Delivered {
         let is_other = bytes > 0 || numbers > 0 || known.timeline != timeline;
         let upto = known.upto.filter(|_| !is_other);
         *self.lock() = Furthest { timeline, upto, number: known.number };
-        if numbers > 0 { use_up(client, known.number).await } else { Ok(()) }
+        // Those of others, too, that have died since.
+        use_up(client, known.number).await
     }
 
     /// What may be delivered. Where it `is_durable`, only a failover takes it back, and a server without it is one;
