@@ -37,8 +37,11 @@ const ENTER_ROLE: &str = include_str!("../../../../sql/queries/enter_role.sql");
 const LEAVE_ROLE: &str = include_str!("../../../../sql/queries/leave_role.sql");
 const SESSION: &str = include_str!("../../../../sql/queries/api_session.sql");
 
-/// So many connections, and no more.
+/// So many connections for what is done for clients, and no more.
 const CONNECTIONS: usize = 2;
+/// One for what we ask ourselves: who a token is, and figures. A commit that waits for a standby may keep each of the others
+/// for as long as the standby is away, and nothing that is asked here waits for one.
+const QUESTIONS: usize = 1;
 /// How long a request waits for one of them.
 const TURN_TIME: Duration = Duration::from_secs(5);
 /// How long it may take to connect.
@@ -55,6 +58,7 @@ pub type Parameters<'a> = &'a [&'a (dyn ToSql + Sync)];
 /// The connections.
 pub struct Pool {
     turns: Arc<Semaphore>,
+    questions: Arc<Semaphore>,
     connections: Arc<Connections>,
 }
 
@@ -83,7 +87,11 @@ impl Pool {
     pub fn new(connector: Connector) -> Pool {
         let connections =
             Connections { connector, idle: Mutex::default(), is_silent: AtomicBool::default() };
-        Pool { turns: Arc::new(Semaphore::new(CONNECTIONS)), connections: Arc::new(connections) }
+        Pool {
+            turns: Arc::new(Semaphore::new(CONNECTIONS)),
+            questions: Arc::new(Semaphore::new(QUESTIONS)),
+            connections: Arc::new(connections),
+        }
     }
 
     /// Whether connections that are busy are so because the database does not answer.
@@ -98,7 +106,7 @@ impl Pool {
         sql: &str,
         parameters: Parameters<'_>,
     ) -> Result<Vec<Row>, Problem> {
-        let lease = self.take(until).await?;
+        let lease = self.take(&self.questions, until).await?;
         match timeout_at(until, lease.client().query(sql, parameters)).await {
             Ok(Ok(rows)) => {
                 lease.give_back();
@@ -124,7 +132,7 @@ impl Pool {
         sql: &str,
         parameters: Parameters<'_>,
     ) -> Result<Vec<Row>, Problem> {
-        let lease = self.take(caller.until).await?;
+        let lease = self.take(&self.turns, caller.until).await?;
         let client = lease.client();
         let working = async {
             client.batch_execute(BEGIN).await.map_err(refused)?;
@@ -144,7 +152,7 @@ impl Pool {
         (sql, parameters): (&str, Parameters<'_>),
         write: impl Fn(&[Row]) -> Result<(i16, String), Problem>,
     ) -> Result<Once, Problem> {
-        let lease = self.take(caller.until).await?;
+        let lease = self.take(&self.turns, caller.until).await?;
         let client = lease.client();
         let working = async {
             client.batch_execute(BEGIN).await.map_err(refused)?;
@@ -171,8 +179,8 @@ impl Pool {
         }
     }
 
-    async fn take(&self, until: Instant) -> Result<Lease, Problem> {
-        let turn = Arc::clone(&self.turns).acquire_owned();
+    async fn take(&self, turns: &Arc<Semaphore>, until: Instant) -> Result<Lease, Problem> {
+        let turn = Arc::clone(turns).acquire_owned();
         let turn_until = until.min(Instant::now() + TURN_TIME);
         let Ok(Ok(turn)) = timeout_at(turn_until, turn).await else {
             let detail = "All connections of the listener are busy; nothing was done.";
