@@ -29,6 +29,10 @@ const LONGEST_WAIT: Duration = Duration::from_millis(2_500);
 const LONGEST_TURN: Duration = Duration::from_millis(500);
 /// How much longer than without strangers 99 of 100 steps may take.
 const LONGEST_DELAY: Duration = Duration::from_millis(200);
+/// The same of every single step, against the longest one without strangers.
+const LONGEST_STEP_DELAY: Duration = Duration::from_secs(2);
+/// In the short form, where tests of all kinds run beside it.
+const LONGEST_STEP_DELAY_BESIDE_TESTS: Duration = Duration::from_secs(10);
 /// How often one that is alone is tried while a dispatcher has what it wants.
 const TRIES: usize = 5;
 
@@ -39,16 +43,26 @@ pub struct StrangersScale {
     pub group: usize,
     /// Each idle and busy, and not only one of both.
     pub is_full: bool,
+    /// How much longer a step may take than the longest one without strangers.
+    pub delay: Duration,
     /// The dispatchers' lease. In the short form a machine that stands still for some seconds, as machines of tests do,
     /// must not end one.
     pub lease: Duration,
 }
 
 impl StrangersScale {
-    pub const FULL: StrangersScale =
-        StrangersScale { group: 1, is_full: true, lease: Duration::from_secs(5) };
-    pub const SHORT: StrangersScale =
-        StrangersScale { group: 200, is_full: false, lease: Duration::from_secs(20) };
+    pub const FULL: StrangersScale = StrangersScale {
+        group: 1,
+        is_full: true,
+        delay: LONGEST_STEP_DELAY,
+        lease: Duration::from_secs(5),
+    };
+    pub const SHORT: StrangersScale = StrangersScale {
+        group: 200,
+        is_full: false,
+        delay: LONGEST_STEP_DELAY_BESIDE_TESTS,
+        lease: Duration::from_secs(20),
+    };
 }
 
 /// What came of it.
@@ -75,6 +89,16 @@ impl StrangersFigures {
             let (held, control) = self.times.entry(step).or_default();
             if is_control { control } else { held }.push(*time);
         }
+    }
+
+    /// Whether these steps were as quick as the longest ones without strangers.
+    fn judge_steps(&self, times: &[(&'static str, Duration)], delay: Duration) -> Vec<String> {
+        let of_step = |(step, time): &(&'static str, Duration)| {
+            let longest = self.times.get(step)?.1.iter().max()?;
+            (*time > *longest + delay)
+                .then(|| format!("{step} took {time:?}, and {longest:?} at most without strangers"))
+        };
+        times.iter().filter_map(of_step).collect()
     }
 
     /// Whether others were as quick as without strangers.
@@ -134,7 +158,7 @@ pub async fn prove_strangers(
     let mut left = holds(&scene, scale, seed).await?;
     while !left.is_empty() {
         let rest = left.split_off(left.len().min(scale.group));
-        let later = check(&mut scene, left, &mut figures).await?;
+        let later = check(&mut scene, left, scale.delay, &mut figures).await?;
         left = later.into_iter().chain(rest).collect();
     }
     scene.drain().await?;
@@ -180,6 +204,7 @@ async fn holds(scene: &Scene, scale: StrangersScale, seed: u64) -> Result<Vec<Ho
 async fn check(
     scene: &mut Scene,
     holds: Vec<Hold>,
+    delay: Duration,
     figures: &mut StrangersFigures,
 ) -> Result<Vec<Hold>> {
     let (held, later) = open(scene, holds, figures).await?;
@@ -188,7 +213,7 @@ async fn check(
         return Ok(later);
     }
     let holds: Vec<Hold> = held.iter().map(|held| held.hold.clone()).collect();
-    let faults = disturb(scene, held, figures).await?;
+    let faults = disturb(scene, held, delay, figures).await?;
     if !faults.is_empty() {
         eprintln!("{} held together disturb others: {faults:#?}", holds.len());
     }
@@ -207,7 +232,7 @@ async fn check(
     for half in [left, right] {
         let mut rest = half.to_vec();
         while !rest.is_empty() {
-            rest = Box::pin(check(scene, rest, figures)).await?;
+            rest = Box::pin(check(scene, rest, delay, figures)).await?;
         }
     }
     if figures.faults.len() == before {
@@ -247,6 +272,7 @@ async fn open(
 async fn disturb(
     scene: &mut Scene,
     held: Vec<Held>,
+    delay: Duration,
     figures: &mut StrangersFigures,
 ) -> Result<Vec<String>> {
     figures.groups += 1;
@@ -256,7 +282,10 @@ async fn disturb(
     let watch = watch::start(scene.url(), holders.clone());
     let mut faults = Vec::new();
     match scene.go_on(&client).await {
-        Ok(times) => figures.note(&times, false),
+        Ok(times) => {
+            faults.extend(figures.judge_steps(&times, delay));
+            figures.note(&times, false);
+        }
         Err(error) => faults.push(format!("{error:#}")),
     }
     for looked in [scene.look_after().await, scene.are_named(&holders).await] {

@@ -20,7 +20,7 @@ const MODES: &[&str] = &[
 
 /// Keys of advisory locks of a class that Postrider uses or has used, and their neighbours.
 const ADVISORY: &str = "select count(*) filter (where LOCK)
-    from (select generate_series(0, 70) union all select generate_series(1000, 1006)) s (k)";
+    from (select generate_series(0, 255) union all select generate_series(1000, 1006)) s (k)";
 const CLASSES: std::ops::RangeInclusive<i32> = 1_886_352_244..=1_886_352_252;
 
 const FUNCTIONS: &str = "select
