@@ -40,11 +40,7 @@ begin
                 using errcode = '42704';
         end if;
     end if;
-    if p_event_type is not null
-        and not exists (select from postrider.event_types t where t.name = p_event_type)
-    then
-        raise exception 'Event type ''%'' does not exist', p_event_type using errcode = '42704';
-    end if;
+    perform postrider.check_event_type(p_event_type);
     if p_from >= p_to then
         raise exception 'p_from must be before p_to, got % and %', p_from, p_to
             using errcode = '22023';

@@ -152,6 +152,16 @@ async fn functions_refuse_what_their_filters_cannot_find() {
             "Event type 'order.payd' does not exist",
         ),
         (
+            "select postrider.retry_matching_deliveries(p_event_type => 'order.payd')",
+            "42704",
+            "Event type 'order.payd' does not exist",
+        ),
+        (
+            "select postrider.erase_messages('k', p_event_type => 'order.payd')",
+            "42704",
+            "Event type 'order.payd' does not exist",
+        ),
+        (
             "select postrider.get_endpoint_health('ordes')",
             "42704",
             "Endpoint 'ordes' does not exist",
@@ -162,6 +172,10 @@ async fn functions_refuse_what_their_filters_cannot_find() {
         "select postrider.redrive_matching(p_cause => 'endpoint_dropped', p_event_type => 'order.lost')",
         "select postrider.create_replay('orders', '2001-01-01', '2002-01-01', p_event_type => 'order.lost')",
         "select postrider.create_consumer('c', '{order.lost,order.paid,later.*}')",
+        "select postrider.retry_matching_deliveries(p_event_type => 'order.lost')",
+        "select postrider.fail_matching_deliveries('it is over', p_event_type => 'order.lost')",
+        "select postrider.skip_matching_deliveries('it is over', p_event_type => 'order.lost')",
+        "select postrider.erase_messages('k', p_event_type => 'order.lost')",
     ] {
         shop.execute(known).await;
     }
