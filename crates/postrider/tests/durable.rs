@@ -5,10 +5,11 @@ use std::{
     process::Command,
 };
 
-use serde_json::Value;
+use serde_json::{Value, json};
+use tokio::task::JoinHandle;
 use tokio_postgres::Client;
 use xtask::{
-    postgres::Options,
+    postgres::{Options, PrivatePostgres},
     process::{Dispatcher, DispatcherOptions},
     receiver::{Behaviour, Receiver},
 };
@@ -166,6 +167,35 @@ async fn a_standby_that_does_not_answer_delays_deliveries_and_ends_nothing() {
     assert_eq!(receiver.request_count(), 20, "nothing came twice");
 }
 
+/// A dispatcher of whichever of the two is the primary.
+async fn serve_either(shop: &Shop, standby: &PrivatePostgres) -> Dispatcher {
+    let url = format!(
+        "postgres://postgres@127.0.0.1:{},127.0.0.1:{}/shop?target_session_attrs=read-write",
+        shop.postgres.port(),
+        standby.port()
+    );
+    let options = DispatcherOptions::serve(env!("CARGO_BIN_EXE_postrider"), &url);
+    let dispatcher = Dispatcher::start(&options).unwrap();
+    dispatcher.wait_for_log("shards acquired", LONG).await.unwrap();
+    dispatcher
+}
+
+/// Sends, one by one, what does not wait for the standby, until the server is gone.
+fn send_until_it_dies(client: Client, count: i64) -> JoinHandle<()> {
+    tokio::spawn(async move {
+        let send = "select postrider.send('hooks', jsonb_build_object('n', $1::bigint))";
+        for number in 0..count {
+            let mode = if number % 2 == 0 { "off" } else { "local" };
+            let set = format!("set synchronous_commit = {mode}");
+            if client.batch_execute(&set).await.is_err()
+                || client.query_one(send, &[&number]).await.is_err()
+            {
+                break;
+            }
+        }
+    })
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn what_was_delivered_is_on_the_standby_that_takes_over() {
     const COUNT: i64 = 300;
@@ -175,20 +205,8 @@ async fn what_was_delivered_is_on_the_standby_that_takes_over() {
     let standby = shop.postgres.standby().unwrap();
     wants_standby(&shop, "*").await;
     let dispatcher = shop.serve().await;
-    let client = shop.client().await;
     // It dies in the middle of it.
-    let sending = tokio::spawn(async move {
-        let send = "select postrider.send('hooks', jsonb_build_object('n', $1::bigint))";
-        for number in 0..COUNT {
-            let mode = if number % 2 == 0 { "off" } else { "local" };
-            let set = format!("set synchronous_commit = {mode}");
-            if client.batch_execute(&set).await.is_err()
-                || client.query_one(send, &[&number]).await.is_err()
-            {
-                break;
-            }
-        }
-    });
+    let sending = send_until_it_dies(shop.client().await, COUNT);
     receiver.wait_for_accepted(50, LONG).await.unwrap();
     shop.postgres.kill().unwrap();
     sending.await.unwrap();
@@ -204,6 +222,38 @@ async fn what_was_delivered_is_on_the_standby_that_takes_over() {
     let sent: i64 = shop.ask("select count(*) from postrider.message").await;
     receiver.wait_for_accepted(sent as usize, LONG).await.unwrap();
     shop.until("select not exists (select from postrider.queue)").await;
+}
+
+/// What it has delivered is there, so it has nothing to say of what was forgotten.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dispatcher_that_lives_through_a_synchronous_failover_reports_no_loss() {
+    const COUNT: i64 = 300;
+    let mut shop = Shop::open_to_receivers().await;
+    let receiver = Receiver::start(Behaviour::Status(200)).unwrap();
+    shop.quick_endpoint("hooks", &receiver.url()).await;
+    let standby = shop.postgres.standby().unwrap();
+    wants_standby(&shop, "*").await;
+    let dispatcher = serve_either(&shop, &standby).await;
+    let sending = send_until_it_dies(shop.client().await, COUNT);
+    receiver.wait_for_accepted(50, LONG).await.unwrap();
+    shop.postgres.kill().unwrap();
+    let position = dispatcher.log_position();
+    sending.await.unwrap();
+    shop.postgres = standby;
+    shop.execute("select pg_promote()").await;
+    shop.until("select not pg_is_in_recovery()").await;
+    wants_standby(&shop, "").await;
+    dispatcher.wait_for_log_from(position, "shards acquired", LONG).await.unwrap();
+    assert_eq!(forgotten(&shop, &receiver).await, [0i64; 0]);
+    shop.send("hooks", json!({ "n": COUNT })).await;
+    let sent: i64 = shop.ask("select count(*) from postrider.message").await;
+    receiver.wait_for_accepted(sent as usize, LONG).await.unwrap();
+    shop.until("select not exists (select from postrider.queue)").await;
+    assert_eq!(forgotten(&shop, &receiver).await, [0i64; 0]);
+    assert_eq!(shop.ask::<i64>(REWOUND).await, 0, "nothing that was delivered was forgotten");
+    let said = dispatcher.log_lines();
+    assert!(!said.iter().any(|line| line.contains("forgotten")), "{said:#?}");
+    assert_eq!(tenures(&dispatcher), 2, "it lived on");
 }
 
 /// Nobody can keep an asynchronous standby from forgetting; who has delivered says what it has forgotten.
@@ -225,15 +275,7 @@ async fn check_failover(forgotten_count: usize) {
     let receiver = Receiver::start(Behaviour::Status(200)).unwrap();
     shop.quick_endpoint("hooks", &receiver.url()).await;
     let mut standby = shop.postgres.standby().unwrap();
-    // Whichever of the two is the primary.
-    let url = format!(
-        "postgres://postgres@127.0.0.1:{},127.0.0.1:{}/shop?target_session_attrs=read-write",
-        shop.postgres.port(),
-        standby.port()
-    );
-    let options = DispatcherOptions::serve(env!("CARGO_BIN_EXE_postrider"), &url);
-    let dispatcher = Dispatcher::start(&options).unwrap();
-    dispatcher.wait_for_log("shards acquired", LONG).await.unwrap();
+    let dispatcher = serve_either(&shop, &standby).await;
     shop.send_many("hooks", KEPT).await;
     receiver.wait_for_accepted(KEPT, LONG).await.unwrap();
     shop.until(
