@@ -129,7 +129,7 @@ async fn what_waits_for_a_retry_counts() {
 }
 
 /// What the gate lets through is what the limit leaves.
-async fn check_gate(shop: &Shop, limit: i64) {
+pub async fn check_gate(shop: &Shop, limit: i64) {
     let room = "select pg_sequence_last_value('postrider.message_gate')
         - pg_sequence_last_value('postrider.message_sequence')";
     // A gate is set by a checkpoint that has something to say, or by a send that finds it shut.

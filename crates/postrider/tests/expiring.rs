@@ -6,7 +6,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::shop::{Shop, serving::LONG};
+use crate::{
+    draining::check_gate,
+    shop::{Shop, serving::LONG},
+};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use xtask::receiver::{Answer, Behaviour, Receiver};
@@ -61,6 +64,7 @@ async fn what_waits_for_a_disabled_endpoint_expires_by_itself() {
     receiver.wait_for(2, LONG).await.unwrap();
     shop.execute("select postrider.disable_endpoint('hooks')").await;
     shop.until(&format!("select ({ENDED}) = 3 and count(*) = 1 from postrider.deferred")).await;
+    check_lateness(&shop).await;
     for id in [plain, first, behind] {
         assert_eq!(shop.status(id).await, "expired");
     }
@@ -305,10 +309,41 @@ async fn flood(shop: &Shop, endpoint: &str, count: usize, expiring: usize) -> Ve
     shop.ask(&sql).await
 }
 
-/// That all of these end as expired by themselves, free their keys, and are counted no more.
+/// How long after its expiry the last of what has expired ended, in seconds, and how much longer than usual a dispatcher
+/// once took to its next heartbeat: as long as that it may have stood still, or the server, or the machine.
+const LATENESS: &str = "select
+        (
+            select extract(epoch from max(e.at - m.expires_at))::float
+            from postrider.ended e
+            join postrider.message m on m.id = e.message_id
+            where e.reason = 'expired'
+        ),
+        (
+            select (max(b.gap) - percentile_cont(0.5) within group (order by b.gap))::float
+            from (
+                select extract(epoch from h.at - lag(h.at) over (partition by h.dispatcher order by h.seq)) as gap
+                from (
+                    select h.dispatcher, h.seq, h.at from postrider.heartbeat h
+                    union all
+                    -- The next one is still to come.
+                    select h.dispatcher, max(h.seq) + 1, clock_timestamp() from postrider.heartbeat h group by 1
+                ) h
+            ) b
+        )";
+
+/// What has expired ends within 5 s, wherever it waits.
+async fn check_lateness(shop: &Shop) {
+    let row = shop.client().await.query_one(LATENESS, &[]).await.unwrap();
+    let (late, pause): (f64, f64) = (row.get(0), row.get(1));
+    println!("{late} s after its expiry, with a pause of {pause} s");
+    assert!(late <= 5.0 + pause, "{late} s after its expiry, with a pause of {pause} s");
+}
+
+/// That all of these end as expired by themselves and soon, free their keys, and are counted no more.
 async fn expire_by_themselves(shop: &Shop, ids: &[i64], others: i64) {
     let expected = ids.len();
     shop.until(&format!("select ({ENDED}) = {expected}")).await;
+    check_lateness(shop).await;
     for id in [ids[0], ids[ids.len() - 1]] {
         assert_eq!(shop.status(id).await, "expired");
     }
@@ -336,6 +371,23 @@ async fn what_waits_in_a_paused_endpoints_backlog_expires_by_itself() {
     receiver.wait_for_accepted(20_000 - 50, LONG).await.unwrap();
     assert_eq!(receiver.distinct_ids().len(), 20_000 - 50);
     assert!(numbers(&receiver).iter().all(|number| number % 400 != 0), "expired, and delivered");
+}
+
+/// All at about the same time, and then there is room again for as many.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_whole_backlog_expires_by_itself() {
+    const COUNT: usize = 20_000;
+    const LIMIT: i64 = 50_000;
+    let shop = Shop::open_to_receivers().await;
+    let receiver = Receiver::start(Behaviour::Status(200)).unwrap();
+    shop.execute(&format!("select postrider.set_setting('max_queue_size', '{LIMIT}')")).await;
+    shop.quick_endpoint("hooks", &receiver.url()).await;
+    shop.execute("select postrider.pause_endpoint('hooks')").await;
+    let _dispatcher = shop.serve().await;
+    let ids = flood(&shop, "hooks", COUNT, COUNT).await;
+    expire_by_themselves(&shop, &ids, 0).await;
+    check_gate(&shop, LIMIT).await;
+    assert_eq!(receiver.request_count(), 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -367,6 +419,7 @@ async fn what_waits_in_memory_behind_a_slow_request_expires_by_itself() {
     let keyed = shop.send_expiring("hooks", 2, LIFE, "k").await;
     let behind = shop.send_expiring("hooks", 3, LIFE, "k").await;
     shop.until(&format!("select ({ENDED}) = 3")).await;
+    check_lateness(&shop).await;
     for id in [plain, keyed, behind] {
         assert_eq!(shop.status(id).await, "expired");
     }
