@@ -208,6 +208,75 @@ async fn the_views_cost_the_same_at_any_size_of_what_was_published() {
     .await;
 }
 
+/// What became of 4,096 messages that were delivered one by one: a row of `done` each, in any order.
+const TRICKLE: &str = "
+    select postrider.create_endpoint('a', 'discard', '{}');
+    select postrider.create_event_type('e'), postrider.subscribe('e', 'a');
+    create table public.sent as
+        select (n << 10) | ((n >> 6) % postrider.shard_count() * 16) as id, n, n % 2 = 0 as is_published
+        from generate_series(4096::bigint, 8191) n;
+    insert into postrider.message (id, xid, lane, priority, targets, endpoint_name, event_type, payload)
+    select s.id, pg_current_xact_id(), s.id & 1023, 0,
+        (select array_agg(p.id) from postrider.subscriptions p where (p.event_type is not null) = s.is_published),
+        case when not s.is_published then 'a' end, case when s.is_published then 'e' end, to_jsonb(s.n)
+    from public.sent s
+    order by s.id;
+    select setval('postrider.message_sequence', 8191);
+    insert into postrider.done (bucket, run, at, offsets)
+    select s.n >> 12, s.n >> 6 & 63, now(), int2send((s.n & 4095)::smallint)
+    from public.sent s
+    order by md5(s.n::text);";
+
+/// So many messages are one after the other in a run, and have at most as many rows of `done`.
+const RUN: i64 = 64;
+
+/// How many rows of `done` this transaction has read.
+const DONE_READ: &str = "select sum(seq_tup_read + idx_tup_fetch)::bigint
+    from pg_stat_xact_user_tables
+    where schemaname = 'postrider' and relname like 'done%'";
+
+/// Who asks what became of a message reads the rows of the messages beside it, and not those of its whole bucket.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_delivered_one_by_one_is_found_as_cheaply() {
+    let shop = Shop::open_migrated().await;
+    shop.psql("shop", &[], TRICKLE).succeed();
+    shop.psql("shop", &[], "vacuum analyze").succeed();
+    let client = shop.client().await;
+    let published = (4_096 + 2_048) << 10;
+    let id: i64 = client
+        .query_one(&format!("select min(id) from postrider.message where id > {published}"), &[])
+        .await
+        .unwrap()
+        .get(0);
+    client.batch_execute("set role postrider_application").await.unwrap();
+    let mut wrong = String::new();
+    // With how many rows each has, and the most buffers and rows of `done` that are read for it.
+    for (question, rows, most_buffers, most_done) in [
+        (format!("message_status({id})"), 1, 150, 2 * RUN),
+        (format!("queue where id = {id}"), 0, 500, 4 * RUN),
+        ("ended_ceiling()".to_owned(), 1, 150, 2 * RUN),
+        ("archive order by id limit 500".to_owned(), 500, 500 * 100, 502 * 2 * RUN),
+        ("archive order by id desc limit 500".to_owned(), 500, 500 * 100, 502 * 2 * RUN),
+    ] {
+        let sql =
+            format!("explain (analyze, buffers, format json) select * from postrider.{question}");
+        client.query_one(&sql, &[]).await.unwrap();
+        client.batch_execute("begin").await.unwrap();
+        let before: i64 = client.query_one(DONE_READ, &[]).await.unwrap().get(0);
+        let plan: Value = client.query_one(&sql, &[]).await.unwrap().get(0);
+        let done = client.query_one(DONE_READ, &[]).await.unwrap().get::<_, i64>(0) - before;
+        client.batch_execute("commit").await.unwrap();
+        let count = |field: &str| plan[0]["Plan"][field].as_u64().unwrap();
+        let buffers = count("Shared Hit Blocks") + count("Shared Read Blocks");
+        println!("{question}: {buffers} buffers, {done} rows of done");
+        assert_eq!(count("Actual Rows"), rows, "{question}");
+        if buffers > most_buffers || done > most_done {
+            writeln!(wrong, "{question}: {buffers} buffers, {done} rows of done").unwrap();
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
 /// 600 messages to 0 to 6 targets in four transactions, three of which were read, with everything that can be on record
 /// of them; what is taken and not on record lies in the ranges that a checkpoint names.
 const RANDOM: &str = "
