@@ -109,7 +109,10 @@ begin
     if found then
         raise exception 'A dispatcher has the delivery of message % to endpoint ''%'' in hand',
             p_message_id, held_at
-            using errcode = '55006', hint = 'Try again when its attempt is over.';
+            using
+                errcode = '55006',
+                hint = 'Try again when its attempt is over; where its endpoint is paused or its circuit is '
+                    'open, after half an hour at most.';
     end if;
     return query
     select d.ctid, d.target, coalesce(e.name, d.endpoint_id::text)

@@ -3,8 +3,8 @@
 --
 -- Internal: verbs of operators, who have locked its row before they ask. A dispatcher writes its claim and then looks
 -- whether the row is there and whether somebody has locked it (still_waiting): whoever comes second sees the first.
--- Unlike is_claimed it looks at all claims of the shard's owner, and is right. A delivery that was claimed and given
--- back without an attempt, because its endpoint was paused, seems to be in hand until its claim is forgotten
+-- Unlike is_claimed it looks at all claims of the shard's owner, and is right. A delivery that was claimed and not
+-- attempted, because its endpoint was paused or its circuit is open, seems to be in hand until its claim is forgotten
 -- (rotate_slots). Uses claim_owner.
 create or replace function postrider.is_in_hand(
     p_message_id bigint, p_target integer, p_retry_count integer)
