@@ -365,6 +365,7 @@ const GONE: &str = "00000000-0000-0000-0000-000000000002";
 
 const DISPATCHERS: &str = include_str!("../../../sql/queries/dispatcher_session.sql");
 const FLEETS: &str = include_str!("../../../sql/queries/fleet_session.sql");
+const LISTENERS: &str = include_str!("../../../sql/queries/api_session.sql");
 /// As anybody connects.
 const APPLICATIONS: &str = "";
 
@@ -452,6 +453,7 @@ fn flush(kinds: &[&str], ids: &str) -> String {
 
 fn bounds() -> Vec<Bound> {
     let mut all = of_applications();
+    all.extend(of_listeners());
     all.extend(of_fleets());
     all.extend(of_dispatchers());
     all
@@ -902,6 +904,62 @@ fn of_applications() -> Vec<Bound> {
     ]
 }
 
+/// What answers to requests runs, in sessions that live long.
+fn of_listeners() -> Vec<Bound> {
+    let call = |name, sql: &str, values: &[&str], most| {
+        let sql = sql.trim_end().trim_end_matches(';').to_owned();
+        let put =
+            |sql: String, (n, value): (usize, &&str)| sql.replace(&format!("${}", n + 1), value);
+        // From behind, or $1 would be found in $10.
+        let sql = values.iter().enumerate().rev().fold(sql, put);
+        Bound { name, session: LISTENERS, types: String::new(), sql, values: String::new(), most }
+    };
+    let claim = include_str!("../../../sql/queries/claim_request.sql");
+    let keep = include_str!("../../../sql/queries/keep_answer.sql");
+    let token = "(select max(t.id) from postrider.api_token t)";
+    let send = ["'sink'", "'{}'", "null", "null", "'new'", "null", "null", "null", "null", "null"];
+    let publish =
+        ["'placed'", "'{}'", "null", "null", "'new'", "null", "null", "null", "null", "null"];
+    vec![
+        call("known_token", include_str!("../../../sql/queries/known_token.sql"), &[token], 50),
+        call(
+            "note_token_use",
+            include_str!("../../../sql/queries/note_token_use.sql"),
+            &[token],
+            100,
+        ),
+        call("enter_role", include_str!("../../../sql/queries/enter_role.sql"), &[token], 50),
+        call("claim_request: a new key", claim, &[token, "'new'", "''"], 100),
+        call("claim_request: a known key", claim, &[token, "'5'", "''"], 100),
+        call("claim_request: a key that is free again", claim, &[token, "'1500'", "''"], 100),
+        call("keep_answer", keep, &[token, "'5'", "200::smallint", "'{}'"], 100),
+        call(
+            "api_send_message",
+            include_str!("../../../sql/queries/api_send_message.sql"),
+            &send,
+            1_000,
+        ),
+        call(
+            "api_send_messages",
+            include_str!("../../../sql/queries/api_send_messages.sql"),
+            &["'sink'", "'[1, 2, 3]'", "null"],
+            1_000,
+        ),
+        call(
+            "api_publish_event",
+            include_str!("../../../sql/queries/api_publish_event.sql"),
+            &publish,
+            1_000,
+        ),
+        call(
+            "publish_events",
+            include_str!("../../../sql/queries/publish_events.sql"),
+            &["'[{\"event_type\": \"placed\", \"payload\": {}}]'"],
+            1_000,
+        ),
+    ]
+}
+
 fn of_fleets() -> Vec<Bound> {
     let call = |name, sql: &str, most| Bound {
         name,
@@ -1085,6 +1143,8 @@ const EMPTY_WAITING: &str = "
         postrider.execution_dead_letter, postrider.execution_statistics;
     delete from postrider.deferred;
     delete from postrider.api_token;
+    insert into postrider.api_token (name, role, hash, created_by)
+    values ('t', 'producer', sha256('x'), 'test');
     delete from postrider.idempotency_key;
     delete from postrider.cancellation;
     delete from postrider.dead_letter;
@@ -1122,8 +1182,9 @@ fn check_stale_plans(shop: &Shop, before: &str, count: u32) -> Vec<String> {
     let bounds = bounds();
     let quiet = "set client_min_messages = warning;";
     let mut script = format!("{quiet}\n\\o /dev/null\n{before}\n");
-    // Applications and clients do not prepare theirs: what is pinned is inside of functions.
-    let is_prepared = |bound: &Bound| bound.session != APPLICATIONS;
+    // Applications and clients do not prepare theirs, and the listener each time anew: what is pinned is inside of
+    // functions.
+    let is_prepared = |bound: &Bound| ![APPLICATIONS, LISTENERS].contains(&bound.session);
     for (n, Bound { types, sql, .. }) in bounds.iter().enumerate().filter(|b| is_prepared(b.1)) {
         script.push_str(&format!("prepare case_{n} {types} as {sql};\n"));
     }
@@ -1287,6 +1348,11 @@ const WITHOUT_BOUND: &[(&str, &str)] = &[
     ("limit_waits", "settings"),
     ("limit_locks", "settings"),
     ("limit_transaction", "settings"),
+    ("api_session", "settings"),
+    ("api_begin", "reads no table"),
+    ("api_commit", "reads no table"),
+    ("api_rollback", "reads no table"),
+    ("leave_role", "reads no table"),
     ("enable_fast_mode", "settings"),
     ("discard_plans", "reads no table"),
     ("session_pid", "reads no table"),
@@ -1353,7 +1419,7 @@ fn every_statement_that_dispatchers_and_clients_run_has_a_bound() {
     .into_iter()
     .map(|file| std::fs::read_to_string(root.join("crates/postrider/src").join(file)).unwrap())
     .chain(
-        ["engine", "fleet"]
+        ["engine", "fleet", "api"]
             .map(|folder| code_below(&root.join("crates/postrider/src").join(folder))),
     )
     .collect::<String>();
