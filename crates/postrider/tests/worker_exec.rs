@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::shop::Shop;
+use crate::shop::asking::{Asked, listener};
 use crate::shop::serving::LONG;
 use serde_json::{Value, json};
 use xtask::process::{Dispatcher, DispatcherOptions};
@@ -204,7 +205,79 @@ async fn a_command_gets_no_secret_of_the_worker() {
     assert_eq!(parent, "refused");
 }
 
-/// Every level, of a dispatcher and a worker: nothing that was planted.
+/// Whether the worker sleeps: it says so at its queues.
+const SLEEPS: &str = "select exists (
+    select
+    from pg_locks l
+    join pg_stat_activity a on a.pid = l.pid and a.usename = 'app'
+    where l.locktype = 'advisory' and l.classid = 1886352248 and l.granted)";
+/// Whether anybody waits for an advisory lock.
+const WAITS: &str =
+    "select exists (select from pg_locks where locktype = 'advisory' and not granted)";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_holds_the_doorbells_of_queues_keeps_no_execution_waiting() {
+    let shop = open().await;
+    shop.execute("create role stranger login").await;
+    let config = shop.postgres.url_as("stranger", "shop").parse::<tokio_postgres::Config>();
+    let (stranger, connection) = config.unwrap().connect(tokio_postgres::NoTls).await.unwrap();
+    tokio::spawn(connection);
+    let _scene = Scene::start(&shop, "cat", &[]).await;
+    // Those of who submits, those of who sleeps, and both.
+    for (classes, mode) in
+        [("1886352247", "_shared"), ("1886352248", "_shared"), ("1886352247, 1886352248", "")]
+    {
+        shop.until(SLEEPS).await;
+        // Who asks for a lock that the sleeper has gets it when it wakes up.
+        let holds = format!(
+            "select pg_advisory_lock{mode}(c, k)
+            from unnest(array[{classes}]) c cross join generate_series(0, 255) k"
+        );
+        stranger.batch_execute(&holds).await.unwrap();
+        for _ in 0..10 {
+            let id = submit(&shop, "echo", ", '1'").await;
+            ended(&shop, id, "completed").await;
+            let id = submit(&shop, "echo", ", '1', 'w1'").await;
+            ended(&shop, id, "completed").await;
+            assert!(!shop.ask::<bool>(WAITS).await, "{classes}{mode}");
+        }
+        stranger.batch_execute("select pg_advisory_unlock_all()").await.unwrap();
+    }
+    shop.until(SLEEPS).await;
+}
+
+/// Of the bytes `signing-key-of-tests-0000`.
+const SIGNING_KEY: &str = "whsec_c2lnbmluZy1rZXktb2YtdGVzdHMtMDAwMA==";
+
+/// Requests over HTTP with secrets everywhere: one that is done, one that is refused by a constraint, whose error has the
+/// row as its detail, one that has no right, and one without a token that is known.
+async fn ask_in_secret(shop: &Shop, asked: Asked, token: &str) {
+    shop.execute(
+        "alter table postrider.message add constraint planted
+            check (payload is null or not payload ? 'refused')",
+    )
+    .await;
+    let once = asked.with("idempotency-key", "s3cret-request");
+    let producer = once.bearing(token);
+    let body = |payload: Value| {
+        json!({
+            "endpoint": "good", "payload": payload, "ordering_key": "s3cret-key",
+            "headers": { "x-token": "s3cret-own" }, "metadata": { "m": "s3cret-meta" }
+        })
+    };
+    let path = "/api/v1/messages";
+    producer.post(path, &body(json!({ "card": "s3cret-card" }))).await.expect(201);
+    producer.post(path, &body(json!({ "card": "s3cret-other" }))).await.expect(422);
+    let other = asked.bearing(token).with("idempotency-key", "s3cret-refused");
+    let refused = other.post(path, &body(json!({ "refused": "s3cret-card" }))).await;
+    assert!(!format!("{refused:?}").contains("s3cret"), "{refused:?}");
+    refused.problem(500, "internal_error");
+    let viewer = once.bearing(&shop.token("watching", "viewer"));
+    viewer.post(path, &body(json!(1))).await.expect(403);
+    once.bearing("s3cret-token").post(path, &body(json!(1))).await.expect(401);
+}
+
+/// Every level, of a dispatcher that answers over HTTP and a worker: nothing that was planted.
 #[tokio::test]
 async fn no_level_of_the_log_shows_what_is_secret() {
     let shop = Shop::open_to_receivers().await;
@@ -219,7 +292,8 @@ async fn no_level_of_the_log_shows_what_is_secret() {
     for (name, url) in [("good", receiver.url()), ("bad", failing.url())] {
         let config = json!({
             "url": format!("{url}?token=s3cret-token"),
-            "headers": { "authorization": "s3cret-header" }
+            "headers": { "authorization": "s3cret-header" },
+            "signing_keys": [SIGNING_KEY]
         });
         shop.endpoint(name, config, json!({ "max_retries": 0 })).await;
     }
@@ -229,8 +303,10 @@ async fn no_level_of_the_log_shows_what_is_secret() {
         arguments.chain(["--log-level".to_owned(), "trace".to_owned()]).collect::<Vec<_>>()
     };
     let mut serve = shop.serve_options();
-    serve.arguments = levels(&["serve"]);
+    serve.arguments = levels(&["serve", "--listen", "127.0.0.1:0"]);
     let dispatcher = Dispatcher::start(&serve).unwrap();
+    let token = shop.token("shop", "producer");
+    ask_in_secret(&shop, listener(&dispatcher).await, &token).await;
     let mut worker = DispatcherOptions::serve(env!("CARGO_BIN_EXE_postrider"), &url);
     worker.arguments = levels(&["worker", "--name", "w1", "--exec", "/bin/cat"]);
     let worker = Dispatcher::start(&worker).unwrap();
@@ -245,14 +321,18 @@ async fn no_level_of_the_log_shows_what_is_secret() {
     let execution = submit(&shop, "echo", ", '{\"p\": \"s3cret-parameter\"}'").await;
     ended(&shop, execution, "completed").await;
     shop.until("select count(*) = 1 from postrider.dlq").await;
-    receiver.wait_for_accepted(1, LONG).await.unwrap();
+    receiver.wait_for_accepted(2, LONG).await.unwrap();
     assert!(worker.sigterm() && dispatcher.sigterm());
     worker.wait(LONG).await.unwrap();
     dispatcher.wait(LONG).await.unwrap();
 
+    // As they are written, and the bytes themselves.
+    let (key, digits) = (&SIGNING_KEY["whsec_".len()..], token.rsplit('_').next().unwrap());
+    let planted = ["s3cret", key, "signing-key-of-tests", digits];
     for (process, lines) in [("serve", dispatcher.log_lines()), ("worker", worker.log_lines())] {
         assert!(!lines.is_empty(), "{process}");
-        let told: Vec<_> = lines.iter().filter(|line| line.contains("s3cret")).collect();
+        let told: Vec<_> =
+            lines.iter().filter(|line| planted.iter().any(|text| line.contains(text))).collect();
         assert_eq!(told, [""; 0], "{process}");
     }
 }

@@ -9,7 +9,7 @@ use axum::{
 };
 use http::{HeaderValue, Method, StatusCode, header};
 use serde_json::{Value, json};
-use tokio_postgres::error::SqlState;
+use tokio_postgres::error::{DbError, SqlState};
 use tracing::{error, warn};
 
 use crate::store::connect::error_text;
@@ -142,7 +142,7 @@ impl Problem {
         let mut problem = match known {
             Some((_, code, status)) => Problem::new(*status, code, detail),
             None if state.starts_with("22") => Problem::invalid("data_exception", detail),
-            None => return Problem::of_ours(db.code(), error),
+            None => return Problem::of_ours(db),
         };
         problem.0.hint = db.hint().map(str::to_owned);
         problem.0.sqlstate = Some(state.to_owned());
@@ -150,8 +150,10 @@ impl Problem {
         problem
     }
 
-    /// What is no client's fault.
-    fn of_ours(state: &SqlState, error: &tokio_postgres::Error) -> Problem {
+    /// What is no client's fault. Its detail is not logged: it may be a row, with what the client has sent.
+    fn of_ours(db: &DbError) -> Problem {
+        let (state, error) = (db.code(), db.message());
+        let sqlstate = state.code();
         let is_schema_wrong = [
             SqlState::INVALID_SCHEMA_NAME,
             SqlState::UNDEFINED_TABLE,
@@ -159,20 +161,19 @@ impl Problem {
             SqlState::UNDEFINED_FUNCTION,
         ]
         .contains(state);
-        let is_passing =
-            ["08", "40", "53", "57"].iter().any(|class| state.code().starts_with(class))
-                || *state == SqlState::LOCK_NOT_AVAILABLE;
+        let is_passing = ["08", "40", "53", "57"].iter().any(|class| sqlstate.starts_with(class))
+            || *state == SqlState::LOCK_NOT_AVAILABLE;
         if is_schema_wrong {
-            error!(error = error_text(error), "the schema is not of this version");
+            error!(error, sqlstate, "the schema is not of this version");
             let detail = "The schema of the database is missing or of another version.";
             return Problem::unavailable("schema_mismatch", detail);
         }
         if is_passing {
-            warn!(error = error_text(error), "a request met with a database that could not");
+            warn!(error, sqlstate, "a request met with a database that could not");
             let detail = "The database could not do it now; nothing was done.";
             return Problem::unavailable("database_unavailable", detail);
         }
-        error!(error = error_text(error), sqlstate = state.code(), "a request failed");
+        error!(error, sqlstate, "a request failed");
         Problem::internal()
     }
 
