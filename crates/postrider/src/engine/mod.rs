@@ -48,6 +48,7 @@ use crate::{
     },
     store::{
         self, StoreError,
+        bounded::{self, Bounds},
         connect::{self, ConnectError, Connector, Session},
         durability::Delivered,
         lease,
@@ -305,6 +306,8 @@ async fn tenure(
     let first = connector.connect().await?;
     *was_there = true;
     prepare(&first).await?;
+    let bounded = bounded::bound(&first.client, Bounds::BEFORE_A_LEASE).await;
+    bounded.map_err(StoreError::to("prepare the session"))?;
     if lease::is_standby(&first.client).await? {
         return Err(StoreError::Standby.into());
     }

@@ -43,11 +43,33 @@ pub struct Bounds {
 }
 
 impl Bounds {
+    /// For a connection that is used before anybody knows how long a lease is: whoever has none loses none.
+    pub const BEFORE_A_LEASE: Bounds = Bounds {
+        statement: LONGEST_STATEMENT,
+        lock: Duration::from_millis(
+            LONGEST_STATEMENT.as_millis() as u64 / WAITS_IN_A_STATEMENT as u64,
+        ),
+    };
+
     /// Far below the lease, so that nothing of ours holds anybody up for as long as that.
     pub fn for_lease(lease: Duration) -> Bounds {
         let statement = (lease / STATEMENTS_IN_A_LEASE).min(LONGEST_STATEMENT);
         Bounds { statement, lock: statement / WAITS_IN_A_STATEMENT }
     }
+}
+
+/// Sets how long the statements of a session may take from now on, whoever has made it.
+///
+/// # Errors
+///
+/// When the connection fails.
+pub async fn bound(client: &Client, bounds: Bounds) -> Result<(), Error> {
+    let (statement, lock) = (bounds.statement.as_millis(), bounds.lock.as_millis());
+    let sql = include_str!("../../../../sql/queries/limit_statements.sql");
+    client.execute(sql, &[&statement.to_string()]).await?;
+    let sql = include_str!("../../../../sql/queries/limit_waits.sql");
+    client.execute(sql, &[&lock.to_string()]).await?;
+    Ok(())
 }
 
 /// What becomes of a statement that ran into its bound.
@@ -119,12 +141,7 @@ impl Bounded {
 
     /// Sets how long statements may take from now on.
     pub async fn bound(&self, bounds: Bounds) -> Result<(), StoreError> {
-        let lock = bounds.lock.as_millis().to_string();
-        self.limit(bounds.statement).await.map_err(StoreError::to("prepare the session"))?;
-        self.once()
-            .execute(include_str!("../../../../sql/queries/limit_waits.sql"), &[&lock])
-            .await
-            .map_err(StoreError::to("prepare the session"))?;
+        bound(self.once(), bounds).await.map_err(StoreError::to("prepare the session"))?;
         let mut state = self.state();
         state.bounds = Some(bounds);
         state.doublings = 0;
@@ -287,15 +304,16 @@ impl Inner {
     /// Says who holds what this connection waits for; seldom.
     async fn look(&self) {
         let Some(look) = &self.look else { return };
-        {
+        let bounds = {
             let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
             if state.looked_at.is_some_and(|at| at.elapsed() < LOOK_INTERVAL) {
                 return;
             }
             state.looked_at = Some(Instant::now());
-        }
+            state.bounds.unwrap_or(Bounds::BEFORE_A_LEASE)
+        };
         let purpose = look.purpose;
-        match look.blockers().await {
+        match look.blockers(bounds).await {
             Ok(blockers) if blockers.is_empty() => {
                 warn!(purpose, "statements run into their bounds and are tried again");
             }
@@ -311,9 +329,10 @@ impl Inner {
 
 impl Look {
     /// On a connection made for the purpose: whatever ours wait for, it does not.
-    async fn blockers(&self) -> Result<Vec<String>, String> {
+    async fn blockers(&self, bounds: Bounds) -> Result<Vec<String>, String> {
         let session =
             self.connector.connect().await.map_err(|error: ConnectError| error.to_string())?;
+        bound(&session.client, bounds).await.map_err(|error| error_text(&error))?;
         let sql = include_str!("../../../../sql/queries/blockers.sql");
         let rows = session.client.query(sql, &[&self.pid]).await;
         let rows = rows.map_err(|error| error_text(&error))?;
@@ -347,5 +366,42 @@ mod tests {
             assert!(bounds.statement <= lease / 3 && bounds.lock <= lease / 9, "{bounds:?}");
             assert!(bounds.statement <= LONGEST_STATEMENT);
         }
+        let before = Bounds::BEFORE_A_LEASE;
+        assert!(before.statement <= LONGEST_STATEMENT && before.lock <= before.statement / 3);
+    }
+
+    /// Settings of sessions, and why a bound that they lack or that is long touches no lease: see ARCHITECTURE.md.
+    #[test]
+    fn what_no_lease_bounds_has_bounds_in_its_settings() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../sql/queries");
+        let of_session = |text: &str, name: &str| {
+            let (_, rest) = text.split_once(&format!("set {name} = '"))?;
+            Some(rest.split('\'').next().unwrap_or_default().to_owned())
+        };
+        let mut found = Vec::new();
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
+            if name.ends_with("_session") {
+                let text = std::fs::read_to_string(&path).unwrap();
+                let both =
+                    ["statement_timeout", "lock_timeout"].map(|what| of_session(&text, what));
+                found.push((name, both.map(Option::unwrap_or_default)));
+            }
+        }
+        found.sort();
+        let expected = [
+            ("api_session", ["10s", "1s"]),
+            // `Bounds` come on top of it, and nothing is asked before.
+            ("dispatcher_session", ["60s", ""]),
+            ("durability_session", ["", ""]),
+            ("fleet_session", ["10s", "500ms"]),
+            // Of a command, which has no lease.
+            ("live_session", ["", ""]),
+            // Its functions wait for a lock for 30 ms at most.
+            ("upkeep_session", ["10min", ""]),
+        ];
+        let expected = expected.map(|(name, both)| (name.to_owned(), both.map(str::to_owned)));
+        assert_eq!(found, expected);
     }
 }
