@@ -9,7 +9,7 @@ language plpgsql
 set search_path = pg_catalog, postrider, pg_temp
 as $$
 begin
-    if pg_notification_queue_usage() <= 0.5 then
+    if postrider.notification_queue_usage() <= 0.5 then
         perform pg_notify(p_channel, p_message);
     end if;
 end;

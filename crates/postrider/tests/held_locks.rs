@@ -1,6 +1,7 @@
 //! What others may lock, held as strongly as they are able to, while dispatchers go on.
 
 use crate::shop::{Shop, serving::LONG};
+use postrider::store::connect::{Connector, DatabaseUrl};
 use serde_json::json;
 use tokio_postgres::Client;
 use xtask::receiver::{Behaviour, Receiver};
@@ -301,15 +302,42 @@ async fn whoever_holds_the_doorbells_keeps_nobody_waiting() {
     shop.until(SLEEPS).await;
 }
 
+/// Makes the cluster's queue of notifications as full as this.
+fn fill(usage: &str) -> String {
+    format!(
+        "create or replace function postrider.notification_queue_usage()
+        returns double precision language sql as 'select {usage}::double precision'"
+    )
+}
+
+/// Somebody seems to sleep at every shard, who may be a stranger: a sender has reason to ring.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sender_does_not_ring_while_the_queue_of_notifications_is_filled() {
+    let shop = Shop::open_migrated().await;
+    shop.execute("select postrider.create_endpoint('sink', 'discard', '{}')").await;
+    let stranger = stranger(&shop).await;
+    batch(&stranger, "select pg_advisory_lock(1886352244, k) from generate_series(0, 63) k").await;
+    let connector = Connector::new(&DatabaseUrl::new(shop.url()), None, "test").unwrap();
+    let mut listener = connector.connect().await.unwrap();
+    batch(&listener.client, "listen postrider").await;
+    for (usage, seconds, is_rung) in [("0.51", 7, false), ("0.5", 8, true), ("1", 9, false)] {
+        shop.execute(&fill(usage)).await;
+        let setting = format!("set_setting('http_timeout', '{seconds}')");
+        for call in ["send('sink', '{}')", "send_batch('sink', array['{}']::jsonb[])", &setting] {
+            shop.execute(&format!("select postrider.{call}")).await;
+            shop.execute("notify postrider, 'over'").await;
+            let mut heard = 0;
+            while listener.notifications.recv().await.unwrap().payload() != "over" {
+                heard += 1;
+            }
+            assert_eq!(heard > 0, is_rung, "{call}, {usage}");
+        }
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn nobody_rings_while_the_queue_of_notifications_is_filled() {
     let shop = Shop::open_to_receivers().await;
-    let fill = |usage: &str| {
-        format!(
-            "create or replace function postrider.notification_queue_usage()
-            returns double precision language sql as 'select {usage}::double precision'"
-        )
-    };
     let receiver = Receiver::start(Behaviour::Status(200)).unwrap();
     shop.quick_endpoint("hooks", &receiver.url()).await;
     shop.execute(&fill("0.51")).await;
