@@ -2,7 +2,7 @@
 --
 -- Application, operator, admin. cancelled: nobody will start it. cancelling: it is running; its worker is told to
 -- stop, and when it has not ended within cancel_timeout it counts as cancelled. If it ends first, that
--- counts. Otherwise how it ended before. Raises 22004 (a null id), 42704 (no such execution).
+-- counts. Otherwise how it ended before. What an operator cancels is logged in event_log. Raises 22004 (a null id), 42704 (no such execution).
 create or replace function postrider.cancel_execution(p_execution bigint)
 returns text
 language plpgsql
@@ -28,6 +28,12 @@ begin
             raise exception 'Execution % does not exist', p_execution using errcode = '42704';
         end if;
         return final_status;
+    end if;
+    if live.cancel_requested_at is null and postrider.is_operator() then
+        insert into postrider.event_log (event, details)
+        values (
+            'execution.cancelled',
+            jsonb_build_object('execution_id', p_execution, 'was', live.status, 'by', session_user));
     end if;
     if live.status <> 'running' then
         perform postrider.end_execution(live, 'cancelled', 'cancelled', null, null);

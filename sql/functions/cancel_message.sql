@@ -2,7 +2,7 @@
 --
 -- Application, operator, admin. Takes back what has not been attempted yet: for a published message at each
 -- target that has not. Counts from the commit of the caller's transaction. False when there is nothing
--- (any more) to take back. Raises 22004 (a null id), 25001 (the transaction is not READ COMMITTED: it
+-- (any more) to take back. What an operator takes back is logged in event_log. Raises 22004 (a null id), 25001 (the transaction is not READ COMMITTED: it
 -- could not see how far dispatchers are).
 --
 -- Without sequential scans: a plan that a session made while tables were empty would read all of them
@@ -107,6 +107,12 @@ begin
     -- caller commits, and the dispatcher waits for no application.
     perform postrider.ring('postrider', 'key ' || postrider.key_mark(k.ordering_key))
     from (select distinct o.ordering_key from unnest(ordering_keys) o (ordering_key)) k;
+    if postrider.is_operator() then
+        insert into postrider.event_log (event, details)
+        values (
+            'message.cancelled',
+            jsonb_build_object('message_id', p_message_id, 'by', session_user));
+    end if;
     return true;
 end;
 $$;

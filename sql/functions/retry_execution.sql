@@ -1,8 +1,8 @@
 -- postrider.retry_execution(execution) → the id of the new one
 --
 -- Operator, admin. Asks again for what has ended, whatever became of it: a new execution with the same action and
--- parameters, for the same worker or pool, whose original_execution is the first one of them all. Raises
--- 22004 (a null id), 42704 (no such execution), 55000 (it has not ended).
+-- parameters, for the same worker or pool, whose original_execution is the first one of them all. Logged in
+-- event_log. Raises 22004 (a null id), 42704 (no such execution), 55000 (it has not ended).
 create or replace function postrider.retry_execution(p_execution bigint)
 returns bigint
 language plpgsql
@@ -11,6 +11,7 @@ set search_path = pg_catalog, postrider, pg_temp
 as $$
 declare
     original postrider.execution;
+    new_id bigint;
 begin
     if p_execution is null then
         raise exception 'p_execution must not be null' using errcode = '22004';
@@ -24,6 +25,11 @@ begin
     end if;
     original.original_execution := coalesce(original.original_execution, original.id);
     original.idempotency_key := null;
-    return postrider.append_execution(original);
+    new_id := postrider.append_execution(original);
+    insert into postrider.event_log (event, details)
+    values (
+        'execution.retried',
+        jsonb_build_object('execution_id', new_id, 'retry_of', p_execution, 'by', session_user));
+    return new_id;
 end;
 $$;

@@ -9,7 +9,7 @@ security definer
 set search_path = pg_catalog, postrider, pg_temp
 as $$
 declare
-    revoked_id integer;
+    revoked postrider.api_token;
 begin
     if p_name is null then
         raise exception 'Token name must not be null' using errcode = '22004';
@@ -18,8 +18,8 @@ begin
     set revoked_at = clock_timestamp()
     where t.name = p_name
     and t.revoked_at is null
-    returning t.id into revoked_id;
-    if revoked_id is null then
+    returning t.* into revoked;
+    if not found then
         if not exists (select from postrider.api_token t where t.name = p_name) then
             raise exception 'Token ''%'' does not exist', left(p_name, 100) using errcode = '42704';
         end if;
@@ -28,7 +28,10 @@ begin
     insert into postrider.event_log (event, details)
     values (
         'token.revoked',
-        jsonb_build_object('token', p_name, 'id', revoked_id, 'by', session_user));
+        jsonb_build_object(
+            'token', p_name, 'id', revoked.id, 'by', session_user,
+            'before', jsonb_build_object('role', revoked.role, 'expires_at', revoked.expires_at),
+            'after', null));
     return true;
 end;
 $$;

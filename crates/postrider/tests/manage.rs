@@ -539,6 +539,8 @@ async fn the_event_log_says_who_changed_what() {
         "select postrider.register_worker('w', 'p')",
         "select postrider.deregister_worker(id) from postrider.worker",
         "select postrider.drop_worker('w')",
+        "select postrider.create_token('t', 'viewer', sha256('x'), '1 day')",
+        "select postrider.revoke_token('t')",
     ];
     for sql in changes {
         admin.batch_execute(sql).await.unwrap_or_else(|error| panic!("{sql}: {error:?}"));
@@ -583,6 +585,7 @@ async fn the_event_log_says_who_changed_what() {
     assert_eq!(ended, [true, false], "by hand, and with its endpoint");
     assert_eq!(logged("action.dropped")["before"]["priority"], 2);
     assert_eq!(logged("worker.dropped")["before"]["pool"], "p");
+    assert_eq!(logged("token.revoked")["before"], logged("token.created")["after"]);
     assert_eq!(logged("consumer.dropped")["before"], json!({"event_types": null, "filter": null}));
     // All that comes and goes says so in the same words.
     for row in &rows {
@@ -590,7 +593,7 @@ async fn the_event_log_says_who_changed_what() {
         let absent = match event.rsplit('.').next().unwrap() {
             _ if event == "job.created" => continue,
             "created" => "before",
-            "dropped" | "ended" => "after",
+            "dropped" | "ended" | "revoked" => "after",
             _ => continue,
         };
         let present = if absent == "before" { "after" } else { "before" };

@@ -322,6 +322,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "is_letter_wanted",
             "is_logged",
             "is_older",
+            "is_operator",
             "is_partition_behind",
             "is_partition_filled",
             "is_partition_finished",
@@ -1118,6 +1119,145 @@ const VICTIMS: &str = r#"
     postrider.drop_event_type('order.created')
     postrider.drop_endpoint('b', true)"#;
 
+fn victims() -> impl Iterator<Item = &'static str> {
+    VICTIMS.lines().map(str::trim).filter(|line| !line.is_empty())
+}
+
+fn name_of(victim: &str) -> String {
+    victim.split_once('(').unwrap().0.trim_start_matches("postrider.").to_owned()
+}
+
+/// The call with what there is at the moment in the place of its words in braces.
+async fn prepared(client: &Client, victim: &str) -> String {
+    let words = [
+        ("id", "select min(id)::text from postrider.message"),
+        ("parked", "select coalesce(max(id), 0)::text from postrider.parked_message"),
+        ("letter", "select max(id)::text from postrider.dead_letter"),
+        ("waiting", "select coalesce(min(message_id), 0)::text from postrider.deferred"),
+        ("subscription", "select max(id)::text from postrider.subscriptions"),
+        (
+            "ended",
+            "select coalesce(max(execution_id), 0)::text from postrider.execution_end where is_final",
+        ),
+        ("worker", "select coalesce(max(id), 0)::text from postrider.worker"),
+        ("key", "select coalesce(min(id), '') from postrider.signing_keys where endpoint = 'b'"),
+    ];
+    let mut words: Vec<_> = words.map(|(word, sql)| (word.to_owned(), sql.to_owned())).into();
+    for status in ["scheduled", "running"] {
+        for (column, word) in [("id", status.to_owned()), ("fence", format!("{status}_fence"))] {
+            let sql = format!(
+                "select coalesce((
+                    select {column} from postrider.live_execution
+                    where status = '{status}' order by id limit 1), 0)::text"
+            );
+            words.push((word, sql));
+        }
+    }
+    let mut victim = victim.to_owned();
+    for (word, sql) in words {
+        let word = format!("{{{word}}}");
+        if victim.contains(&word) {
+            victim = victim.replace(&word, &strings(client, &sql).await[0]);
+        }
+    }
+    victim
+}
+
+/// What a function of operators and admins may do without an event, and why.
+const WITHOUT_EVENT: &[(&str, &str)] = &[
+    ("adopt", "says what it has found of another database, and there is nothing of one here"),
+    ("validate_endpoint_config", "changes nothing"),
+    ("validate_retry_policy", "changes nothing"),
+    ("cleanup_dlq", "removes what the retention says, as dispatchers do every minute"),
+    ("cleanup_event_log", "removes what the retention says, as dispatchers do every minute"),
+    ("maintain_archive_partitions", "makes partitions ahead of their time, as dispatchers do"),
+    (
+        "cleanup_old_archive_partitions",
+        "says which partitions it has dropped, and there is no old one here",
+    ),
+];
+
+/// What makes a call of this function change something.
+fn occasion(name: &str) -> &'static str {
+    match name {
+        "reset_circuit_breaker" => "update postrider.circuit set failure_count = 1",
+        "mark_expired_messages" => {
+            "select postrider.send('a', '{}');
+            insert into postrider.deferred (
+                message_id, target, endpoint_id, shard, run_at, message_created_at, expires_at)
+            select m.id, m.targets[1], 1, (m.id & 1023) >> 4, now(), m.created_at, '2001-01-01'
+            from postrider.message m
+            order by m.id desc
+            limit 1"
+        }
+        _ => "",
+    }
+}
+
+/// The functions of a group in sql/grants.sql.
+fn group(name: &str) -> BTreeSet<String> {
+    let grants = include_str!("../../../sql/grants.sql");
+    let (_, list) = grants.split_once(&format!("    {name} constant text[] := array[")).unwrap();
+    let (list, _) = list.split_once("];").unwrap();
+    list.split('\'').skip(1).step_by(2).map(str::to_owned).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_function_of_operators_and_admins_leaves_an_event_that_says_who() {
+    let (_shop, client) = open().await;
+    let sql = "create role anna; grant postrider_admin to anna;
+        select postrider.create_endpoint('a', 'http', '{\"url\": \"http://a.test/\"}');
+        select postrider.send('a', '{}'), postrider.send('a', '{}'), postrider.send('a', '{}'), postrider.send('a', '{}');
+        select postrider.bury(array[m.id], m.targets, array[1], array['rejected'], array[1], array['503'])
+        from postrider.message m order by m.id limit 2";
+    client.batch_execute(sql).await.unwrap();
+    let events = "select count(*)::text from postrider.event_log where details ->> 'role' = 'anna'";
+    let mut telling = BTreeSet::new();
+    for victim in victims() {
+        let name = name_of(victim);
+        // Something to do for who finds nothing otherwise.
+        client.batch_execute(occasion(&name)).await.unwrap();
+        let before = strings(&client, events).await;
+        let sql = match name.as_str() {
+            "cancel_message" => "postrider.cancel_message(postrider.send('a', '{}'))".to_owned(),
+            _ => prepared(&client, victim).await,
+        };
+        let call = format!("set role anna; select {sql}");
+        let done = client.batch_execute(&call).await;
+        done.unwrap_or_else(|error| panic!("{sql}: {error:?}"));
+        client.batch_execute("reset role").await.unwrap();
+        if strings(&client, events).await != before {
+            telling.insert(name);
+        }
+    }
+    let excused: BTreeSet<String> =
+        WITHOUT_EVENT.iter().map(|(name, _)| (*name).to_owned()).collect();
+    let silent: BTreeSet<String> = ["operating", "managing", "taking_back"]
+        .into_iter()
+        .flat_map(group)
+        .filter(|name| !telling.contains(name))
+        .collect();
+    assert_eq!(silent, excused);
+}
+
+/// Whoever sends may take it back, and need not be an operator for that.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_applications_take_back_of_their_own_leaves_no_event() {
+    let (_shop, client) = open().await;
+    let sql = "create role berta; grant postrider_application to berta;
+        select postrider.create_endpoint('a', 'discard', '{}');
+        truncate postrider.event_log;
+        set role berta;
+        select postrider.cancel_message(postrider.send('a', '{}'));
+        select postrider.cancel_execution(postrider.submit_execution('resize'));
+        reset role";
+    client.batch_execute(sql).await.unwrap();
+    let ended = "select status from postrider.executions
+        union all select reason from postrider.ended order by 1";
+    assert_eq!(strings(&client, ended).await, ["cancelled", "cancelled"]);
+    assert_eq!(strings(&client, "select event from postrider.event_log").await, [""; 0]);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn nobody_runs_code_with_the_owners_rights_by_search_path() {
     let (_shop, client) = open().await;
@@ -1153,41 +1293,10 @@ async fn nobody_runs_code_with_the_owners_rights_by_search_path() {
     client.batch_execute("drop function public.careless(); truncate public.caught").await.unwrap();
 
     let mut called = BTreeSet::new();
-    for victim in VICTIMS.lines().map(str::trim).filter(|line| !line.is_empty()) {
-        let name = victim.split_once('(').unwrap().0.trim_start_matches("postrider.");
-        called.insert(name.to_owned());
-        let id = first("select min(id)::text from postrider.message").await;
-        let parked = "select coalesce(max(id), 0)::text from postrider.parked_message";
-        let parked = first(parked).await;
-        let letter = first("select max(id)::text from postrider.dead_letter").await;
-        let waiting = "select coalesce(min(message_id), 0)::text from postrider.deferred";
-        let waiting = first(waiting).await;
-        let subscription = first("select max(id)::text from postrider.subscriptions").await;
-        let ended = "select coalesce(max(execution_id), 0)::text
-            from postrider.execution_end where is_final";
-        let worker = "select coalesce(max(id), 0)::text from postrider.worker";
-        let key = "select coalesce(min(id), '') from postrider.signing_keys where endpoint = 'b'";
-        let victim = victim.replace("{key}", &first(key).await);
-        let mut victim = victim.replace("{ended}", &first(ended).await);
-        victim = victim.replace("{worker}", &first(worker).await);
-        for status in ["scheduled", "running"] {
-            for (column, name) in [("id", "}"), ("fence", "_fence}")] {
-                let sql = format!(
-                    "select coalesce((
-                        select {column} from postrider.live_execution
-                        where status = '{status}' order by id limit 1), 0)::text"
-                );
-                victim = victim.replace(&format!("{{{status}{name}"), &first(&sql).await);
-            }
-        }
-        let sql = victim
-            .replace("{id}", &id)
-            .replace("{letter}", &letter)
-            .replace("{waiting}", &waiting)
-            .replace("{parked}", &parked)
-            .replace("{subscription}", &subscription)
-            // The casts of a victim's arguments are mallory's own affair.
-            .replace("::jsonb[]", "::pg_catalog.jsonb[]");
+    for victim in victims() {
+        called.insert(name_of(victim));
+        // The casts of a victim's arguments are mallory's own affair.
+        let sql = prepared(&client, victim).await.replace("::jsonb[]", "::pg_catalog.jsonb[]");
         attack(&format!("select {sql}")).await.unwrap_or_else(|error| panic!("{sql}: {error:?}"));
     }
     for view in [
