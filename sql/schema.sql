@@ -2391,6 +2391,12 @@ begin
         end if;
         return final_status;
     end if;
+    if live.cancel_requested_at is null and postrider.is_operator() then
+        insert into postrider.event_log (event, details)
+        values (
+            'execution.cancelled',
+            jsonb_build_object('execution_id', p_execution, 'was', live.status, 'by', session_user));
+    end if;
     if live.status <> 'running' then
         perform postrider.end_execution(live, 'cancelled', 'cancelled', null, null);
         return 'cancelled';
@@ -2540,6 +2546,12 @@ begin
     -- caller commits, and the dispatcher waits for no application.
     perform postrider.ring('postrider', 'key ' || postrider.key_mark(k.ordering_key))
     from (select distinct o.ordering_key from unnest(ordering_keys) o (ordering_key)) k;
+    if postrider.is_operator() then
+        insert into postrider.event_log (event, details)
+        values (
+            'message.cancelled',
+            jsonb_build_object('message_id', p_message_id, 'by', session_user));
+    end if;
     return true;
 end;
 $$;
@@ -4623,12 +4635,14 @@ $$;
 CREATE FUNCTION postrider.claim_request(p_token_id integer, p_key text, p_fingerprint bytea) RETURNS TABLE(fingerprint bytea, status smallint, body text)
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
     AS $$
 begin
     delete from postrider.api_request r
     where r.token_id = p_token_id
     and r.key = p_key
-    and r.at < now() - interval '24 hours';
+    and r.at + interval '0' < now() - interval '24 hours';
     loop
         insert into postrider.api_request (token_id, key, fingerprint)
         values (p_token_id, p_key, p_fingerprint)
@@ -4917,12 +4931,13 @@ CREATE FUNCTION postrider.confirm_position(p_dispatcher uuid, p_timeline integer
     AS $$
 declare
     present constant pg_lsn := pg_current_wal_insert_lsn();
-    -- Whoever found it before may have died before they were used up.
-    highest constant bigint := greatest(p_number, (select max(r.highest_number) from postrider.rewind r));
 begin
     timeline := ('x' || left(pg_walfile_name(present), 8))::bit(32)::integer;
     lost_bytes := 0;
-    select greatest(highest - s.last_value, 0) into lost_numbers from postrider.message_sequence s;
+    -- A sequence that nobody has used yet says 1 although 1 is still to come.
+    select greatest(p_number - s.last_value + (not s.is_called)::integer, 0)
+    into lost_numbers
+    from postrider.message_sequence s;
     if p_upto is null then
         return;
     end if;
@@ -4936,14 +4951,14 @@ begin
     -- Nothing else says it again, so it is to be on disk; the standby that it would wait for may be the server that is gone.
     perform set_config('synchronous_commit', 'local', true);
     insert into postrider.rewind (lost_bytes, lost_numbers, highest_number)
-    values (confirm_position.lost_bytes, confirm_position.lost_numbers, highest);
+    values (confirm_position.lost_bytes, confirm_position.lost_numbers, p_number);
     insert into postrider.event_log (event, details)
     values (
         'log.rewound',
         jsonb_build_object(
             'dispatcher', p_dispatcher, 'delivered_up_to', p_upto, 'timeline', timeline,
             'former_timeline', p_timeline, 'left_at', left_at, 'lost_bytes', lost_bytes,
-            'lost_numbers', lost_numbers, 'highest_number', highest, 'by', session_user));
+            'lost_numbers', lost_numbers, 'highest_number', p_number, 'by', session_user));
 end;
 $$;
 
@@ -5477,11 +5492,7 @@ begin
                 using errcode = '42704';
         end if;
     end if;
-    if p_event_type is not null
-        and not exists (select from postrider.event_types t where t.name = p_event_type)
-    then
-        raise exception 'Event type ''%'' does not exist', p_event_type using errcode = '42704';
-    end if;
+    perform postrider.check_event_type(p_event_type);
     if p_from >= p_to then
         raise exception 'p_from must be before p_to, got % and %', p_from, p_to
             using errcode = '22023';
@@ -7001,11 +7012,7 @@ begin
             case when p_metadata = '{}' then 'an empty one' else jsonb_typeof(p_metadata) end
             using errcode = '22023';
     end if;
-    if p_event_type is not null
-        and not exists (select from postrider.event_types t where t.name = p_event_type)
-    then
-        raise exception 'Event type ''%'' does not exist', p_event_type using errcode = '42704';
-    end if;
+    perform postrider.check_event_type(p_event_type);
     if p_from >= p_to then
         raise exception 'p_from must be before p_to, got % and %', p_from, p_to
             using errcode = '22023';
@@ -9347,7 +9354,10 @@ begin
     if found then
         raise exception 'A dispatcher has the delivery of message % to endpoint ''%'' in hand',
             p_message_id, held_at
-            using errcode = '55006', hint = 'Try again when its attempt is over.';
+            using
+                errcode = '55006',
+                hint = 'Try again when its attempt is over; where its endpoint is paused or its circuit is '
+                    'open, after half an hour at most.';
     end if;
     return query
     select d.ctid, d.target, coalesce(e.name, d.endpoint_id::text)
@@ -9797,6 +9807,24 @@ CREATE FUNCTION postrider.is_older(p_xmin xid, p_xid xid8) RETURNS boolean
     select coalesce(age(p_xmin) > age(p_xid::xid), false);
 $$;
 
+-- Name: is_operator(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.is_operator() RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    acting constant text := postrider.caller();
+begin
+    return exists (
+        select
+        from postrider.installation i
+        join pg_roles r on r.rolname in (i.role_prefix || '_operator', i.role_prefix || '_admin')
+        where pg_has_role(acting, r.oid, 'usage')
+    );
+end;
+$$;
+
 -- Name: is_partition_behind(integer, integer); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.is_partition_behind(p_consumer_id integer, p_partition integer) RETURNS boolean
@@ -10116,6 +10144,8 @@ $$;
 CREATE FUNCTION postrider.keep_answer(p_token_id integer, p_key text, p_status smallint, p_body text) RETURNS void
     LANGUAGE sql
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
     AS $$
     update postrider.api_request r
     set status = p_status,
@@ -10933,7 +10963,17 @@ CREATE FUNCTION postrider.mark_expired_messages() RETURNS integer
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
     AS $$
-    select postrider.expire_waiting(10000);
+    with expired as materialized (
+        select postrider.expire_waiting(10000) as delivery_count
+    ), logged as (
+        insert into postrider.event_log (event, details)
+        select
+            'messages.expired',
+            jsonb_build_object('count', e.delivery_count, 'by', session_user)
+        from expired e
+        where e.delivery_count > 0
+    )
+    select e.delivery_count from expired e;
 $$;
 
 -- Name: masked_config(jsonb); Type: FUNCTION; Schema: postrider; Owner: -
@@ -11788,6 +11828,10 @@ $$;
 CREATE FUNCTION postrider.note_token_use(p_id integer) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
     AS $$
 begin
     set local synchronous_commit = off;
@@ -13615,6 +13659,9 @@ declare
         and s.value = 'global'
     );
     recovered integer;
+    -- What did not wait before: no dispatcher claims what it attempts of these.
+    fresh_ids bigint[];
+    fresh_targets integer[];
     places tid[];
     -- Those that are let go and were not attempted.
     spared tid[];
@@ -13685,7 +13732,9 @@ begin
         ) m
         where p.retry_count > 0
     )
-    select count(*) into recovered from put_back p;
+    select count(*), array_agg(p.message_id), array_agg(p.target)
+    into recovered, fresh_ids, fresh_targets
+    from put_back p;
 
     -- What was cancelled before it was read has been read now, and has ended.
     select array_agg(c.ctid)
@@ -13720,6 +13769,7 @@ begin
         select
             w.ctid, w.ordering_key,
             p_attempted
+                and (w.message_id, w.target) in (select * from unnest(fresh_ids, fresh_targets))
                 and not exists (
                     select
                     from unnest(p_spared_ids, p_spared_targets) s (id, target)
@@ -15210,6 +15260,7 @@ CREATE FUNCTION postrider.retry_execution(p_execution bigint) RETURNS bigint
     AS $$
 declare
     original postrider.execution;
+    new_id bigint;
 begin
     if p_execution is null then
         raise exception 'p_execution must not be null' using errcode = '22004';
@@ -15223,7 +15274,12 @@ begin
     end if;
     original.original_execution := coalesce(original.original_execution, original.id);
     original.idempotency_key := null;
-    return postrider.append_execution(original);
+    new_id := postrider.append_execution(original);
+    insert into postrider.event_log (event, details)
+    values (
+        'execution.retried',
+        jsonb_build_object('execution_id', new_id, 'retry_of', p_execution, 'by', session_user));
+    return new_id;
 end;
 $$;
 
@@ -15485,7 +15541,7 @@ CREATE FUNCTION postrider.revoke_token(p_name text) RETURNS boolean
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
     AS $$
 declare
-    revoked_id integer;
+    revoked postrider.api_token;
 begin
     if p_name is null then
         raise exception 'Token name must not be null' using errcode = '22004';
@@ -15494,8 +15550,8 @@ begin
     set revoked_at = clock_timestamp()
     where t.name = p_name
     and t.revoked_at is null
-    returning t.id into revoked_id;
-    if revoked_id is null then
+    returning t.* into revoked;
+    if not found then
         if not exists (select from postrider.api_token t where t.name = p_name) then
             raise exception 'Token ''%'' does not exist', left(p_name, 100) using errcode = '42704';
         end if;
@@ -15504,7 +15560,10 @@ begin
     insert into postrider.event_log (event, details)
     values (
         'token.revoked',
-        jsonb_build_object('token', p_name, 'id', revoked_id, 'by', session_user));
+        jsonb_build_object(
+            'token', p_name, 'id', revoked.id, 'by', session_user,
+            'before', jsonb_build_object('role', revoked.role, 'expires_at', revoked.expires_at),
+            'after', null));
     return true;
 end;
 $$;
@@ -15516,7 +15575,7 @@ CREATE FUNCTION postrider.ring(p_channel text, p_message text) RETURNS void
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
     AS $$
 begin
-    if pg_notification_queue_usage() <= 0.5 then
+    if postrider.notification_queue_usage() <= 0.5 then
         perform pg_notify(p_channel, p_message);
     end if;
 end;
@@ -17112,6 +17171,7 @@ declare
     most_dispatchers constant integer := 64;
     asked record;
     used timestamptz;
+    used_at timestamptz;
     moment timestamptz;
     each interval;
 begin
@@ -17124,23 +17184,25 @@ begin
         values (asked.endpoint_id)
         on conflict do nothing;
         perform from postrider.rate_turn t where t.endpoint_id = asked.endpoint_id for update;
-        select g.used_until
-        into used
+        select g.used_until, g.granted_at
+        into used, used_at
         from postrider.rate_grant g
         where g.endpoint_id = asked.endpoint_id
         order by g.seq desc
         limit 1;
         moment := clock_timestamp();
         each := interval '1 second' / asked.rate;
-        -- Nobody is ahead by more than all that dispatchers may ask for at once, unless the clock was set back.
+        -- What was given away later than now was before the clock was set back, by as much at least.
+        used := used - greatest(used_at - moment, interval '0');
+        -- Nobody is ahead by more than all that dispatchers may ask for at once, unless the rate was lower.
         used := least(
             greatest(used, moment - asked.burst * each), moment + (asked.burst + most_dispatchers) * each);
         endpoint_id := asked.endpoint_id;
         granted := asked.wanted;
         used := used + asked.wanted * each;
         wait_ms := greatest(ceil(extract(epoch from used - moment) * 1000), 0);
-        insert into postrider.rate_grant (slot, endpoint_id, used_until)
-        values (postrider.current_slot(), asked.endpoint_id, used);
+        insert into postrider.rate_grant (slot, endpoint_id, used_until, granted_at)
+        values (postrider.current_slot(), asked.endpoint_id, used, moment);
         return next;
     end loop;
 end;
@@ -17922,12 +17984,13 @@ declare
 begin
     -- Numbers that are given again after a crash were not used up. No standby is waited for: it may be the server that is gone.
     perform set_config('synchronous_commit', 'local', true);
-    select s.last_value into present from postrider.message_sequence s;
+    -- A sequence that nobody has used yet says 1 although 1 is still to come.
+    select s.last_value - (not s.is_called)::integer into present from postrider.message_sequence s;
     if upto - present > most_drawn then
         begin
             -- Written anew, the sequence is locked, and what is set is undone with us.
             alter sequence postrider.message_sequence increment by 1;
-            select s.last_value into present from postrider.message_sequence s;
+            select s.last_value - (not s.is_called)::integer into present from postrider.message_sequence s;
             if upto > present then
                 perform setval('postrider.message_sequence', upto);
                 insert into postrider.number_gap (after_number, last_number)
@@ -17935,14 +17998,19 @@ begin
             end if;
             return 0;
         exception
-            -- Somebody's transaction is open, or an event trigger does not allow it.
-            when others then null;
+            -- Somebody's transaction is open.
+            when lock_not_available then null;
+            -- An event trigger does not allow it.
+            when others then
+                raise warning 'the sequence of message numbers cannot be set (%): they are drawn one by one', sqlstate;
         end;
     end if;
     for drawn in 1 .. least(upto - present, most_drawn) loop
         perform nextval('postrider.message_sequence');
     end loop;
-    return (select greatest(upto - s.last_value, 0) from postrider.message_sequence s);
+    return (
+        select greatest(upto - s.last_value + (not s.is_called)::integer, 0) from postrider.message_sequence s
+    );
 end;
 $$;
 
@@ -20159,7 +20227,8 @@ CREATE TABLE postrider.rate_grant (
     slot smallint NOT NULL,
     seq bigint DEFAULT nextval('postrider.rotation_sequence'::regclass) NOT NULL,
     endpoint_id integer NOT NULL,
-    used_until timestamp with time zone NOT NULL
+    used_until timestamp with time zone NOT NULL,
+    granted_at timestamp with time zone
 )
 PARTITION BY LIST (slot);
 
@@ -20169,7 +20238,8 @@ CREATE TABLE postrider.rate_grant_0 (
     slot smallint NOT NULL,
     seq bigint DEFAULT nextval('postrider.rotation_sequence'::regclass) NOT NULL,
     endpoint_id integer NOT NULL,
-    used_until timestamp with time zone NOT NULL
+    used_until timestamp with time zone NOT NULL,
+    granted_at timestamp with time zone
 );
 
 -- Name: rate_grant_1; Type: TABLE; Schema: postrider; Owner: -
@@ -20178,7 +20248,8 @@ CREATE TABLE postrider.rate_grant_1 (
     slot smallint NOT NULL,
     seq bigint DEFAULT nextval('postrider.rotation_sequence'::regclass) NOT NULL,
     endpoint_id integer NOT NULL,
-    used_until timestamp with time zone NOT NULL
+    used_until timestamp with time zone NOT NULL,
+    granted_at timestamp with time zone
 );
 
 -- Name: rate_grant_2; Type: TABLE; Schema: postrider; Owner: -
@@ -20187,7 +20258,8 @@ CREATE TABLE postrider.rate_grant_2 (
     slot smallint NOT NULL,
     seq bigint DEFAULT nextval('postrider.rotation_sequence'::regclass) NOT NULL,
     endpoint_id integer NOT NULL,
-    used_until timestamp with time zone NOT NULL
+    used_until timestamp with time zone NOT NULL,
+    granted_at timestamp with time zone
 );
 
 -- Name: rate_turn; Type: TABLE; Schema: postrider; Owner: -
@@ -22471,6 +22543,10 @@ REVOKE ALL ON FUNCTION postrider.is_logged(p_message_id bigint) FROM PUBLIC;
 -- Name: FUNCTION is_older(p_xmin xid, p_xid xid8); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.is_older(p_xmin xid, p_xid xid8) FROM PUBLIC;
+
+-- Name: FUNCTION is_operator(); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.is_operator() FROM PUBLIC;
 
 -- Name: FUNCTION is_partition_behind(p_consumer_id integer, p_partition integer); Type: ACL; Schema: postrider; Owner: -
 
