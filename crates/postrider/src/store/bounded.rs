@@ -395,7 +395,8 @@ mod tests {
             // `Bounds` come on top of it, and nothing is asked before.
             ("dispatcher_session", ["60s", ""]),
             ("durability_session", ["", ""]),
-            ("fleet_session", ["10s", "500ms"]),
+            // A commit of theirs may wait for a standby.
+            ("fleet_session", ["60s", "500ms"]),
             // Of a command, which has no lease.
             ("live_session", ["", ""]),
             // Its functions wait for a lock for 30 ms at most.
