@@ -39,6 +39,8 @@ const TRIES: usize = 5;
 /// How much of the matrix is tried.
 #[derive(Debug, Clone, Copy)]
 pub struct StrangersScale {
+    /// Servers, each with everything that goes on, among which the matrix is shared out: most of the time one waits.
+    pub scenes: usize,
     /// Transactions that are open at the same time.
     pub group: usize,
     /// Each idle and busy, and not only one of both.
@@ -52,12 +54,14 @@ pub struct StrangersScale {
 
 impl StrangersScale {
     pub const FULL: StrangersScale = StrangersScale {
+        scenes: 2,
         group: 1,
         is_full: true,
         delay: LONGEST_STEP_DELAY,
         lease: Duration::from_secs(5),
     };
     pub const SHORT: StrangersScale = StrangersScale {
+        scenes: 1,
         group: 200,
         is_full: false,
         delay: LONGEST_STEP_DELAY_BESIDE_TESTS,
@@ -88,6 +92,20 @@ impl StrangersFigures {
         for (step, time) in times {
             let (held, control) = self.times.entry(step).or_default();
             if is_control { control } else { held }.push(*time);
+        }
+    }
+
+    fn add(&mut self, other: StrangersFigures) {
+        for (login, count) in other.held {
+            *self.held.entry(login).or_default() += count;
+        }
+        self.groups += other.groups;
+        self.faults.extend(other.faults);
+        self.refused.extend(other.refused);
+        for (step, (held, control)) in other.times {
+            let (all_held, all_control) = self.times.entry(step).or_default();
+            all_held.extend(held);
+            all_control.extend(control);
         }
     }
 
@@ -153,18 +171,34 @@ pub async fn prove_strangers(
     scale: StrangersScale,
     seed: u64,
 ) -> Result<StrangersFigures> {
+    let parts = (0..scale.scenes).map(|part| prove_part(binary, scale, seed, part));
+    let mut figures = StrangersFigures::default();
+    for part in futures_util::future::try_join_all(parts).await? {
+        figures.add(part);
+    }
+    if scale.is_full {
+        figures.judge_times();
+    }
+    Ok(figures)
+}
+
+/// One of the equal parts of the matrix, with a server of its own.
+async fn prove_part(
+    binary: &Path,
+    scale: StrangersScale,
+    seed: u64,
+    part: usize,
+) -> Result<StrangersFigures> {
     let mut scene = Scene::open(binary, scale.lease).await?;
     let mut figures = StrangersFigures::default();
-    let mut left = holds(&scene, scale, seed).await?;
+    let all = holds(&scene, scale, seed).await?;
+    let mut left: Vec<Hold> = all.into_iter().skip(part).step_by(scale.scenes).collect();
     while !left.is_empty() {
         let rest = left.split_off(left.len().min(scale.group));
         let later = check(&mut scene, left, scale.delay, &mut figures).await?;
         left = later.into_iter().chain(rest).collect();
     }
     scene.drain().await?;
-    if scale.is_full {
-        figures.judge_times();
-    }
     Ok(figures)
 }
 
