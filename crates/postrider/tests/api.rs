@@ -400,7 +400,7 @@ async fn a_request_that_waits_for_a_lock_does_not_hold_up_delivery() {
             and wait_event_type = 'Lock')",
     )
     .await;
-    let sql = "select count(*) <= 3 from pg_stat_activity where application_name = 'postrider api'";
+    let sql = "select count(*) <= 4 from pg_stat_activity where application_name = 'postrider api'";
     assert!(shop.ask::<bool>(sql).await, "more connections than it may have");
     shop.send("orders", json!(2)).await;
     receiver.wait_for_accepted(1, LONG).await.unwrap();
