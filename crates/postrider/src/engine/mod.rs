@@ -246,7 +246,7 @@ pub async fn run(
             Err(error) => {
                 telemetry.connect_failures.inc();
                 was_there |= is_outage(&error);
-                let may_pass = has_dispatched || was_there && is_loss(&error);
+                let may_pass = has_dispatched || was_there && passes(&error);
                 if !may_pass {
                     return Err(error);
                 }
@@ -270,12 +270,14 @@ fn is_outage(error: &ServeError) -> bool {
     matches!(error, ServeError::Connect(error) if error.is_outage())
 }
 
-/// Whether a connection was lost, or a server that was there cannot be reached any more.
-fn is_loss(error: &ServeError) -> bool {
+/// Whether a connection was lost, a server that was there cannot be reached any more, or a statement ran into its bounds.
+fn passes(error: &ServeError) -> bool {
     match error {
         ServeError::Connect(error) => error.is_loss(),
-        ServeError::Store(error) => error.is_loss(),
-        ServeError::Schema(SchemaError::Unreadable(error)) => store::is_loss(error),
+        ServeError::Store(error) => error.is_loss() || error.is_passing(),
+        ServeError::Schema(SchemaError::Unreadable(error)) => {
+            store::is_loss(error) || bounded::is_passing(error)
+        }
         _ => false,
     }
 }

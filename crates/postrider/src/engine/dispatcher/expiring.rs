@@ -33,12 +33,12 @@ impl Dispatcher {
         for delivery in self.endpoints.take_queued(has_expired).iter().chain(&ready) {
             self.gathered.expired(delivery, now);
         }
-        // They are not claimed yet, and in hand already.
+        // They are in hand, and not claimed yet: not while somebody holds them either.
         let suspects: Vec<Delivery> = self.suspects.extract_if(.., |s| has_expired(s)).collect();
         for suspect in &suspects {
             self.endpoints.reserve(suspect.endpoint, suspect.priority());
         }
-        self.claim_due(suspects, Look::After);
+        self.claim_due(suspects, Look::BeforeAndAfter);
     }
 
     pub(super) fn take_expired(&mut self, most: usize, rows: Vec<DueDelivery>) {

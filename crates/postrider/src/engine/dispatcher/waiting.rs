@@ -158,8 +158,12 @@ impl Dispatcher {
     /// Attempts deliveries that were in the hands of a dispatcher whenever it died one at a time, the
     /// least suspicious first: if one of them is to blame, the others get away.
     pub(super) fn try_suspect(&mut self, now: Instant) {
+        let timestamp = self.clock.timestamp(now);
         while self.suspect.is_none() {
-            let least = (0..self.suspects.len()).min_by_key(|i| self.suspects[*i].recovery_count);
+            // What has expired ends by itself: see end_expired.
+            let living =
+                (0..self.suspects.len()).filter(|i| !self.suspects[*i].is_expired(timestamp));
+            let least = living.min_by_key(|i| self.suspects[*i].recovery_count);
             let Some(least) = least else { return };
             let delivery = self.suspects.swap_remove(least);
             if let Some(delivery) = self.take_in_hand(delivery, now) {
@@ -262,9 +266,14 @@ impl Dispatcher {
     /// which others go by when they end what is not claimed.
     fn take_claimed(&mut self, delivery: Delivery, has_expired: bool, now: Instant) {
         let timestamp = self.clock.timestamp(now);
+        let place = (delivery.message.id, delivery.target);
         if has_expired || delivery.is_expired(timestamp) {
             self.endpoints.cancel_reservation(delivery.endpoint, delivery.priority());
             self.gathered.expired(&delivery, now);
+        } else if delivery.recovery_count >= SUSPECT_AFTER && self.suspect != Some(place) {
+            // A clock said that it has expired, and says so no more: it waits for its turn.
+            self.endpoints.cancel_reservation(delivery.endpoint, delivery.priority());
+            self.suspects.push(delivery);
         } else if let Some(run_at) = delivery.scheduled_after(timestamp) {
             self.endpoints.cancel_reservation(delivery.endpoint, delivery.priority());
             self.gathered.postpone(&delivery, run_at, now);
