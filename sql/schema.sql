@@ -171,10 +171,13 @@ begin
         limit p_limit
     ), taken as (
         update postrider.shard s
-        set owner = p_dispatcher, epoch = s.epoch + 1
+        set owner = p_dispatcher,
+            epoch = s.epoch + 1,
+            -- Until recover_claims was there: whoever takes it over may die before.
+            unrecovered = case when t.owner is null then s.unrecovered else s.unrecovered || t.owner end
         from takeable t
         where s.shard = t.shard
-        returning s.shard, s.epoch, t.owner
+        returning s.shard, s.epoch, t.owner, s.unrecovered
     ), logged as (
         insert into postrider.event_log (event, details)
         select
@@ -184,7 +187,9 @@ begin
         where t.owner is not null
         group by t.owner
     )
-    select t.shard, t.epoch, newest.state, newest.backlog, t.owner
+    select
+        t.shard, t.epoch, newest.state, newest.backlog,
+        coalesce(t.owner, t.unrecovered[cardinality(t.unrecovered)])
     from taken t
     left join lateral (
         select c.state, c.backlogs[array_position(c.shards, t.shard)] as backlog
@@ -13546,7 +13551,7 @@ begin
 
     -- Whatever was read before is forgotten; everyone starts behind what is finished. What a dump says of
     -- dispatchers is nobody's sign of life.
-    update postrider.shard s set owner = null, epoch = s.epoch + 1;
+    update postrider.shard s set owner = null, epoch = s.epoch + 1, unrecovered = '{}';
     delete from postrider.dispatcher;
     delete from postrider.heartbeat;
     delete from postrider.clock_jump;
@@ -13613,6 +13618,15 @@ CREATE FUNCTION postrider.recover_claims(p_dispatcher uuid, p_shards smallint[],
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
     AS $$
+declare
+    owners constant uuid[] := array(
+        select p_last_owner
+        union
+        select unnest(s.unrecovered)
+        from postrider.shard s
+        where s.shard = any (p_shards)
+    );
+    places tid[];
 begin
     return query
     select w.recovered, w.held_ids, w.held_targets, w.held_retry_counts
@@ -13625,7 +13639,7 @@ begin
             from postrider.claim c
             cross join lateral unnest(c.message_ids, c.targets, c.retry_counts)
                 r (message_id, target, retry_count)
-            where c.owner = p_last_owner
+            where c.owner = any (owners)
             and (
                 r.message_id <> all (p_spared)
                 or p_spared_targets is not null
@@ -13641,6 +13655,23 @@ begin
     ) c
     cross join lateral postrider.recover_waiting(
         p_dispatcher, p_shards, p_epochs, c.ids, c.targets, c.retry_counts) w;
+    -- A row that somebody holds says so again to whoever comes next, who finds nothing to do.
+    select array_agg(n.ctid)
+    into places
+    from unnest(p_shards, p_epochs) o (shard, epoch)
+    cross join lateral (
+        select s.ctid
+        from postrider.shard s
+        where s.shard = o.shard
+        and s.epoch = o.epoch
+        and s.owner = p_dispatcher
+        and s.unrecovered <> '{}'
+        offset 0
+        for update skip locked
+    ) n;
+    update postrider.shard s
+    set unrecovered = '{}'
+    where s.ctid = any (places);
 end;
 $$;
 
@@ -20339,6 +20370,7 @@ CREATE TABLE postrider.shard (
     shard smallint NOT NULL,
     owner uuid,
     epoch bigint DEFAULT 0 NOT NULL,
+    unrecovered uuid[] DEFAULT '{}'::uuid[] NOT NULL,
     CONSTRAINT shard_shard_check CHECK (((shard >= 0) AND (shard <= 63)))
 );
 

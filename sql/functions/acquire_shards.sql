@@ -1,6 +1,6 @@
 -- postrider.acquire_shards(dispatcher, limit, silent_ids, silent_seqs) → the shards taken, each with its new epoch, its newest
 -- checkpoint and its backlog there (null when it has none), and its last owner (null after an orderly
--- release)
+-- release, unless an earlier one is in `unrecovered`)
 --
 -- Internal. Takes shards that nobody owns or whose owner's lease is over (live_dispatchers). Such an owner
 -- has lost it for good: its next heartbeat is refused. The exclusive lock
@@ -60,10 +60,13 @@ begin
         limit p_limit
     ), taken as (
         update postrider.shard s
-        set owner = p_dispatcher, epoch = s.epoch + 1
+        set owner = p_dispatcher,
+            epoch = s.epoch + 1,
+            -- Until recover_claims was there: whoever takes it over may die before.
+            unrecovered = case when t.owner is null then s.unrecovered else s.unrecovered || t.owner end
         from takeable t
         where s.shard = t.shard
-        returning s.shard, s.epoch, t.owner
+        returning s.shard, s.epoch, t.owner, s.unrecovered
     ), logged as (
         insert into postrider.event_log (event, details)
         select
@@ -73,7 +76,9 @@ begin
         where t.owner is not null
         group by t.owner
     )
-    select t.shard, t.epoch, newest.state, newest.backlog, t.owner
+    select
+        t.shard, t.epoch, newest.state, newest.backlog,
+        coalesce(t.owner, t.unrecovered[cardinality(t.unrecovered)])
     from taken t
     left join lateral (
         select c.state, c.backlogs[array_position(c.shards, t.shard)] as backlog

@@ -245,7 +245,7 @@ begin
 
     -- Whatever was read before is forgotten; everyone starts behind what is finished. What a dump says of
     -- dispatchers is nobody's sign of life.
-    update postrider.shard s set owner = null, epoch = s.epoch + 1;
+    update postrider.shard s set owner = null, epoch = s.epoch + 1, unrecovered = '{}';
     delete from postrider.dispatcher;
     delete from postrider.heartbeat;
     delete from postrider.clock_jump;

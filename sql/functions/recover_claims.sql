@@ -1,6 +1,7 @@
 -- postrider.recover_claims(dispatcher, shards, epochs, last_owner, spared, spared_targets) → see postrider.recover_waiting
 --
--- Internal. Waiting deliveries that the last owner had in hand when it went away. Those that are spared, or whose message
+-- Internal. Waiting deliveries that the last owner had in hand when it went away, or those before it whose claims
+-- nobody has recovered. Those that are spared, or whose message
 -- is where no targets are named, are known not to have been attempted. Uses claim_owner.
 create or replace function postrider.recover_claims(
     p_dispatcher uuid,
@@ -14,6 +15,15 @@ returns table (
 language plpgsql
 set search_path = pg_catalog, postrider, pg_temp
 as $$
+declare
+    owners constant uuid[] := array(
+        select p_last_owner
+        union
+        select unnest(s.unrecovered)
+        from postrider.shard s
+        where s.shard = any (p_shards)
+    );
+    places tid[];
 begin
     return query
     select w.recovered, w.held_ids, w.held_targets, w.held_retry_counts
@@ -26,7 +36,7 @@ begin
             from postrider.claim c
             cross join lateral unnest(c.message_ids, c.targets, c.retry_counts)
                 r (message_id, target, retry_count)
-            where c.owner = p_last_owner
+            where c.owner = any (owners)
             and (
                 r.message_id <> all (p_spared)
                 or p_spared_targets is not null
@@ -42,5 +52,22 @@ begin
     ) c
     cross join lateral postrider.recover_waiting(
         p_dispatcher, p_shards, p_epochs, c.ids, c.targets, c.retry_counts) w;
+    -- A row that somebody holds says so again to whoever comes next, who finds nothing to do.
+    select array_agg(n.ctid)
+    into places
+    from unnest(p_shards, p_epochs) o (shard, epoch)
+    cross join lateral (
+        select s.ctid
+        from postrider.shard s
+        where s.shard = o.shard
+        and s.epoch = o.epoch
+        and s.owner = p_dispatcher
+        and s.unrecovered <> '{}'
+        offset 0
+        for update skip locked
+    ) n;
+    update postrider.shard s
+    set unrecovered = '{}'
+    where s.ctid = any (places);
 end;
 $$;

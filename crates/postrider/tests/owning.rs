@@ -538,6 +538,35 @@ async fn what_waits_behind_others_of_its_key_loses_no_retry_with_its_dispatcher(
     assert_eq!(shop.ask::<i64>(&attempts).await, 0);
 }
 
+/// Whoever takes a shard over names the last owner from then on, and may die before it has asked for what that one had claimed.
+#[tokio::test(flavor = "multi_thread")]
+async fn claims_are_recovered_however_often_a_takeover_is_cut_off() {
+    let shop = open().await;
+    let receiver = Receiver::start(Behaviour::Status(200)).unwrap();
+    shop.endpoint("hooks", json!({ "url": receiver.url() }), json!({})).await;
+    let (_heart, first, _, owned) = writer(&shop).await;
+    let id = MessageId(shop.ask("select postrider.send('hooks', '{}')").await);
+    first.recover_messages(&owned, &[id], &[]).await.unwrap();
+    let target: i32 = shop.ask("select d.target from postrider.deferred d").await;
+    let claim = Claim { id, target: Target(target), retry_count: 1 };
+    assert!(first.save_claim(&owned, &[claim]).await.unwrap().is_empty());
+    first.unregister(first.id()).await.unwrap();
+    let mut last_owner = first.id();
+    for _ in 0..2 {
+        let (_heart, cut_off, _, owned) = writer(&shop).await;
+        assert_eq!(owned.len(), 16);
+        last_owner = cut_off.id();
+        cut_off.unregister(last_owner).await.unwrap();
+    }
+    let (_heart, last, _, owned) = writer(&shop).await;
+    assert_eq!(last.recover_claims(&owned, last_owner, &[]).await.unwrap().count, 1);
+    let retries = "select d.retry_count from postrider.deferred d";
+    assert_eq!(shop.ask::<i32>(retries).await, 2);
+    let left = "select count(*) from postrider.shard s where s.unrecovered <> '{}'";
+    assert_eq!(shop.ask::<i64>(left).await, 0);
+    assert_eq!(last.recover_claims(&owned, last_owner, &[]).await.unwrap().count, 0);
+}
+
 /// By this search xtask refuses a release build with test hooks.
 #[test]
 fn test_hooks_are_found_in_a_program_that_has_them() {

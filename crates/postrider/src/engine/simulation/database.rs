@@ -110,6 +110,7 @@ pub enum State {
 struct ShardRow {
     owner: Option<Uuid>,
     epoch: i64,
+    unrecovered: Vec<Uuid>,
 }
 
 #[derive(Clone)]
@@ -162,7 +163,7 @@ impl Database {
         lease: Duration,
         now: Timestamp,
     ) -> Database {
-        let shard = |_| ShardRow { owner: None, epoch: 0 };
+        let shard = |_| ShardRow { owner: None, epoch: 0, unrecovered: Vec::new() };
         Database {
             wrong,
             now,

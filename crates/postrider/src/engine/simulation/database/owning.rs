@@ -89,10 +89,12 @@ impl Database {
             if !self.is_takeable(row, me, &live) || acquired.len() == limit {
                 continue;
             }
-            let last_owner = row.owner;
+            let mut unrecovered = row.unrecovered.clone();
+            unrecovered.extend(row.owner);
+            let last_owner = row.owner.or(unrecovered.last().copied());
             self.moved_at = self.now;
             let owned = Owned { shard: Shard(number as i16), epoch: row.epoch + 1 };
-            self.shards[number] = ShardRow { owner: Some(me), epoch: owned.epoch };
+            self.shards[number] = ShardRow { owner: Some(me), epoch: owned.epoch, unrecovered };
             let known = self.checkpoints.get(&owned.shard);
             let backlog = known.map_or(0, |(_, backlog)| *backlog);
             let lanes: BTreeMap<Lane, LaneState> = owned
@@ -110,7 +112,9 @@ impl Database {
 
     /// What waits and no last owner has claimed, with the retries that it has used up.
     pub fn unclaimed(&self, acquired: &[Acquired]) -> Vec<(Place, u32)> {
-        let owners: HashSet<Uuid> = acquired.iter().filter_map(|taken| taken.last_owner).collect();
+        let shards = acquired.iter().map(|taken| taken.owned.shard.0 as usize);
+        let owners: HashSet<Uuid> =
+            shards.flat_map(|shard| &self.shards[shard].unrecovered).copied().collect();
         let by_owner = self.claims.iter().filter(|(by, _)| owners.contains(by));
         let claimed: HashSet<Place> = by_owner.map(|(_, claim)| (claim.id, claim.target)).collect();
         let waiting = self.deferred.iter().filter(|(place, _)| !claimed.contains(place));
@@ -135,9 +139,12 @@ impl Database {
                     self.recover_messages(me, &owned, &left, &spared);
                 }
             }
-            if let Some(last_owner) = taken.last_owner {
-                let claims = self.claims_of(taken.owned.shard, last_owner, &spared);
+            if taken.last_owner.is_some() {
+                let claims = self.claims_left(taken.owned.shard, &spared);
                 taken.held = self.recover_waiting(me, &owned, claims).held;
+                if self.lost(me, &owned).is_empty() {
+                    self.shards[taken.owned.shard.0 as usize].unrecovered.clear();
+                }
             }
         }
         let shards: Vec<Shard> = acquired.iter().map(|taken| taken.owned.shard).collect();
@@ -244,9 +251,11 @@ impl Database {
         self.deferred.insert(place, deferred);
     }
 
-    fn claims_of(&self, shard: Shard, owner: Uuid, spared: &HashSet<Place>) -> Vec<Claim> {
+    /// Of those whose claims nobody has recovered.
+    fn claims_left(&self, shard: Shard, spared: &HashSet<Place>) -> Vec<Claim> {
+        let owners = &self.shards[shard.0 as usize].unrecovered;
         let is_left = |(by, claim): &&(Uuid, Claim)| {
-            *by == owner
+            owners.contains(by)
                 && claim.id.lane().shard() == shard
                 && !spared.contains(&(claim.id, claim.target))
         };
