@@ -18036,7 +18036,7 @@ begin
                 raise warning 'the sequence of message numbers cannot be set (%): they are drawn one by one', sqlstate;
         end;
     end if;
-    for drawn in 1 .. least(upto - present, most_drawn) loop
+    for drawn in 1 .. greatest(least(upto - present, most_drawn), 0) loop
         perform nextval('postrider.message_sequence');
     end loop;
     return (
