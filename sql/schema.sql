@@ -9815,19 +9815,11 @@ $$;
 -- Name: is_operator(); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.is_operator() RETURNS boolean
-    LANGUAGE plpgsql STABLE
+    LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
     AS $$
-declare
-    acting constant text := postrider.caller();
-begin
-    return exists (
-        select
-        from postrider.installation i
-        join pg_roles r on r.rolname in (i.role_prefix || '_operator', i.role_prefix || '_admin')
-        where pg_has_role(acting, r.oid, 'usage')
-    );
-end;
+    select postrider.is_admin() or postrider.may_act_for(i.role_prefix || '_operator')
+    from postrider.installation i;
 $$;
 
 -- Name: is_partition_behind(integer, integer); Type: FUNCTION; Schema: postrider; Owner: -

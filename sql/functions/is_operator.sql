@@ -3,18 +3,10 @@
 -- Internal: what applications do with what is theirs is not in event_log, what operators do is.
 create or replace function postrider.is_operator()
 returns boolean
-language plpgsql
+language sql
 stable
 set search_path = pg_catalog, postrider, pg_temp
 as $$
-declare
-    acting constant text := postrider.caller();
-begin
-    return exists (
-        select
-        from postrider.installation i
-        join pg_roles r on r.rolname in (i.role_prefix || '_operator', i.role_prefix || '_admin')
-        where pg_has_role(acting, r.oid, 'usage')
-    );
-end;
+    select postrider.is_admin() or postrider.may_act_for(i.role_prefix || '_operator')
+    from postrider.installation i;
 $$;
