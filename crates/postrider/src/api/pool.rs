@@ -39,8 +39,8 @@ const SESSION: &str = include_str!("../../../../sql/queries/api_session.sql");
 
 /// So many connections for what is done for clients, and no more.
 const CONNECTIONS: usize = 2;
-/// And for what we ask ourselves: who a token is, and figures, which may take long. A commit that waits for a standby may keep each of the others
-/// for as long as the standby is away, and nothing that is asked here waits for one.
+/// And for what we ask ourselves: who a token is, and figures, which may take long. A commit that waits for a standby
+/// may keep each of the others for as long as the standby is away, and nothing that is asked here waits for one.
 const QUESTIONS: usize = 2;
 /// How long a request waits for one of them.
 const TURN_TIME: Duration = Duration::from_secs(5);

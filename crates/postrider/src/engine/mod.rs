@@ -203,7 +203,8 @@ async fn asked_to_stop() {
 
 /// Dispatches until `is_asked_to_stop` turns true. Connections that are lost are made again; a schema
 /// that does not fit, a standby, or a log from elsewhere ends it at once. So does, before anything was dispatched, whatever is
-/// no loss of a connection, and a server that has never been there: both are mistakes of who has started us.
+/// neither the loss of a connection nor a bound that a statement ran into, and a server that has never been there: both are
+/// mistakes of who has started us.
 pub async fn run(
     options: Options,
     is_asked_to_stop: watch::Receiver<bool>,
