@@ -105,13 +105,10 @@ impl Dispatcher {
 mod tests {
     use postrider_core::id::Priority;
 
-    use super::*;
-    use crate::{
-        store::{
-            log::{Content, Payload, Terms},
-            wire::Timestamp,
-        },
-        transport::{Settings, Shared},
+    use super::{super::keys::tests::dispatcher, *};
+    use crate::store::{
+        log::{Content, Payload, Terms},
+        wire::Timestamp,
     };
 
     fn delivery(id: i64) -> Delivery {
@@ -151,21 +148,7 @@ mod tests {
     #[test]
     fn what_was_decided_and_not_begun_is_spared() {
         let now = Instant::now();
-        let pace = Pace {
-            shutdown_grace: Duration::from_secs(1),
-            max_buffered_messages: 64,
-            flush_interval: Duration::from_millis(5),
-            poll_interval: Duration::from_millis(50),
-        };
-        let identity = Identity {
-            id: uuid::Uuid::nil(),
-            shard_count: 1,
-            is_audible: true,
-            gaps: Gaps::default(),
-        };
-        let endpoints = Endpoints::new(Shared::new(Settings::default()), 100, 64, now);
-        let dice = fastrand::Rng::with_seed(1);
-        let mut dispatcher = Dispatcher::new(pace, identity, endpoints, None, now, dice);
+        let mut dispatcher = dispatcher(now);
         let transport = Err("none".to_owned());
         let deliveries = vec![delivery(1), delivery(2)];
         dispatcher.command(Command::Attempt { transport, deliveries });
