@@ -62,8 +62,12 @@ begin
         update postrider.shard s
         set owner = p_dispatcher,
             epoch = s.epoch + 1,
-            -- Until recover_claims was there: whoever takes it over may die before.
-            unrecovered = case when t.owner is null then s.unrecovered else s.unrecovered || t.owner end
+            -- Until recover_claims was there: whoever takes it over may die before. Who has claimed nothing is not asked for.
+            unrecovered = case
+                when exists (select from postrider.claim c where c.owner = t.owner)
+                    then s.unrecovered || t.owner
+                else s.unrecovered
+            end
         from takeable t
         where s.shard = t.shard
         returning s.shard, s.epoch, t.owner, s.unrecovered

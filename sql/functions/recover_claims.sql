@@ -52,7 +52,7 @@ begin
     ) c
     cross join lateral postrider.recover_waiting(
         p_dispatcher, p_shards, p_epochs, c.ids, c.targets, c.retry_counts) w;
-    -- A row that somebody holds says so again to whoever comes next, who finds nothing to do.
+    -- A row that somebody holds says so again to whoever comes next, who finds what nobody has attempted since.
     select array_agg(n.ctid)
     into places
     from unnest(p_shards, p_epochs) o (shard, epoch)
@@ -64,8 +64,9 @@ begin
         and s.owner = p_dispatcher
         and s.unrecovered <> '{}'
         offset 0
-        for update skip locked
-    ) n;
+        for no key update skip locked
+    ) n
+    where postrider.lost_shards(p_dispatcher, p_shards, p_epochs) = '{}';
     update postrider.shard s
     set unrecovered = '{}'
     where s.ctid = any (places);

@@ -191,12 +191,14 @@ async fn a_dispatcher_does_not_wait_for_whoever_marks_messages_as_expired() {
         let marked = "select postrider.mark_expired_messages()";
         assert_eq!(open.query_one(marked, &[]).await.unwrap().get::<_, i32>(0), 1);
         let locks = "select count(*) from pg_locks l where not l.granted";
-        dispatcher.sigcont();
-        // It finds the row, claims it, ends it, and is not held up: everything else goes on.
-        shop.until(&format!(
+        let claimed = format!(
             "select exists (select from postrider.claim c where c.message_ids @> array[{id}::bigint])"
-        ))
-        .await;
+        );
+        dispatcher.sigcont();
+        // It finds the row, leaves it alone as long as somebody holds it, and is not held up: everything else goes on.
+        let seq: i64 = shop.ask("select max(seq) from postrider.heartbeat").await;
+        shop.until(&format!("select count(*) > 5 from postrider.heartbeat where seq > {seq}"))
+            .await;
         receiver.set_behaviour(Behaviour::Status(200));
         let began = Instant::now();
         let accepted = receiver.accepted_count();
@@ -205,6 +207,7 @@ async fn a_dispatcher_does_not_wait_for_whoever_marks_messages_as_expired() {
         println!("{:?} for another one", began.elapsed());
         shop.until("select exists (select from postrider.done)").await;
         assert_eq!(shop.ask::<i64>(locks).await, 0, "somebody waits");
+        assert!(!shop.ask::<bool>(&claimed).await, "claimed while somebody holds it");
         open.batch_execute(round).await.unwrap();
         shop.until("select not exists (select from postrider.deferred)").await;
         shop.until(&format!("select ({ENDED}) > {before}")).await;

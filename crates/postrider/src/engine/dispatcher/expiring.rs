@@ -67,7 +67,7 @@ impl Dispatcher {
         if !is_all && !claimed.is_empty() && self.postponed.len() < EXPIRED_ROWS {
             self.expired_at = now;
         }
-        self.claim_due(claimed, Look::After);
+        self.claim_due(claimed, Look::BeforeAndAfter);
     }
 }
 

@@ -273,7 +273,7 @@ impl Dispatcher {
         } else if delivery.recovery_count >= SUSPECT_AFTER && self.suspect != Some(place) {
             // A clock said that it has expired, and says so no more: it waits for its turn.
             self.endpoints.cancel_reservation(delivery.endpoint, delivery.priority());
-            self.suspects.push(delivery);
+            self.put_back(delivery);
         } else if let Some(run_at) = delivery.scheduled_after(timestamp) {
             self.endpoints.cancel_reservation(delivery.endpoint, delivery.priority());
             self.gathered.postpone(&delivery, run_at, now);
