@@ -102,7 +102,7 @@ declare
     viewing constant text[] := array[
         'message_status', 'check_action_name', 'check_endpoint_name', 'check_event_type', 'check_pool_name', 'describe_end', 'done_before',
         'consumer_holders', 'consumer_report', 'pool_figures', 'ended_ceiling', 'has_ended', 'has_wide_messages', 'is_claimed', 'is_deferred', 'is_taken',
-        'lane_states', 'left_kinds', 'log_ranges', 'may_wait', 'pending_floor', 'target_names'];
+        'lane_states', 'left_kinds', 'left_names', 'log_ranges', 'may_wait', 'pending_floor', 'target_names'];
     operating constant text[] := array[
         'enable_endpoint', 'disable_endpoint', 'pause_endpoint', 'resume_endpoint', 'pause_all', 'resume_all',
         'reset_circuit_breaker',

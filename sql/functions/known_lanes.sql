@@ -1,7 +1,7 @@
 -- postrider.known_lanes() → where the readers of each lane stand, from the newest checkpoint of each shard
 --
--- Internal: lane_states, log_ranges, left_kinds. `lanes` has the state of each lane that has one of its own, `shards`
--- that of all others of a shard, `done_before` is what done_before() says. Uses checkpoint_seq, from its end.
+-- Internal: lane_states, log_ranges, left_kinds, left_names. `lanes` has the state of each lane that has one of its own,
+-- `shards` that of all others of a shard, `done_before` is what done_before() says. Uses checkpoint_seq, from its end.
 create or replace function postrider.known_lanes()
 returns jsonb
 language sql

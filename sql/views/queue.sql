@@ -214,6 +214,7 @@ and (
     not u.is_left
     or u.id <= (select (postrider.log_ranges())[2])
     and u.kind = any ((select postrider.left_kinds())::text[])
+    and u.endpoint_name = any ((select postrider.left_names())::text[])
 )
 and (
     case u.kind when 'direct' then false else not u.is_left end

@@ -39,6 +39,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "is_taken",
             "lane_states",
             "left_kinds",
+            "left_names",
             "log_ranges",
             "may_wait",
             "message_status",
@@ -1030,6 +1031,7 @@ const VICTIMS: &str = r#"
     postrider.done_before()
     postrider.lane_states()
     postrider.left_kinds()
+    postrider.left_names()
     postrider.has_wide_messages()
     postrider.target_names()
     postrider.log_ranges()

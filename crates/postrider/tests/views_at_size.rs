@@ -122,17 +122,17 @@ fn total() -> i64 {
     }
 }
 
-/// Questions that walk over what waits in `deferred`, and over what is behind it in the log: of that, so many messages
-/// a buffer.
+/// Questions that walk over what waits in `deferred`, and perhaps over what is behind it in the log: of that, so many
+/// messages a buffer.
 struct Walking<'a> {
     questions: &'a [&'a str],
-    logged_per_buffer: u64,
+    logged_per_buffer: Option<u64>,
 }
 
 impl Walking<'_> {
     fn most(&self) -> u64 {
         let (deferred, logged) = (total() as u64 / 10, total() as u64 / 10);
-        MOST + deferred / 50 + logged / self.logged_per_buffer
+        MOST + deferred / 50 + self.logged_per_buffer.map_or(0, |count| logged / count)
     }
 }
 
@@ -216,7 +216,7 @@ async fn the_views_cost_the_same_at_any_size_of_what_was_sent() {
                 "queue where endpoint_name = 'f' order by id limit 3",
                 "queue where endpoint_name = 'f' order by id desc limit 3",
             ],
-            logged_per_buffer: 50,
+            logged_per_buffer: None,
         },
     )
     .await;
@@ -237,7 +237,7 @@ async fn the_views_cost_the_same_at_any_size_of_what_was_published() {
                 "queue where endpoint_name = 'f' order by id limit 3",
                 "queue where endpoint_name = 'f' order by id desc limit 3",
             ],
-            logged_per_buffer: 8,
+            logged_per_buffer: Some(8),
         },
     )
     .await;
