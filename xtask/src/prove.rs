@@ -192,12 +192,13 @@ async fn run_one(proof: Proof, binary: &Path, is_short: bool, seed: u64) -> Resu
             println!("{}", prove_poison(binary).await?);
         }
         Proof::Memory => {
-            let (messages, endpoints, http_every) =
-                if is_short { (20_000, 200, 100) } else { (2_000_000, 10_000, 1) };
-            println!("Memory: {messages} messages waiting for {endpoints} endpoints");
-            let figures = prove_memory(binary, messages, endpoints, http_every).await?;
+            let (messages, endpoints, http_every, keys) =
+                if is_short { (20_000, 200, 100, 5_000) } else { (2_000_000, 10_000, 1, 500_000) };
+            println!("Memory: {messages} messages waiting for {endpoints} endpoints, {keys} keys");
+            let figures = prove_memory(binary, messages, endpoints, http_every, keys).await?;
             println!("{figures}");
             ensure!(figures.peak_bytes < 300_000_000, "more than 300 MB");
+            ensure!(figures.keys_peak_bytes < 300_000_000, "more than 300 MB for keys");
         }
         Proof::Batch => {
             let messages = if is_short { 50_000 } else { 1_000_000 };

@@ -61,12 +61,55 @@ enum State<D> {
 
 type Place = (MessageId, EndpointId);
 
+/// A lower bound of ids at each of mostly very few endpoints: of every key with something stored there is one, so it is small.
+#[derive(Debug, Default)]
+struct Bounds(Vec<(EndpointId, MessageId)>);
+
+impl Bounds {
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (EndpointId, MessageId)> + '_ {
+        self.0.iter().copied()
+    }
+
+    fn endpoints(&self) -> impl Iterator<Item = EndpointId> + '_ {
+        self.0.iter().map(|(endpoint, _)| *endpoint)
+    }
+
+    /// The bound at the endpoint becomes this one, unless it is lower already.
+    fn lower(&mut self, endpoint: EndpointId, id: MessageId) {
+        match self.0.iter_mut().find(|(other, _)| *other == endpoint) {
+            Some((_, bound)) => *bound = (*bound).min(id),
+            None => {
+                self.0.reserve_exact(1);
+                self.0.push((endpoint, id));
+            }
+        }
+    }
+
+    /// Only of endpoints that have one.
+    fn raise(&mut self, id: MessageId, is_wanted: impl Fn(EndpointId) -> bool) {
+        for (_, bound) in self.0.iter_mut().filter(|(endpoint, _)| is_wanted(*endpoint)) {
+            *bound = (*bound).max(id);
+        }
+    }
+
+    /// Whether there was one.
+    fn remove(&mut self, is_unwanted: impl Fn(EndpointId) -> bool) -> bool {
+        let before = self.0.len();
+        self.0.retain(|(endpoint, _)| !is_unwanted(*endpoint));
+        self.0.len() < before
+    }
+}
+
 #[derive(Debug)]
 struct Chain<D> {
     shard: Shard,
     links: BTreeMap<Place, State<D>>,
     /// No delivery that is stored for the endpoint, and not in hand, has a lower id.
-    stored: BTreeMap<EndpointId, MessageId>,
+    stored: Bounds,
     /// Links that are being stored: the table does not show them yet.
     storing: usize,
     /// Another one whenever something is stored: an answer of the table from before is out of date.
@@ -102,7 +145,7 @@ impl<D> Chain<D> {
         Chain {
             shard: link.id.lane().shard(),
             links: BTreeMap::new(),
-            stored: BTreeMap::new(),
+            stored: Bounds::default(),
             storing: 0,
             version,
         }
@@ -132,15 +175,19 @@ impl<D> Chain<D> {
     fn is_behind_stored(&self, scope: Scope, (id, endpoint): Place) -> bool {
         self.stored
             .iter()
-            .any(|(other, bound)| *bound < id && (scope == Scope::Global || *other == endpoint))
+            .any(|(other, bound)| bound < id && (scope == Scope::Global || other == endpoint))
     }
 
     /// Nothing that is stored in the endpoint's scope and not in hand has an id below this one.
     fn raise_stored(&mut self, scope: Scope, endpoint: EndpointId, id: MessageId) {
-        for (other, bound) in &mut self.stored {
-            if scope == Scope::Global || *other == endpoint {
-                *bound = (*bound).max(id);
-            }
+        self.stored.raise(id, |other| scope == Scope::Global || other == endpoint);
+    }
+
+    /// A map without entries would keep its memory, which is most of what a key needs while nothing of it is in hand.
+    fn unlink(&mut self, place: Place) {
+        self.links.remove(&place);
+        if self.links.is_empty() {
+            self.links = BTreeMap::new();
         }
     }
 
@@ -207,7 +254,7 @@ impl<D> Chains<D> {
         let scope = self.scope;
         let chain = self.chain(link);
         let in_scope = |other: EndpointId| scope == Scope::Global || other == link.endpoint;
-        let is_behind = chain.stored.keys().any(|endpoint| in_scope(*endpoint));
+        let is_behind = chain.stored.endpoints().any(in_scope);
         let in_hand = chain.links.keys().filter(|(_, endpoint)| in_scope(*endpoint)).count();
         if is_behind || in_hand >= LINKS_IN_HAND {
             return false;
@@ -225,7 +272,9 @@ impl<D> Chains<D> {
         if is_current && chain.storing == 0 {
             chain.raise_stored(scope, link.endpoint, link.id);
         }
-        chain.stored.entry(link.endpoint).or_insert(link.id);
+        if !chain.stored.endpoints().any(|endpoint| endpoint == link.endpoint) {
+            chain.stored.lower(link.endpoint, link.id);
+        }
         let place = (link.id, link.endpoint);
         let is_behind = chain.is_behind_stored(scope, place);
         if !is_behind {
@@ -253,7 +302,7 @@ impl<D> Chains<D> {
         match bound {
             Some(id) => chain.raise_stored(scope, endpoint, id),
             None => {
-                chain.stored.retain(|other, _| !(scope == Scope::Global || *other == endpoint));
+                chain.stored.remove(|other| scope == Scope::Global || other == endpoint);
             }
         }
         let going = chain.advance(scope);
@@ -283,14 +332,14 @@ impl<D> Chains<D> {
         let Some(chain) = self.chains.get_mut(&link.key) else {
             return Left { going: Vec::new(), wants_stored: false };
         };
-        chain.links.remove(&(link.id, link.endpoint));
+        chain.unlink((link.id, link.endpoint));
         let going = chain.advance(scope);
         let in_scope = |other: EndpointId| scope == Scope::Global || other == link.endpoint;
         let first = chain.links.keys().find(|(_, endpoint)| in_scope(*endpoint));
         let wants_stored = match first {
             // One that came back from the dead letters was stored before what is in hand.
             Some(place) => chain.is_behind_stored(scope, *place),
-            None => chain.stored.keys().any(|endpoint| in_scope(*endpoint)),
+            None => chain.stored.endpoints().any(in_scope),
         };
         self.tidy(&link.key);
         Left { going, wants_stored }
@@ -326,9 +375,8 @@ impl<D> Chains<D> {
         let version = self.next_version();
         let chain = self.chain(link);
         chain.version = version;
-        chain.links.remove(&(link.id, link.endpoint));
-        let bound = chain.stored.entry(link.endpoint).or_insert(link.id);
-        *bound = (*bound).min(link.id);
+        chain.unlink((link.id, link.endpoint));
+        chain.stored.lower(link.endpoint, link.id);
         let mut behind = Vec::new();
         for ((id, endpoint), state) in &mut chain.links {
             let is_behind = *id > link.id && (scope == Scope::Global || *endpoint == link.endpoint);
@@ -347,7 +395,7 @@ impl<D> Chains<D> {
         let in_scope = |other: EndpointId| self.scope == Scope::Global || other == link.endpoint;
         self.chains.get(&link.key).is_some_and(|chain| {
             !chain.links.keys().any(|(_, endpoint)| in_scope(*endpoint))
-                && chain.stored.keys().any(|endpoint| in_scope(*endpoint))
+                && chain.stored.endpoints().any(in_scope)
         })
     }
 
@@ -363,15 +411,14 @@ impl<D> Chains<D> {
         let in_scope = |other: EndpointId| self.scope == Scope::Global || other == link.endpoint;
         self.chains.get(&link.key).is_some_and(|chain| {
             chain.links.keys().rev().take_while(|(id, _)| *id > link.id).any(|(_, e)| in_scope(*e))
-                || chain.stored.keys().any(|endpoint| in_scope(*endpoint))
+                || chain.stored.endpoints().any(in_scope)
         })
     }
 
     /// A former owner has left something in the table: from this link on.
     pub fn inherit(&mut self, link: &Link) {
         let chain = self.chain(link);
-        let bound = chain.stored.entry(link.endpoint).or_insert(link.id);
-        *bound = (*bound).min(link.id);
+        chain.stored.lower(link.endpoint, link.id);
     }
 
     /// Takes out deliveries that are ready and wait for their turn, to be stored or put back.
@@ -399,7 +446,7 @@ impl<D> Chains<D> {
         let scope = self.scope;
         let mut going = Vec::new();
         self.chains.retain(|_, chain| {
-            if chain.stored.remove(&endpoint).is_some() {
+            if chain.stored.remove(|other| other == endpoint) {
                 going.extend(chain.advance(scope));
             }
             !chain.is_empty()
@@ -415,7 +462,7 @@ impl<D> Chains<D> {
     /// The keys that have something stored, and at which endpoints.
     pub fn stored(&self) -> impl Iterator<Item = (Arc<str>, EndpointId)> + '_ {
         self.chains.iter().flat_map(|(key, chain)| {
-            chain.stored.keys().map(|endpoint| (Arc::clone(key), *endpoint))
+            chain.stored.endpoints().map(|endpoint| (Arc::clone(key), endpoint))
         })
     }
 

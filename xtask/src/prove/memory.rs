@@ -3,6 +3,7 @@
 use std::{fmt, path::Path, time::Duration};
 
 use anyhow::{Result, ensure};
+use tokio_postgres::Client;
 
 use super::{faults::install, until, writers::connect};
 use crate::{
@@ -15,6 +16,7 @@ use crate::{
 const IDLE_MAX: usize = 1_024;
 /// Those to PostgreSQL, and what else is a socket.
 const OTHERS_MAX: usize = 100;
+const PATIENCE: Duration = Duration::from_secs(900);
 
 /// What was measured.
 #[derive(Debug)]
@@ -26,6 +28,9 @@ pub struct MemoryFigures {
     pub received_over_http: usize,
     /// Open sockets in the end.
     pub sockets: usize,
+    /// Ordering keys of which something waited for a paused endpoint, and the peak of the process that let it wait.
+    pub keys: usize,
+    pub keys_peak_bytes: u64,
 }
 
 impl fmt::Display for MemoryFigures {
@@ -33,18 +38,20 @@ impl fmt::Display for MemoryFigures {
         write!(
             formatter,
             "  {} messages to {} endpoints delivered ({} over HTTP), peak resident memory {:.0} MB, {} sockets \
-             left open",
+             left open; {} ordering keys waiting for a paused endpoint, peak {:.0} MB, and delivered",
             self.messages,
             self.endpoints,
             self.received_over_http,
             self.peak_bytes as f64 / 1e6,
-            self.sockets
+            self.sockets,
+            self.keys,
+            self.keys_peak_bytes as f64 / 1e6,
         )
     }
 }
 
 /// Fills the log, then lets one dispatcher deliver all of it. One endpoint in `http_every` is HTTP, the others are
-/// `discard`.
+/// `discard`. Then lets messages of so many ordering keys wait, one of each.
 ///
 /// # Errors
 ///
@@ -54,6 +61,7 @@ pub async fn prove_memory(
     messages: usize,
     endpoints: usize,
     http_every: usize,
+    keys: usize,
 ) -> Result<MemoryFigures> {
     let postgres = PrivatePostgres::start(Options::default().set("max_wal_size", "4GB"))?;
     postgres.create_database("proof").await?;
@@ -79,14 +87,8 @@ pub async fn prove_memory(
     client.batch_execute(&fill).await?;
 
     let dispatcher = Dispatcher::start(&DispatcherOptions::serve(binary, &url))?;
-    let count = (messages / endpoints * endpoints) as i64;
-    let (url, is_done) =
-        (&url, "select coalesce(sum(octet_length(offsets) / 2), 0)::bigint from postrider.done");
-    until("all delivered", Duration::from_secs(900), || async move {
-        let row = connect(url).await?.query_one(is_done, &[]).await?;
-        Ok(row.get::<_, i64>(0) >= count)
-    })
-    .await?;
+    let count = messages / endpoints * endpoints;
+    wait_for_done(&url, count).await?;
     let peak_bytes = dispatcher.peak_memory_bytes()?;
     let received_over_http = receiver.distinct_ids().len();
     ensure!(
@@ -95,5 +97,53 @@ pub async fn prove_memory(
     );
     let sockets = dispatcher.socket_count()?;
     ensure!(sockets <= IDLE_MAX + OTHERS_MAX, "{sockets} sockets are open");
-    Ok(MemoryFigures { messages, endpoints, peak_bytes, received_over_http, sockets })
+    dispatcher.stop(PATIENCE).await?;
+    let keys_peak_bytes = wait_by_key(binary, &url, &client, count, keys).await?;
+    Ok(MemoryFigures {
+        messages,
+        endpoints,
+        peak_bytes,
+        received_over_http,
+        sockets,
+        keys,
+        keys_peak_bytes,
+    })
+}
+
+/// Lets something of each of many ordering keys wait for a paused endpoint, and goes on: the peak of the process that has
+/// seen it wait.
+async fn wait_by_key(
+    binary: &Path,
+    url: &str,
+    client: &Client,
+    count: usize,
+    keys: usize,
+) -> Result<u64> {
+    let pause = "select postrider.create_endpoint('keyed', 'discard', '{}');
+        select postrider.pause_endpoint('keyed')";
+    client.batch_execute(pause).await?;
+    let send = "select count(postrider.send_with_options(
+            'keyed', to_jsonb(n), p_ordering_key => 'customer-' || n))
+        from generate_series(1::bigint, $1) n";
+    client.execute(send, &[&(keys as i64)]).await?;
+    let dispatcher = Dispatcher::start(&DispatcherOptions::serve(binary, url))?;
+    until("all keys wait", PATIENCE, || async {
+        let row = client.query_one("select count(*) from postrider.deferred", &[]).await?;
+        Ok(row.get::<_, i64>(0) >= keys as i64)
+    })
+    .await?;
+    let peak_bytes = dispatcher.peak_memory_bytes()?;
+    client.batch_execute("select postrider.resume_endpoint('keyed')").await?;
+    wait_for_done(url, count + keys).await?;
+    dispatcher.stop(PATIENCE).await?;
+    Ok(peak_bytes)
+}
+
+async fn wait_for_done(url: &str, count: usize) -> Result<()> {
+    let done = "select coalesce(sum(octet_length(offsets) / 2), 0)::bigint from postrider.done";
+    until("all delivered", PATIENCE, || async move {
+        let row = connect(url).await?.query_one(done, &[]).await?;
+        Ok(row.get::<_, i64>(0) >= count as i64)
+    })
+    .await
 }
