@@ -173,8 +173,12 @@ begin
         update postrider.shard s
         set owner = p_dispatcher,
             epoch = s.epoch + 1,
-            -- Until recover_claims was there: whoever takes it over may die before.
-            unrecovered = case when t.owner is null then s.unrecovered else s.unrecovered || t.owner end
+            -- Until recover_claims was there: whoever takes it over may die before. Who has claimed nothing is not asked for.
+            unrecovered = case
+                when exists (select from postrider.claim c where c.owner = t.owner)
+                    then s.unrecovered || t.owner
+                else s.unrecovered
+            end
         from takeable t
         where s.shard = t.shard
         returning s.shard, s.epoch, t.owner, s.unrecovered
@@ -10597,6 +10601,32 @@ begin
 end;
 $$;
 
+-- Name: left_names(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.left_names() RETURNS text[]
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET jit TO 'off'
+    AS $$
+declare
+    states jsonb := postrider.known_lanes();
+begin
+    return array(
+        select distinct e.name
+        from (
+            select l.value as state
+            from jsonb_each(states -> 'lanes') l
+            union all
+            select h.value
+            from jsonb_each(states -> 'shards') h
+        ) s
+        cross join lateral jsonb_object_keys(s.state #> '{lag,skipped}') k (target)
+        join postrider.subscriptions b on b.id = k.target::integer
+        join postrider.endpoints e on e.id = b.endpoint_id
+    );
+end;
+$$;
+
 -- Name: live_dispatchers(uuid[], bigint[]); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.live_dispatchers(p_silent_ids uuid[] DEFAULT '{}'::uuid[], p_silent_seqs bigint[] DEFAULT '{}'::bigint[]) RETURNS SETOF uuid
@@ -13647,7 +13677,7 @@ begin
     ) c
     cross join lateral postrider.recover_waiting(
         p_dispatcher, p_shards, p_epochs, c.ids, c.targets, c.retry_counts) w;
-    -- A row that somebody holds says so again to whoever comes next, who finds nothing to do.
+    -- A row that somebody holds says so again to whoever comes next, who finds what nobody has attempted since.
     select array_agg(n.ctid)
     into places
     from unnest(p_shards, p_epochs) o (shard, epoch)
@@ -13659,8 +13689,9 @@ begin
         and s.owner = p_dispatcher
         and s.unrecovered <> '{}'
         offset 0
-        for update skip locked
-    ) n;
+        for no key update skip locked
+    ) n
+    where postrider.lost_shards(p_dispatcher, p_shards, p_epochs) = '{}';
     update postrider.shard s
     set unrecovered = '{}'
     where s.ctid = any (places);
@@ -20234,7 +20265,7 @@ CREATE VIEW postrider.queue AS
         CASE
             WHEN u.is_left THEN ( SELECT (postrider.log_ranges())[1] AS log_ranges)
             ELSE ( SELECT (postrider.log_ranges())[3] AS log_ranges)
-        END)) AND ((NOT u.is_left) OR ((u.id <= ( SELECT (postrider.log_ranges())[2] AS log_ranges)) AND (u.kind = ANY (( SELECT postrider.left_kinds() AS left_kinds)::text[])))) AND (
+        END)) AND ((NOT u.is_left) OR ((u.id <= ( SELECT (postrider.log_ranges())[2] AS log_ranges)) AND (u.kind = ANY (( SELECT postrider.left_kinds() AS left_kinds)::text[])) AND (u.endpoint_name = ANY (( SELECT postrider.left_names() AS left_names)::text[])))) AND (
         CASE u.kind
             WHEN 'direct'::text THEN false
             ELSE (NOT u.is_left)
@@ -22702,6 +22733,14 @@ GRANT ALL ON FUNCTION postrider.left_kinds() TO postrider_application;
 GRANT ALL ON FUNCTION postrider.left_kinds() TO postrider_operator;
 GRANT ALL ON FUNCTION postrider.left_kinds() TO postrider_monitor;
 GRANT ALL ON FUNCTION postrider.left_kinds() TO postrider_admin;
+
+-- Name: FUNCTION left_names(); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.left_names() FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.left_names() TO postrider_application;
+GRANT ALL ON FUNCTION postrider.left_names() TO postrider_operator;
+GRANT ALL ON FUNCTION postrider.left_names() TO postrider_monitor;
+GRANT ALL ON FUNCTION postrider.left_names() TO postrider_admin;
 
 -- Name: FUNCTION live_dispatchers(p_silent_ids uuid[], p_silent_seqs bigint[]); Type: ACL; Schema: postrider; Owner: -
 
