@@ -1,7 +1,8 @@
--- Waiting deliveries that have expired, at whatever endpoint, the first to expire first.
+-- Waiting deliveries that have expired, at whatever endpoint, the first to expire first. What somebody else has locked is
+-- passed over: it would keep the rest out of sight.
 --   $1 smallint[]: shards   $2 bigint: at most so many
--- The columns are those of deferred_due.sql, without what is sent. Indexes: deferred_expires_at,
--- message_id.
+-- The columns are those of deferred_due.sql, without what is sent. A row that nobody has touched since it was written has
+-- no xmax, and costs no lock. Indexes: deferred_expires_at, deferred_pkey, message_id.
 select
     d.message_id, d.target, d.endpoint_id, d.retry_count, d.recovery_count, d.run_at, d.is_blocked,
     coalesce(cardinality(m.targets) > 1, false) as has_many_targets, d.message_created_at,
@@ -16,6 +17,16 @@ from (
     from postrider.deferred w
     where w.expires_at <= statement_timestamp()
     and w.shard = any ($1)
+    and (
+        w.xmax::text = '0'
+        or exists (
+            select
+            from postrider.deferred h
+            where h.message_id = w.message_id
+            and h.target = w.target
+            for update skip locked
+        )
+    )
     order by w.expires_at
     limit $2
 ) d

@@ -142,7 +142,7 @@ const CASES: &[Case] = &[
         sql: include_str!("../../../sql/queries/deferred_expired.sql"),
         types: "smallint[], bigint",
         values: "{shards}, 1000",
-        indexes: &["deferred_expires_at", "message_id"],
+        indexes: &["deferred_expires_at", "deferred_pkey", "message_id"],
     },
     Case {
         name: "deferred_next",

@@ -63,11 +63,11 @@ impl Dispatcher {
                 claimed.push(delivery);
             }
         }
-        // What somebody has locked is not looked at over and over.
+        // What somebody has locked since is not looked at over and over.
         if !is_all && !claimed.is_empty() && self.postponed.len() < EXPIRED_ROWS {
             self.expired_at = now;
         }
-        self.claim_due(claimed, Look::BeforeAndAfter);
+        self.claim_due(claimed, Look::After);
     }
 }
 

@@ -165,6 +165,7 @@ impl Database {
         let is_over = |(place, row): &(&Place, &DeferredRow)| {
             shards.contains(&place.0.lane().shard())
                 && row.expires_at.is_some_and(|at| at <= self.now)
+                && !self.is_locked(place)
         };
         let expired = self.deferred.iter().filter(is_over).take(most);
         expired.map(|(place, row)| self.waiting(place, row)).collect()
