@@ -17,7 +17,8 @@
 --   with two to four targets is in four parts, one for each place, and one with more is unnested in a part of its own,
 --   which has one order: the other direction sorts all of those that nobody has read.
 -- - The log is read where something of it may be unfinished (log_ranges): from what nobody has read or is in hand, and,
---   of messages with one target (`is_left`), what was left to a lag, which can lie millions before it.
+--   of messages with one target (`is_left`), what was left to a lag, which can lie millions before it: only for whom
+--   something may be left (left_kinds, left_names).
 -- - What is recorded of a message is looked up behind the union, in order of id, so that no part walks over what has
 --   ended to find its first row. The states of the lanes' readers (may_wait) spare most of that.
 --
@@ -214,7 +215,7 @@ and (
     not u.is_left
     or u.id <= (select (postrider.log_ranges())[2])
     and u.kind = any ((select postrider.left_kinds())::text[])
-    and u.endpoint_name = any ((select postrider.left_names())::text[])
+    and (u.kind <> 'direct' or u.endpoint_name = any ((select postrider.left_names())::text[]))
 )
 and (
     case u.kind when 'direct' then false else not u.is_left end

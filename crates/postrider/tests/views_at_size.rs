@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-use crate::shop::Shop;
+use crate::shop::{Shop, serving::LONG};
 use serde_json::Value;
 use tokio_postgres::Client;
 
@@ -433,6 +433,38 @@ async fn the_queue_shows_what_a_look_at_each_message_shows() {
         (select sum(cardinality(m.targets)) from postrider.message m)";
     let row = client.query_one(sql, &[]).await.unwrap();
     assert_eq!(row.get::<_, i64>(0), row.get::<_, i64>(1));
+}
+
+/// No target of theirs has a name any more, and no dispatcher has read them.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_left_for_an_endpoint_that_is_gone_is_shown_until_it_ends() {
+    let shop = Shop::open_to_receivers().await;
+    for name in ["gone", "kept"] {
+        shop.execute(&format!("select postrider.create_endpoint('{name}', 'discard', '{{}}')"))
+            .await;
+        shop.execute(&format!("select postrider.pause_endpoint('{name}')")).await;
+    }
+    let dispatcher = shop.serve().await;
+    for name in ["gone", "kept"] {
+        shop.send_many(name, 50).await;
+    }
+    let is_left = "select count(distinct t.target) = 2
+        from postrider.checkpoint c
+        cross join lateral jsonb_path_query(c.state, '$[*].state.lag.skipped') s (targets)
+        cross join lateral jsonb_object_keys(s.targets) t (target)";
+    shop.until(is_left).await;
+    dispatcher.stop(LONG).await.unwrap();
+    let waiting = "select count(*) from postrider.queue";
+    assert_eq!(shop.ask::<i64>(waiting).await, 100);
+    shop.execute("select postrider.drop_endpoint('gone', p_force => true)").await;
+    assert_eq!(shop.ask::<i64>(waiting).await, 100);
+    let of_gone = "select count(*) from postrider.queue where endpoint_name = 'gone'";
+    assert_eq!(shop.ask::<i64>(of_gone).await, 50);
+    let _dispatcher = shop.serve().await;
+    shop.until("select count(*) = 50 from postrider.dead_letter").await;
+    assert_eq!(shop.ask::<i64>(of_gone).await, 0);
+    shop.execute("select postrider.resume_endpoint('kept')").await;
+    shop.until("select not exists (select from postrider.queue)").await;
 }
 
 /// Who asks for ids reads no payload, however large.
