@@ -52,6 +52,9 @@ begin
     ) c
     cross join lateral postrider.recover_waiting(
         p_dispatcher, p_shards, p_epochs, c.ids, c.targets, c.retry_counts) w;
+    if postrider.lost_shards(p_dispatcher, p_shards, p_epochs) <> '{}' then
+        return;
+    end if;
     -- A row that somebody holds says so again to whoever comes next, who finds what nobody has attempted since.
     select array_agg(n.ctid)
     into places
@@ -65,8 +68,7 @@ begin
         and s.unrecovered <> '{}'
         offset 0
         for no key update skip locked
-    ) n
-    where postrider.lost_shards(p_dispatcher, p_shards, p_epochs) = '{}';
+    ) n;
     update postrider.shard s
     set unrecovered = '{}'
     where s.ctid = any (places);

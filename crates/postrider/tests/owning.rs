@@ -559,6 +559,12 @@ async fn claims_are_recovered_however_often_a_takeover_is_cut_off() {
         cut_off.unregister(last_owner).await.unwrap();
     }
     let (_heart, last, _, owned) = writer(&shop).await;
+    // Whoever has claimed nothing is not among them, however many there were.
+    let owners = "select bool_and(s.unrecovered = array['{}'::uuid]) from postrider.shard s";
+    assert!(shop.ask::<bool>(&owners.replace("{}", &first.id().to_string())).await);
+    // Who is not the owner any more forgets nothing.
+    assert_eq!(first.recover_claims(&owned, last_owner, &[]).await.unwrap().count, 0);
+    assert!(shop.ask::<bool>(&owners.replace("{}", &first.id().to_string())).await);
     assert_eq!(last.recover_claims(&owned, last_owner, &[]).await.unwrap().count, 1);
     let retries = "select d.retry_count from postrider.deferred d";
     assert_eq!(shop.ask::<i32>(retries).await, 2);
