@@ -30,7 +30,7 @@ async fn messages_of_a_key_come_one_after_the_other_whoever_dies() {
 async fn a_large_backlog_for_many_endpoints_takes_little_memory() {
     let figures = prove::prove_memory(Path::new(BINARY), 20_000, 200, 100, 5_000).await.unwrap();
     println!("{figures}");
-    assert!(figures.peak_bytes < 300_000_000, "{figures}");
+    assert!(figures.peak_bytes.max(figures.keys_peak_bytes) < 300_000_000, "{figures}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -28,7 +28,8 @@ pub struct MemoryFigures {
     pub received_over_http: usize,
     /// Open sockets in the end.
     pub sockets: usize,
-    /// Ordering keys of which something waited for a paused endpoint, and the peak of the process that let it wait.
+    /// Ordering keys of which something waited for a paused endpoint, and the larger peak of the process that let it wait and the
+    /// one that went on.
     pub keys: usize,
     pub keys_peak_bytes: u64,
 }
@@ -110,8 +111,8 @@ pub async fn prove_memory(
     })
 }
 
-/// Lets something of each of many ordering keys wait for a paused endpoint, and goes on: the peak of the process that has
-/// seen it wait.
+/// Lets something of each of many ordering keys wait for a paused endpoint, gives them to another process, which goes on: the
+/// larger peak of both.
 async fn wait_by_key(
     binary: &Path,
     url: &str,
@@ -133,8 +134,12 @@ async fn wait_by_key(
     })
     .await?;
     let peak_bytes = dispatcher.peak_memory_bytes()?;
+    dispatcher.stop(PATIENCE).await?;
+    let dispatcher = Dispatcher::start(&DispatcherOptions::serve(binary, url))?;
+    dispatcher.wait_for_log("shards acquired", PATIENCE).await?;
     client.batch_execute("select postrider.resume_endpoint('keyed')").await?;
     wait_for_done(url, count + keys).await?;
+    let peak_bytes = peak_bytes.max(dispatcher.peak_memory_bytes()?);
     dispatcher.stop(PATIENCE).await?;
     Ok(peak_bytes)
 }

@@ -30,12 +30,12 @@ const LONGEST_TURN: Duration = Duration::from_millis(500);
 /// How much longer than 99 of 100 without strangers 98 of 100 steps may take. Of a step that takes one of two times, a tick
 /// more or less, chance alone has one in a hundred or two take the longer one.
 const LONGEST_DELAY: Duration = Duration::from_millis(200);
-/// How often a transaction beside which a step took that much longer is held again. It disturbs whom it delays mostly.
-const AGAIN: usize = 5;
 /// The same of every single step, against the longest one without strangers.
 const LONGEST_STEP_DELAY: Duration = Duration::from_secs(2);
 /// In the short form, where tests of all kinds run beside it.
 const LONGEST_STEP_DELAY_BESIDE_TESTS: Duration = Duration::from_secs(10);
+/// How often a transaction beside which a step took longer than in 98 of 100 is held again. It disturbs whom it delays mostly.
+const AGAIN: usize = 5;
 /// How often one that is alone is tried while a dispatcher has what it wants.
 const TRIES: usize = 5;
 
@@ -224,7 +224,8 @@ async fn prove_part(
     seed: u64,
     part: usize,
 ) -> Result<StrangersFigures> {
-    let mut scene = Scene::open(binary, scale.lease).await?;
+    let dice = fastrand::Rng::with_seed(seed.wrapping_add(part as u64));
+    let mut scene = Scene::open(binary, scale.lease, dice).await?;
     let mut figures = StrangersFigures::default();
     let all = holds(&scene, scale, seed).await?;
     figures.all = all.len();
@@ -249,10 +250,16 @@ async fn hold_again(scene: &mut Scene, figures: &mut StrangersFigures) -> Result
         for _ in 0..AGAIN {
             let (held, _) = open(scene, vec![hold.clone()], figures).await?;
             let client = scene.bystander().await?;
-            let times = scene.go_on(&client).await?;
-            again.extend(times.iter().filter(|time| time.0 == step).map(|time| time.1));
+            match scene.go_on(&client).await {
+                Ok(times) => {
+                    again.extend(times.iter().filter(|time| time.0 == step).map(|time| time.1));
+                }
+                Err(error) => figures.faults.push(format!("by {}: {error:#}", hold.name())),
+            }
             holding::release(&scene.owner, held).await?;
             scene.keep_worker().await?;
+            let ended = scene.ended_tenures().await?;
+            figures.faults.extend(ended.map(|ended| format!("by {}: {ended}", hold.name())));
         }
         eprintln!("{step} beside {}: again {again:?}, {limit:?} allowed", hold.name());
         if again.iter().filter(|time| **time > limit).count() > AGAIN / 2 {
@@ -303,10 +310,10 @@ async fn check(
     figures: &mut StrangersFigures,
 ) -> Result<Vec<Hold>> {
     // What took place shortly before has its part in how long a step takes: controls come before as often as behind.
-    let is_control_first = fastrand::bool();
+    let is_control_first = scene.dice.bool();
+    let mut faults = Vec::new();
     if is_control_first {
-        let faults = control(scene, figures).await?;
-        figures.faults.extend(faults);
+        faults.extend(control(scene, figures).await?);
     }
     let (held, later) = open(scene, holds, figures).await?;
     eprintln!("{} held, {} later", held.len(), later.len());
@@ -314,7 +321,7 @@ async fn check(
         return Ok(later);
     }
     let holds: Vec<Hold> = held.iter().map(|held| held.hold.clone()).collect();
-    let mut faults = disturb(scene, held, delay, figures).await?;
+    faults.extend(disturb(scene, held, delay, figures).await?);
     if !is_control_first {
         faults.extend(control(scene, figures).await?);
     }
@@ -382,7 +389,9 @@ async fn control(scene: &mut Scene, figures: &mut StrangersFigures) -> Result<Ve
         }
         Err(error) => Err(error),
     };
-    Ok(went_on.err().map(|error| format!("with nothing held: {error:#}")).into_iter().collect())
+    let error = went_on.err().map(|error| format!("{error:#}"));
+    let faults = error.into_iter().chain(scene.ended_tenures().await?);
+    Ok(faults.map(|fault| format!("with nothing held: {fault}")).collect())
 }
 
 /// Everything else goes on while these are open: what did not.
@@ -393,7 +402,6 @@ async fn disturb(
     figures: &mut StrangersFigures,
 ) -> Result<Vec<String>> {
     figures.groups += 1;
-    let tenures = scene.tenures().await?;
     let client = scene.bystander().await?;
     let holders: Vec<i32> = held.iter().map(|held| held.pid).collect();
     let alone = match &held[..] {
@@ -420,10 +428,7 @@ async fn disturb(
     }
     holding::release(&scene.owner, held).await?;
     scene.keep_worker().await?;
-    let now = scene.tenures().await?;
-    if now != tenures {
-        faults.push(format!("tenures ended: {tenures:?} became {now:?}"));
-    }
+    faults.extend(scene.ended_tenures().await?);
     Ok(faults)
 }
 

@@ -47,6 +47,8 @@ pub struct Scene {
     sent: usize,
     events: usize,
     read: usize,
+    tenures: Vec<String>,
+    pub dice: fastrand::Rng,
 }
 
 /// What a worker sends: without it, one is taken for lost in the course of the full form.
@@ -83,7 +85,7 @@ const NAMED: &str = "
     group by h.details";
 
 impl Scene {
-    pub async fn open(binary: &Path, lease: Duration) -> Result<Scene> {
+    pub async fn open(binary: &Path, lease: Duration, dice: fastrand::Rng) -> Result<Scene> {
         let options = Options { max_connections: 900, ..Options::default() };
         let postgres = PrivatePostgres::start(options.set("max_locks_per_transaction", 256))?;
         postgres.create_database(DATABASE).await?;
@@ -113,6 +115,8 @@ impl Scene {
             sent: 0,
             events: 0,
             read: 0,
+            tenures: Vec::new(),
+            dice,
         };
         for _ in 0..DISPATCHERS {
             let dispatcher =
@@ -121,6 +125,7 @@ impl Scene {
             scene.dispatchers.push(dispatcher);
         }
         scene.prepare().await?;
+        scene.ended_tenures().await?;
         Ok(scene)
     }
 
@@ -297,10 +302,14 @@ impl Scene {
         Ok(())
     }
 
-    /// The dispatchers that there are: others after a tenure has ended.
-    pub async fn tenures(&self) -> Result<Vec<String>> {
+    /// Says so when other dispatchers are there than the last time: a tenure has ended.
+    pub async fn ended_tenures(&mut self) -> Result<Option<String>> {
         let sql = "select d.id::text from postrider.dispatcher d order by d.id";
-        Ok(self.owner.query(sql, &[]).await?.iter().map(|row| row.get(0)).collect())
+        let now: Vec<String> =
+            self.owner.query(sql, &[]).await?.iter().map(|row| row.get(0)).collect();
+        let before = std::mem::replace(&mut self.tenures, now);
+        let now = &self.tenures;
+        Ok((before != *now).then(|| format!("tenures ended: {before:?} became {now:?}")))
     }
 
     /// Lets go what waited all the time: all of it arrives, and nothing that arrived came twice.
