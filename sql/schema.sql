@@ -10606,23 +10606,46 @@ $$;
 CREATE FUNCTION postrider.left_names() RETURNS text[]
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
     SET jit TO 'off'
     AS $$
 declare
     states jsonb := postrider.known_lanes();
+    names text[];
 begin
+    select array_agg(distinct e.name)
+    into names
+    from (
+        select l.value as state
+        from jsonb_each(states -> 'lanes') l
+        union all
+        select h.value
+        from jsonb_each(states -> 'shards') h
+    ) s
+    cross join lateral jsonb_object_keys(s.state #> '{lag,skipped}') k (target)
+    left join postrider.subscriptions b on b.id = k.target::integer
+    left join postrider.endpoints e on e.id = b.endpoint_id;
+    if array_position(names, null) is null then
+        return names;
+    end if;
     return array(
-        select distinct e.name
-        from (
-            select l.value as state
-            from jsonb_each(states -> 'lanes') l
+        -- From each name to the next one, by the index.
+        with recursive found as (
+            select min(m.endpoint_name) as name
+            from postrider.message m
             union all
-            select h.value
-            from jsonb_each(states -> 'shards') h
-        ) s
-        cross join lateral jsonb_object_keys(s.state #> '{lag,skipped}') k (target)
-        join postrider.subscriptions b on b.id = k.target::integer
-        join postrider.endpoints e on e.id = b.endpoint_id
+            select (
+                select min(m.endpoint_name)
+                from postrider.message m
+                where m.endpoint_name > f.name
+            )
+            from found f
+            where f.name is not null
+        )
+        select f.name
+        from found f
+        where f.name is not null
     );
 end;
 $$;
@@ -13677,6 +13700,9 @@ begin
     ) c
     cross join lateral postrider.recover_waiting(
         p_dispatcher, p_shards, p_epochs, c.ids, c.targets, c.retry_counts) w;
+    if postrider.lost_shards(p_dispatcher, p_shards, p_epochs) <> '{}' then
+        return;
+    end if;
     -- A row that somebody holds says so again to whoever comes next, who finds what nobody has attempted since.
     select array_agg(n.ctid)
     into places
@@ -13690,8 +13716,7 @@ begin
         and s.unrecovered <> '{}'
         offset 0
         for no key update skip locked
-    ) n
-    where postrider.lost_shards(p_dispatcher, p_shards, p_epochs) = '{}';
+    ) n;
     update postrider.shard s
     set unrecovered = '{}'
     where s.ctid = any (places);
@@ -20265,7 +20290,7 @@ CREATE VIEW postrider.queue AS
         CASE
             WHEN u.is_left THEN ( SELECT (postrider.log_ranges())[1] AS log_ranges)
             ELSE ( SELECT (postrider.log_ranges())[3] AS log_ranges)
-        END)) AND ((NOT u.is_left) OR ((u.id <= ( SELECT (postrider.log_ranges())[2] AS log_ranges)) AND (u.kind = ANY (( SELECT postrider.left_kinds() AS left_kinds)::text[])) AND (u.endpoint_name = ANY (( SELECT postrider.left_names() AS left_names)::text[])))) AND (
+        END)) AND ((NOT u.is_left) OR ((u.id <= ( SELECT (postrider.log_ranges())[2] AS log_ranges)) AND (u.kind = ANY (( SELECT postrider.left_kinds() AS left_kinds)::text[])) AND ((u.kind <> 'direct'::text) OR (u.endpoint_name = ANY (( SELECT postrider.left_names() AS left_names)::text[]))))) AND (
         CASE u.kind
             WHEN 'direct'::text THEN false
             ELSE (NOT u.is_left)
