@@ -244,7 +244,7 @@ pub const KINDS: &[Kind] = &[
     http2("HTTP/2: pings for ever", &[Frames(&[SETTINGS]), Request, FloodFrames(&[PING])], TOO_MUCH),
     http2("HTTP/2: settings for ever", &[Frames(&[SETTINGS]), Request, FloodFrames(&[SETTINGS])], TOO_MUCH),
     http2("HTTP/2: unknown frames for ever", &[Frames(&[SETTINGS]), Request, FloodFrames(&[connection(99, 0, b"x")])], TOO_MUCH),
-    http2("HTTP/2: priorities for ever", &[Frames(&[SETTINGS]), Request, FloodFrames(&[request(2, 0, b"\0\0\0\0\0")])], Unavailable(&["protocol error: "])),
+    http2("HTTP/2: priorities for ever", &[Frames(&[SETTINGS]), Request, FloodFrames(&[request(2, 0, b"\0\0\0\0\0")])], Unavailable(&["protocol error: ", "the connection failed"])),
     http2("HTTP/2: 103 for ever", &[Frames(&[SETTINGS]), Request, FloodFrames(&[HINTS])], TOO_MUCH),
     http2("HTTP/2: continuations for ever", &[Frames(&[SETTINGS]), Request, Frames(&[request(1, 0, b"\x88")]), FloodFrames(&[request(9, 0, b"\x08\x03103")])], PROTOCOL),
     http2("HTTP/2: windows of 2^31", &[Frames(&[SETTINGS]), Request, FloodFrames(&[connection(8, 0, b"\x7f\xff\xff\xff")])], PROTOCOL),
@@ -266,5 +266,6 @@ pub const KINDS: &[Kind] = &[
     http2("HTTP/2: a body for ever", &[Frames(&[SETTINGS]), Request, Frames(&[OK]), FloodFrames(&[DATA])], AcceptedOr(&["the destination sent more than"])),
     http2("HTTP/2: empty data for ever", &[Frames(&[SETTINGS]), Request, Frames(&[OK]), FloodFrames(&[EMPTY_DATA])], AcceptedOr(&["protocol error: "])),
     http2("HTTP/2: trailers of NUL", &[Frames(&[SETTINGS]), Request, Frames(&[OK, request(1, 5, b"\x00\x01x\x01\x00")]), Wait], AcceptedOr(&["protocol error: "])),
-    http2("HTTP/2: two answers to a request", &[Frames(&[SETTINGS]), Request, Frames(&[OK_AND_END, OK_AND_END]), Again], Accepted),
+    // The second answer ends the connection, on a busy machine before the first one is looked at.
+    http2("HTTP/2: two answers to a request", &[Frames(&[SETTINGS]), Request, Frames(&[OK_AND_END, OK_AND_END]), Again], AcceptedOr(&["protocol error: "])),
 ];
