@@ -223,9 +223,10 @@ async fn requests_whose_clients_have_left_free_their_connections() {
         stream.write_all(request.as_bytes()).await.unwrap();
     }
     // Both connections are taken by those who have left, for as long as a request may take, whatever the database
-    // does: then who asks next gets as far as connecting.
+    // does: then who asks next gets as far as connecting. One or two of these may come before those.
     let code = async || producer.post("/api/v1/messages", &message).await.json()["code"].clone();
-    assert_eq!(code().await, "busy");
+    let codes: [Value; 3] = tokio::join!(code(), code(), code()).into();
+    assert!(codes.contains(&json!("busy")), "{codes:?}");
     let began = Instant::now();
     while code().await != "database_unavailable" {
         assert!(began.elapsed() < LONG, "connections that nobody waits for are never free");
