@@ -285,10 +285,17 @@ impl Scene {
         self.dispatchers[dispatcher].process.stop(STOP_TIMEOUT).await
     }
 
-    /// None of them ever ends by itself.
-    fn check_dispatchers(&self) -> Result<()> {
-        for (number, place) in self.dispatchers.iter().enumerate() {
-            ensure!(place.process.is_running(), "dispatcher {number} has ended by itself");
+    /// None of them ends by itself, but for one that has never found a server: that is a mistake of who has started it, who
+    /// starts it again.
+    fn check_dispatchers(&mut self) -> Result<()> {
+        for number in 0..self.dispatchers.len() {
+            let process = &self.dispatchers[number].process;
+            if process.is_running() {
+                continue;
+            }
+            ensure!(has_found_no_server(process), "dispatcher {number} has ended by itself");
+            println!("dispatcher {number} has found no server, and is started again");
+            self.dispatchers[number].process = self.start_dispatcher(number)?;
         }
         Ok(())
     }
@@ -517,4 +524,13 @@ fn setup(receivers: &[Receiver]) -> String {
     );
     sql.push_str(&format!("update postrider.endpoints set retry_policy = '{RETRY_POLICY}'"));
     sql
+}
+
+/// Whether it ended before it was connected, by all that it has logged.
+fn has_found_no_server(dispatcher: &Dispatcher) -> bool {
+    let lines = dispatcher.log_lines();
+    let is_all = lines.len() as u64 == dispatcher.log_position();
+    let was_there = lines.iter().any(|line| line.contains("dispatching"));
+    let last = lines.last().is_some_and(|line| line.contains("could not connect to database"));
+    is_all && !was_there && last
 }
