@@ -318,6 +318,7 @@ async fn check(
     let (held, later) = open(scene, holds, figures).await?;
     eprintln!("{} held, {} later", held.len(), later.len());
     if held.is_empty() {
+        figures.faults.extend(faults);
         return Ok(later);
     }
     let holds: Vec<Hold> = held.iter().map(|held| held.hold.clone()).collect();
