@@ -31,3 +31,4 @@ pub mod signing;
 pub mod snapshot;
 pub mod spelling;
 pub mod template;
+pub mod weights;

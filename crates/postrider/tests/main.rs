@@ -50,6 +50,7 @@ mod fleet_races;
 mod fleet_waiting;
 mod flow;
 mod following;
+mod heavy;
 mod held_locks;
 mod held_up;
 mod idempotency;

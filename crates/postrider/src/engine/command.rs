@@ -13,7 +13,7 @@ use postrider_core::{
 };
 use tokio::time::Instant;
 
-use super::{Tenure, delivery::Delivery, flush::Gathered, lanes::TickGroup};
+use super::{Tenure, clock::Clock, delivery::Delivery, flush::Gathered, lanes::TickGroup};
 use crate::{
     store::{
         StoreError,
@@ -37,6 +37,8 @@ pub enum Command {
     Attempt {
         transport: Result<Arc<dyn Transport>, String>,
         deliveries: Vec<Delivery>,
+        /// What time it is: what expires while its payload is fetched is not attempted.
+        clock: Clock,
     },
     /// Renew the lease, and say this of us. Its keeper answers.
     Beat(Statistics),

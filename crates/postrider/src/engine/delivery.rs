@@ -13,7 +13,7 @@ use postrider_core::{
 use tokio::time::Instant;
 
 use crate::store::{
-    log::{Content, DueDelivery, LogMessage, Terms},
+    log::{Content, DueDelivery, LogMessage, Payload, Terms},
     wire::Timestamp,
 };
 
@@ -97,6 +97,14 @@ impl Delivery {
     pub fn link(&self) -> Option<Link> {
         let key = Arc::clone(self.message.terms.ordering_key.as_ref()?);
         Some(Link { key, id: self.message.id, endpoint: self.endpoint })
+    }
+
+    /// KiB that are in memory only while it is sent: its payload, unless that came along with the message.
+    pub fn weight(&self) -> usize {
+        match self.message.content.payload {
+            Payload::Stored { bytes } => bytes as usize / 1024 + 1,
+            _ => 0,
+        }
     }
 
     pub fn is_expired(&self, now: Timestamp) -> bool {

@@ -9,7 +9,6 @@ use std::{sync::Arc, time::Duration};
 use postrider_core::id::EndpointId;
 use tokio::{
     sync::{
-        Semaphore,
         broadcast::{
             self,
             error::{RecvError, TryRecvError},
@@ -23,7 +22,6 @@ use tokio_postgres::Notification;
 use tracing::error;
 use uuid::Uuid;
 
-use self::attempting::FETCHED_KIB;
 use super::{
     Options, Tenure,
     caretaker::{self, Wishes},
@@ -53,8 +51,6 @@ pub struct Driver {
     report: mpsc::UnboundedSender<Event>,
     events: mpsc::UnboundedReceiver<Event>,
     tasks: JoinSet<()>,
-    /// KiB of payloads that may be fetched for attempts at a time.
-    fetched: Arc<Semaphore>,
     /// What the caretaker is to do sooner, and how it is ended.
     wishes: Arc<Wishes>,
     caretaker: Option<AbortHandle>,
@@ -72,7 +68,6 @@ impl Driver {
             report,
             events,
             tasks: JoinSet::new(),
-            fetched: Arc::new(Semaphore::new(FETCHED_KIB)),
             wishes: Arc::default(),
             caretaker: None,
         }
@@ -211,8 +206,8 @@ impl Driver {
     /// Starts what is to be done.
     fn start(&mut self, command: Command) {
         match command {
-            Command::Attempt { transport, deliveries } => {
-                self.attempt(transport, deliveries);
+            Command::Attempt { transport, deliveries, clock } => {
+                self.attempt(transport, deliveries, clock);
             }
             Command::Beat(statistics) => self.keeper.beat(statistics),
             Command::Bound(lease) => self.connections.bound(lease),

@@ -12,6 +12,7 @@ use postrider_core::{
     outcome::{Outcome, Report},
     places::places_of,
     rate::Bucket,
+    weights::Weights,
 };
 use tokio::time::Instant;
 use tracing::{info, warn};
@@ -65,6 +66,8 @@ const THIRSTY: usize = 200;
 const TELL_INTERVAL: Duration = Duration::from_millis(100);
 /// Circuits that are saved by one query.
 const PROPOSALS: usize = 1_000;
+/// Payloads that do not come along are in memory only while they are sent: up to so many KiB.
+const FETCHED_KIB: usize = 64 * 1024;
 
 /// One endpoint.
 pub struct Endpoint {
@@ -80,6 +83,8 @@ pub struct Endpoint {
     /// Deliveries, by priority, that come into the queue when they are claimed and it is their turn.
     reserved: [usize; PRIORITY_COUNT as usize],
     in_flight: usize,
+    /// What the payloads of those weigh that did not come along, in KiB.
+    weight: usize,
     /// When its first waiting delivery is due; `None`: it has none, as far as is known.
     pub deferred_at: Option<Timestamp>,
     /// Waiting deliveries that are in hand.
@@ -135,6 +140,7 @@ pub struct Endpoints {
     pub in_flight: usize,
     /// Of those, to endpoints that are not trusted.
     doubtful_in_flight: usize,
+    weights: Weights,
     /// In queues or about to be.
     pub buffered: usize,
 }
@@ -198,6 +204,7 @@ impl Endpoints {
             max_buffered,
             in_flight: 0,
             doubtful_in_flight: 0,
+            weights: Weights::new(FETCHED_KIB),
             buffered: 0,
         }
     }
@@ -267,6 +274,7 @@ impl Endpoints {
                 }
                 self.buffered -= endpoint.buffered();
                 self.in_flight -= endpoint.in_flight;
+                self.weights.put_down(endpoint.weight);
                 if !endpoint.is_trusted {
                     self.doubtful_in_flight -= endpoint.in_flight;
                 }
@@ -300,6 +308,7 @@ impl Endpoints {
             queue: RankedQueue::default(),
             reserved: [0; PRIORITY_COUNT as usize],
             in_flight: 0,
+            weight: 0,
             deferred_at: None,
             deferred_in_hand: 0,
             paused_until: None,
@@ -430,53 +439,39 @@ impl Endpoints {
     /// The next batch that may go now; endpoints take turns.
     pub fn next_batch(&mut self) -> Option<Batch> {
         while self.in_flight < self.max_in_flight {
-            let id = self.ready.pop_front()?;
+            let (id, is_first) = match self.ready.pop_front() {
+                Some(id) => (id, false),
+                None => (self.first_in_line()?, true),
+            };
             self.is_ready.remove(&id);
-            let Some(endpoint) = self.by_id.get(&id) else { continue };
-            let permit = self.permit(endpoint);
-            let concurrency = self.concurrency(endpoint);
-            let now = self.now;
-            let moment = self.moment(now);
+            let Some((permit, places)) = self.places(id) else { continue };
+            let moment = self.moment(self.now);
             let Some(endpoint) = self.by_id.get_mut(&id) else { continue };
-            let is_probe = permit == Permit::Probe;
-            let limit = match (permit, endpoint.is_stalled(now)) {
-                (Permit::None, _) => continue,
-                (Permit::Probe, _) => endpoint.in_flight + 1,
-                (Permit::Some(limit), _) => limit.min(concurrency),
-                (Permit::All, true) => concurrency.div_ceil(STALLED_SHARE),
-                (Permit::All, false) => concurrency,
-            };
-            let batch_limit = match is_probe {
-                true => 1,
-                false => endpoint.transport.as_ref().map_or(64, |t| t.batch_limit()),
-            };
-            let free = |total, taken| free_places(total, taken, endpoint.in_flight, limit);
-            let places = free(self.max_in_flight, self.in_flight);
-            let places = match endpoint.is_trusted {
-                true => places,
-                false => free(self.max_in_flight / DOUBTFUL_PART, self.doubtful_in_flight)
-                    .max(usize::from(endpoint.in_flight == 0))
-                    .min(places),
-            };
-            let mut count = places.min(batch_limit).min(endpoint.queue.len());
+            let mut count = places.min(endpoint.queue.len());
             if let Some(bucket) = endpoint.bucket.as_mut().filter(|_| count > 0) {
                 count = count.min(bucket.available(moment));
-                bucket.take(count);
                 if count == 0 && self.thirsty.insert(id) {
                     self.tokens_at = None;
                 }
             }
             if count == 0 {
-                let is_full = permit == Permit::All && endpoint.in_flight >= concurrency;
-                if is_full && self.owned_shards < self.shard_count && !endpoint.queue.is_empty() {
-                    self.loans.want(id, now);
+                self.want_loan(id, permit);
+                continue;
+            }
+            let deliveries = endpoint.take_batch(count, &mut self.weights, is_first);
+            let count = deliveries.len();
+            if count == 0 {
+                // Otherwise it is looked at again when something of it has landed.
+                if endpoint.weight == 0 {
+                    self.weights.stand_in_line(id);
                 }
                 continue;
             }
-            let deliveries: Vec<Delivery> =
-                std::iter::from_fn(|| endpoint.queue.pop()).take(count).collect();
+            if let Some(bucket) = &mut endpoint.bucket {
+                bucket.take(count);
+            }
             if endpoint.in_flight == 0 {
-                endpoint.answered_at = now;
+                endpoint.answered_at = self.now;
             }
             endpoint.in_flight += count;
             if !endpoint.is_trusted {
@@ -489,20 +484,72 @@ impl Endpoints {
             if has_more {
                 self.wake(id);
             }
+            let is_probe = permit == Permit::Probe;
             return Some(Batch { endpoint: id, is_probe, transport, deliveries });
         }
         None
     }
 
-    /// Deliveries of a batch are back.
-    pub fn landed(&mut self, id: EndpointId, count: usize) {
-        if let Some(endpoint) = self.by_id.get_mut(&id) {
-            endpoint.in_flight -= count;
-            self.in_flight -= count;
+    /// What may be sent to an endpoint now, and how many deliveries; `None`: nothing.
+    fn places(&self, id: EndpointId) -> Option<(Permit, usize)> {
+        let endpoint = self.by_id.get(&id)?;
+        let permit = self.permit(endpoint);
+        let concurrency = self.concurrency(endpoint);
+        let limit = match (permit, endpoint.is_stalled(self.now)) {
+            (Permit::None, _) => return None,
+            (Permit::Probe, _) => endpoint.in_flight + 1,
+            (Permit::Some(limit), _) => limit.min(concurrency),
+            (Permit::All, true) => concurrency.div_ceil(STALLED_SHARE),
+            (Permit::All, false) => concurrency,
+        };
+        let batch_limit = match permit {
+            Permit::Probe => 1,
+            _ => endpoint.transport.as_ref().map_or(64, |t| t.batch_limit()),
+        };
+        let free = |total, taken| free_places(total, taken, endpoint.in_flight, limit);
+        let places = free(self.max_in_flight, self.in_flight);
+        let places = match endpoint.is_trusted {
+            true => places,
+            false => free(self.max_in_flight / DOUBTFUL_PART, self.doubtful_in_flight)
+                .max(usize::from(endpoint.in_flight == 0))
+                .min(places),
+        };
+        Some((permit, places.min(batch_limit)))
+    }
+
+    /// The next endpoint that has waited for room for a payload, and has it now.
+    fn first_in_line(&mut self) -> Option<EndpointId> {
+        let mut weights = std::mem::replace(&mut self.weights, Weights::new(0));
+        let first = weights.first_in_line(|id| {
+            let endpoint = self.by_id.get(&id)?;
+            let front = endpoint.queue.front()?;
+            (self.permit(endpoint) != Permit::None).then(|| front.weight())
+        });
+        self.weights = weights;
+        first
+    }
+
+    /// Nothing of an endpoint may go: if it has all of our part of it under way, others may lend theirs.
+    fn want_loan(&mut self, id: EndpointId, permit: Permit) {
+        let Some(endpoint) = self.by_id.get(&id) else { return };
+        let is_full = permit == Permit::All && endpoint.in_flight >= self.concurrency(endpoint);
+        if is_full && self.owned_shards < self.shard_count && !endpoint.queue.is_empty() {
+            self.loans.want(id, self.now);
+        }
+    }
+
+    /// A delivery of a batch is back.
+    pub fn landed(&mut self, delivery: &Delivery) {
+        if let Some(endpoint) = self.by_id.get_mut(&delivery.endpoint) {
+            let weight = delivery.weight().min(endpoint.weight);
+            endpoint.in_flight -= 1;
+            endpoint.weight -= weight;
+            self.in_flight -= 1;
+            self.weights.put_down(weight);
             if !endpoint.is_trusted {
-                self.doubtful_in_flight -= count;
+                self.doubtful_in_flight -= 1;
             }
-            self.wake(id);
+            self.wake(delivery.endpoint);
         }
     }
 
@@ -1010,6 +1057,19 @@ impl Endpoint {
     fn blocked_until(&self, clock: &Clock) -> Option<Instant> {
         let cooldown = self.breaker.probe_at().map(|at| clock.instant(Timestamp(at.0)));
         self.paused_until.max(cooldown)
+    }
+
+    /// Takes up to so many deliveries out of the queue, as far as there is room for their payloads.
+    fn take_batch(&mut self, most: usize, weights: &mut Weights, is_first: bool) -> Vec<Delivery> {
+        let mut batch = Vec::new();
+        while batch.len() < most
+            && let Some(next) = self.queue.front()
+            && weights.may_take(self.weight, next.weight(), is_first)
+        {
+            self.weight += weights.take(next.weight());
+            batch.extend(self.queue.pop());
+        }
+        batch
     }
 
     fn buffered(&self) -> usize {

@@ -41,9 +41,18 @@ impl RankedQueue {
         self.ranks[delivery.priority().index()].push_back(delivery);
     }
 
-    pub fn pop(&mut self) -> Option<Delivery> {
+    /// What [`pop`](Self::pop) takes.
+    pub fn front(&self) -> Option<&Delivery> {
+        self.ranks[self.next_rank()?.index()].front()
+    }
+
+    fn next_rank(&self) -> Option<Priority> {
         let fronts = self.ranks.each_ref().map(|rank| rank.front().map(|d| d.message.id));
-        let priority = next_rank(&fronts, self.turn)?;
+        next_rank(&fronts, self.turn)
+    }
+
+    pub fn pop(&mut self) -> Option<Delivery> {
+        let priority = self.next_rank()?;
         self.turn = self.turn.wrapping_add(1);
         self.len -= 1;
         self.ranks[priority.index()].pop_front()

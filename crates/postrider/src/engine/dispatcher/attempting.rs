@@ -13,18 +13,18 @@ impl Dispatcher {
         let timestamp = self.clock.timestamp(now);
         while let Some(batch) = self.endpoints.next_batch() {
             let Batch { endpoint, is_probe, transport, deliveries } = batch;
-            let count = deliveries.len();
             let (expired, deliveries): (Vec<_>, Vec<_>) =
                 deliveries.into_iter().partition(|delivery| delivery.is_expired(timestamp));
             for delivery in &expired {
+                self.endpoints.landed(delivery);
                 self.gathered.expired(delivery, now);
             }
             let is_stale =
                 |delivery: &Delivery| delivery.claimed_at.is_some_and(|at| now >= at + CLAIM_AGE);
             let (stale, mut deliveries): (Vec<_>, Vec<_>) =
                 deliveries.into_iter().partition(is_stale);
-            self.endpoints.landed(endpoint, count - deliveries.len());
             for delivery in stale {
+                self.endpoints.landed(&delivery);
                 self.put_back(delivery);
             }
             if is_probe {
@@ -32,7 +32,7 @@ impl Dispatcher {
                     self.ask_for_probe(Probe { endpoint, transport, delivery }, now);
                 }
             } else if !deliveries.is_empty() {
-                self.command(Command::Attempt { transport, deliveries });
+                self.command(Command::Attempt { transport, deliveries, clock: self.clock });
             }
         }
     }
@@ -40,7 +40,7 @@ impl Dispatcher {
     pub(super) fn take_landed(&mut self, delivery: Delivery, report: &Report, started: Instant) {
         let now = self.now;
         let id = delivery.endpoint;
-        self.endpoints.landed(id, 1);
+        self.endpoints.landed(&delivery);
         let is_accepted = report.outcome == Outcome::Accepted;
         let place = (delivery.message.id, delivery.target);
         self.endpoints.note_outcome(id, place, report, self.identity.prober());

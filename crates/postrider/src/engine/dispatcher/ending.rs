@@ -151,7 +151,8 @@ mod tests {
         let mut dispatcher = dispatcher(now);
         let transport = Err("none".to_owned());
         let deliveries = vec![delivery(1), delivery(2)];
-        dispatcher.command(Command::Attempt { transport, deliveries });
+        let clock = dispatcher.clock;
+        dispatcher.command(Command::Attempt { transport, deliveries, clock });
         let claimed = vec![delivery(3)];
         dispatcher.ask(Query::Claim {
             claimed,

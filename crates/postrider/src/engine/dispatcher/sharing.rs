@@ -43,7 +43,8 @@ impl Dispatcher {
         if is_won && is_ours && !is_late && !self.is_stopping {
             self.endpoints.begin_probe(id, (delivery.message.id, delivery.target));
             let Probe { transport, delivery, .. } = probe;
-            self.command(Command::Attempt { transport, deliveries: vec![delivery] });
+            let deliveries = vec![delivery];
+            self.command(Command::Attempt { transport, deliveries, clock: self.clock });
             return;
         }
         if is_won {
@@ -54,7 +55,7 @@ impl Dispatcher {
 
     /// A delivery that was to be a probe is not sent.
     fn requeue(&mut self, Probe { endpoint, delivery, .. }: Probe) {
-        self.endpoints.landed(endpoint, 1);
+        self.endpoints.landed(&delivery);
         if self.lanes.epoch(delivery.message.id.lane().shard()) != Some(delivery.epoch) {
             self.let_go(&delivery);
         } else if self.is_stopping || self.is_leaving(&delivery) {

@@ -3,15 +3,12 @@
 use std::{sync::Arc, time::Duration};
 
 use postrider_core::outcome::{Outcome, Report};
-use tokio::{
-    sync::{OwnedSemaphorePermit, Semaphore},
-    time::Instant,
-};
+use tokio::time::Instant;
 use tracing::error;
 
 use super::Driver;
 use crate::{
-    engine::{command::Event, delivery::Delivery},
+    engine::{clock::Clock, command::Event, delivery::Delivery},
     store::{
         log::{Log, Payload},
         wire::Timestamp,
@@ -19,8 +16,6 @@ use crate::{
     transport::{Envelope, Ticket, Transport},
 };
 
-/// Payloads that do not come along are in memory only while they are sent: up to so many KiB.
-pub const FETCHED_KIB: usize = 64 * 1024;
 /// What an attempt may take at most, whatever its transport's timeouts are.
 const LONGEST_ATTEMPT: Duration = Duration::from_secs(900);
 
@@ -29,19 +24,14 @@ impl Driver {
         &mut self,
         transport: Result<Arc<dyn Transport>, String>,
         deliveries: Vec<Delivery>,
+        clock: Clock,
     ) {
         self.options.test_hooks.before_attempt(&deliveries);
         let report = self.report.clone();
         let log = Arc::clone(&self.connections.log);
-        let fetched = Arc::clone(&self.fetched);
         let fence = self.keeper.fence().clone();
         self.tasks.spawn(async move {
             let started = Instant::now();
-            if started >= fence.at() {
-                // The process was stopped in between, and a heartbeat may have got through since.
-                let _ = report.send(Event::Late(deliveries));
-                return;
-            }
             let landing = |delivery: Delivery| {
                 let report = report.clone();
                 // The receiver is gone only when the tenure is over.
@@ -56,37 +46,31 @@ impl Driver {
                     return;
                 }
             };
-            let _permits = permits(&fetched, &deliveries).await;
             let mut batch = Vec::with_capacity(deliveries.len());
             for delivery in deliveries {
                 match envelope(&log, &delivery, transport.needs_metadata()).await {
-                    Ok(envelope) => batch.push((envelope, landing(delivery))),
+                    Ok(envelope) => batch.push((envelope, delivery)),
                     Err(report) => landing(delivery).report(report),
                 }
             }
-            transport.attempt(batch, started + LONGEST_ATTEMPT).await;
+            // What was asked of the database has taken a while.
+            let now = Instant::now();
+            let is_over = |(_, delivery): &(_, Delivery)| delivery.is_expired(clock.timestamp(now));
+            let (expired, batch): (Vec<_>, Vec<_>) = batch.into_iter().partition(is_over);
+            for (_, delivery) in expired {
+                let error = "it expired while its payload was fetched".to_owned();
+                landing(delivery).report(Report::failed(Outcome::NotSent, error, Duration::ZERO));
+            }
+            if now >= fence.at() {
+                // The process was stopped in between, and a heartbeat may have got through since.
+                let late = batch.into_iter().map(|(_, delivery)| delivery).collect();
+                let _ = report.send(Event::Late(late));
+                return;
+            }
+            let batch = batch.into_iter().map(|(sent, delivery)| (sent, landing(delivery)));
+            transport.attempt(batch.collect(), started + LONGEST_ATTEMPT).await;
         });
     }
-}
-
-/// Room for the payloads that did not come along.
-async fn permits(
-    fetched: &Arc<Semaphore>,
-    deliveries: &[Delivery],
-) -> Option<OwnedSemaphorePermit> {
-    // All at once: batches that wait for each other with a part in hand would wait for ever.
-    let kib: u64 = deliveries
-        .iter()
-        .map(|delivery| match delivery.message.content.payload {
-            Payload::Stored { bytes } => u64::from(bytes / 1024 + 1),
-            _ => 0,
-        })
-        .sum();
-    if kib == 0 {
-        return None;
-    }
-    let kib = kib.min(FETCHED_KIB as u64) as u32;
-    Some(Arc::clone(fetched).acquire_many_owned(kib).await.expect("nobody closes it"))
 }
 
 /// What is sent of a delivery, what did not come along fetched; or why not.

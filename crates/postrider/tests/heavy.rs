@@ -1,0 +1,93 @@
+//! Payloads that are in memory only while they are sent: nobody has all the room for them, and what waits for room
+//! waits as everything else does.
+
+use std::time::Duration;
+
+use crate::shop::{Shop, serving::LONG};
+use serde_json::json;
+use xtask::receiver::{Answer, Arrival, Behaviour, Receiver, Request};
+
+/// All of these together have no room in memory.
+const HEAVY: usize = 100;
+const HEAVY_BYTES: usize = 1_040_000;
+
+/// An endpoint that can take much at once, and has shown that it works.
+async fn trusted(shop: &Shop, name: &str, receiver: &Receiver) {
+    let config = json!({ "url": receiver.url(), "concurrency": 1024, "timeout_seconds": 300 });
+    shop.endpoint(name, config, json!({})).await;
+    shop.send(name, json!({ "n": 0 })).await;
+    receiver.wait_for_accepted(1, LONG).await.unwrap();
+}
+
+/// Answers what is heavy in its own way, and the rest at once.
+fn slow(answer: impl Fn() -> Answer + Send + Sync + 'static) -> Behaviour {
+    Behaviour::custom(move |arrival: &Arrival<'_>| match arrival.body.len() > HEAVY_BYTES / 2 {
+        true => answer(),
+        false => Answer::status(200),
+    })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_endpoint_that_is_slow_with_large_payloads_holds_up_no_other() {
+    let shop = Shop::open_to_receivers().await;
+    let slow = Receiver::start(slow(Answer::default)).unwrap();
+    let good = Receiver::start(Behaviour::Status(200)).unwrap();
+    let late = Receiver::start(Behaviour::Status(200)).unwrap();
+    let _dispatcher = shop.serve().await;
+    trusted(&shop, "slow", &slow).await;
+    trusted(&shop, "good", &good).await;
+    let text = format!("repeat('x', {HEAVY_BYTES})");
+    shop.execute(&format!(
+        "select postrider.send_batch('slow', array_agg(jsonb_build_object('n', n, 'text', {text})))
+        from generate_series(1, {HEAVY}) n"
+    ))
+    .await;
+    // Not all of them have room; those that have get no answer.
+    slow.wait_for(20, LONG).await.unwrap();
+    shop.execute(
+        "select postrider.send_batch('good', array_agg(
+            jsonb_build_object('n', n, 'text', repeat('x', 100 * n))))
+        from generate_series(1, 200) n",
+    )
+    .await;
+    good.wait_for_accepted(201, LONG).await.unwrap();
+    // So has one that comes now, with as large a payload.
+    trusted(&shop, "late", &late).await;
+    shop.execute(&format!("select postrider.send('late', jsonb_build_object('text', {text}))"))
+        .await;
+    late.wait_for_accepted(2, LONG).await.unwrap();
+    assert!(slow.request_count() <= 1 + HEAVY / 2, "{} at once", slow.request_count());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_expires_while_it_waits_for_room_is_not_attempted() {
+    const LIFE: Duration = Duration::from_secs(8);
+    const ANSWER: Duration = Duration::from_secs(16);
+    let shop = Shop::open_to_receivers().await;
+    let late = || Answer { delay: ANSWER, ..Answer::status(200) };
+    let receiver = Receiver::start(slow(late)).unwrap();
+    let _dispatcher = shop.serve().await;
+    trusted(&shop, "slow", &receiver).await;
+    shop.execute(&format!(
+        "select postrider.send_with_options(
+            'slow', jsonb_build_object('n', n, 'text', repeat('x', {HEAVY_BYTES})),
+            p_expires_at => clock_timestamp() + interval '{} s')
+        from generate_series(1, {HEAVY}) n",
+        LIFE.as_secs()
+    ))
+    .await;
+    receiver.wait_for_accepted(20, LONG).await.unwrap();
+    shop.until(&format!(
+        "select count(*) = 1 + {HEAVY} from postrider.archive where endpoint_name = 'slow'"
+    ))
+    .await;
+    let requests: Vec<Request> = receiver.requests();
+    let first_answer =
+        requests[1..].iter().map(|request| request.at + request.delay).min().unwrap();
+    let after = requests[1..].iter().filter(|request| request.at >= first_answer).count();
+    assert_eq!(after, 0, "attempted although they had expired");
+    let expired: i64 =
+        shop.ask("select count(*) from postrider.archive where status = 'expired'").await;
+    assert_eq!(usize::try_from(expired).unwrap() + requests.len(), 1 + HEAVY);
+    assert!(expired > 0);
+}
