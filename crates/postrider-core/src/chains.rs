@@ -9,7 +9,7 @@
 //!
 //! Pure: says what may go; the caller lets it go and says when its end is on record.
 
-use crate::hashing::HashMap;
+use crate::hashing::{HashMap, HashSet};
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
@@ -130,13 +130,20 @@ pub struct Left<D> {
 pub struct Chains<D> {
     scope: Scope,
     chains: HashMap<Arc<str>, Chain<D>>,
+    /// Those of which something is in hand: of any number that wait few are.
+    in_hand: HashSet<Arc<str>>,
     /// The last version that was given to any chain: none comes back, even when a chain does.
     last_version: u64,
 }
 
 impl<D> Default for Chains<D> {
     fn default() -> Self {
-        Chains { scope: Scope::default(), chains: HashMap::default(), last_version: 0 }
+        Chains {
+            scope: Scope::default(),
+            chains: HashMap::default(),
+            in_hand: HashSet::default(),
+            last_version: 0,
+        }
     }
 }
 
@@ -184,11 +191,13 @@ impl<D> Chain<D> {
     }
 
     /// A map without entries would keep its memory, which is most of what a key needs while nothing of it is in hand.
-    fn unlink(&mut self, place: Place) {
+    /// Whether nothing is in hand any more.
+    fn unlink(&mut self, place: Place) -> bool {
         self.links.remove(&place);
         if self.links.is_empty() {
             self.links = BTreeMap::new();
         }
+        self.links.is_empty()
     }
 
     fn is_empty(&self) -> bool {
@@ -260,6 +269,7 @@ impl<D> Chains<D> {
             return false;
         }
         chain.links.insert((link.id, link.endpoint), State::Coming);
+        self.note_in_hand(&link.key);
         true
     }
 
@@ -279,6 +289,7 @@ impl<D> Chains<D> {
         let is_behind = chain.is_behind_stored(scope, place);
         if !is_behind {
             chain.links.entry(place).or_insert(State::Coming);
+            self.note_in_hand(&link.key);
         }
         !is_behind
     }
@@ -332,7 +343,9 @@ impl<D> Chains<D> {
         let Some(chain) = self.chains.get_mut(&link.key) else {
             return Left { going: Vec::new(), wants_stored: false };
         };
-        chain.unlink((link.id, link.endpoint));
+        if chain.unlink((link.id, link.endpoint)) {
+            self.in_hand.remove(&link.key);
+        }
         let going = chain.advance(scope);
         let in_scope = |other: EndpointId| scope == Scope::Global || other == link.endpoint;
         let first = chain.links.keys().find(|(_, endpoint)| in_scope(*endpoint));
@@ -375,7 +388,7 @@ impl<D> Chains<D> {
         let version = self.next_version();
         let chain = self.chain(link);
         chain.version = version;
-        chain.unlink((link.id, link.endpoint));
+        let is_idle = chain.unlink((link.id, link.endpoint));
         chain.stored.lower(link.endpoint, link.id);
         let mut behind = Vec::new();
         for ((id, endpoint), state) in &mut chain.links {
@@ -386,6 +399,9 @@ impl<D> Chains<D> {
             {
                 behind.push(delivery);
             }
+        }
+        if is_idle {
+            self.in_hand.remove(&link.key);
         }
         behind
     }
@@ -424,7 +440,8 @@ impl<D> Chains<D> {
     /// Takes out deliveries that are ready and wait for their turn, to be stored or put back.
     pub fn take_ready(&mut self, mut is_wanted: impl FnMut(&D) -> bool) -> Vec<D> {
         let mut taken = Vec::new();
-        for chain in self.chains.values_mut() {
+        for key in &self.in_hand {
+            let Some(chain) = self.chains.get_mut(key) else { continue };
             for state in chain.links.values_mut() {
                 if matches!(state, State::Ready(delivery) if is_wanted(delivery))
                     && let State::Ready(delivery) = std::mem::replace(state, State::Coming)
@@ -439,6 +456,7 @@ impl<D> Chains<D> {
     /// Forgets all chains of these shards.
     pub fn forget_shards(&mut self, shards: &[Shard]) {
         self.chains.retain(|_, chain| !shards.contains(&chain.shard));
+        self.in_hand.retain(|key| self.chains.contains_key(key));
     }
 
     /// What was stored for an endpoint is gone with it. Returns what may go now.
@@ -466,6 +484,11 @@ impl<D> Chains<D> {
         })
     }
 
+    /// How many keys have something unfinished, as far as it is known.
+    pub fn len(&self) -> usize {
+        self.chains.len()
+    }
+
     /// Whether no key has anything unfinished, as far as it is known.
     pub fn is_empty(&self) -> bool {
         self.chains.is_empty()
@@ -477,6 +500,12 @@ impl<D> Chains<D> {
             self.chains.insert(Arc::clone(&link.key), chain);
         }
         self.chains.get_mut(&link.key).expect("it is there by now")
+    }
+
+    fn note_in_hand(&mut self, key: &Arc<str>) {
+        if !self.in_hand.contains(key) {
+            self.in_hand.insert(Arc::clone(key));
+        }
     }
 
     fn next_version(&mut self) -> u64 {

@@ -31,4 +31,5 @@ pub mod signing;
 pub mod snapshot;
 pub mod spelling;
 pub mod template;
+pub mod wanted;
 pub mod weights;

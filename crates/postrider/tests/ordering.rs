@@ -528,6 +528,41 @@ async fn in_the_global_scope_a_key_waits_across_endpoints() {
     shop.until_empty().await;
 }
 
+/// More keys than are asked for at once wait for room at a paused endpoint.
+#[tokio::test(flavor = "multi_thread")]
+async fn in_the_global_scope_keys_that_wait_for_a_paused_endpoint_hold_up_no_other() {
+    const WAITING: i64 = 150;
+    let left = Receiver::start(Behaviour::Status(200)).unwrap();
+    let first_fails = |arrival: &Arrival<'_>| {
+        let is_first = message_of(arrival.body).1 == 1 && arrival.earlier_count == 0;
+        Answer::status(if is_first { 503 } else { 200 })
+    };
+    let right = Receiver::start(Behaviour::custom(first_fails)).unwrap();
+    let shop = open_with_two(&left, &right).await;
+    set_scope(&shop, "global").await;
+    shop.execute("select postrider.pause_endpoint('left')").await;
+    let _dispatcher = shop.serve().await;
+    for number in 1..=WAITING {
+        shop.send_keyed("left", &format!("left {number}"), 1..=1).await;
+        // Behind it something for an endpoint that works.
+        shop.send_keyed("right", &format!("left {number}"), 2..=2).await;
+    }
+    shop.until(&format!("select count(*) = {} from postrider.deferred", 2 * WAITING)).await;
+    shop.send_keyed("right", "k", 1..=100).await;
+    right.wait_for_accepted(100, LONG).await.unwrap();
+    let expected: Vec<i64> = std::iter::once(1).chain(1..=100).collect();
+    assert_eq!(numbers(&right, "k"), expected);
+    assert_eq!(left.request_count(), 0);
+    // With the pause their wait ends, in order.
+    shop.execute("select postrider.resume_endpoint('left')").await;
+    right.wait_for_accepted(100 + WAITING as usize, LONG).await.unwrap();
+    for number in 1..=WAITING {
+        let key = format!("left {number}");
+        assert_eq!((numbers(&left, &key), numbers(&right, &key)), (vec![1], vec![2]));
+    }
+    shop.until_empty().await;
+}
+
 /// Of a chain across endpoints a dispatcher that died had attempted the first only, whether it had read it
 /// from the log or from the table.
 #[tokio::test(flavor = "multi_thread")]

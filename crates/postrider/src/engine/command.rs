@@ -206,7 +206,7 @@ pub struct DueClaimAnswer {
 }
 
 /// An ordering key that was asked for, at which endpoint, and the version of its chain then.
-pub type Asked = (Arc<str>, EndpointId, u64);
+pub use postrider_core::wanted::Asked;
 
 pub struct DueAnswer {
     pub rows: Vec<DueDelivery>,

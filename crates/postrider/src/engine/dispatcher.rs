@@ -35,6 +35,7 @@ use postrider_core::{
     policy::Policy,
     reader::{self, LaneReader, Page, Row, Taken, Which},
     snapshot::Snapshot,
+    wanted::WantedKeys,
 };
 use tokio::time::Instant;
 use tracing::{debug, info, warn};
@@ -44,8 +45,8 @@ use super::{
     Pace, Tenure,
     clock::Clock,
     command::{
-        Asked, ClaimAnswer, Command, Counting, DueAnswer, DueClaimAnswer, Event, Flushed,
-        GroupTick, Look, Probe, Query,
+        ClaimAnswer, Command, Counting, DueAnswer, DueClaimAnswer, Event, Flushed, GroupTick, Look,
+        Probe, Query,
     },
     delivery::{Delivery, Message, Source},
     endpoints::{Batch, Endpoints, Wanting},
@@ -127,6 +128,13 @@ const CLAIM_AGE: Duration = Duration::from_secs(240);
 const LONGEST_SLEEP: Duration = Duration::from_secs(60);
 /// Ordering keys whose waiting deliveries are fetched by one query.
 const KEYS_AT_ONCE: usize = 64;
+/// When none of the keys that are wanted may be asked for, we look again after so long: soon, when it is for a record.
+const RECORD_PAUSE: Duration = Duration::from_millis(1);
+const NO_ROOM_PAUSE: Duration = Duration::from_millis(10);
+/// For so long per key that is known, notifications about keys are collected before they are heeded again.
+const PAUSE_PER_KEY: Duration = Duration::from_micros(5);
+/// So many are heeded at once.
+const MOST_MARKS: usize = 65_536;
 /// When so many results wait to be recorded, nothing more is read.
 const UNRECORDED: usize = 8 * 1024;
 /// What was read and is not durable yet is read again after so long.
@@ -271,11 +279,14 @@ pub struct Dispatcher {
     returned_followers: HashSet<(MessageId, Target)>,
     chains: Chains<Delivery>,
     /// Ordering keys of which the next waiting delivery has to be fetched.
-    keys_to_fetch: HashSet<(Arc<str>, EndpointId)>,
+    keys_to_fetch: WantedKeys,
     is_fetching_followers: bool,
-    /// Of which something may have gone from the table since they were asked for: the answer may show it
+    /// Marks of keys of which something may have gone from the table since they were asked for: the answer may show it
     /// as it was before, and be the last.
-    told_keys: HashSet<(Arc<str>, EndpointId)>,
+    told_marks: HashSet<u32>,
+    /// Marks of keys of which notifications have said something, and when they are heeded.
+    marks: HashSet<u32>,
+    marks_at: Instant,
     followers_at: Instant,
     /// Waiting deliveries in hand whose cancellation was under way, or which somebody has locked, and
     /// when to look again; the first comes first.
@@ -420,9 +431,11 @@ impl Dispatcher {
             ended_followers: HashSet::default(),
             returned_followers: HashSet::default(),
             chains: Chains::default(),
-            keys_to_fetch: HashSet::default(),
+            keys_to_fetch: WantedKeys::default(),
+            marks: HashSet::default(),
+            marks_at: now,
             is_fetching_followers: false,
-            told_keys: HashSet::default(),
+            told_marks: HashSet::default(),
             followers_at: now,
             postponed: Vec::new(),
             unrecovered: Vec::new(),
@@ -528,6 +541,7 @@ impl Dispatcher {
             self.read(now);
             self.try_suspect(now);
             self.fetch_due(now);
+            self.heed_marks(now);
             self.fetch_followers(now);
             self.fetch_expired(now);
             self.retry_postponed(now);
@@ -568,6 +582,7 @@ impl Dispatcher {
             if !self.keys_to_fetch.is_empty() && !self.is_fetching_followers {
                 at = at.min(self.followers_at);
             }
+            at = at.min(if self.marks.is_empty() { at } else { self.marks_at });
         }
         at = at.min(self.endpoints.tell_at().filter(|_| !self.is_telling).unwrap_or(at));
         if let Some(last) = self.checkpoint_at {

@@ -1,6 +1,10 @@
 //! Ordering keys, and every other reason for which a delivery that is claimed does not go yet.
 
-use postrider_core::chains::Scope;
+use postrider_core::{
+    chains::Scope,
+    mark::mark,
+    wanted::{Asked, Asking, EVERYWHERE},
+};
 
 use super::*;
 
@@ -70,8 +74,8 @@ impl Dispatcher {
     /// Fetches what is stored of a key, when nothing of it is in hand any more.
     pub(super) fn want_stored(&mut self, link: &Link) {
         if self.chains.wants_stored(link) {
-            let place = self.place_of(Arc::clone(&link.key), link.endpoint);
-            self.keys_to_fetch.insert(place);
+            let (key, at) = self.place_of(Arc::clone(&link.key), link.endpoint);
+            self.keys_to_fetch.insert(key, at);
         }
     }
 
@@ -79,7 +83,7 @@ impl Dispatcher {
     fn place_of(&self, key: Arc<str>, endpoint: EndpointId) -> (Arc<str>, EndpointId) {
         match self.chains.scope() {
             Scope::Endpoint => (key, endpoint),
-            Scope::Global => (key, EndpointId(0)),
+            Scope::Global => (key, EVERYWHERE),
         }
     }
 
@@ -88,12 +92,7 @@ impl Dispatcher {
         let stored: Vec<(Arc<str>, EndpointId)> =
             self.chains.stored().filter(|(key, _)| is_wanted(key)).collect();
         for (key, endpoint) in stored {
-            let link = Link { key, id: MessageId(0), endpoint };
-            self.want_stored(&link);
-            if self.is_fetching_followers {
-                let place = self.place_of(link.key, endpoint);
-                self.told_keys.insert(place);
-            }
+            self.want_stored(&Link { key, id: MessageId(0), endpoint });
         }
     }
 
@@ -151,8 +150,8 @@ impl Dispatcher {
             self.enqueue(delivery);
         }
         if wants_stored {
-            let place = self.place_of(Arc::clone(&link.key), link.endpoint);
-            self.keys_to_fetch.insert(place);
+            let (key, at) = self.place_of(Arc::clone(&link.key), link.endpoint);
+            self.keys_to_fetch.insert(key, at);
         }
     }
 
@@ -171,37 +170,49 @@ impl Dispatcher {
 
     // What waits in the table for its turn ---------------------------------------------------------
 
+    /// Something of the keys with this mark was ended or put back by somebody else.
+    pub(super) fn note_mark(&mut self, mark: u32) {
+        self.marks.insert(mark);
+        if self.is_fetching_followers {
+            self.told_marks.insert(mark);
+        }
+    }
+
+    /// Heeds what was noted. Anybody may notify, as often as they like: all keys are looked through for it, and not all the
+    /// time.
+    pub(super) fn heed_marks(&mut self, now: Instant) {
+        if self.marks.is_empty() || (now < self.marks_at && self.marks.len() < MOST_MARKS) {
+            return;
+        }
+        let marks = std::mem::take(&mut self.marks);
+        self.marks_at = now + PAUSE_PER_KEY * u32::try_from(self.chains.len()).unwrap_or(u32::MAX);
+        self.want_all_stored(|stored| marks.contains(&mark(stored)));
+    }
+
     /// Fetches what comes next of ordering keys of which nothing is in hand any more.
     pub(super) fn fetch_followers(&mut self, now: Instant) {
         if self.is_fetching_followers || self.keys_to_fetch.is_empty() || now < self.followers_at {
             return;
         }
-        let mut asked: Vec<Asked> = Vec::new();
-        let mut gone = Vec::new();
-        let mut looked_at = 0;
-        for (key, endpoint) in &self.keys_to_fetch {
-            looked_at += 1;
-            if !self.chains.is_known(key) {
-                gone.push((Arc::clone(key), *endpoint));
-            } else if let Some(version) = self.chains.version(key)
-                && (self.chains.scope() == Scope::Global
-                    || self.endpoints.room_for_waiting(*endpoint, Priority::LOWEST) > 0)
-            {
-                asked.push((Arc::clone(key), *endpoint, version));
-                if asked.len() == KEYS_AT_ONCE {
-                    break;
-                }
-            }
-        }
-        for key in gone {
-            self.keys_to_fetch.remove(&key);
-        }
-        // Looking costs a step per key, and what they wait for (room, or a record) may come any time.
-        let pause = if asked.is_empty() { 1_000 } else { 0 };
-        self.followers_at = now + Duration::from_micros(pause + looked_at);
+        let (chains, endpoints) = (&self.chains, &self.endpoints);
+        let (asked, is_any_busy) = self.keys_to_fetch.next(
+            KEYS_AT_ONCE,
+            |endpoint, priority| {
+                // What waited at one that is gone ends, and then the next may go.
+                !endpoints.is_known(endpoint) || endpoints.room_for_waiting(endpoint, priority) > 0
+            },
+            |key| match (chains.is_known(key), chains.version(key)) {
+                (false, _) => Asking::Gone,
+                (true, None) => Asking::NotNow,
+                (true, Some(version)) => Asking::At(version),
+            },
+        );
         if asked.is_empty() {
+            // What they wait for may come any time.
+            self.followers_at = now + if is_any_busy { RECORD_PAUSE } else { NO_ROOM_PAUSE };
             return;
         }
+        self.followers_at = now;
         self.is_fetching_followers = true;
         self.ended_followers.clear();
         self.returned_followers.clear();
@@ -210,7 +221,7 @@ impl Dispatcher {
 
     pub(super) fn take_followers(&mut self, asked: Vec<Asked>, rows: Vec<DueDelivery>) {
         self.is_fetching_followers = false;
-        let told = std::mem::take(&mut self.told_keys);
+        let told = std::mem::take(&mut self.told_marks);
         let mut by_key: HashMap<(Arc<str>, EndpointId), Vec<DueDelivery>> = HashMap::default();
         let is_global = self.chains.scope() == Scope::Global;
         for row in rows {
@@ -223,8 +234,7 @@ impl Dispatcher {
         let mut claimed = Vec::new();
         for (key, endpoint, version) in asked {
             // Something was stored since: the answer may lack it. Or somebody has ended something.
-            let place = (Arc::clone(&key), endpoint);
-            if self.chains.version(&key) != Some(version) || told.contains(&place) {
+            if self.chains.version(&key) != Some(version) || told.contains(&mark(&key)) {
                 continue;
             }
             let rows = by_key.remove(&(Arc::clone(&key), endpoint)).unwrap_or_default();
@@ -296,6 +306,10 @@ impl Dispatcher {
             }
             if self.endpoints.room_for_waiting(delivery.endpoint, delivery.priority()) == 0 {
                 if claimed.is_empty() {
+                    if self.chains.scope() == Scope::Global {
+                        let room = (delivery.endpoint, delivery.priority());
+                        self.keys_to_fetch.park(key, endpoint, room);
+                    }
                     return ending;
                 }
                 stopped_at = last;
@@ -313,7 +327,7 @@ impl Dispatcher {
         // What was asked for is all over by now: there may be more behind it.
         let wants_more = claimed.is_empty() && stopped_at.is_none() && bound.is_some();
         if !wants_more {
-            self.keys_to_fetch.remove(&(Arc::clone(key), endpoint));
+            self.keys_to_fetch.remove(key, endpoint);
         }
         for delivery in &claimed {
             if let Some(link) = delivery.link() {

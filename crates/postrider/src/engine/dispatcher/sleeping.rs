@@ -1,7 +1,5 @@
 //! When to sleep, and who wakes us.
 
-use postrider_core::mark::mark;
-
 use super::*;
 
 impl Dispatcher {
@@ -57,20 +55,16 @@ impl Dispatcher {
         self.ask(Query::UnlockDoorbell);
     }
 
-    /// Heeds what notifications say. Anybody may notify, as often as they like: keys are looked through once
-    /// for all of them.
+    /// Heeds what notifications say. Anybody may notify, as often as they like: keys are looked through later, for all
+    /// of them (see [`heed_marks`](Self::heed_marks)).
     pub fn heed(&mut self, signals: impl Iterator<Item = Signal>, now: Instant) {
         self.set_now(now);
-        let mut marks = HashSet::default();
         for signal in signals {
-            self.heed_one(signal, &mut marks);
-        }
-        if !marks.is_empty() {
-            self.want_all_stored(|stored| marks.contains(&mark(stored)));
+            self.heed_one(signal);
         }
     }
 
-    fn heed_one(&mut self, signal: Signal, marks: &mut HashSet<u32>) {
+    fn heed_one(&mut self, signal: Signal) {
         let now = self.now;
         match signal {
             Signal::Ring => {
@@ -88,9 +82,7 @@ impl Dispatcher {
             Signal::Circuits => self.circuits_at = now,
             Signal::Consumers => self.command(Command::Wish(Wish::Consumers)),
             Signal::Jobs => self.command(Command::Wish(Wish::Job)),
-            Signal::Key(mark) => {
-                marks.insert(mark);
-            }
+            Signal::Key(mark) => self.note_mark(mark),
             Signal::Asked(borrower, asked) if borrower != self.identity.id => {
                 self.endpoints.note_asked(borrower, &asked);
             }
