@@ -1,8 +1,8 @@
 //! How much of what is in memory only while it is sent each endpoint may have there, and whose turn it is.
 //!
 //! It is shared as places are (see [`crate::admit`]): one slow endpoint gets half, the next half of the rest.
-//! Who has nothing under way and finds no room stands in line. What becomes free is theirs, in their order; until they
-//! have it, nobody takes more on top of what it has.
+//! Who has nothing under way and finds no room stands in line, and what becomes free is theirs, in their order. What is
+//! small beside the room that is left passes them, until it has been as much as all the room there is.
 
 use std::collections::VecDeque;
 
@@ -14,24 +14,30 @@ pub struct Weights {
     taken: usize,
     line: VecDeque<EndpointId>,
     is_in_line: HashSet<EndpointId>,
+    /// What has passed the first in line.
+    passed: usize,
 }
+
+/// What is smaller than this part of what may be taken passes those in line.
+const SMALL: usize = 4;
 
 impl Weights {
     pub fn new(total: usize) -> Weights {
-        Weights { total, taken: 0, line: VecDeque::new(), is_in_line: HashSet::default() }
+        let (line, is_in_line) = (VecDeque::new(), HashSet::default());
+        Weights { total, taken: 0, line, is_in_line, passed: 0 }
     }
 
     /// Whether an endpoint that has so much under way may take so much more. `is_first`: it was the
     /// [first in line](Self::first_in_line).
     pub fn may_take(&self, holds: usize, weight: usize, is_first: bool) -> bool {
-        match (weight.min(self.total), holds) {
-            (0, _) => true,
-            (weight, 0) => (is_first || self.line.is_empty()) && self.fits(weight),
-            (weight, _) => {
-                let fair = free_places(self.total, self.taken, holds, self.total);
-                self.line.is_empty() && weight <= fair
-            }
-        }
+        let weight = weight.min(self.total);
+        let most = match holds {
+            0 => self.total - self.taken,
+            _ => free_places(self.total, self.taken, holds, self.total),
+        };
+        let is_its_turn = (is_first && holds == 0) || self.line.is_empty();
+        let may_pass = self.passed < self.total && weight * SMALL <= most;
+        weight == 0 || (weight <= most && (is_its_turn || may_pass))
     }
 
     fn fits(&self, weight: usize) -> bool {
@@ -57,6 +63,7 @@ impl Weights {
             }
             self.line.pop_front();
             self.is_in_line.remove(&id);
+            self.passed = 0;
             if needed.is_some() {
                 return Some(id);
             }
@@ -68,6 +75,9 @@ impl Weights {
     pub fn take(&mut self, weight: usize) -> usize {
         let weight = weight.min(self.total);
         self.taken += weight;
+        if !self.line.is_empty() {
+            self.passed += weight;
+        }
         weight
     }
 
@@ -123,7 +133,7 @@ mod tests {
         assert_eq!(weights.first_in_line(needs), None, "there is no room for the first");
         // Neither the slow one nor a newcomer takes what it waits for.
         assert!(!weights.may_take(slow, 1, false));
-        assert!(!weights.may_take(0, 1, false));
+        assert!(!weights.may_take(0, 7, false));
         weights.put_down(10);
         assert_eq!(weights.first_in_line(needs), Some(id(1)));
         assert!(weights.may_take(0, 30, true));
@@ -133,6 +143,26 @@ mod tests {
         weights.take(1);
         weights.put_down(30);
         assert!(weights.may_take(0, 30, false));
+    }
+
+    #[test]
+    fn what_is_small_passes_who_stands_in_line_for_a_while() {
+        let mut weights = Weights::new(64);
+        weights.take(40);
+        weights.stand_in_line(id(1));
+        let mut passed = 0;
+        // Whoever passes is quick: it has put down one before it takes the next.
+        while weights.may_take(0, 2, false) {
+            passed += weights.take(2);
+            weights.put_down(2);
+        }
+        assert_eq!(passed, 64);
+        weights.put_down(10);
+        assert_eq!(weights.first_in_line(|_| Some(30)), Some(id(1)));
+        assert!(weights.may_take(0, 30, true));
+        weights.take(30);
+        weights.stand_in_line(id(2));
+        assert!(weights.may_take(0, 1, false), "the next in line is passed for as long");
     }
 
     #[test]
