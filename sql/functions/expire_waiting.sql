@@ -1,7 +1,8 @@
 -- postrider.expire_waiting(most) → how many waiting deliveries have expired
 --
 -- Internal, see mark_expired_messages. Deliveries in postrider.deferred whose time is over, the first to
--- expire first, at most so many; none that a dispatcher has claimed, for the claim's retry count.
+-- expire first, at most so many; none that a dispatcher has claimed, for the claim's retry count, or one that died and
+-- whose claims nobody has recovered yet.
 --
 -- A dispatcher writes its claim and then asks whether the row is there and has not expired, by this
 -- database's clock (still_waiting). What has expired here had done so when this transaction began: a
@@ -9,7 +10,7 @@
 -- here is not attempted any more, whatever clocks and locks do. What is locked is left to who has it.
 --
 -- What waited behind them is the dispatcher's to let go, as in cancel_message. Uses deferred_expires_at,
--- claim_owner, and what uncancelled uses.
+-- and what uncancelled uses.
 create or replace function postrider.expire_waiting(p_most integer)
 returns integer
 language plpgsql
@@ -28,11 +29,12 @@ begin
         return 0;
     end if;
     with claimed as materialized (
-        select r.message_id, r.target, r.retry_count
-        from postrider.claim c
-        cross join lateral unnest(c.message_ids, c.targets, c.retry_counts)
-            r (message_id, target, retry_count)
-        where c.owner = any (array(select s.owner from postrider.shard s))
+        select h.message_id, h.target, h.retry_count
+        from (
+            select array_agg(o.owner) as owners, array_agg(o.shard) as shards
+            from postrider.claim_holders() o
+        ) s
+        cross join lateral postrider.standing_claims(s.owners, s.shards) h
     )
     select array_agg(o.ctid)
     into places

@@ -3,7 +3,8 @@
 --
 -- Internal: verbs of operators, who have locked its row before they ask. A dispatcher writes its claim and then looks
 -- whether the row is there and whether somebody has locked it (still_waiting): whoever comes second sees the first.
--- Unlike is_claimed it looks at all claims of the shard's owner, and is right. A delivery that was claimed and not
+-- Unlike is_claimed it looks at all claims of the shard's owner, and of those before it whose claims nobody has recovered
+-- (see claim_holders), and is right. A delivery that was claimed and not
 -- attempted, because its endpoint was paused or its circuit is open, seems to be in hand until its claim is forgotten
 -- (rotate_slots). Uses claim_owner.
 create or replace function postrider.is_in_hand(
@@ -16,11 +17,11 @@ as $$
     select exists (
         select
         from postrider.claim c
-        where c.owner = (
-            select s.owner
+        where c.owner = any (array(
+            select unnest(s.unrecovered || s.owner)
             from postrider.shard s
             where s.shard = (p_message_id & 1023) >> 4
-        )
+        ))
         and c.message_ids @> array[p_message_id]
         and exists (
             select
@@ -29,6 +30,20 @@ as $$
             where r.message_id = p_message_id
             and r.target = p_target
             and r.retry_count = p_retry_count
+        )
+        -- Void, as in standing_claims.
+        and not exists (
+            select
+            from postrider.claim v
+            where v.owner = '00000000-0000-0000-0000-000000000000'
+            and v.seq > c.seq
+            and v.message_ids @> array[p_message_id]
+            and exists (
+                select
+                from unnest(v.message_ids, v.targets) r (message_id, target)
+                where r.message_id = p_message_id
+                and r.target = p_target
+            )
         )
     );
 $$;

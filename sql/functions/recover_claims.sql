@@ -1,8 +1,8 @@
 -- postrider.recover_claims(dispatcher, shards, epochs, last_owner, spared, spared_targets) → see postrider.recover_waiting
 --
 -- Internal. Waiting deliveries that the last owner had in hand when it went away, or those before it whose claims
--- nobody has recovered. Those that are spared, or whose message
--- is where no targets are named, are known not to have been attempted. Uses claim_owner.
+-- nobody has recovered (see standing_claims). Those that are spared, or whose message
+-- is where no targets are named, are known not to have been attempted.
 create or replace function postrider.recover_claims(
     p_dispatcher uuid,
     p_shards smallint[],
@@ -26,6 +26,11 @@ declare
     places tid[];
 begin
     return query
+    with of_shards as (
+        select array_agg(o.owner) as owners, array_agg(s.shard) as shards
+        from unnest(owners) o (owner)
+        cross join unnest(p_shards) s (shard)
+    )
     select w.recovered, w.held_ids, w.held_targets, w.held_retry_counts
     from (
         select
@@ -33,21 +38,19 @@ begin
             array_agg(d.retry_count) as retry_counts
         from (
             select distinct r.message_id, r.target, r.retry_count
-            from postrider.claim c
-            cross join lateral unnest(c.message_ids, c.targets, c.retry_counts)
-                r (message_id, target, retry_count)
-            where c.owner = any (owners)
-            and (
-                r.message_id <> all (p_spared)
-                or p_spared_targets is not null
-                and not exists (
-                    select
-                    from unnest(p_spared, p_spared_targets) s (message_id, target)
-                    where s.message_id = r.message_id
-                    and s.target = r.target
-                )
+            from of_shards o
+            cross join lateral postrider.standing_claims(o.owners, o.shards) r
+            -- A search by hash: through as many as a dispatcher may have in hand, for each of as many as were claimed.
+            where (r.message_id, r.target) not in (
+                select s.message_id, s.target
+                from unnest(p_spared, p_spared_targets) s (message_id, target)
+                where s.target is not null
             )
-            and (r.message_id & 1023) >> 4 = any (p_shards)
+            and r.message_id not in (
+                select s.message_id
+                from unnest(p_spared, p_spared_targets) s (message_id, target)
+                where s.target is null
+            )
         ) d
     ) c
     cross join lateral postrider.recover_waiting(

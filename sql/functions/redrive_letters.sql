@@ -3,7 +3,8 @@
 -- Internal. One statement: each letter that is still `failed`, was not erased, and whose endpoint is there,
 -- becomes `redriven` and its delivery waits again, due in the order of creation: the first at `from`, each other
 -- one `gap` later. One that somebody else has locked is passed over. A delivery that waits already, which
--- no letter should have, is left as it is. Uses dead_letter_pkey.
+-- no letter should have, is left as it is. What had been claimed of the others before is void from now on (see
+-- standing_claims): nothing of it has been attempted since. Uses dead_letter_pkey.
 create or replace function postrider.redrive_letters(
     p_ids bigint[], p_by text, p_from timestamptz, p_gap interval)
 returns integer
@@ -42,6 +43,14 @@ as $$
             p_from + p.place * p_gap, p.message_created_at, p.ordering_key
         from placed p
         on conflict (message_id, target) do nothing
+        returning message_id, target
+    ), made_void as (
+        insert into postrider.claim (slot, owner, message_ids, targets, retry_counts)
+        select
+            postrider.current_slot(), '00000000-0000-0000-0000-000000000000'::uuid,
+            array_agg(w.message_id), array_agg(w.target), array_agg(0)
+        from waiting w
+        having count(*) > 0
     )
     select count(*)::integer
     from put_back p;

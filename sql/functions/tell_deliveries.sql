@@ -3,8 +3,8 @@
 --
 -- Internal: a step of tell_batch and cancel_batch. Locks rows, passing over what is locked or cancelled (see uncancelled),
 -- and then looks which of them a dispatcher has claimed: it writes its claim and then looks whether the row is there and whether it is locked
--- (still_waiting), so that whoever comes second sees the first. `retry`: due from `from` on, each a `gap` after the one
--- before; what is in hand needs none. Others: see end_deliveries. Uses deferred_pkey, claim_owner.
+-- (still_waiting), so that whoever comes second sees the first. What an owner had claimed that died is claimed until it is recovered. `retry`: due from `from` on, each a `gap` after the one
+-- before; what is in hand needs none. Others: see end_deliveries. Uses deferred_pkey.
 create or replace function postrider.tell_deliveries(
     p_verb text,
     p_message_ids bigint[],
@@ -41,12 +41,12 @@ begin
     uncancelled := postrider.uncancelled(places);
     held_count := held_count + uncancelled.under_way_count;
     with claimed as materialized (
-        select r.message_id, r.target, r.retry_count
-        from postrider.shard s
-        join postrider.claim c on c.owner = s.owner
-        cross join lateral unnest(c.message_ids, c.targets, c.retry_counts)
-            r (message_id, target, retry_count)
-        where (r.message_id & 1023) >> 4 = s.shard
+        select h.message_id, h.target, h.retry_count
+        from (
+            select array_agg(o.owner) as owners, array_agg(o.shard) as shards
+            from postrider.claim_holders() o
+        ) s
+        cross join lateral postrider.standing_claims(s.owners, s.shards) h
     )
     select coalesce(array_agg(d.ctid order by d.message_id, d.target), '{}')
     into free

@@ -573,6 +573,84 @@ async fn claims_are_recovered_however_often_a_takeover_is_cut_off() {
     assert_eq!(last.recover_claims(&owned, last_owner, &[]).await.unwrap().count, 0);
 }
 
+/// A shard taken over has another owner from the commit on, and what the one before was attempting may have been accepted.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_lost_owner_was_attempting_is_in_hand_until_it_is_recovered() {
+    let shop = open().await;
+    shop.execute("select postrider.create_endpoint('hooks', 'discard', '{}')").await;
+    let (_heart, first, _, owned) = writer(&shop).await;
+    let mut ids = Vec::new();
+    for _ in 0..3 {
+        ids.push(MessageId(shop.ask("select postrider.send('hooks', '{}')").await));
+    }
+    first.recover_messages(&owned, &ids, &[]).await.unwrap();
+    let target: i32 = shop.ask("select min(d.target) from postrider.deferred d").await;
+    let claims: Vec<Claim> =
+        ids.iter().map(|id| Claim { id: *id, target: Target(target), retry_count: 1 }).collect();
+    assert!(first.save_claim(&owned, &claims).await.unwrap().is_empty());
+    first.unregister(first.id()).await.unwrap();
+    let (_heart, last, _, owned) = writer(&shop).await;
+    let [told, skipped, expired] = ids[..] else { unreachable!() };
+    let expire = "update postrider.deferred d set expires_at = now() - interval '1 second'";
+    shop.execute(&format!("{expire} where d.message_id = {}", expired.0)).await;
+
+    let skip = format!("select postrider.skip_delivery({}, 'hooks', 'no')", skipped.0);
+    let tell = format!(
+        "select jsonb_build_array(t.told_count, t.held_count)
+        from postrider.tell_deliveries('skip', '{{{}}}', '{{{target}}}', 'no', null, null) t",
+        told.0
+    );
+    let expire = "select postrider.expire_waiting(10)";
+    assert_eq!(shop.refusal(&skip).await, "55006");
+    assert_eq!(shop.ask::<serde_json::Value>(&tell).await, json!([0, 1]));
+    assert_eq!(shop.ask::<i32>(expire).await, 0);
+    assert!(!shop.ask::<bool>(&format!("select postrider.cancel_message({})", told.0)).await);
+
+    assert_eq!(last.recover_claims(&owned, first.id(), &[]).await.unwrap().count, 3);
+    assert_eq!(shop.ask::<i32>(&skip).await, 1);
+    assert_eq!(shop.ask::<serde_json::Value>(&tell).await, json!([1, 0]));
+    assert_eq!(shop.ask::<i32>(expire).await, 1);
+}
+
+/// What is redriven waits with the id, target and retry count of the delivery that ended.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_claimed_before_a_redrive_uses_up_no_retry_after_it() {
+    let shop = open().await;
+    let policy = json!({ "max_retries": 0 });
+    shop.endpoint("hooks", json!({ "url": "https://example.com/" }), policy).await;
+    let (_heart, first, _, owned) = writer(&shop).await;
+    let mut ids = Vec::new();
+    for _ in 0..3 {
+        ids.push(MessageId(shop.ask("select postrider.send('hooks', '{}')").await));
+    }
+    first.recover_messages(&owned, &ids, &[]).await.unwrap();
+    let target: i32 = shop.ask("select min(d.target) from postrider.deferred d").await;
+    let claim = |id: &MessageId| Claim { id: *id, target: Target(target), retry_count: 0 };
+    let claims: Vec<Claim> = ids.iter().map(claim).collect();
+    assert!(first.save_claim(&owned, &claims).await.unwrap().is_empty());
+    let [before, after, twice] = ids[..] else { unreachable!() };
+    let fail = |id: MessageId| format!("select postrider.fail_delivery({}, 'hooks', 'no')", id.0);
+    let redrive = |id: MessageId| {
+        format!(
+            "select postrider.redrive_message(max(l.id)) from postrider.dead_letter l
+            where l.message_id = {}",
+            id.0
+        )
+    };
+    for id in [before, after, twice, twice] {
+        assert_eq!(shop.ask::<i32>(&fail(id)).await, 1);
+        shop.execute(&redrive(id)).await;
+    }
+    assert!(first.save_claim(&owned, &[claim(&after)]).await.unwrap().is_empty());
+    // It is in hand by the newer claim only.
+    assert_eq!(shop.refusal(&fail(after)).await, "55006");
+    first.unregister(first.id()).await.unwrap();
+    let (_heart, last, _, owned) = writer(&shop).await;
+    assert_eq!(last.recover_claims(&owned, first.id(), &[]).await.unwrap().count, 1);
+    let retries = "select array_agg(d.retry_count order by d.message_id) from postrider.deferred d";
+    assert_eq!(shop.ask::<Vec<i32>>(retries).await, [0, 1, 0]);
+}
+
 /// By this search xtask refuses a release build with test hooks.
 #[test]
 fn test_hooks_are_found_in_a_program_that_has_them() {

@@ -382,6 +382,8 @@ async fn acquire(
     for taken in &mut acquired {
         let owned = [taken.owned];
         let known: Vec<(MessageId, Target)> = taken.last_owner.map(spared).unwrap_or_default();
+        let is_of_shard = |(id, _): &(MessageId, Target)| id.lane().shard() == taken.owned.shard;
+        let known: Vec<(MessageId, Target)> = known.into_iter().filter(is_of_shard).collect();
         let mut count = 0;
         for (lane, state) in &taken.lanes {
             let left: Vec<MessageId> = log.unfinished(*lane, state).await?;

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use postrider_core::{
-    hashing::HashSet,
     id::{EndpointId, MessageId, Target},
     mark::mark,
     snapshot::Xid,
@@ -119,10 +118,10 @@ impl Database {
             .filter(is_free)
             .copied()
             .collect();
-        let owner = self.owner_of(id);
+        let holders = self.claim_holders(id);
         let is_in_hand = |place: &Place| {
             self.claims.iter().any(|(by, claim)| {
-                Some(*by) == owner
+                holders.contains(by)
                     && (claim.id, claim.target) == *place
                     && claim.retry_count == self.deferred[place].retry_count
             })
@@ -167,10 +166,10 @@ impl Database {
     /// See `expire_waiting.sql`: a chore, in a transaction of its own.
     pub fn expire(&mut self) -> Done {
         self.write();
-        let owners: HashSet<_> = self.shards.iter().filter_map(|shard| shard.owner).collect();
         let is_over = |(place, row): &(&Place, &DeferredRow)| {
+            let holders = self.claim_holders(place.0);
             let is_claimed = self.claims.iter().any(|(by, claim)| {
-                owners.contains(by)
+                holders.contains(by)
                     && (claim.id, claim.target) == **place
                     && claim.retry_count == row.retry_count
             });
@@ -241,6 +240,8 @@ impl Database {
         let key: Option<Arc<str>> = self.log[&place.0.0].row.terms.ordering_key.clone();
         self.letters.insert(place, true);
         self.attempts.remove(&place);
+        // What was claimed before is void.
+        self.claims.retain(|(_, claim)| (claim.id, claim.target) != place);
         let row = DeferredRow {
             endpoint,
             run_at: Some(self.now),

@@ -352,9 +352,10 @@ impl Database {
         }
     }
 
-    /// The owner of a message's shard.
-    pub fn owner_of(&self, id: MessageId) -> Option<Uuid> {
-        self.shards[id.lane().shard().0 as usize].owner
+    /// See `claim_holders.sql`: of a message's shard.
+    pub fn claim_holders(&self, id: MessageId) -> Vec<Uuid> {
+        let row = &self.shards[id.lane().shard().0 as usize];
+        row.unrecovered.iter().copied().chain(row.owner).collect()
     }
 
     /// Whether a dispatcher has taken the message, by the newest checkpoint.
