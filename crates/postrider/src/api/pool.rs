@@ -57,22 +57,29 @@ pub type Parameters<'a> = &'a [&'a (dyn ToSql + Sync)];
 
 /// The connections.
 pub struct Pool {
-    turns: Arc<Semaphore>,
-    questions: Arc<Semaphore>,
+    clients: Arc<Turns>,
+    questions: Arc<Turns>,
     connections: Arc<Connections>,
+}
+
+/// Places for connections, of which each is used for one purpose.
+struct Turns {
+    free: Arc<Semaphore>,
+    /// Whether the database did not answer the last time that its answer was waited for here. What is done for clients may
+    /// wait for a standby, which says nothing of what is asked.
+    is_silent: AtomicBool,
 }
 
 struct Connections {
     connector: Connector,
     idle: Mutex<Vec<Session>>,
-    /// Whether the database did not answer the last time that its answer was waited for.
-    is_silent: AtomicBool,
 }
 
 /// A connection in use. Unless it is given back it is severed: something may be under way.
 struct Lease {
     session: Option<Session>,
     connections: Arc<Connections>,
+    turns: Arc<Turns>,
     _turn: OwnedSemaphorePermit,
 }
 
@@ -85,18 +92,16 @@ pub enum Once {
 
 impl Pool {
     pub fn new(connector: Connector) -> Pool {
-        let connections =
-            Connections { connector, idle: Mutex::default(), is_silent: AtomicBool::default() };
         Pool {
-            turns: Arc::new(Semaphore::new(CONNECTIONS)),
-            questions: Arc::new(Semaphore::new(QUESTIONS)),
-            connections: Arc::new(connections),
+            clients: Arc::new(Turns::new(CONNECTIONS)),
+            questions: Arc::new(Turns::new(QUESTIONS)),
+            connections: Arc::new(Connections { connector, idle: Mutex::default() }),
         }
     }
 
-    /// Whether connections that are busy are so because the database does not answer.
+    /// Whether connections for questions that are busy are so because the database does not answer.
     pub fn is_silent(&self) -> bool {
-        self.connections.is_silent.load(Ordering::Relaxed)
+        self.questions.is_silent.load(Ordering::Relaxed)
     }
 
     /// Runs one statement of ours, with the rights of this process.
@@ -132,7 +137,7 @@ impl Pool {
         sql: &str,
         parameters: Parameters<'_>,
     ) -> Result<Vec<Row>, Problem> {
-        let lease = self.take(&self.turns, caller.until).await?;
+        let lease = self.take(&self.clients, caller.until).await?;
         let client = lease.client();
         let working = async {
             client.batch_execute(BEGIN).await.map_err(refused)?;
@@ -152,7 +157,7 @@ impl Pool {
         (sql, parameters): (&str, Parameters<'_>),
         write: impl Fn(&[Row]) -> Result<(i16, String), Problem>,
     ) -> Result<Once, Problem> {
-        let lease = self.take(&self.turns, caller.until).await?;
+        let lease = self.take(&self.clients, caller.until).await?;
         let client = lease.client();
         let working = async {
             client.batch_execute(BEGIN).await.map_err(refused)?;
@@ -179,8 +184,8 @@ impl Pool {
         }
     }
 
-    async fn take(&self, turns: &Arc<Semaphore>, until: Instant) -> Result<Lease, Problem> {
-        let turn = Arc::clone(turns).acquire_owned();
+    async fn take(&self, turns: &Arc<Turns>, until: Instant) -> Result<Lease, Problem> {
+        let turn = Arc::clone(&turns.free).acquire_owned();
         let turn_until = until.min(Instant::now() + TURN_TIME);
         let Ok(Ok(turn)) = timeout_at(turn_until, turn).await else {
             let detail = "All connections of the listener are busy; nothing was done.";
@@ -188,10 +193,16 @@ impl Pool {
         };
         let session = match self.connections.reuse() {
             Some(session) => session,
-            None => self.connections.connect(until).await?,
+            None => self.connections.connect(turns, until).await?,
         };
         let connections = Arc::clone(&self.connections);
-        Ok(Lease { session: Some(session), connections, _turn: turn })
+        Ok(Lease { session: Some(session), connections, turns: Arc::clone(turns), _turn: turn })
+    }
+}
+
+impl Turns {
+    fn new(count: usize) -> Turns {
+        Turns { free: Arc::new(Semaphore::new(count)), is_silent: AtomicBool::default() }
     }
 }
 
@@ -206,7 +217,7 @@ impl Connections {
         None
     }
 
-    async fn connect(&self, until: Instant) -> Result<Session, Problem> {
+    async fn connect(&self, turns: &Turns, until: Instant) -> Result<Session, Problem> {
         let connecting = async {
             let session = self.connector.connect().await.map_err(|error| chain(&error))?;
             session.client.batch_execute(SESSION).await.map_err(|error| chain(&error))?;
@@ -218,7 +229,7 @@ impl Connections {
             Ok(Err(error)) => error,
             Err(_) => "the database does not answer".to_owned(),
         };
-        self.is_silent.store(true, Ordering::Relaxed);
+        turns.is_silent.store(true, Ordering::Relaxed);
         warn!(error, "no connection for the listener");
         let detail = "The database cannot be reached; nothing was done.";
         Err(Problem::unavailable("database_unavailable", detail))
@@ -261,7 +272,7 @@ impl Lease {
             }
             Err(_) => {
                 warn!("the outcome of a commit is unknown: the database does not answer");
-                self.connections.is_silent.store(true, Ordering::Relaxed);
+                self.turns.is_silent.store(true, Ordering::Relaxed);
                 tokio::spawn(self.linger());
                 Err(Problem::outcome_unknown())
             }
@@ -285,7 +296,7 @@ impl Lease {
 
     /// Something took too long: the server is asked to give it up, and the connection ends.
     fn cancel(self) {
-        self.connections.is_silent.store(true, Ordering::Relaxed);
+        self.turns.is_silent.store(true, Ordering::Relaxed);
         let token = self.client().cancel_token();
         tokio::spawn(async move {
             let cancelling = self.connections.connector.cancel(token);
@@ -297,7 +308,7 @@ impl Lease {
     }
 
     fn give_back(mut self) {
-        self.connections.is_silent.store(false, Ordering::Relaxed);
+        self.turns.is_silent.store(false, Ordering::Relaxed);
         let mut idle = self.connections.idle.lock().unwrap_or_else(PoisonError::into_inner);
         idle.extend(self.session.take());
     }
@@ -368,4 +379,25 @@ fn too_slow() -> Problem {
 fn is_refusal(error: &tokio_postgres::Error) -> bool {
     let severity = error.as_db_error().and_then(|error| error.parsed_severity());
     severity == Some(Severity::Error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::connect::DatabaseUrl;
+
+    #[tokio::test]
+    async fn what_is_done_for_clients_says_nothing_of_what_is_asked() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        // Nobody listens there.
+        drop(listener);
+        let url = DatabaseUrl::new(format!("postgresql://postrider@{address}/postrider"));
+        let pool = Pool::new(Connector::new(&url, None, "test").unwrap());
+        let until = Instant::now() + CONNECT_TIME;
+        assert!(pool.take(&pool.clients, until).await.is_err());
+        assert!(!pool.is_silent());
+        assert!(pool.take(&pool.questions, until).await.is_err());
+        assert!(pool.is_silent());
+    }
 }
