@@ -4614,6 +4614,18 @@ begin
 end;
 $$;
 
+-- Name: claim_holders(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.claim_holders(OUT shard smallint, OUT owner uuid) RETURNS SETOF record
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+    select s.shard, o.owner
+    from postrider.shard s
+    cross join lateral unnest(s.unrecovered || s.owner) o (owner)
+    where o.owner is not null;
+$$;
+
 -- Name: claim_idempotency_key(integer, text, bytea, bigint); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.claim_idempotency_key(p_destination integer, p_key text, p_payload_hash bytea, p_message_id bigint) RETURNS bigint
@@ -7249,11 +7261,12 @@ begin
         return 0;
     end if;
     with claimed as materialized (
-        select r.message_id, r.target, r.retry_count
-        from postrider.claim c
-        cross join lateral unnest(c.message_ids, c.targets, c.retry_counts)
-            r (message_id, target, retry_count)
-        where c.owner = any (array(select s.owner from postrider.shard s))
+        select h.message_id, h.target, h.retry_count
+        from (
+            select array_agg(o.owner) as owners, array_agg(o.shard) as shards
+            from postrider.claim_holders() o
+        ) s
+        cross join lateral postrider.standing_claims(s.owners, s.shards) h
     )
     select array_agg(o.ctid)
     into places
@@ -9757,11 +9770,11 @@ CREATE FUNCTION postrider.is_in_hand(p_message_id bigint, p_target integer, p_re
     select exists (
         select
         from postrider.claim c
-        where c.owner = (
-            select s.owner
+        where c.owner = any (array(
+            select unnest(s.unrecovered || s.owner)
             from postrider.shard s
             where s.shard = (p_message_id & 1023) >> 4
-        )
+        ))
         and c.message_ids @> array[p_message_id]
         and exists (
             select
@@ -9770,6 +9783,20 @@ CREATE FUNCTION postrider.is_in_hand(p_message_id bigint, p_target integer, p_re
             where r.message_id = p_message_id
             and r.target = p_target
             and r.retry_count = p_retry_count
+        )
+        -- Void, as in standing_claims.
+        and not exists (
+            select
+            from postrider.claim v
+            where v.owner = '00000000-0000-0000-0000-000000000000'
+            and v.seq > c.seq
+            and v.message_ids @> array[p_message_id]
+            and exists (
+                select
+                from unnest(v.message_ids, v.targets) r (message_id, target)
+                where r.message_id = p_message_id
+                and r.target = p_target
+            )
         )
     );
 $$;
@@ -13674,6 +13701,11 @@ declare
     places tid[];
 begin
     return query
+    with of_shards as (
+        select array_agg(o.owner) as owners, array_agg(s.shard) as shards
+        from unnest(owners) o (owner)
+        cross join unnest(p_shards) s (shard)
+    )
     select w.recovered, w.held_ids, w.held_targets, w.held_retry_counts
     from (
         select
@@ -13681,21 +13713,19 @@ begin
             array_agg(d.retry_count) as retry_counts
         from (
             select distinct r.message_id, r.target, r.retry_count
-            from postrider.claim c
-            cross join lateral unnest(c.message_ids, c.targets, c.retry_counts)
-                r (message_id, target, retry_count)
-            where c.owner = any (owners)
-            and (
-                r.message_id <> all (p_spared)
-                or p_spared_targets is not null
-                and not exists (
-                    select
-                    from unnest(p_spared, p_spared_targets) s (message_id, target)
-                    where s.message_id = r.message_id
-                    and s.target = r.target
-                )
+            from of_shards o
+            cross join lateral postrider.standing_claims(o.owners, o.shards) r
+            -- A search by hash: through as many as a dispatcher may have in hand, for each of as many as were claimed.
+            where (r.message_id, r.target) not in (
+                select s.message_id, s.target
+                from unnest(p_spared, p_spared_targets) s (message_id, target)
+                where s.target is not null
             )
-            and (r.message_id & 1023) >> 4 = any (p_shards)
+            and r.message_id not in (
+                select s.message_id
+                from unnest(p_spared, p_spared_targets) s (message_id, target)
+                where s.target is null
+            )
         ) d
     ) c
     cross join lateral postrider.recover_waiting(
@@ -14283,6 +14313,14 @@ CREATE FUNCTION postrider.redrive_letters(p_ids bigint[], p_by text, p_from time
             p_from + p.place * p_gap, p.message_created_at, p.ordering_key
         from placed p
         on conflict (message_id, target) do nothing
+        returning message_id, target
+    ), made_void as (
+        insert into postrider.claim (slot, owner, message_ids, targets, retry_counts)
+        select
+            postrider.current_slot(), '00000000-0000-0000-0000-000000000000'::uuid,
+            array_agg(w.message_id), array_agg(w.target), array_agg(0)
+        from waiting w
+        having count(*) > 0
     )
     select count(*)::integer
     from put_back p;
@@ -16728,6 +16766,45 @@ CREATE FUNCTION postrider.skip_matching_deliveries(p_reason text, p_endpoint_nam
         p_rate) j;
 $$;
 
+-- Name: standing_claims(uuid[], smallint[]); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.standing_claims(p_owners uuid[], p_shards smallint[]) RETURNS TABLE(message_id bigint, target integer, retry_count integer)
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_hashjoin TO 'on'
+    SET enable_mergejoin TO 'off'
+    SET enable_nestloop TO 'off'
+    SET jit TO 'off'
+    AS $$
+    with claimed as materialized (
+        select c.owner, c.seq, r.message_id, r.target, r.retry_count
+        from postrider.claim c
+        cross join lateral unnest(c.message_ids, c.targets, c.retry_counts)
+            r (message_id, target, retry_count)
+        where c.owner = any (p_owners)
+    ), made_void as materialized (
+        select r.message_id, r.target, c.seq
+        from postrider.claim c
+        cross join lateral unnest(c.message_ids, c.targets) r (message_id, target)
+        where c.owner = '00000000-0000-0000-0000-000000000000'
+    ), owned as materialized (
+        select distinct o.owner, o.shard
+        from unnest(p_owners, p_shards) o (owner, shard)
+        where o.owner is not null
+    )
+    select c.message_id, c.target, c.retry_count
+    from claimed c
+    join owned o on o.owner = c.owner and o.shard = (c.message_id & 1023) >> 4
+    where not exists (
+        select
+        from made_void v
+        where v.message_id = c.message_id
+        and v.target = c.target
+        and v.seq > c.seq
+    );
+$$;
+
 -- Name: start_execution(bigint, bigint, integer); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.start_execution(p_execution bigint, p_fence bigint, p_epoch integer DEFAULT NULL::integer) RETURNS TABLE(execution_id bigint, fence bigint, action text, parameters jsonb, attempt integer, max_retries integer, deadline_at timestamp with time zone, timeout interval, correlation_id uuid)
@@ -17442,12 +17519,12 @@ begin
     uncancelled := postrider.uncancelled(places);
     held_count := held_count + uncancelled.under_way_count;
     with claimed as materialized (
-        select r.message_id, r.target, r.retry_count
-        from postrider.shard s
-        join postrider.claim c on c.owner = s.owner
-        cross join lateral unnest(c.message_ids, c.targets, c.retry_counts)
-            r (message_id, target, retry_count)
-        where (r.message_id & 1023) >> 4 = s.shard
+        select h.message_id, h.target, h.retry_count
+        from (
+            select array_agg(o.owner) as owners, array_agg(o.shard) as shards
+            from postrider.claim_holders() o
+        ) s
+        cross join lateral postrider.standing_claims(s.owners, s.shards) h
     )
     select coalesce(array_agg(d.ctid order by d.message_id, d.target), '{}')
     into free
@@ -22007,6 +22084,10 @@ REVOKE ALL ON FUNCTION postrider.check_worker_role(p_name text, p_registered_by 
 
 REVOKE ALL ON FUNCTION postrider.check_workers() FROM PUBLIC;
 
+-- Name: FUNCTION claim_holders(OUT shard smallint, OUT owner uuid); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.claim_holders(OUT shard smallint, OUT owner uuid) FROM PUBLIC;
+
 -- Name: FUNCTION claim_idempotency_key(p_destination integer, p_key text, p_payload_hash bytea, p_message_id bigint); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.claim_idempotency_key(p_destination integer, p_key text, p_payload_hash bytea, p_message_id bigint) FROM PUBLIC;
@@ -23423,6 +23504,10 @@ GRANT ALL ON FUNCTION postrider.skip_delivery(p_message_id bigint, p_endpoint_na
 REVOKE ALL ON FUNCTION postrider.skip_matching_deliveries(p_reason text, p_endpoint_name text, p_from timestamp with time zone, p_to timestamp with time zone, p_error_pattern text, p_event_type text, p_ordering_key text, p_rate integer, OUT job_id bigint, OUT estimate bigint, OUT has_more boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.skip_matching_deliveries(p_reason text, p_endpoint_name text, p_from timestamp with time zone, p_to timestamp with time zone, p_error_pattern text, p_event_type text, p_ordering_key text, p_rate integer, OUT job_id bigint, OUT estimate bigint, OUT has_more boolean) TO postrider_operator;
 GRANT ALL ON FUNCTION postrider.skip_matching_deliveries(p_reason text, p_endpoint_name text, p_from timestamp with time zone, p_to timestamp with time zone, p_error_pattern text, p_event_type text, p_ordering_key text, p_rate integer, OUT job_id bigint, OUT estimate bigint, OUT has_more boolean) TO postrider_admin;
+
+-- Name: FUNCTION standing_claims(p_owners uuid[], p_shards smallint[]); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.standing_claims(p_owners uuid[], p_shards smallint[]) FROM PUBLIC;
 
 -- Name: FUNCTION start_execution(p_execution bigint, p_fence bigint, p_epoch integer); Type: ACL; Schema: postrider; Owner: -
 
