@@ -1,6 +1,6 @@
 -- $1: the id of a token. One that is revoked or expired is not known.
 -- Index: api_token_pkey.
-select t.hash
+select t.hash, t.role
 from postrider.api_token t
 where t.id = $1::integer
 and t.revoked_at is null

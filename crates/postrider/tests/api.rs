@@ -493,6 +493,36 @@ async fn a_role_may_what_the_grants_of_its_database_role_say() {
     assert!(created.stdout.starts_with("postrider_"), "{created:?}");
 }
 
+/// Beyond this machine; in SQL `metrics` is not granted to the rest either.
+#[tokio::test(flavor = "multi_thread")]
+async fn who_may_not_ask_the_database_for_figures_may_not_ask_the_process() {
+    let shop = Shop::open_migrated().await;
+    let (_dispatcher, asked) = shop.serve_asked().await;
+    until(&asked, "/health/ready", 200).await;
+    let far = asked.with("x-forwarded-for", "192.0.2.1");
+    let roles = [
+        ("viewer", "monitor", true),
+        ("operator", "operator", true),
+        ("admin", "admin", true),
+        ("producer", "producer", false),
+    ];
+    for (role, database_role, may) in roles {
+        let sql = format!(
+            "select has_function_privilege('postrider_{database_role}', 'postrider.metrics()', 'execute')"
+        );
+        assert_eq!(shop.ask::<bool>(&sql).await, may, "{role}");
+        let asking = far.bearing(&shop.token(role, role));
+        for path in ["/metrics", "/health/ready", "/metrics"] {
+            let reply = asking.get(path).await;
+            match may {
+                true => drop(reply.expect(200)),
+                false => drop(reply.problem(403, "insufficient_privilege")),
+            }
+        }
+        asking.get("/health/live").await.expect(200);
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_is_done_with_the_rights_of_the_process() {
     let shop = Shop::open_migrated().await;

@@ -85,6 +85,11 @@ impl Problem {
         Problem::new(StatusCode::UNAUTHORIZED, "unauthorized", detail)
     }
 
+    /// The role of the token may not: `insufficient_privilege`, as where the database says so.
+    pub fn forbidden(detail: impl Into<String>) -> Problem {
+        Problem::new(StatusCode::FORBIDDEN, "insufficient_privilege", detail)
+    }
+
     pub fn internal() -> Problem {
         let detail = "Something went wrong here; the log of the process says what.";
         Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal_error", detail)

@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use axum::{extract::FromRequestParts, http::request::Parts};
+use clap::ValueEnum;
 use http::header;
 use ring::{
     digest::{SHA256, digest},
@@ -13,6 +14,7 @@ use ring::{
 };
 use subtle::ConstantTimeEq;
 use tokio::{sync::mpsc, time::Instant};
+use tokio_postgres::Row;
 use tracing::debug;
 
 use super::{
@@ -56,6 +58,19 @@ impl Role {
             Role::Operator => "operator",
             Role::Admin => "admin",
             Role::Producer => "producer",
+        }
+    }
+
+    /// The role that is called so.
+    fn named(name: &str) -> Option<Role> {
+        Role::value_variants().iter().copied().find(|role| role.name() == name)
+    }
+
+    /// Whether it may see how the service does, as `sql/grants.sql` has it for `metrics`.
+    fn may_watch(self) -> bool {
+        match self {
+            Role::Viewer | Role::Operator | Role::Admin => true,
+            Role::Producer => false,
         }
     }
 }
@@ -110,7 +125,8 @@ impl FromRequestParts<Api> for Caller {
     async fn from_request_parts(parts: &mut Parts, api: &Api) -> Result<Caller, Problem> {
         let presented = Presented::read(parts)?;
         let until = parts.extensions.get::<Arrival>().ok_or_else(Problem::internal)?.until;
-        Ok(Caller { token: api.verify(&presented, until).await?, until })
+        api.verify(&presented, until).await?;
+        Ok(Caller { token: presented.id, until })
     }
 }
 
@@ -133,25 +149,28 @@ impl Presented<'_> {
 }
 
 impl Shared {
-    /// The id of a token that was verified lately, or is now.
-    async fn verify(&self, presented: &Presented<'_>, until: Instant) -> Result<i32, Problem> {
+    /// The role of a token that was verified lately, or is now.
+    async fn verify(&self, presented: &Presented<'_>, until: Instant) -> Result<Role, Problem> {
         let Presented { id, digits, hash: whole } = presented;
-        if self.verified.trusted(whole, Instant::now()).is_none() {
-            let rows = self.pool.ask(until, KNOWN_TOKEN, &[id]).await?;
-            let is_known = rows
-                .first()
-                .is_some_and(|row| bool::from(row.get::<_, &[u8]>(0).ct_eq(&hash(digits))));
-            if !is_known {
-                self.verified.forget(whole);
-                return Err(Problem::unauthorized());
+        let role = match self.verified.trusted(whole, Instant::now()) {
+            Some(role) => role,
+            None => {
+                let rows = self.pool.ask(until, KNOWN_TOKEN, &[id]).await?;
+                let is_meant = |row: &&Row| row.get::<_, &[u8]>(0).ct_eq(&hash(digits)).into();
+                let Some(row) = rows.first().filter(is_meant) else {
+                    self.verified.forget(whole);
+                    return Err(Problem::unauthorized());
+                };
+                let role = Role::named(row.get(1)).ok_or_else(Problem::internal)?;
+                self.verified.keep(*whole, role, Instant::now());
+                role
             }
-            self.verified.keep(*whole, *id, Instant::now());
-        }
+        };
         if self.verified.take_note(whole, Instant::now()) {
             // A full queue has enough to note.
             let _ = self.uses.try_send(*id);
         }
-        Ok(*id)
+        Ok(role)
     }
 }
 
@@ -171,7 +190,7 @@ fn bearer(parts: &Parts) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
-/// Who may see how this process does: whoever asks from this machine, and whoever has a token.
+/// Who may see how this process does: whoever asks from this machine, and whoever has a token whose role may.
 pub struct Watcher;
 
 impl FromRequestParts<Api> for Watcher {
@@ -183,16 +202,21 @@ impl FromRequestParts<Api> for Watcher {
             return Ok(Watcher);
         }
         let presented = Presented::read(parts)?;
-        match api.verify(&presented, Instant::now() + WATCH_TIME).await {
-            Ok(_) => Ok(Watcher),
+        let role = match api.verify(&presented, Instant::now() + WATCH_TIME).await {
+            Ok(role) => role,
             Err(problem) => {
                 // It is during an outage that somebody has to see, and then all connections may be waiting.
                 let is_outage = problem.is_outage() || problem.is_busy() && api.pool.is_silent();
-                match is_outage && api.verified.outlasts(&presented.hash, Instant::now()) {
-                    true => Ok(Watcher),
-                    false => Err(problem),
-                }
+                let outlasts = || api.verified.outlasts(&presented.hash, Instant::now());
+                is_outage.then(outlasts).flatten().ok_or(problem)?
             }
+        };
+        match role.may_watch() {
+            true => Ok(Watcher),
+            false => Err(Problem::forbidden(format!(
+                "A token with role {} may not see how this process does.",
+                role.name()
+            ))),
         }
     }
 }

@@ -11,6 +11,8 @@ use std::{
 
 use tokio::time::Instant;
 
+use super::token::Role;
+
 /// So many tokens. They are those of programs; one that was pushed out is verified again.
 const TOKENS_MAX: usize = 1_024;
 /// How long a token holds without being verified again: a revoked one is noticed within that time.
@@ -29,20 +31,20 @@ pub struct Verified(Mutex<HashMap<Hash, Entry>>);
 
 #[derive(Debug)]
 struct Entry {
-    id: i32,
+    role: Role,
     verified_at: Instant,
     trusted_until: Instant,
     noted_at: Option<Instant>,
 }
 
 impl Verified {
-    /// The token's id, if it was verified lately.
-    pub fn trusted(&self, hash: &Hash, now: Instant) -> Option<i32> {
-        self.entries().get(hash).filter(|entry| now < entry.trusted_until).map(|entry| entry.id)
+    /// The token's role, if it was verified lately.
+    pub fn trusted(&self, hash: &Hash, now: Instant) -> Option<Role> {
+        self.entries().get(hash).filter(|entry| now < entry.trusted_until).map(|entry| entry.role)
     }
 
     /// The database knows the token.
-    pub fn keep(&self, hash: Hash, id: i32, now: Instant) {
+    pub fn keep(&self, hash: Hash, role: Role, now: Instant) {
         let mut entries = self.entries();
         if entries.len() >= TOKENS_MAX && !entries.contains_key(&hash) {
             let oldest = entries.iter().min_by_key(|(_, entry)| entry.verified_at);
@@ -52,7 +54,7 @@ impl Verified {
         }
         let noted_at = entries.get(&hash).and_then(|entry| entry.noted_at);
         let trusted_until = now + TRUSTED_FOR;
-        entries.insert(hash, Entry { id, verified_at: now, trusted_until, noted_at });
+        entries.insert(hash, Entry { role, verified_at: now, trusted_until, noted_at });
     }
 
     /// The database does not know the token.
@@ -60,15 +62,12 @@ impl Verified {
         self.entries().remove(hash);
     }
 
-    /// The database could not be asked: whether the token shows how this process does for some time more.
-    pub fn outlasts(&self, hash: &Hash, now: Instant) -> bool {
+    /// The database could not be asked: the role of a token that is trusted for some time more.
+    pub fn outlasts(&self, hash: &Hash, now: Instant) -> Option<Role> {
         let mut entries = self.entries();
-        let Some(entry) = entries.get_mut(hash) else { return false };
-        let is_near = now < entry.verified_at + OUTAGE_MAX;
-        if is_near {
-            entry.trusted_until = now + TRUSTED_FOR;
-        }
-        is_near
+        let entry = entries.get_mut(hash).filter(|entry| now < entry.verified_at + OUTAGE_MAX)?;
+        entry.trusted_until = now + TRUSTED_FOR;
+        Some(entry.role)
     }
 
     /// Whether its use is to be noted. It counts as noted from now on.
@@ -102,20 +101,20 @@ mod tests {
         let (verified, began) = (Verified::default(), Instant::now());
         let at = |seconds| began + Duration::from_secs(seconds);
         assert_eq!(verified.trusted(&hash(1), began), None);
-        assert!(!verified.outlasts(&hash(1), began), "one that was never verified");
-        verified.keep(hash(1), 7, began);
-        assert_eq!(verified.trusted(&hash(1), at(29)), Some(7));
+        assert_eq!(verified.outlasts(&hash(1), began), None, "one that was never verified");
+        verified.keep(hash(1), Role::Viewer, began);
+        assert_eq!(verified.trusted(&hash(1), at(29)), Some(Role::Viewer));
         assert_eq!(verified.trusted(&hash(2), at(29)), None);
         assert_eq!(verified.trusted(&hash(1), at(30)), None);
-        assert!(verified.outlasts(&hash(1), at(31)));
+        assert_eq!(verified.outlasts(&hash(1), at(31)), Some(Role::Viewer));
         // Nobody asks a frozen database again so soon.
-        assert_eq!(verified.trusted(&hash(1), at(60)), Some(7));
-        assert!(!verified.outlasts(&hash(1), at(3_600)));
+        assert_eq!(verified.trusted(&hash(1), at(60)), Some(Role::Viewer));
+        assert_eq!(verified.outlasts(&hash(1), at(3_600)), None);
         assert_eq!(verified.trusted(&hash(1), at(3_600)), None);
-        verified.keep(hash(1), 7, at(4_000));
+        verified.keep(hash(1), Role::Viewer, at(4_000));
         verified.forget(&hash(1));
         assert_eq!(verified.trusted(&hash(1), at(4_000)), None);
-        assert!(!verified.outlasts(&hash(1), at(4_000)), "a revoked one");
+        assert_eq!(verified.outlasts(&hash(1), at(4_000)), None, "a revoked one");
     }
 
     #[test]
@@ -123,12 +122,12 @@ mod tests {
         let (verified, began) = (Verified::default(), Instant::now());
         for number in 0..=TOKENS_MAX {
             let now = began + Duration::from_millis(number as u64);
-            verified.keep(hash(number), number as i32, now);
+            verified.keep(hash(number), Role::Viewer, now);
         }
         assert_eq!(verified.entries().len(), TOKENS_MAX);
         let now = began + Duration::from_secs(2);
         assert_eq!(verified.trusted(&hash(0), now), None);
-        assert_eq!(verified.trusted(&hash(1), now), Some(1));
+        assert_eq!(verified.trusted(&hash(1), now), Some(Role::Viewer));
     }
 
     #[test]
@@ -138,7 +137,7 @@ mod tests {
             .step_by(10)
             .filter(|seconds| {
                 let now = began + Duration::from_secs(*seconds);
-                verified.keep(hash(1), 7, now);
+                verified.keep(hash(1), Role::Viewer, now);
                 verified.take_note(&hash(1), now)
             })
             .collect();
