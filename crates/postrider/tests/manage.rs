@@ -610,6 +610,54 @@ async fn the_event_log_says_who_changed_what() {
 }
 
 /// A worker that counted as lost between two heartbeats would be lost for ever.
+/// Wherever a token stands in a path: behind two slashes, a colon, a dot, or alone.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_url_may_keep_secret_is_shown_nowhere() {
+    let shop = Shop::open_migrated().await;
+    let token = "T0123456789ABCDEFGHIJKLMN";
+    let host = "a-long-name-of-a-host.example.com";
+    let paths = [
+        (format!("/{token}"), "/…"),
+        (format!("//{token}"), "//…"),
+        (format!("///{token}/"), "///…/"),
+        (format!("/a:/{token}"), "/a:/…"),
+        (format!("/a:{token}"), "/…"),
+        (format!("/{token}:/{token}//{token}/b"), "/…/…//…/b"),
+        (format!("/a://{token}"), "/a://…"),
+        (format!("/a/%2F{token};x=y"), "/a/…"),
+        (format!("/short?{token}"), "/short?…"),
+        (format!("//u:{token}@{token}/{token}"), "//…/…"),
+        ("/nineteen-characters/b".to_owned(), "/nineteen-characters/b"),
+    ];
+    let client = shop.client().await;
+    let masked = "select postrider.masked_config(jsonb_build_object('url', $1::text)) ->> 'url'";
+    for (path, expected) in &paths {
+        for (origin, shown) in [
+            (format!("https://{host}"), format!("https://{host}")),
+            (format!("HTTP://u:p@{host}:8443"), format!("HTTP://…@{host}:8443")),
+            (String::new(), String::new()),
+        ] {
+            let url = format!("{origin}{path}");
+            let row = client.query_one(masked, &[&url]).await.unwrap();
+            assert_eq!(row.get::<_, String>(0), format!("{shown}{expected}"), "{url}");
+        }
+    }
+    let create =
+        "select postrider.create_endpoint($1, 'http', jsonb_build_object('url', $2::text))";
+    let alter = "select postrider.alter_endpoint($1, jsonb_build_object('url', $2::text))";
+    for (number, (path, _)) in paths.iter().enumerate() {
+        let (name, url) = (format!("e{number}"), format!("https://{host}{path}"));
+        client.query_one(create, &[&name, &url]).await.unwrap();
+        client.query_one(alter, &[&name, &format!("{url}?x")]).await.unwrap();
+    }
+    let shown = "select string_agg(c::text, '') from postrider.endpoint_configs c";
+    let logged = "select string_agg(l.details::text, '') from postrider.event_log l";
+    for sql in [shown, logged] {
+        let text: String = client.query_one(sql, &[]).await.unwrap().get(0);
+        assert!(text.contains(host) && !text.contains(token), "{text}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_times_of_workers_go_together_whichever_is_set() {
     let shop = Shop::open_migrated().await;
