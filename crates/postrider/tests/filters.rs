@@ -1,6 +1,11 @@
 //! A filter with a name that nothing has, or a value that nothing can have, is an error and no empty answer.
 
-use crate::shop::{Shop, producing::check_refusals};
+use std::collections::BTreeSet;
+
+use crate::{
+    cli::all_commands,
+    shop::{Shop, producing::check_refusals, run},
+};
 use serde_json::json;
 
 async fn open() -> Shop {
@@ -32,6 +37,8 @@ async fn a_list_refuses_names_that_nothing_has_or_had() {
     check(&["events", "--endpoint", "ordes"], endpoint);
     check(&["subscription", "list", "--endpoint", "ordes"], endpoint);
     check(&["dlq", "list", "--endpoint", "ordes"], endpoint);
+    check(&["endpoint", "keys", "list", "ordes"], endpoint);
+    check(&["endpoint", "keys", "list", "ordes", "--json"], endpoint);
     check(
         &["worker", "list", "--pool", "image"],
         "Pool 'image' does not exist (did you mean images?)",
@@ -53,6 +60,7 @@ async fn a_list_refuses_names_that_nothing_has_or_had() {
         empty(&["queue", "--endpoint", endpoint]);
         empty(&["subscription", "list", "--endpoint", endpoint]);
         empty(&["dlq", "list", "--endpoint", endpoint]);
+        empty(&["endpoint", "keys", "list", endpoint]);
     }
     empty(&["events", "--endpoint", "gone", "--since", "0.000001s"]);
     empty(&["worker", "list", "--pool", "default"]);
@@ -187,4 +195,95 @@ async fn functions_refuse_what_their_filters_cannot_find() {
         ["replay", "create", "orders", "--from", "2030-05-01T00:00Z", "--to", "2030-05-02T00:00Z"];
     let typed = [&replay[..], &["--event-type", "order.payd"]].concat();
     shop.run(&typed).fail(1, "Event type 'order.payd' does not exist");
+}
+
+/// What takes a name that nothing may have yet, or need not have.
+const MAKING: &[&str] = &[
+    "action set <NAME>",
+    "consumer create <NAME>",
+    "endpoint create <NAME>",
+    "endpoint preview --event-type",
+    "endpoint test --event-type",
+    "event-type create <NAME>",
+    // An action need not be set, and a pool is there when somebody names it.
+    "execution submit <ACTION>",
+    "execution submit --pool",
+    "token create <NAME>",
+];
+
+/// What else a command needs beside the name, and what is read as one.
+const BESIDE: &[(&str, &str)] = &[
+    ("consumer create", "NAME"),
+    ("consumer reset", "--start now"),
+    ("endpoint alter", "--set url=http://a.test/"),
+    ("endpoint keys retire", "KEY"),
+    ("endpoint keys reveal", "KEY"),
+    ("event-type alter", "--description d"),
+    ("execution submit", "resize"),
+    ("message erase", "--ordering-key k"),
+    ("message fail", "--reason r"),
+    ("message skip", "--reason r"),
+    ("publish", "{}"),
+    ("replay create", "--from 2030-05-01T00:00Z --to 2030-05-02T00:00Z"),
+    ("replay range", "--from 2030-05-01T00:00Z --to 2030-05-02T00:00Z"),
+    ("send", "{}"),
+    ("setting set", "5"),
+    ("subscription create", "orders"),
+];
+
+/// The names that a command takes, by its help: `<NAME>` or `--endpoint`.
+fn names_of(command: &str) -> BTreeSet<String> {
+    let arguments: Vec<_> = command.split(' ').chain(["--help"]).collect();
+    let help = run("", &arguments, "").succeed().stdout;
+    let own = help.split("Options of every command").next().unwrap();
+    let usage = own.lines().find(|line| line.starts_with("Usage: ")).unwrap();
+    let words = |text: &str| {
+        let split = text.split(|at: char| !(at.is_alphanumeric() || "-_".contains(at)));
+        split.map(str::to_owned).collect::<Vec<_>>()
+    };
+    // The value of an option is no name of its own.
+    let placed =
+        usage.split('[').flat_map(|part| part.split(' ')).filter(|word| !word.contains("--"));
+    let placed = placed.flat_map(words).filter(|word| {
+        ["NAME", "ENDPOINT", "EVENT_TYPE", "ACTION", "CONSUMER"].contains(&word.as_str())
+    });
+    let options = own.lines().filter(|line| line.trim_start().starts_with('-')).flat_map(words);
+    let options = options.filter(|word| {
+        ["--endpoint", "--event-type", "--action", "--pool", "--worker"].contains(&word.as_str())
+    });
+    placed.map(|name| format!("<{name}>")).chain(options).collect()
+}
+
+/// Walks all commands: a new one cannot forget it.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_command_takes_a_name_that_nothing_has() {
+    let shop = open().await;
+    let mut making = BTreeSet::new();
+    for command in all_commands() {
+        for name in names_of(&command) {
+            let what = format!("{command} {name}");
+            if MAKING.contains(&what.as_str()) {
+                making.insert(what);
+                continue;
+            }
+            let beside = BESIDE.iter().find(|(other, _)| *other == command);
+            // A replay has an endpoint besides the type.
+            let endpoint = if what == "replay create --event-type" { "orders" } else { "" };
+            let beside = beside.map_or("", |(_, beside)| beside).split(' ').chain([endpoint]);
+            let named = match name.starts_with("--") {
+                true => vec![name.as_str(), "nobody"],
+                false => vec!["nobody"],
+            };
+            let words = command.split(' ').chain(named).chain(beside);
+            let words: Vec<_> = words.filter(|word| !word.is_empty()).collect();
+            let refused = shop.run(&words);
+            let text = &refused.stderr;
+            let is_said = ["does not exist", "has nothing set", "unknown", "no such"]
+                .iter()
+                .any(|said| text.contains(said));
+            assert!(refused.code == 1 && is_said && text.contains("nobody"), "{what}: {refused:?}");
+            assert_eq!(refused.stdout, "", "{what}");
+        }
+    }
+    assert_eq!(making, MAKING.iter().map(|what| (*what).to_owned()).collect(), "nothing takes it");
 }

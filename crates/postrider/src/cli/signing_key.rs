@@ -8,7 +8,7 @@ use ring::rand::{SecureRandom, SystemRandom};
 use serde_json::json;
 use tokio_postgres::Client;
 
-use super::{Failure, json_rows, output::Output};
+use super::{Failure, json_rows, output::Output, suggest::Filter};
 
 const KEYS: &str = include_str!("../../../../sql/queries/signing_keys.sql");
 const ADD: &str = include_str!("../../../../sql/queries/add_signing_key.sql");
@@ -59,6 +59,9 @@ impl Keys {
         match self {
             Keys::List { name } => {
                 let rows = json_rows(client, KEYS, &[name]).await?;
+                if rows.is_empty() {
+                    Filter::Endpoint.check(client, Some(name)).await?;
+                }
                 let columns = ["id", "kind", "created_at", "retires_at", "can_be_revealed"];
                 output.list(&rows, &columns, &format!("Nothing signs for endpoint {name}."));
             }
