@@ -105,6 +105,11 @@ async fn endpoints_are_managed() {
     alter(&["--set", "timeout_seconds=5", "--unset", "concurrency"]).succeed();
     let show = shop.run(&["endpoint", "show", "orders", "--json"]).json();
     assert_eq!(show["config"], json!({"url": "http://a.test/", "timeout_seconds": 5}));
+    let template = "header_templates.x-type={event_type}";
+    alter(&["--set", template]).succeed();
+    let show = shop.run(&["endpoint", "show", "orders", "--json"]).json();
+    assert_eq!(show["config"]["header_templates"], json!({"x-type": "{event_type}"}));
+    alter(&["--unset", "header_templates"]).succeed();
     alter(&["--set", "timeout_seconds=soon"]).fail(2, "config.timeout_seconds must be an integer");
     alter(&["--set", "headers.x-b=c"]).fail(2, "headers is secret");
     alter(&[]).fail(2, "nothing to change");
@@ -251,7 +256,7 @@ async fn a_denial_names_the_role_that_may() {
 }
 
 /// Every command that there is, by the help of all: those without commands of their own.
-fn all_commands() -> BTreeSet<String> {
+pub fn all_commands() -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let mut open = vec![String::new()];
     while let Some(command) = open.pop() {

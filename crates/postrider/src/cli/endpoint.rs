@@ -13,6 +13,7 @@ use super::{
     json_rows_or,
     signing_key::Keys,
 };
+use crate::transport::config::{KindName, Spelling};
 
 const ENDPOINTS: &str = include_str!("../../../../sql/queries/endpoints.sql");
 const TRANSPORT_OPTIONS: &str = include_str!("../../../../sql/queries/transport_options.sql");
@@ -333,7 +334,7 @@ async fn alter(
 
 /// An option of a protocol.
 struct TransportOption {
-    kind: String,
+    spelling: Spelling,
     is_secret: bool,
 }
 
@@ -346,7 +347,9 @@ async fn transport_options(
 ) -> Result<TransportOptions, Failure> {
     let rows = client.query(TRANSPORT_OPTIONS, &[&protocol]).await?;
     let option = |row: &tokio_postgres::Row| {
-        (row.get(0), TransportOption { kind: row.get(1), is_secret: row.get(2) })
+        // A kind that we do not know is one that the database judges.
+        let spelling = KindName::parse(row.get(1)).map_or(Spelling::Text, KindName::spelling);
+        (row.get(0), TransportOption { spelling, is_secret: row.get(2) })
     };
     Ok(rows.iter().map(option).collect())
 }
@@ -407,18 +410,17 @@ fn set_in(
     name: &str,
     text: &str,
 ) {
-    let kind =
-        |name: &str| options.get(&format!("{path}{name}")).map(|option| option.kind.as_str());
+    let spelling = |name: &str| options.get(&format!("{path}{name}")).map(|option| option.spelling);
     if let Some((first, rest)) = name.split_once('.')
-        && let Some(kind @ ("map" | "headers" | "object")) = kind(first)
+        && let Some(spelling @ (Spelling::Entries | Spelling::Members)) = spelling(first)
     {
         let inner = config.entry(first).or_insert_with(|| json!({}));
-        if kind == "object" && inner.is_string() {
+        if spelling == Spelling::Members && inner.is_string() {
             // One of the words that may stand in place of the object.
             *inner = json!({});
         }
         match inner.as_object_mut() {
-            Some(inner) if kind == "object" => {
+            Some(inner) if spelling == Spelling::Members => {
                 set_in(inner, &format!("{path}{first}."), options, rest, text);
             }
             Some(inner) => drop(inner.insert(rest.to_owned(), text.into())),
@@ -426,16 +428,14 @@ fn set_in(
         }
         return;
     }
-    let parsed = match kind(name) {
-        Some("integer" | "boolean" | "map" | "headers" | "texts") => {
-            serde_json::from_str(text).ok()
-        }
-        Some("object") => serde_json::from_str(text).ok().filter(Value::is_object),
+    let parsed = match spelling(name) {
+        Some(Spelling::Json | Spelling::Entries) => serde_json::from_str(text).ok(),
+        Some(Spelling::Members) => serde_json::from_str(text).ok().filter(Value::is_object),
         // An array, or keys with spaces or lines between them.
-        Some("signing_keys") => serde_json::from_str(text)
+        Some(Spelling::Words) => serde_json::from_str(text)
             .ok()
             .or_else(|| Some(text.split_whitespace().collect::<Value>())),
-        _ => None,
+        Some(Spelling::Text) | None => None,
     };
     config.insert(name.to_owned(), parsed.unwrap_or_else(|| text.into()));
 }
@@ -446,6 +446,8 @@ fn check_json(flag: &str, text: &str) -> Result<Value, Failure> {
 
 #[cfg(test)]
 mod tests {
+    use clap::ValueEnum;
+
     use super::*;
 
     #[test]
@@ -464,7 +466,10 @@ mod tests {
             ("d", "object"),
             ("d.e", "text"),
         ];
-        let option = |kind: &str| TransportOption { kind: kind.to_owned(), is_secret: false };
+        let option = |kind: &str| TransportOption {
+            spelling: KindName::parse(kind).unwrap().spelling(),
+            is_secret: false,
+        };
         let options = options.map(|(name, kind)| (name.to_owned(), option(kind))).into();
         let mut config = Map::new();
         for (name, text) in [
@@ -491,5 +496,41 @@ mod tests {
             "c": "word", "d": {"e": "5"}
         });
         assert_eq!(Value::Object(config), expected);
+    }
+
+    /// One value of each kind as it is written, and what stands in the config then.
+    #[test]
+    fn values_of_every_kind_can_be_written() {
+        let entries = r#"{"a": "b"}"#;
+        for kind in KindName::value_variants() {
+            let (given, expected) = match kind {
+                KindName::Text
+                | KindName::OneOf
+                | KindName::Url
+                | KindName::HeaderName
+                | KindName::Template
+                | KindName::UrlTemplate
+                | KindName::Lines => (vec![("x", "7")], json!({ "x": "7" })),
+                KindName::Integer => (vec![("x", "7")], json!({ "x": 7 })),
+                KindName::Boolean => (vec![("x", "true")], json!({ "x": true })),
+                KindName::Texts => (vec![("x", r#"["7"]"#)], json!({ "x": ["7"] })),
+                KindName::Map | KindName::Headers | KindName::HeaderTemplates => (
+                    vec![("x", entries), ("x.c.d", "{7}")],
+                    json!({ "x": { "a": "b", "c.d": "{7}" } }),
+                ),
+                KindName::Object => (
+                    vec![("x", entries), ("x.member", "7")],
+                    json!({ "x": { "a": "b", "member": "7" } }),
+                ),
+                KindName::SigningKeys => (vec![("x", "a\n b")], json!({ "x": ["a", "b"] })),
+            };
+            let option = TransportOption { spelling: kind.spelling(), is_secret: false };
+            let options = HashMap::from([("x".to_owned(), option)]);
+            let mut config = Map::new();
+            for (name, text) in given {
+                set(&mut config, &options, name, text);
+            }
+            assert_eq!(Value::Object(config), expected, "{kind:?}");
+        }
     }
 }

@@ -6,6 +6,7 @@
 
 use std::collections::HashSet;
 
+use clap::ValueEnum;
 use http::Uri;
 use postrider_core::{
     render::{self, HeaderError},
@@ -82,6 +83,70 @@ pub enum OptionKind {
     Object { members: &'static [ConfigOption], words: &'static [&'static str] },
 }
 
+/// The name of an [`OptionKind`], as `postrider.transport_option` has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub enum KindName {
+    Text,
+    Integer,
+    Boolean,
+    OneOf,
+    Map,
+    Headers,
+    Url,
+    SigningKeys,
+    HeaderName,
+    Template,
+    UrlTemplate,
+    HeaderTemplates,
+    Lines,
+    Texts,
+    Object,
+}
+
+/// How a value of some kind is written in one line, such as `--set OPTION=VALUE`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Spelling {
+    /// As it is.
+    Text,
+    /// As JSON.
+    Json,
+    /// As JSON, or text by text: `OPTION.KEY=TEXT`.
+    Entries,
+    /// As a JSON object or a word, or member by member: `OPTION.MEMBER=VALUE`.
+    Members,
+    /// As JSON, or with white space between them.
+    Words,
+}
+
+impl KindName {
+    pub fn text(self) -> String {
+        let value = self.to_possible_value();
+        value.map_or_else(String::new, |value| value.get_name().to_owned())
+    }
+
+    /// The kind that is called so.
+    pub fn parse(text: &str) -> Option<KindName> {
+        KindName::value_variants().iter().copied().find(|kind| kind.text() == text)
+    }
+
+    pub fn spelling(self) -> Spelling {
+        match self {
+            KindName::Text
+            | KindName::OneOf
+            | KindName::Url
+            | KindName::HeaderName
+            | KindName::Template
+            | KindName::UrlTemplate
+            | KindName::Lines => Spelling::Text,
+            KindName::Integer | KindName::Boolean | KindName::Texts => Spelling::Json,
+            KindName::Map | KindName::Headers | KindName::HeaderTemplates => Spelling::Entries,
+            KindName::Object => Spelling::Members,
+            KindName::SigningKeys => Spelling::Words,
+        }
+    }
+}
+
 /// What holds when an option is absent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DefaultValue {
@@ -123,23 +188,23 @@ impl ConfigOption {
     }
 
     fn row(&self, protocol: &str) -> Value {
-        let (kind, minimum, maximum, choices) = match self.kind {
-            OptionKind::Text { max } => ("text", Some(1), Some(max), None),
-            OptionKind::Integer { min, max } => ("integer", Some(min), Some(max), None),
-            OptionKind::Boolean => ("boolean", None, None, None),
-            OptionKind::OneOf(choices) => ("one_of", None, None, Some(choices)),
-            OptionKind::Map { max } => ("map", None, Some(max), None),
-            OptionKind::Headers { max } => ("headers", None, Some(max), None),
-            OptionKind::Url { max } => ("url", None, Some(max), None),
-            OptionKind::SigningKeys { max } => ("signing_keys", None, Some(max), None),
-            OptionKind::Lines { max } => ("lines", Some(1), Some(max), None),
-            OptionKind::Texts { max } => ("texts", None, Some(max), None),
-            OptionKind::HeaderName { max } => ("header_name", Some(1), Some(max), None),
-            OptionKind::Template { max, fields } => ("template", Some(0), Some(max), Some(fields)),
-            OptionKind::UrlTemplate { max } => ("url_template", Some(1), Some(max), None),
-            OptionKind::HeaderTemplates { max } => ("header_templates", None, Some(max), None),
+        let (minimum, maximum, choices) = match self.kind {
+            OptionKind::Text { max } => (Some(1), Some(max), None),
+            OptionKind::Integer { min, max } => (Some(min), Some(max), None),
+            OptionKind::Boolean => (None, None, None),
+            OptionKind::OneOf(choices) => (None, None, Some(choices)),
+            OptionKind::Map { max } => (None, Some(max), None),
+            OptionKind::Headers { max } => (None, Some(max), None),
+            OptionKind::Url { max } => (None, Some(max), None),
+            OptionKind::SigningKeys { max } => (None, Some(max), None),
+            OptionKind::Lines { max } => (Some(1), Some(max), None),
+            OptionKind::Texts { max } => (None, Some(max), None),
+            OptionKind::HeaderName { max } => (Some(1), Some(max), None),
+            OptionKind::Template { max, fields } => (Some(0), Some(max), Some(fields)),
+            OptionKind::UrlTemplate { max } => (Some(1), Some(max), None),
+            OptionKind::HeaderTemplates { max } => (None, Some(max), None),
             OptionKind::Object { words, .. } => {
-                ("object", None, None, Some(words).filter(|words| !words.is_empty()))
+                (None, None, Some(words).filter(|words| !words.is_empty()))
             }
         };
         let default = match self.default {
@@ -151,7 +216,7 @@ impl ConfigOption {
         json!({
             "protocol": protocol,
             "name": self.name,
-            "kind": kind,
+            "kind": self.kind.name().text(),
             "required": self.required,
             "minimum": minimum,
             "maximum": maximum,
@@ -226,6 +291,26 @@ impl ConfigOption {
 }
 
 impl OptionKind {
+    fn name(&self) -> KindName {
+        match self {
+            OptionKind::Text { .. } => KindName::Text,
+            OptionKind::Integer { .. } => KindName::Integer,
+            OptionKind::Boolean => KindName::Boolean,
+            OptionKind::OneOf(_) => KindName::OneOf,
+            OptionKind::Map { .. } => KindName::Map,
+            OptionKind::Headers { .. } => KindName::Headers,
+            OptionKind::Url { .. } => KindName::Url,
+            OptionKind::SigningKeys { .. } => KindName::SigningKeys,
+            OptionKind::HeaderName { .. } => KindName::HeaderName,
+            OptionKind::Template { .. } => KindName::Template,
+            OptionKind::UrlTemplate { .. } => KindName::UrlTemplate,
+            OptionKind::HeaderTemplates { .. } => KindName::HeaderTemplates,
+            OptionKind::Lines { .. } => KindName::Lines,
+            OptionKind::Texts { .. } => KindName::Texts,
+            OptionKind::Object { .. } => KindName::Object,
+        }
+    }
+
     /// What a valid value is, to follow "must be".
     fn expected(&self) -> String {
         match self {
