@@ -8,7 +8,7 @@ begin
             'database "%" was installed with % shards, which cannot be changed; % were asked for',
             current_database(), postrider.shard_count(), requested using errcode = '55000';
     end if;
-    perform postrider.maintain_archive_partitions(postrider.partition_months_ahead());
+    perform postrider.make_partitions(postrider.partition_months_ahead());
     perform postrider.update_gate();
 end;
 $do$;

@@ -668,6 +668,14 @@ async fn old_letters_and_events_are_forgotten() {
     other.batch_execute("rollback").await.unwrap();
     let kept = "select array_agg(id order by id) from postrider.dead_letter";
     assert_eq!(shop.ask::<Vec<i64>>(kept).await, [3, 4, 5]);
+    // Who has removed something is on record, and nobody who has not.
+    assert_eq!(shop.ask::<i32>("select postrider.cleanup_dlq()").await, 0);
+    let by_hand =
+        "select coalesce(array_agg(concat_ws(' ', event, details ->> 'count', details ->> 'by')
+        order by id), '{}')
+        from postrider.event_log
+        where event like '%.cleaned_up'";
+    assert_eq!(shop.ask::<Vec<String>>(by_hand).await, ["dlq.cleaned_up 2 postgres"]);
 
     // What has failed has failed for those who ask, and holds no key.
     let status = format!("select array_agg(status) from postrider.message_status({id})");
@@ -688,7 +696,9 @@ async fn old_letters_and_events_are_forgotten() {
     assert!(count > 0);
     assert_eq!(shop.ask::<i32>("select postrider.cleanup_event_log()").await, count);
     assert_eq!(shop.ask::<i32>(old).await, 0);
-    assert!(shop.ask::<bool>("select exists (select from postrider.event_log)").await);
+    assert_eq!(shop.ask::<i32>("select postrider.cleanup_event_log()").await, 0);
+    let removed = format!("event_log.cleaned_up {count} postgres");
+    assert_eq!(shop.ask::<Vec<String>>(by_hand).await.last(), Some(&removed));
 
     // A dispatcher does the same by itself.
     let age = "update postrider.event_log set at = at - interval '4 days';
@@ -697,6 +707,8 @@ async fn old_letters_and_events_are_forgotten() {
     let _dispatcher = shop.serve().await;
     shop.until("select not exists (select from postrider.dead_letter where id in (3, 4))").await;
     shop.until(&format!("select ({old}) = 0")).await;
+    // It has removed the events as well, and says nothing of itself.
+    assert_eq!(shop.ask::<Vec<String>>(by_hand).await, [""; 0]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

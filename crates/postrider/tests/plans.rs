@@ -1457,6 +1457,7 @@ const WITHOUT_BOUND: &[(&str, &str)] = &[
         "maintain_archive_partitions",
         "moves what the default partitions hold, on a connection of its own",
     ),
+    ("make_partitions", "the same"),
     ("cleanup_old_archive_partitions", "drops tables, on a connection of its own"),
     ("upkeep_session", "settings"),
     ("dispatcher_session", "settings"),

@@ -1172,9 +1172,6 @@ const WITHOUT_EVENT: &[(&str, &str)] = &[
     ("adopt", "says what it has found of another database, and there is nothing of one here"),
     ("validate_endpoint_config", "changes nothing"),
     ("validate_retry_policy", "changes nothing"),
-    ("cleanup_dlq", "removes what the retention says, as dispatchers do every minute"),
-    ("cleanup_event_log", "removes what the retention says, as dispatchers do every minute"),
-    ("maintain_archive_partitions", "makes partitions ahead of their time, as dispatchers do"),
     (
         "cleanup_old_archive_partitions",
         "says which partitions it has dropped, and there is no old one here",
@@ -1185,6 +1182,15 @@ const WITHOUT_EVENT: &[(&str, &str)] = &[
 fn occasion(name: &str) -> &'static str {
     match name {
         "reset_circuit_breaker" => "update postrider.circuit set failure_count = 1",
+        "cleanup_dlq" => {
+            "insert into postrider.dead_letter (
+                message_id, target, endpoint_id, endpoint_name, cause, retry_count, message_created_at,
+                priority, event_type, payload, failed_at)
+            values (1024, 9, 9, 'old', 'rejected', 0, now(), 0, 'old', '{}', '2001-01-01')"
+        }
+        "cleanup_event_log" => {
+            "insert into postrider.event_log (at, event, details) values ('2001-01-01', 'old', '{}')"
+        }
         "mark_expired_messages" => {
             "select postrider.send('a', '{}');
             insert into postrider.deferred (

@@ -26,10 +26,17 @@ pub async fn prepare(client: &Client) -> Result<(), StoreError> {
         .map_err(StoreError::to("prepare the session"))
 }
 
-/// Makes the partitions of the coming `months_ahead`, or of as many as usual.
+/// Makes the partitions of the coming `months_ahead`, or of as many as usual, for somebody who has asked for it.
 pub async fn maintain(client: &Client, months_ahead: Option<i32>) -> Result<i32, StoreError> {
     let sql = include_str!("../../../../sql/queries/maintain_archive_partitions.sql");
     let row = client.query_one(sql, &[&months_ahead]).await;
+    Ok(row.map_err(StoreError::to("create partitions"))?.get("answer"))
+}
+
+/// Makes the partitions that are missing.
+async fn make(client: &Client) -> Result<i32, StoreError> {
+    let sql = include_str!("../../../../sql/queries/make_partitions.sql");
+    let row = client.query_one(sql, &[]).await;
     Ok(row.map_err(StoreError::to("create partitions"))?.get("answer"))
 }
 
@@ -53,7 +60,7 @@ pub async fn cleanup(client: &Client, retention_months: Option<i32>) -> Result<i
 pub async fn upkeep(client: &Client) -> Result<Upkeep, StoreError> {
     prepare(client).await?;
     // Old ones are dropped even if a lock keeps new ones from being made.
-    let created = maintain(client, None).await;
+    let created = make(client).await;
     let dropped_count = cleanup(client, None).await?;
     Ok(Upkeep { created_count: created?, dropped_count })
 }
