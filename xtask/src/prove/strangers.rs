@@ -137,10 +137,13 @@ impl StrangersFigures {
         slow
     }
 
-    /// Whether these steps were as quick as the longest ones without strangers.
+    /// Whether these steps were as quick as the longest ones without strangers. Without any of those nobody can tell.
     fn judge_steps(&self, times: &[(&'static str, Duration)], delay: Duration) -> Vec<String> {
         let of_step = |(step, time): &(&'static str, Duration)| {
-            let longest = self.times.get(step)?.1.iter().max()?;
+            let Some(longest) = self.times.get(step).and_then(|(_, control)| control.iter().max())
+            else {
+                return Some(format!("{step} was never timed without strangers"));
+            };
             (*time > *longest + delay)
                 .then(|| format!("{step} took {time:?}, and {longest:?} at most without strangers"))
         };
@@ -229,6 +232,9 @@ async fn prove_part(
     let mut figures = StrangersFigures::default();
     let all = holds(&scene, scale, seed).await?;
     figures.all = all.len();
+    // What the first group is judged by.
+    let faults = control(&mut scene, &mut figures).await?;
+    figures.faults.extend(faults);
     let mut left: Vec<Hold> = all.into_iter().skip(part).step_by(scale.scenes).collect();
     while !left.is_empty() {
         let rest = left.split_off(left.len().min(scale.group));
@@ -258,8 +264,10 @@ async fn hold_again(scene: &mut Scene, figures: &mut StrangersFigures) -> Result
             }
             holding::release(&scene.owner, held).await?;
             scene.keep_worker().await?;
-            let ended = scene.ended_tenures().await?;
-            figures.faults.extend(ended.map(|ended| format!("by {}: {ended}", hold.name())));
+            let faults = go_on_again(scene).await?;
+            figures
+                .faults
+                .extend(faults.iter().map(|fault| format!("by {}: {fault}", hold.name())));
         }
         eprintln!("{step} beside {}: again {again:?}, {limit:?} allowed", hold.name());
         if again.iter().filter(|time| **time > limit).count() > AGAIN / 2 {
@@ -323,8 +331,10 @@ async fn check(
     }
     let holds: Vec<Hold> = held.iter().map(|held| held.hold.clone()).collect();
     faults.extend(disturb(scene, held, delay, figures).await?);
-    if !is_control_first {
-        faults.extend(control(scene, figures).await?);
+    // What waited for them goes on at once, or they are charged with it, and not those that are held next.
+    match is_control_first {
+        true => faults.extend(go_on_again(scene).await?),
+        false => faults.extend(control(scene, figures).await?),
     }
     if !faults.is_empty() {
         eprintln!("{} held together disturb others: {faults:#?}", holds.len());
@@ -395,6 +405,14 @@ async fn control(scene: &mut Scene, figures: &mut StrangersFigures) -> Result<Ve
     Ok(faults.map(|fault| format!("with nothing held: {fault}")).collect())
 }
 
+/// Everything goes on after something was held, however long it takes: what did not.
+async fn go_on_again(scene: &mut Scene) -> Result<Vec<String>> {
+    let client = scene.bystander().await?;
+    let error = scene.go_on(&client).await.err();
+    let error = error.map(|error| format!("after the end of what was held: {error:#}"));
+    Ok(error.into_iter().chain(scene.ended_tenures().await?).collect())
+}
+
 /// Everything else goes on while these are open: what did not.
 async fn disturb(
     scene: &mut Scene,
@@ -440,4 +458,25 @@ fn fault_of(wait: &Wait, names: &HashMap<i32, String>) -> Option<String> {
         let query: String = query.chars().take(200).collect();
         format!("`{}` waited {:?} for {:?}: {query}", wait.who, wait.time, names.get(&wait.holder))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_that_nothing_was_compared_with_is_a_fault() {
+        let mut figures = StrangersFigures::default();
+        let slow = [("send", Duration::from_secs(30))];
+        let delay = LONGEST_STEP_DELAY_BESIDE_TESTS;
+        assert_eq!(figures.judge_steps(&slow, delay), ["send was never timed without strangers"]);
+        figures.note(&slow, false);
+        assert_eq!(figures.judge_steps(&slow, delay).len(), 1, "others that were held count not");
+        figures.note(&[("send", Duration::from_secs(1))], true);
+        assert_eq!(
+            figures.judge_steps(&slow, delay),
+            ["send took 30s, and 1s at most without strangers"]
+        );
+        assert_eq!(figures.judge_steps(&[("send", Duration::from_secs(11))], delay), [""; 0]);
+    }
 }

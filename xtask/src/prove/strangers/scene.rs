@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use tokio_postgres::Client;
 
 use crate::{
@@ -27,6 +27,8 @@ const REJECTED: usize = 20;
 /// the places, and more than that only if the others lend theirs.
 const PLACES: usize = 16;
 const BURST: usize = 48;
+/// So many bursts are tried.
+const BURSTS: usize = 3;
 /// So long a request of a burst takes: others have that often the time to lend.
 const BURST_WAIT: Duration = Duration::from_millis(500);
 
@@ -187,33 +189,33 @@ impl Scene {
     pub async fn go_on(&mut self, client: &Client) -> Result<Vec<(&'static str, Duration)>> {
         let mut times = Vec::new();
         let mut began = Instant::now();
-        let mut took = |what: &'static str| {
-            times.push((what, began.elapsed()));
+        let mut took = |what: &'static str, time: Option<Duration>| {
+            times.push((what, time.unwrap_or_else(|| began.elapsed())));
             began = Instant::now();
         };
         self.send(client).await?;
-        took("send");
+        took("send", None);
         self.good.wait_for_accepted(self.sent, PATIENCE).await.context("deliveries to `good`")?;
-        took("deliver");
-        self.lend(client).await?;
-        took("lend");
+        took("deliver", None);
+        let lend = self.lend(client).await?;
+        took("lend", Some(lend));
         tokio::time::timeout(PATIENCE, self.read(client))
             .await
             .context("the consumer `good`")??;
-        took("consume");
+        took("consume", None);
         tokio::time::timeout(PATIENCE, execute(client)).await.context("executions of `good`")??;
-        took("execute");
+        took("execute", None);
         let cancel = "select postrider.cancel_message(postrider.send_with_options(
             'good', '{}', p_scheduled_at => now() + interval '1 day'))";
         tokio::time::timeout(PATIENCE, client.execute(cancel, &[]))
             .await
             .context("cancelling")??;
-        took("cancel");
+        took("cancel", None);
         let health = "select count(*) from postrider.health_check()";
         tokio::time::timeout(PATIENCE, self.owner.execute(health, &[]))
             .await
             .context("health")??;
-        took("health");
+        took("health", None);
         Ok(times)
     }
 
@@ -232,8 +234,22 @@ impl Scene {
         Ok(())
     }
 
-    /// A burst that one dispatcher has: the other one lends it places.
-    async fn lend(&mut self, client: &Client) -> Result<()> {
+    /// Bursts that one dispatcher has, until the other one has lent it places: how long that burst took. On a slow machine a burst may be over before places are lent.
+    async fn lend(&mut self, client: &Client) -> Result<Duration> {
+        let mut peaks = Vec::new();
+        for _ in 0..BURSTS {
+            let began = Instant::now();
+            let peak = self.burst(client).await?;
+            if peak > PLACES / DISPATCHERS + 1 {
+                return Ok(began.elapsed());
+            }
+            peaks.push(peak);
+        }
+        bail!("bursts had {peaks:?} of {PLACES} places: nobody has lent them any")
+    }
+
+    /// A burst that one dispatcher has: how many places it had.
+    async fn burst(&mut self, client: &Client) -> Result<usize> {
         // 64 numbers in a row are of one shard.
         let skip = "select nextval('postrider.message_sequence')
             from generate_series(1, 64 - (select s.last_value % 64 from postrider.message_sequence s))";
@@ -247,12 +263,7 @@ impl Scene {
         self.bursts += 1;
         let wait = self.burst.wait_for_accepted(self.bursts * BURST, PATIENCE);
         wait.await.context("deliveries to `burst`")?;
-        let peak = self.burst.in_flight_peak();
-        ensure!(
-            peak > PLACES / DISPATCHERS + 1,
-            "a burst had {peak} of {PLACES} places: nobody has lent it any"
-        );
-        Ok(())
+        Ok(self.burst.in_flight_peak())
     }
 
     async fn read(&mut self, client: &Client) -> Result<()> {
