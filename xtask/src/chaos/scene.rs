@@ -152,7 +152,7 @@ impl Scene {
         for (_, ending) in std::mem::take(&mut self.pending) {
             self.end(ending).await?;
         }
-        self.check_dispatchers()
+        self.check_dispatchers().await
     }
 
     /// From now on every receiver accepts everything, and nobody is switched off or paused.
@@ -189,7 +189,7 @@ impl Scene {
             let next = next.map(|(place, (at, _))| (place, *at)).filter(|(_, at)| *at <= moment);
             let wake_at = next.map_or(moment, |(_, at)| at);
             tokio::time::sleep_until(wake_at.into()).await;
-            self.check_dispatchers()?;
+            self.check_dispatchers().await?;
             match next {
                 Some((place, _)) => {
                     let (_, ending) = self.pending.swap_remove(place);
@@ -287,13 +287,21 @@ impl Scene {
 
     /// None of them ends by itself, but for one that has never found a server: that is a mistake of who has started it, who
     /// starts it again.
-    fn check_dispatchers(&mut self) -> Result<()> {
+    async fn check_dispatchers(&mut self) -> Result<()> {
         for number in 0..self.dispatchers.len() {
             let process = &self.dispatchers[number].process;
             if process.is_running() {
                 continue;
             }
-            ensure!(has_found_no_server(process), "dispatcher {number} has ended by itself");
+            // What it said at last may be on its way.
+            process.wait(STOP_TIMEOUT).await?;
+            let lines = process.log_lines();
+            let is_all = lines.len() as u64 == process.log_position();
+            ensure!(
+                is_all && has_found_no_server(&lines),
+                "dispatcher {number} has ended by itself: {:#?}",
+                lines.last_chunk::<10>().map_or(&lines[..], |last| &last[..])
+            );
             println!("dispatcher {number} has found no server, and is started again");
             self.dispatchers[number].process = self.start_dispatcher(number)?;
         }
@@ -526,11 +534,39 @@ fn setup(receivers: &[Receiver]) -> String {
     sql
 }
 
-/// Whether it ended before it was connected, by all that it has logged.
-fn has_found_no_server(dispatcher: &Dispatcher) -> bool {
-    let lines = dispatcher.log_lines();
-    let is_all = lines.len() as u64 == dispatcher.log_position();
-    let was_there = lines.iter().any(|line| line.contains("dispatching"));
+/// Whether a dispatcher with this log, which is all that it has said, ended because there was no server. One that was connected
+/// once, or that a server has told to come again, tries again by itself.
+fn has_found_no_server(lines: &[String]) -> bool {
+    let says = |text: &str| lines.iter().any(|line| line.contains(text));
+    let was_there = says(" connected dispatcher=") || says("the database cannot be used yet");
     let last = lines.last().is_some_and(|line| line.contains("could not connect to database"));
-    is_all && !was_there && last
+    last && !was_there
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_who_has_never_found_a_server_may_end() {
+        let told = "2026-11-26T12:00:00Z  INFO it listens for HTTP address=127.0.0.1:1";
+        let connected = "2026-11-26T12:00:00Z  INFO connected dispatcher=1 database=proof";
+        let later = "2026-11-26T12:00:00Z  WARN the database cannot be used yet error=starting up";
+        let dispatching = "2026-11-26T12:00:00Z  INFO dispatching dispatcher=1 database=proof";
+        let ended = "postrider: could not connect to database proof: connection refused";
+        for (lines, expected) in [
+            (vec![ended], true),
+            (vec![told, ended], true),
+            (vec![], false),
+            (vec![told], false),
+            (vec![ended, told], false),
+            // Connected, and the server was lost before anything was dispatched.
+            (vec![connected, ended], false),
+            (vec![later, ended], false),
+            (vec![connected, dispatching, ended], false),
+        ] {
+            let lines: Vec<_> = lines.into_iter().map(str::to_owned).collect();
+            assert_eq!(has_found_no_server(&lines), expected, "{lines:?}");
+        }
+    }
 }

@@ -307,7 +307,9 @@ async fn tenure(
     let id = Uuid::new_v4();
     let connector = options.connector.named(&format!("postrider {id}"));
     let first = connector.connect().await?;
-    *was_there = true;
+    if !std::mem::replace(was_there, true) {
+        info!(dispatcher = %id, database = options.connector.target(), "connected");
+    }
     prepare(&first).await?;
     let bounded = bounded::bound(&first.client, Bounds::BEFORE_A_LEASE).await;
     bounded.map_err(StoreError::to("prepare the session"))?;
