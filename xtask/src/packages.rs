@@ -11,7 +11,7 @@ use anyhow::{Context, Error, Result, anyhow, ensure};
 
 use crate::{examples, pgbouncer, postgres, rabbitmq, verifiers};
 
-/// Installs the packages that are its arguments. A policy file, unless the machine has one of its
+/// Installs the packages that are its arguments, after whoever else is installing something. A policy file, unless the machine has one of its
 /// own, keeps a package from starting a service of the system.
 const APT_SCRIPT: &str = r#"
 set -e
@@ -22,8 +22,8 @@ if [ ! -e "$policy" ]; then
     trap 'rm -f "$policy"' EXIT
 fi
 export DEBIAN_FRONTEND=noninteractive
-apt-get update
-apt-get install -y --no-install-recommends "$@"
+apt-get -o DPkg::Lock::Timeout=300 update
+apt-get -o DPkg::Lock::Timeout=300 install -y --no-install-recommends "$@"
 "#;
 
 /// Finds all that the tests need, and installs what is missing.
