@@ -46,7 +46,7 @@ const NOT_FILLED: &[(&str, &str)] = &[
 ];
 
 /// What is written while time goes by: a slow machine has more of it in a step. What has months is seen to be
-/// dropped before each step.
+/// dropped before each step, and what rotates to be gone two steps later (`LEFT_OVER`).
 const BY_TIME: &[&str] = &["heartbeat", "checkpoint", "claim", "rate_grant", "done", "tick"];
 
 /// What a dispatcher does every minute.
@@ -62,9 +62,36 @@ const CHORES: &str = "
     select postrider.roll_up_executions(10000);
     select postrider.forget_executions(10000);
     select postrider.forget_requests(10000);
-    select postrider.maintain_archive_partitions(3);
+    select postrider.make_partitions(3);
     select postrider.cleanup_old_archive_partitions(1);
     select postrider.rotate_slots();";
+
+/// Rows up to the number `$1`, by table: a slot is emptied in the third step after it was begun. The newest of each shard and dispatcher stays.
+const LEFT_OVER: &str = "
+    select 'heartbeat', count(*)
+    from postrider.heartbeat h
+    where h.seq <= $1
+    and not exists (
+        select
+        from postrider.dispatcher d
+        where d.id = h.dispatcher
+        and h.seq = (select max(n.seq) from postrider.heartbeat n where n.dispatcher = d.id))
+    union all
+    select 'checkpoint', count(*)
+    from postrider.checkpoint c
+    where c.seq <= $1
+    and not exists (
+        select
+        from postrider.shard s
+        where c.seq = (
+            select max(n.seq) from postrider.checkpoint n where n.shards @> array[s.shard]))
+    union all
+    select 'claim', count(*) from postrider.claim c where c.seq <= $1
+    union all
+    select 'rate_grant', count(*) from postrider.rate_grant g where g.seq <= $1";
+
+/// So many steps later nothing is left of what there was before a step.
+const ROTATION: usize = 2;
 
 /// Nothing is left of the step before in tables that have months.
 const IS_CLEAN: &str = "
@@ -113,8 +140,10 @@ fn traffic(n: i64) -> String {
 const FIGURES: &[&str] = &["dead_letter_statistics", "execution_statistics"];
 const FIGURES_KEPT: i64 = 400 * 86_400 / STEP_SECONDS + 2;
 
-/// Time goes on, somebody reads tables that rotate and stays, and there is the same traffic as ever.
-async fn make_step(shop: &mut Shop, clock: &MovableClock, step: i64) -> Client {
+/// Time goes on, somebody reads tables that rotate and stays, and there is the same traffic as ever. Who reads, and the last
+/// number of what rotates before.
+async fn make_step(shop: &mut Shop, clock: &MovableClock, step: i64) -> (Client, i64) {
+    let before = shop.ask("select last_value from postrider.rotation_sequence").await;
     // It ends today: timeouts do not work in the future (see MovableClock).
     clock.set((step + 1 - STEPS) * STEP_SECONDS).unwrap();
     shop.postgres.restart().unwrap();
@@ -153,7 +182,17 @@ async fn make_step(shop: &mut Shop, clock: &MovableClock, step: i64) -> Client {
     shop.until(ended).await;
     client.query("select postrider.begin_batch('c', 0, 10)", &[]).await.unwrap();
     drain(&client, "c", 100).await;
-    reader
+    (reader, before)
+}
+
+/// What is still there of steps that are over, of tables that rotate.
+async fn left_over(client: &Client, before: i64) -> Vec<String> {
+    let rows = client.query(LEFT_OVER, &[&before]).await.unwrap();
+    assert_eq!(rows.len(), 4);
+    let rows = rows.iter().map(|row| (row.get::<_, &str>(0), row.get::<_, i64>(1)));
+    rows.filter(|(_, count)| *count > 0)
+        .map(|(table, count)| format!("{table} has {count} rows up to number {before}"))
+        .collect()
 }
 
 /// How many rows every table has that is not a partition of another, and how many partitions there are.
@@ -202,13 +241,17 @@ async fn no_table_grows_for_ever() {
     shop.execute("select postrider.subscribe('placed', 'good')").await;
     let _dispatcher = shop.serve().await;
 
-    let mut seen = Vec::new();
+    let (mut seen, mut begins, mut wrong) = (Vec::new(), Vec::new(), Vec::new());
     for step in 0..STEPS {
-        let reader = make_step(&mut shop, &clock, step).await;
-        seen.push(sizes(&shop.client().await).await);
+        let (reader, before) = make_step(&mut shop, &clock, step).await;
+        begins.push(before);
+        let client = shop.client().await;
+        seen.push(sizes(&client).await);
+        if let Some(before) = begins.iter().rev().nth(ROTATION) {
+            wrong.extend(left_over(&client, *before).await);
+        }
         drop(reader);
     }
-    let mut wrong = Vec::new();
     for table in seen[0].keys() {
         let sizes: Vec<i64> = seen.iter().map(|sizes| sizes[table]).collect();
         println!("{table}: {sizes:?}");
