@@ -205,9 +205,10 @@ const MAKING: &[&str] = &[
     "endpoint preview --event-type",
     "endpoint test --event-type",
     "event-type create <NAME>",
-    // An action need not be set, and a pool is there when somebody names it.
+    // An action need not be set, a pool is there when somebody names it, and an execution waits for its worker.
     "execution submit <ACTION>",
     "execution submit --pool",
+    "execution submit --worker",
     "token create <NAME>",
 ];
 

@@ -357,6 +357,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "lock_worker",
             "lost_shards",
             "lowest_id_since",
+            "make_partitions",
             "make_signing_key",
             "matching_targets",
             "may_act_for",
@@ -1172,16 +1173,13 @@ const WITHOUT_EVENT: &[(&str, &str)] = &[
     ("adopt", "says what it has found of another database, and there is nothing of one here"),
     ("validate_endpoint_config", "changes nothing"),
     ("validate_retry_policy", "changes nothing"),
-    (
-        "cleanup_old_archive_partitions",
-        "says which partitions it has dropped, and there is no old one here",
-    ),
 ];
 
 /// What makes a call of this function change something.
 fn occasion(name: &str) -> &'static str {
     match name {
         "reset_circuit_breaker" => "update postrider.circuit set failure_count = 1",
+        // What has failed stays on record, in a month that is old: there is a partition to make and to drop.
         "cleanup_dlq" => {
             "insert into postrider.dead_letter (
                 message_id, target, endpoint_id, endpoint_name, cause, retry_count, message_created_at,
