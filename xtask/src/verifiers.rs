@@ -13,7 +13,15 @@ use crate::packages::{is_on_path, succeeds};
 use crate::process::{target, workspace};
 
 /// Modules that the script for Python needs.
-const MODULES: &str = "import cloudevents.core, slack_sdk, standardwebhooks, stripe, svix";
+const MODULES: &str = "import cloudevents.core, convoy, slack_sdk, standardwebhooks, stripe, svix";
+/// Packages that the script for Node.js and the receiver in docs/examples need.
+const PACKAGES: [&str; 5] = [
+    "@octokit/webhooks-methods",
+    "@shopify/shopify-api",
+    "cloudevents",
+    "standardwebhooks",
+    "svix",
+];
 const HINT: &str =
     "run `cargo xtask test`, which installs them by pip and npm into the target folder";
 
@@ -40,9 +48,7 @@ pub fn python() -> Result<Command> {
 /// When a package is missing; the message says what to do.
 pub fn node() -> Result<Command> {
     let modules = node_folder().join("node_modules");
-    let are_there = ["@octokit/webhooks-methods", "cloudevents", "svix"]
-        .iter()
-        .all(|package| modules.join(package).exists());
+    let are_there = PACKAGES.iter().all(|package| modules.join(package).exists());
     ensure!(
         are_there && is_on_path("node"),
         "the Node.js packages of receivers are missing: {HINT}"

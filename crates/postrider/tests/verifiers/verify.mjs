@@ -3,6 +3,8 @@
 import { createInterface } from "node:readline";
 
 import { verify } from "@octokit/webhooks-methods";
+import { ApiVersion, LogSeverity, shopifyApi } from "@shopify/shopify-api";
+import "@shopify/shopify-api/adapters/node";
 import { HTTP } from "cloudevents";
 import { Webhook } from "svix";
 
@@ -18,6 +20,18 @@ async function isGenuine({ scheme, key, headers }, body) {
       } catch {
         return false;
       }
+    case "shopify": {
+      const shopify = shopifyApi({
+        apiKey: "app",
+        apiSecretKey: key,
+        apiVersion: Object.values(ApiVersion)[0],
+        hostName: "shop.test",
+        isEmbeddedApp: false,
+        logger: { level: LogSeverity.Error },
+      });
+      const rawRequest = { method: "POST", url: "/", headers };
+      return (await shopify.webhooks.validate({ rawBody: body, rawRequest })).valid;
+    }
     default:
       throw new Error(scheme);
   }

@@ -12,6 +12,7 @@ import standardwebhooks
 import stripe
 import svix
 from cloudevents.core.bindings.http import HTTPMessage, from_http_event
+from convoy.utils.webhook import Webhook as ConvoyWebhook
 from slack_sdk.signature import SignatureVerifier
 
 
@@ -33,6 +34,9 @@ def is_genuine(scheme, key, headers, body):
         return not raises(stripe.WebhookSignature.verify_header, body.decode(), signature, key, 300)
     if scheme == "slack":
         return SignatureVerifier(key).is_valid_request(body, headers)
+    if scheme == "convoy":
+        # Returns True, or a text that says what is wrong.
+        return ConvoyWebhook(key).verify_signature(body.decode(), headers["x-convoy-signature"]) is True
     raise ValueError(scheme)
 
 

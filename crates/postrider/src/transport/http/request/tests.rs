@@ -4,15 +4,18 @@ use serde_json::{Value, json};
 use super::*;
 use crate::transport::{config, http::OPTIONS};
 
-/// The vectors come from another program (Python's hmac and hashlib), by what each service documents.
+/// The vectors come from another program (Python's hmac and hashlib), by what each service documents; those that
+/// are called published are the service's own. A case may have a body and a timestamp of its own.
 #[test]
 fn a_request_is_signed_as_each_service_does_it() {
     let file: Value =
         serde_json::from_str(include_str!("../../../../testdata/signatures.json")).unwrap();
-    let (id, timestamp) = (file["id"].as_str().unwrap(), file["timestamp"].as_i64().unwrap());
-    let body = file["body"].as_str().unwrap().as_bytes();
+    let id = file["id"].as_str().unwrap();
     let mut seen: Vec<&str> = Vec::new();
     for case in file["cases"].as_array().unwrap() {
+        let value = |name: &str| case.get(name).unwrap_or(&file[name]);
+        let timestamp = value("timestamp").as_i64().unwrap();
+        let body = value("body").as_str().unwrap().as_bytes();
         let config = json!({
             "url": "https://a.test/", "signature": case["signature"], "signing_keys": case["keys"]
         });
