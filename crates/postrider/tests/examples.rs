@@ -17,7 +17,8 @@ use xtask::receiver::{Behaviour, Receiver};
 #[path = "../../../docs/examples/rust/send.rs"]
 mod rust;
 
-const PAGES: [&str; 2] = ["docs/clients.md", "docs/fleets.md"];
+const PAGES: [&str; 4] =
+    ["docs/clients.md", "docs/fleets.md", "docs/webhooks/receiving.md", "docs/webhooks/moving.md"];
 
 /// Where an order is placed.
 #[derive(Clone, Copy)]
@@ -241,8 +242,10 @@ fn check_shown(page_path: &str) -> Vec<PathBuf> {
     let mut example = None;
     while let Some(line) = lines.next() {
         expected += &format!("{line}\n");
-        let link = line.strip_suffix("):").and_then(|line| line.rsplit_once("](examples/"));
-        example = link.map(|(_, path)| path.to_owned()).or(example);
+        let link = line.strip_suffix("):").and_then(|line| line.rsplit_once("]("));
+        let path =
+            link.and_then(|(_, path)| path.trim_start_matches("../").strip_prefix("examples/"));
+        example = path.map(str::to_owned).or(example);
         if let Some(path) = example.take_if(|_| line.starts_with("```")) {
             lines.find(|line| line.starts_with("```")).expect("the code ends");
             let code = std::fs::read_to_string(examples::folder().join(&path)).unwrap();

@@ -239,7 +239,7 @@ async fn every_example_of_the_reference_runs() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn each_guide_runs_from_its_beginning_to_its_end() {
-    for path in ["docs/messages.md", "docs/consumers.md"] {
+    for path in ["docs/messages.md", "docs/consumers.md", "docs/webhooks/receiving.md"] {
         let shop = Shop::open_migrated().await;
         let client = shop.client().await;
         let mut reader = Reader::new(&client);
@@ -258,7 +258,7 @@ async fn each_guide_runs_from_its_beginning_to_its_end() {
 /// Links between the pages, and to their sections.
 #[test]
 fn every_link_leads_somewhere() {
-    let folders = ["docs", "docs/reference", FUNCTIONS];
+    let folders = ["docs", "docs/reference", "docs/webhooks", FUNCTIONS];
     let inside = folders.into_iter().flat_map(|folder| {
         names_in(folder, ".md").into_iter().map(move |name| format!("{folder}/{name}.md"))
     });

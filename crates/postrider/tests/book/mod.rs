@@ -2,7 +2,10 @@
 //!
 //! A block `sql` has to work, a block `sql error 42704` has to end with that SQLSTATE. A block `text`
 //! right behind it is what the last statement shows, as psql would print it, or `ERROR:  …`; `…` in a
-//! cell stands for anything. `\gset` at the end of a query keeps its row in variables, as in psql.
+//! cell stands for anything. `\gset` at the end of a query keeps its row in variables, as in psql. What else a page can
+//! have that is worked through with a shell says [`guide`].
+
+pub mod guide;
 
 use std::{
     collections::HashMap,

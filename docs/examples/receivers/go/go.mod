@@ -1,0 +1,3 @@
+module example.com/receive
+
+go 1.19
