@@ -114,7 +114,10 @@ begin
     from jsonb_each(whole) w
     where w.key = any (secret_names);
     if is_other
-        and secrets -> 'headers' <> '{}'
+        and (
+            secrets -> 'headers' <> '{}'
+            or secrets -> 'auth' ->> 'type' in ('basic', 'bearer', 'api_key')
+        )
         and url ~* '^http:'
         and not postrider.is_private(
             postrider.address_literal(substring(url from '^[^/]+//(\[[^]]*\]|[^/?:]+)')))

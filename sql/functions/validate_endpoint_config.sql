@@ -41,6 +41,7 @@ begin
         validate_endpoint_config.protocol, '', validate_endpoint_config.config);
     perform postrider.check_signature_headers(validate_endpoint_config.config);
     perform postrider.check_signing_keys(validate_endpoint_config.config);
+    perform postrider.check_auth(validate_endpoint_config.config);
     return true;
 end;
 $$;

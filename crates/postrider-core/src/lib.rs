@@ -4,6 +4,7 @@
 //! in as values. Nothing in this crate does I/O, reads a clock or draws a random number.
 
 pub mod admit;
+pub mod auth;
 pub mod breaker;
 pub mod caretaker;
 pub mod chains;

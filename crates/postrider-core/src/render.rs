@@ -101,6 +101,9 @@ pub enum HeaderError {
     /// More than [`HEADERS_MAX`] headers.
     #[error("a request cannot have more than {HEADERS_MAX} headers")]
     TooMany,
+    /// Headers that a signature cannot be made of.
+    #[error("its headers cannot be signed")]
+    Unsignable,
     /// More text than [`HEADERS_TEXT_MAX`].
     #[error("headers must not be longer than {HEADERS_TEXT_MAX} bytes")]
     TooLong,

@@ -207,6 +207,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "cancel_unread",
             "change_signing_keys",
             "changes_between",
+            "check_auth",
             "check_clock",
             "check_config_headers",
             "check_config_object",

@@ -9,6 +9,7 @@ use std::collections::HashSet;
 use clap::ValueEnum;
 use http::Uri;
 use postrider_core::{
+    auth::AuthError,
     render::{self, HeaderError},
     signing::{
         self, KeyError, SigningKey,
@@ -175,6 +176,8 @@ pub enum ConfigError {
     Header { key: &'static str, source: HeaderError },
     #[error("config.{option}: {0}", option = .0.option())]
     Scheme(SchemeError),
+    #[error("config.{0}")]
+    Auth(#[from] AuthError),
 }
 
 impl ConfigOption {
@@ -459,6 +462,15 @@ impl<'a> Checked<'a> {
     /// The entries of an option that is an object of texts; none if it is absent.
     pub fn map(&self, name: &str) -> impl Iterator<Item = (&'a str, &'a str)> + use<'a> {
         self.value(name).into_iter().flat_map(texts)
+    }
+
+    /// What the object has that is given for an option; nothing if there is none.
+    pub fn members(&self, name: &str) -> impl Iterator<Item = &'a str> + Clone + use<'a> {
+        self.value(name)
+            .and_then(Value::as_object)
+            .into_iter()
+            .flatten()
+            .map(|(key, _)| key.as_str())
     }
 
     /// The texts of an option that is an array of texts; none if it is absent.

@@ -7,6 +7,7 @@
 //! there (`render`), and internal destinations are refused by the [`guard`](super::guard).
 
 mod answer;
+mod auth;
 mod body;
 mod dial;
 mod failure;
@@ -35,6 +36,7 @@ use hyper_util::{
     rt::{TokioExecutor, TokioTimer},
 };
 use postrider_core::{
+    auth::{Auth, Unproven},
     classify::classify,
     networks::InternalDestinations,
     outcome::{Outcome, Report},
@@ -75,6 +77,8 @@ const STREAM_WINDOW: u32 = 64 * 1024;
 const CONNECTION_WINDOW: u32 = 1024 * 1024;
 /// What a message is unless somebody says otherwise.
 const CONTENT_TYPE: &str = "application/json";
+/// What a preview shows of a secret.
+const MASK: &str = "…";
 const USER_AGENT: &str = concat!("Postrider/", env!("CARGO_PKG_VERSION"));
 
 const CONCURRENCY: i64 = 64;
@@ -130,6 +134,7 @@ const OWN: &[ConfigOption] = &[
         secret: true,
     },
     request::SIGNATURE,
+    auth::AUTH,
     request::FORMAT,
     request::URL_TEMPLATE,
     request::HEADER_TEMPLATES,
@@ -183,16 +188,20 @@ fn open(config: &Checked<'_>, shared: &Arc<Shared>) -> Result<Arc<dyn Transport>
         |name| config.integer(name).map(|seconds| Duration::from_secs(seconds.unsigned_abs()));
     let url = config.text("url").and_then(|url| url.parse().ok());
     let method = config.text("method").and_then(|method| method.parse().ok());
+    let template = request::template(config)?;
+    let auth = auth::read(config)?;
+    let sends_secret = auth.as_ref().is_some_and(|(_, sends_secret)| *sends_secret);
     Ok(Arc::new(Http {
         url: url.expect("checked, and required"),
         method: method.expect("checked, and has a default"),
-        template: request::template(config)?,
+        template,
+        auth: auth.map(|(auth, _)| auth),
         timeout: seconds("timeout_seconds"),
         connect_timeout: seconds("connect_timeout_seconds"),
         flow: Flow::new(config),
         is_disabled_when_gone: config.is_set("auto_disable_on_gone"),
         captures_responses: config.boolean("capture_response"),
-        has_secrets: config.map("headers").next().is_some(),
+        has_secrets: sends_secret || config.map("headers").next().is_some(),
         shared: Arc::clone(shared),
         pool: Arc::default(),
     }))
@@ -203,6 +212,7 @@ struct Http {
     url: Uri,
     method: Method,
     template: RequestTemplate,
+    auth: Option<Auth>,
     timeout: Option<Duration>,
     connect_timeout: Option<Duration>,
     flow: Flow,
@@ -239,18 +249,22 @@ impl Transport for Http {
     }
 
     fn preview(&self, envelope: Envelope) -> Option<Result<Preview, String>> {
-        let rendered = self.render(envelope, &self.shared.settings().cloudevents_source);
+        let rendered = self.render(envelope, &self.shared.settings().cloudevents_source, now());
         Some(rendered.map_err(|error| failure::unsendable_text(&error)).map(
             |(uri, headers, body)| {
                 let signature = self.template.signer.header();
                 let shown = |(name, value): (&HeaderName, &HeaderValue)| {
                     let text = String::from_utf8_lossy(value.as_bytes()).into_owned();
-                    let value = if signature == *name { "…".to_owned() } else { text };
+                    let value = if signature == *name { MASK.to_owned() } else { text };
                     (name.as_str().to_owned(), value)
                 };
                 let mut headers: Vec<_> = headers.iter().map(shown).collect();
+                let mut url = uri.to_string();
+                if let Some(auth) = &self.auth {
+                    auth.hide(&mut url, &mut headers, MASK);
+                }
                 headers.sort();
-                Preview { method: self.method.to_string(), url: uri.to_string(), headers, body }
+                Preview { method: self.method.to_string(), url, headers, body }
             },
         ))
     }
@@ -320,7 +334,18 @@ impl Http {
         settings: &Settings,
         sent_at: &Arc<OnceLock<Instant>>,
     ) -> Result<Request<Payload>, RequestError> {
-        let (uri, headers, body) = self.render(envelope, &settings.cloudevents_source)?;
+        let now = now();
+        let (mut uri, mut headers, body) =
+            self.render(envelope, &settings.cloudevents_source, now)?;
+        if let Some(auth) = &self.auth {
+            let request = Unproven {
+                method: &self.method,
+                uri: &mut uri,
+                headers: &mut headers,
+                body: &body,
+            };
+            auth.apply(request, now)?;
+        }
         let mut request = Request::new(Payload::new(body, Arc::clone(sent_at)));
         *request.method_mut() = self.method.clone();
         *request.uri_mut() = uri;
@@ -328,15 +353,14 @@ impl Http {
         Ok(request)
     }
 
-    /// What is sent of a message: where, with which headers, and which body.
+    /// What is sent of a message, but for what proves who sends it: where, with which headers, and which body.
     fn render(
         &self,
         envelope: Envelope,
         source: &str,
+        timestamp: i64,
     ) -> Result<(Uri, HeaderMap, Bytes), RequestError> {
-        let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         let mut buffer = Uuid::encode_buffer();
-        let timestamp = since_1970.map_or(0, |time| time.as_secs() as i64);
         let correlation_id =
             envelope.correlation_id.map(|id| &*id.hyphenated().encode_lower(&mut buffer));
         let rendered = self.template.render(
@@ -501,6 +525,12 @@ impl Limits {
         let sent_at = self.sent_at.get().copied().unwrap_or_else(unsent);
         (sent_at + self.timeout).min(self.deadline)
     }
+}
+
+/// Seconds since 1970.
+fn now() -> i64 {
+    let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    since_1970.map_or(0, |time| time.as_secs() as i64)
 }
 
 fn report(response: &Response<Incoming>, duration: Duration) -> Report {

@@ -1,5 +1,6 @@
 //! The transport against real servers on loopback, good ones and bad ones.
 
+mod auth;
 mod receiver;
 mod tls;
 
