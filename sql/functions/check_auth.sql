@@ -17,14 +17,18 @@ declare
         when 'api_key' then array['value']
         when 'hmac' then array['header', 'key']
         when 'sigv4' then array['access_key_id', 'region', 'secret_access_key', 'service']
+        when 'oauth2' then array['client_id', 'token_url']
     end;
     optional constant text[] := case kind
         when 'basic' then array['password']
         when 'api_key' then array['header', 'query']
         when 'hmac' then array['digest', 'encoding', 'prefix']
         when 'sigv4' then array['session_token']
+        when 'oauth2' then array[
+            'algorithm', 'audience', 'client_auth', 'client_secret', 'extra', 'key_id', 'private_key', 'scopes']
         else '{}'
     end;
+    client_auth constant text := coalesce(auth ->> 'client_auth', 'client_secret_basic');
     headers text[];
     problem text;
 begin
@@ -50,10 +54,34 @@ begin
         problem := 'auth must have either header or query';
     elsif problem is null and kind = 'basic' and position(':' in auth ->> 'username') > 0 then
         problem := 'auth.username must not contain a colon';
+    elsif problem is null and kind = 'oauth2' then
+        select format('auth.%s is %s auth.client_auth %s', m.name,
+            case when auth ? m.name then 'not for' else 'required where' end,
+            case when auth ? m.name then '' else 'is ' end || client_auth)
+        into problem
+        from (
+            values
+                (1, 'client_secret', false, true), (2, 'algorithm', false, false), (3, 'key_id', false, false),
+                (4, 'private_key', false, false), (5, 'private_key', true, true), (6, 'client_secret', true, false)
+        ) m (place, name, is_required, is_for_keys)
+        where m.is_for_keys = (client_auth = 'private_key_jwt')
+        and m.is_required <> (auth ? m.name)
+        order by m.place
+        limit 1;
+        if problem is null then
+            select format('auth.extra must not have %s', e.name)
+            into problem
+            from jsonb_object_keys(coalesce(auth -> 'extra', '{}')) e (name)
+            where e.name in (
+                'audience', 'client_assertion', 'client_assertion_type', 'client_id', 'client_secret', 'grant_type',
+                'scope')
+            order by e.name collate "C"
+            limit 1;
+        end if;
     end if;
 
     headers := case
-        when kind in ('basic', 'bearer') then array['authorization']
+        when kind in ('basic', 'bearer', 'oauth2') then array['authorization']
         when kind = 'sigv4' then
             array['authorization', 'x-amz-content-sha256', 'x-amz-date', 'x-amz-security-token']
         when auth ? 'header' then array[lower(auth ->> 'header')]

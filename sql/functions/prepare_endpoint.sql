@@ -116,7 +116,7 @@ begin
     if is_other
         and (
             secrets -> 'headers' <> '{}'
-            or secrets -> 'auth' ->> 'type' in ('basic', 'bearer', 'api_key')
+            or secrets -> 'auth' ->> 'type' in ('basic', 'bearer', 'api_key', 'oauth2')
         )
         and url ~* '^http:'
         and not postrider.is_private(

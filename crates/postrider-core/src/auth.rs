@@ -4,6 +4,7 @@
 //! A config says it as an object whose `type` decides which members it has ([`TYPES`]). What a header of `auth` says no
 //! other header of the config may say too, and one of a message gives way: a receiver gets it once.
 
+pub mod oauth;
 mod sigv4;
 
 use std::fmt;
@@ -56,7 +57,25 @@ pub const TYPES: &[Type] = &[
         optional: &["session_token"],
         sends_secret: false,
     },
+    Type {
+        name: "oauth2",
+        required: &["client_id", "token_url"],
+        optional: &[
+            "algorithm",
+            "audience",
+            "client_auth",
+            "client_secret",
+            "extra",
+            "key_id",
+            "private_key",
+            "scopes",
+        ],
+        sends_secret: true,
+    },
 ];
+
+/// Members of the type `oauth2` that are for clients with a key only.
+const KEY_MEMBERS: &[&str] = &["algorithm", "key_id", "private_key"];
 
 /// What is wrong with `auth`, or with other headers beside it. Never tells a value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -67,6 +86,14 @@ pub enum AuthError {
     Missing { member: &'static str, kind: &'static str },
     #[error("auth must have either header or query")]
     Place,
+    #[error("auth.{member} is not for auth.client_auth {client_auth}")]
+    ForeignProof { member: &'static str, client_auth: String },
+    #[error("auth.{member} is required where auth.client_auth is {client_auth}")]
+    MissingProof { member: &'static str, client_auth: String },
+    #[error("auth.extra must not have {name}")]
+    Extra { name: String },
+    #[error("auth.private_key is no key in PEM (PKCS #8) for {algorithm}")]
+    Key { algorithm: String },
     #[error("auth.username must not contain a colon")]
     Colon,
     #[error("auth.header must not be content-type or a header of the signature")]
@@ -101,6 +128,33 @@ pub fn check_members<'m>(
     Ok(kind)
 }
 
+/// Checks what stands beside a known `client_auth` of the type `oauth2`, and the names of `auth.extra`.
+///
+/// # Errors
+///
+/// The first member, by name, that has no place there; then the one that is missing; then the first name that is not
+/// free.
+pub fn check_client<'m>(
+    client_auth: &str,
+    mut has: impl FnMut(&str) -> bool,
+    extra: impl Iterator<Item = &'m str>,
+) -> Result<(), AuthError> {
+    let is_key = client_auth == "private_key_jwt";
+    let foreign = if is_key { &["client_secret"][..] } else { KEY_MEMBERS };
+    let client_auth = client_auth.to_owned();
+    if let Some(member) = foreign.iter().find(|member| has(member)) {
+        return Err(AuthError::ForeignProof { member, client_auth });
+    }
+    let member = if is_key { "private_key" } else { "client_secret" };
+    if !has(member) {
+        return Err(AuthError::MissingProof { member, client_auth });
+    }
+    match extra.filter(|name| oauth::PARAMETERS.contains(name)).min() {
+        Some(name) => Err(AuthError::Extra { name: name.to_owned() }),
+        None => Ok(()),
+    }
+}
+
 /// How a request shows who sends it. Shows no secret of its own.
 pub enum Auth {
     /// The same header in every request.
@@ -111,6 +165,8 @@ pub enum Auth {
     Hmac(Hmac),
     /// AWS's Signature Version 4.
     SigV4(SigV4),
+    /// A token that has to be fetched: whoever has it puts it into `authorization`.
+    Token,
 }
 
 /// An HMAC of the body in a header of one's own.
@@ -138,6 +194,7 @@ impl fmt::Debug for Auth {
             Self::Query { .. } => "Auth(query)",
             Self::Hmac(_) => "Auth(hmac)",
             Self::SigV4(_) => "Auth(sigv4)",
+            Self::Token => "Auth(token)",
         })
     }
 }
@@ -179,6 +236,7 @@ impl Auth {
             Self::Query { .. } => Vec::new(),
             Self::Hmac(hmac) => vec![hmac.header.clone()],
             Self::SigV4(_) => sigv4::HEADERS.to_vec(),
+            Self::Token => vec![AUTHORIZATION],
         }
     }
 
@@ -205,6 +263,7 @@ impl Auth {
                     request.headers.insert(name, value);
                 }
             }
+            Self::Token => {}
         }
         if request.headers.len() > HEADERS_MAX { Err(HeaderError::TooMany) } else { Ok(()) }
     }

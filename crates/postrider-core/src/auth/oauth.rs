@@ -185,8 +185,10 @@ impl Client {
                 ]);
             }
         }
-        let pairs: Vec<String> =
-            pairs.iter().map(|(name, value)| format!("{}={}", encoded(name), encoded(value))).collect();
+        let pairs: Vec<String> = pairs
+            .iter()
+            .map(|(name, value)| format!("{}={}", encoded(name), encoded(value)))
+            .collect();
         Ok(Question { authorization, body: pairs.join("&") })
     }
 }

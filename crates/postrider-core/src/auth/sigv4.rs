@@ -100,7 +100,7 @@ impl SigV4 {
     }
 
     /// A path as it is signed: without segments of dots and empty ones, and encoded once more.
-    fn path(&self, path: &str) -> String {
+    pub(super) fn path(&self, path: &str) -> String {
         if self.service == S3 {
             return path.to_owned();
         }

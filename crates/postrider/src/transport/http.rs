@@ -13,6 +13,7 @@ mod dial;
 mod failure;
 mod frames;
 mod request;
+mod token;
 
 use std::{
     pin::pin,
@@ -28,7 +29,8 @@ use bytes::Bytes;
 use dial::Dial;
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri,
-    header::RETRY_AFTER, uri::Scheme,
+    header::{AUTHORIZATION, RETRY_AFTER},
+    uri::Scheme,
 };
 use hyper::body::Incoming;
 use hyper_util::{
@@ -36,7 +38,10 @@ use hyper_util::{
     rt::{TokioExecutor, TokioTimer},
 };
 use postrider_core::{
-    auth::{Auth, Unproven},
+    auth::{
+        Auth, Unproven,
+        oauth::{Refusal, Token},
+    },
     classify::classify,
     networks::InternalDestinations,
     outcome::{Outcome, Report},
@@ -45,6 +50,7 @@ use postrider_core::{
     response::{Response as Captured, kept_headers},
     signing,
 };
+use token::TokenSource;
 use tokio::{
     sync::Notify,
     time::{Instant, timeout_at},
@@ -190,14 +196,18 @@ fn open(config: &Checked<'_>, shared: &Arc<Shared>) -> Result<Arc<dyn Transport>
     let method = config.text("method").and_then(|method| method.parse().ok());
     let template = request::template(config)?;
     let auth = auth::read(config)?;
-    let sends_secret = auth.as_ref().is_some_and(|(_, sends_secret)| *sends_secret);
+    let sends_secret = auth.as_ref().is_some_and(|read| read.sends_secret);
+    let connect_timeout = seconds("connect_timeout_seconds");
+    let (auth, client) = auth.map(|read| (read.auth, read.client)).unzip();
+    let tokens = client.flatten().map(|client| TokenSource::new(client, connect_timeout, shared));
     Ok(Arc::new(Http {
         url: url.expect("checked, and required"),
         method: method.expect("checked, and has a default"),
         template,
-        auth: auth.map(|(auth, _)| auth),
+        auth,
+        tokens,
         timeout: seconds("timeout_seconds"),
-        connect_timeout: seconds("connect_timeout_seconds"),
+        connect_timeout,
         flow: Flow::new(config),
         is_disabled_when_gone: config.is_set("auto_disable_on_gone"),
         captures_responses: config.boolean("capture_response"),
@@ -213,6 +223,7 @@ struct Http {
     method: Method,
     template: RequestTemplate,
     auth: Option<Auth>,
+    tokens: Option<Arc<TokenSource>>,
     timeout: Option<Duration>,
     connect_timeout: Option<Duration>,
     flow: Flow,
@@ -279,7 +290,39 @@ impl Transport for Http {
 }
 
 impl Http {
+    /// Sends a message, and once more if its token turns out to have ended: the receiver has not taken it then, and
+    /// whether it does with a token that is good is what the attempt is about.
     async fn attempt_one(&self, envelope: Envelope, deadline: Instant) -> Report {
+        let started_at = Instant::now();
+        if deadline <= started_at {
+            return failure::not_sent();
+        }
+        let Some(tokens) = &self.tokens else { return self.send(envelope, None, deadline).await };
+        let mut is_again = false;
+        loop {
+            let settings = self.shared.settings();
+            let patience = self.connect_timeout.unwrap_or(settings.http_connect_timeout)
+                + self.timeout.unwrap_or(settings.http_timeout);
+            let token = match tokens.token(deadline.min(Instant::now() + patience)).await {
+                Ok(token) => token,
+                Err(error) => return failure::no_token(&error, started_at.elapsed()),
+            };
+            let mut report = self.send(envelope.clone(), Some(&token), deadline).await;
+            let refusal = report.status.and_then(|status| tokens.note(&token, status));
+            if refusal != Some(Refusal::Renew) {
+                return report;
+            }
+            if is_again || deadline <= Instant::now() {
+                // Another one than the newest was refused: no word about the message.
+                report.outcome = Outcome::Unavailable { retry_after: None };
+                report.error = Some("HTTP 401 Unauthorized: the token had ended".to_owned());
+                return report;
+            }
+            is_again = true;
+        }
+    }
+
+    async fn send(&self, envelope: Envelope, token: Option<&Token>, deadline: Instant) -> Report {
         let started_at = Instant::now();
         let settings = self.shared.settings();
         let sent_at = Arc::new(OnceLock::new());
@@ -288,6 +331,9 @@ impl Http {
             Ok(request) => request,
             Err(error) => return failure::unsendable(&error),
         };
+        if let Some(token) = token {
+            request.headers_mut().insert(AUTHORIZATION, token.value.clone());
+        }
         let limits = Limits {
             started_at,
             connect_timeout: self.connect_timeout.unwrap_or(settings.http_connect_timeout),

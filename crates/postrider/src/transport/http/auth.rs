@@ -2,10 +2,14 @@
 
 use http::HeaderName;
 use postrider_core::{
-    auth::{Auth, AuthError, Hmac, SigV4, check_members},
+    auth::{
+        Auth, AuthError, Hmac, SigV4, check_client, check_members,
+        oauth::{Client, ClientKey, Proof},
+    },
     signing::scheme::{Digest, Encoding},
 };
-use ring::hmac;
+use ring::{hmac, rand::SystemRandom};
+use rustls::pki_types::{PrivatePkcs8KeyDer, pem::PemObject};
 
 use crate::transport::{ConfigError, ConfigOption, DefaultValue, OptionKind, config::Checked};
 
@@ -20,7 +24,7 @@ const MEMBERS: &[ConfigOption] = &[
         required: true,
         ..option(
             "auth.type",
-            OptionKind::OneOf(&["basic", "bearer", "api_key", "hmac", "sigv4"]),
+            OptionKind::OneOf(&["basic", "bearer", "api_key", "hmac", "sigv4", "oauth2"]),
             "What they show. It decides which other members there are.",
         )
     },
@@ -69,6 +73,50 @@ const MEMBERS: &[ConfigOption] = &[
         OptionKind::Text { max: 8_192 },
         "Of sigv4: what comes with credentials for a time.",
     ),
+    option(
+        "auth.token_url",
+        OptionKind::Url { max: 2_048 },
+        "Of oauth2: where tokens are asked for. It is judged as the url is.",
+    ),
+    option("auth.client_id", OptionKind::Text { max: 512 }, "Of oauth2: the client."),
+    ConfigOption {
+        default: DefaultValue::Text("client_secret_basic"),
+        ..option(
+            "auth.client_auth",
+            OptionKind::OneOf(&["client_secret_basic", "client_secret_post", "private_key_jwt"]),
+            "Of oauth2: how the client shows that it is this one.",
+        )
+    },
+    option(
+        "auth.client_secret",
+        OptionKind::Text { max: 2_048 },
+        "Of oauth2: the client's secret.",
+    ),
+    option(
+        "auth.private_key",
+        OptionKind::Lines { max: 16_384 },
+        "Of oauth2: the client's key (PEM, PKCS #8), for private_key_jwt.",
+    ),
+    option("auth.key_id", OptionKind::Text { max: 256 }, "Of oauth2: the id of that key."),
+    ConfigOption {
+        default: DefaultValue::Text("RS256"),
+        ..option(
+            "auth.algorithm",
+            OptionKind::OneOf(&["RS256", "PS256", "ES256", "EdDSA"]),
+            "Of oauth2: how that key signs.",
+        )
+    },
+    option(
+        "auth.scopes",
+        OptionKind::Texts { max: 64 },
+        "Of oauth2: what the token is to be good for.",
+    ),
+    option("auth.audience", OptionKind::Text { max: 2_048 }, "Of oauth2: whom the token is for."),
+    option(
+        "auth.extra",
+        OptionKind::Map { max: 16 },
+        "Of oauth2: more parameters of the request for a token.",
+    ),
 ];
 
 const fn option(name: &'static str, kind: OptionKind, description: &'static str) -> ConfigOption {
@@ -82,17 +130,31 @@ const fn option(name: &'static str, kind: OptionKind, description: &'static str)
     }
 }
 
-/// Reads what the config says, and whether what is sent by it is a secret by itself.
+/// What the config says about how requests show who sends them.
+pub struct Read {
+    pub auth: Auth,
+    /// Whether what is sent can be used by whoever reads it on its way.
+    pub sends_secret: bool,
+    /// Who fetches tokens, where [`Auth::Token`] needs them.
+    pub client: Option<Client>,
+}
+
+/// Reads what the config says.
 ///
 /// # Errors
 ///
 /// Members that do not fit the type, and headers that would be there twice.
-pub fn read(config: &Checked<'_>) -> Result<Option<(Auth, bool)>, ConfigError> {
+pub fn read(config: &Checked<'_>) -> Result<Option<Read>, ConfigError> {
     let Some(kind) = config.text("auth.type") else { return Ok(None) };
     let kind = check_members(kind, config.members("auth"))?;
     let text = |name| config.text(name).unwrap_or_default();
     let header = || text("auth.header").parse::<HeaderName>().expect("checked");
+    let mut client = None;
     let auth = match kind.name {
+        "oauth2" => {
+            client = Some(self::client(config)?);
+            Auth::Token
+        }
         "basic" => Auth::basic(text("auth.username"), text("auth.password"))?,
         "bearer" => Auth::bearer(text("auth.token")),
         "api_key" => match config.text("auth.query") {
@@ -117,7 +179,38 @@ pub fn read(config: &Checked<'_>) -> Result<Option<(Auth, bool)>, ConfigError> {
         }),
     };
     check_headers(config, &auth)?;
-    Ok(Some((auth, kind.sends_secret)))
+    Ok(Some(Read { auth, sends_secret: kind.sends_secret, client }))
+}
+
+fn client(config: &Checked<'_>) -> Result<Client, ConfigError> {
+    let text = |name| config.text(name).unwrap_or_default();
+    let client_auth = text("auth.client_auth");
+    let has = |member: &str| config.members("auth").any(|known| known == member);
+    check_client(client_auth, has, config.map("auth.extra").map(|(name, _)| name))?;
+    let proof = match client_auth {
+        "client_secret_post" => Proof::Post(text("auth.client_secret").to_owned()),
+        "private_key_jwt" => {
+            let algorithm = text("auth.algorithm");
+            let bad = || AuthError::Key { algorithm: algorithm.to_owned() };
+            let key = PrivatePkcs8KeyDer::from_pem_slice(text("auth.private_key").as_bytes());
+            let key = key.map_err(|_| bad())?;
+            let id = config.text("auth.key_id").map(str::to_owned);
+            let random = SystemRandom::new();
+            let key = ClientKey::read(algorithm, key.secret_pkcs8_der(), id, &random);
+            Proof::Key(Box::new(key.ok_or_else(bad)?))
+        }
+        _ => Proof::Basic(text("auth.client_secret").to_owned()),
+    };
+    let scopes: Vec<&str> = config.list("auth.scopes").collect();
+    let extra = config.map("auth.extra").map(|(name, value)| (name.to_owned(), value.to_owned()));
+    Ok(Client {
+        id: text("auth.client_id").to_owned(),
+        proof,
+        scope: scopes.join(" "),
+        audience: config.text("auth.audience").map(str::to_owned),
+        extra: extra.collect(),
+        token_url: text("auth.token_url").to_owned(),
+    })
 }
 
 fn digest(config: &Checked<'_>) -> Digest {

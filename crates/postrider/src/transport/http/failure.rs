@@ -3,6 +3,7 @@
 use std::{error::Error, io, time::Duration};
 
 use postrider_core::{
+    auth::oauth::TokenError,
     outcome::{Outcome, Report},
     request::RequestError,
 };
@@ -28,6 +29,12 @@ pub fn not_sent() -> Report {
     Report::failed(Outcome::NotSent, error, Duration::ZERO)
 }
 
+/// The report of a message for which there is no token. Nothing of it was sent.
+pub fn no_token(error: &TokenError, duration: Duration) -> Report {
+    let outcome = Outcome::Unavailable { retry_after: None };
+    Report::failed(outcome, format!("no token from the token endpoint: {error}"), duration)
+}
+
 /// The report of an attempt without an answer. Of a request that was begun the receiver may have acted on.
 pub fn no_answer(reason: NoAnswer, was_sent: bool, duration: Duration) -> Report {
     let error = match reason {
@@ -46,7 +53,7 @@ pub fn no_answer(reason: NoAnswer, was_sent: bool, duration: Duration) -> Report
 }
 
 /// What failed, by the innermost error that says so.
-fn describe(error: &(dyn Error + 'static)) -> String {
+pub fn describe(error: &(dyn Error + 'static)) -> String {
     let mut text = None;
     let mut cause = Some(error);
     while let Some(error) = cause {

@@ -3,6 +3,7 @@
 mod auth;
 mod receiver;
 mod tls;
+mod tokens;
 
 use std::net::SocketAddr;
 

@@ -1,0 +1,163 @@
+use ring::{
+    rand::SystemRandom,
+    signature::{self, KeyPair, UnparsedPublicKey},
+};
+
+use super::*;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn client(proof: Proof) -> Client {
+    Client {
+        id: "a b:c".to_owned(),
+        proof,
+        scope: "read write".to_owned(),
+        audience: Some("https://api.test/".to_owned()),
+        extra: vec![("resource".to_owned(), "x&y".to_owned())],
+        token_url: "https://id.test/token".to_owned(),
+    }
+}
+
+fn ask(proof: Proof) -> Question {
+    client(proof).question(1_000, "nonce", &SystemRandom::new()).unwrap()
+}
+
+#[test]
+fn a_client_shows_its_secret_in_the_header_or_the_body() {
+    let common = "grant_type=client_credentials&scope=read%20write&audience=https%3A%2F%2Fapi.test%2F&resource=x%26y";
+    let basic = ask(Proof::Basic("s%c+".to_owned()));
+    assert_eq!(basic.body, common);
+    let expected = format!("Basic {}", STANDARD.encode("a%20b%3Ac:s%25c%2B"));
+    assert_eq!(basic.authorization.unwrap(), expected.as_str());
+    let post = ask(Proof::Post("s%c+".to_owned()));
+    assert_eq!(post.body, format!("{common}&client_id=a%20b%3Ac&client_secret=s%25c%2B"));
+    assert_eq!(post.authorization, None);
+}
+
+#[test]
+fn a_client_signs_who_it_is() {
+    let random = SystemRandom::new();
+    let ecdsa = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &random).unwrap();
+    let ed25519 = Ed25519KeyPair::generate_pkcs8(&random).unwrap();
+    let algorithm = &ECDSA_P256_SHA256_FIXED_SIGNING;
+    let public_ecdsa = EcdsaKeyPair::from_pkcs8(algorithm, ecdsa.as_ref(), &random).unwrap();
+    let public_ed25519 = Ed25519KeyPair::from_pkcs8(ed25519.as_ref()).unwrap();
+    let cases: [(&str, &[u8], &dyn signature::VerificationAlgorithm, &[u8]); 2] = [
+        (
+            "ES256",
+            ecdsa.as_ref(),
+            &signature::ECDSA_P256_SHA256_FIXED,
+            public_ecdsa.public_key().as_ref(),
+        ),
+        ("EdDSA", ed25519.as_ref(), &signature::ED25519, public_ed25519.public_key().as_ref()),
+    ];
+    for (name, key, algorithm, public) in cases {
+        let key = ClientKey::read(name, key, Some("k1".to_owned()), &random).unwrap();
+        let body = ask(Proof::Key(Box::new(key))).body;
+        assert!(body.contains("client_assertion_type=urn%3Aietf%3Aparams%3Aoauth%3Aclient-assertion-type%3Ajwt-bearer&"));
+        let token = body.split("client_assertion=").nth(1).unwrap();
+        let parts: Vec<&str> = token.split('.').collect();
+        let decode = |text: &str| URL_SAFE_NO_PAD.decode(text).unwrap();
+        let json = |text: &str| serde_json::from_slice::<serde_json::Value>(&decode(text)).unwrap();
+        assert_eq!(json(parts[0]), json!({ "alg": name, "typ": "JWT", "kid": "k1" }));
+        assert_eq!(
+            json(parts[1]),
+            json!({
+                "iss": "a b:c", "sub": "a b:c", "aud": "https://id.test/token", "jti": "nonce",
+                "iat": 1_000, "exp": 1_120
+            })
+        );
+        let signed = format!("{}.{}", parts[0], parts[1]);
+        UnparsedPublicKey::new(algorithm, public)
+            .verify(signed.as_bytes(), &decode(parts[2]))
+            .unwrap();
+    }
+    assert!(ClientKey::read("RS256", ecdsa.as_ref(), None, &random).is_none());
+    assert!(ClientKey::read("none", ecdsa.as_ref(), None, &random).is_none());
+}
+
+#[test]
+fn an_answer_has_a_token_or_says_why_not() {
+    let read = |status, body: &str| {
+        read(status, body.as_bytes())
+            .map(|(value, life)| (value.to_str().unwrap().to_owned(), life.as_secs()))
+            .map_err(|error| error.to_string())
+    };
+    for (status, body, expected) in [
+        (
+            200,
+            r#"{"access_token":"t","token_type":"bearer","expires_in":60}"#,
+            Ok(("Bearer t", 60)),
+        ),
+        (200, r#"{"access_token":"t","expires_in":"60","more":{}}"#, Ok(("Bearer t", 60))),
+        (200, r#"{"access_token":"t","token_type":"Bearer"}"#, Ok(("Bearer t", 3_600))),
+        (200, r#"{"access_token":"t","expires_in":-1}"#, Ok(("Bearer t", 3_600))),
+        (200, r#"{"access_token":"t","expires_in":1e300}"#, Ok(("Bearer t", 3_600))),
+        (200, r#"{"access_token":"t","expires_in":99999999}"#, Ok(("Bearer t", 604_800))),
+        (
+            200,
+            r#"{"access_token":"t","token_type":"DPoP"}"#,
+            Err("HTTP 200 with a token_type other than Bearer"),
+        ),
+        (
+            200,
+            r#"{"access_token":"a\r\nb: c"}"#,
+            Err("HTTP 200 with an access_token that cannot be sent"),
+        ),
+        (200, r#"{"access_token":""}"#, Err("HTTP 200 with an access_token that cannot be sent")),
+        (200, r#"{"error":"x"}"#, Err("HTTP 200 with no access_token")),
+        (200, "hello", Err("HTTP 200 with no JSON object")),
+        (
+            401,
+            r#"{"error":"invalid_client","error_description":"hush"}"#,
+            Err("HTTP 401 (invalid_client)"),
+        ),
+        (400, r#"{"error":"in\u0007va<lid"}"#, Err("HTTP 400 (invalid)")),
+        (503, "<html>", Err("HTTP 503")),
+        (302, r#"{"access_token":"t"}"#, Err("HTTP 302")),
+    ] {
+        let expected =
+            expected.map(|(value, life)| (value.to_owned(), life)).map_err(str::to_owned);
+        assert_eq!(read(status, body), expected, "{status} {body}");
+    }
+}
+
+fn take(tokens: &mut Tokens, at: Duration) -> u64 {
+    tokens.take(HeaderValue::from_static("Bearer t"), 100 * SECOND, at);
+    match tokens.standing(at) {
+        Standing::Good(token) => token.generation,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_token_is_renewed_before_its_end() {
+    let mut tokens = Tokens::default();
+    assert!(matches!(tokens.standing(SECOND), Standing::Nothing));
+    take(&mut tokens, SECOND);
+    for (at, expected) in
+        [(80, "Good(Token(1))"), (81, "Due(Token(1))"), (100, "Due(Token(1))"), (101, "Nothing")]
+    {
+        assert_eq!(format!("{:?}", tokens.standing(at * SECOND)), expected, "{at}");
+    }
+}
+
+#[test]
+fn the_first_refusal_ends_a_token_and_that_of_the_next_one_is_an_answer() {
+    let mut tokens = Tokens::default();
+    let one = take(&mut tokens, SECOND);
+    tokens.note_accepted(one);
+    for _ in 0..3 {
+        assert_eq!(tokens.note_refused(one), Refusal::Renew);
+        assert!(matches!(tokens.standing(SECOND), Standing::Nothing));
+    }
+    let two = take(&mut tokens, SECOND);
+    // What was sent with the old one ends nothing more.
+    assert_eq!(tokens.note_refused(one), Refusal::Renew);
+    tokens.note_accepted(one);
+    assert_eq!(tokens.note_refused(two), Refusal::Final);
+    assert_eq!(tokens.note_refused(two), Refusal::Final);
+    assert!(matches!(tokens.standing(SECOND), Standing::Good(_)));
+    tokens.note_accepted(two);
+    assert_eq!(tokens.note_refused(two), Refusal::Renew);
+}

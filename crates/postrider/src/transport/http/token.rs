@@ -1,0 +1,184 @@
+//! Tokens for the requests of an endpoint: fetched past the guard, kept in the process, renewed once for all.
+//!
+//! How long one is used and what a 401 means is decided in the core (`auth::oauth`). A fetch is a task of its own with a
+//! limit of its own, so that whoever waits for it can go when its time is over, and the others still get the token.
+
+use std::{
+    future::Future,
+    pin::Pin,
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use futures_util::{FutureExt, future};
+use http::{
+    HeaderValue, Method, Request, Uri,
+    header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, USER_AGENT},
+    uri::Scheme,
+};
+use http_body_util::{BodyExt, Limited};
+use hyper_util::{client::legacy::Client, rt::TokioExecutor};
+use postrider_core::auth::oauth::{self, ANSWER_MAX, Refusal, Standing, Token, TokenError, Tokens};
+use ring::rand::SystemRandom;
+use tokio::time::{Instant, timeout, timeout_at};
+use uuid::Uuid;
+
+use super::{Shared, body::Payload, dial::Dial, failure, now};
+use crate::transport::guard::Rule;
+
+/// How long nobody asks again after a failure: what waits meanwhile fails by it too.
+const FAILURE_AGE: Duration = Duration::from_secs(1);
+/// How often one who waits sees a token end before it could be used.
+const TRIES_MAX: u32 = 3;
+
+/// Where an endpoint's tokens come from.
+pub struct TokenSource {
+    client: oauth::Client,
+    url: Uri,
+    connect_timeout: Option<Duration>,
+    shared: Arc<Shared>,
+    began_at: Instant,
+    state: Mutex<State>,
+}
+
+type Fetch = future::Shared<Pin<Box<dyn Future<Output = Result<(), TokenError>> + Send>>>;
+
+#[derive(Default)]
+struct State {
+    tokens: Tokens,
+    fetch: Option<Fetch>,
+    failed: Option<(Instant, TokenError)>,
+}
+
+impl TokenSource {
+    /// Asks nothing yet.
+    pub fn new(
+        client: oauth::Client,
+        connect_timeout: Option<Duration>,
+        shared: &Arc<Shared>,
+    ) -> Arc<Self> {
+        let url = client.token_url.parse().expect("checked");
+        let (shared, state) = (Arc::clone(shared), Mutex::default());
+        Arc::new(Self { client, url, connect_timeout, shared, began_at: Instant::now(), state })
+    }
+
+    /// A token to send a request with, waited for until then at most.
+    ///
+    /// # Errors
+    ///
+    /// Why there is none.
+    pub async fn token(self: &Arc<Self>, until: Instant) -> Result<Token, TokenError> {
+        for _ in 0..TRIES_MAX {
+            let fetch = {
+                let mut state = self.state();
+                match state.tokens.standing(self.began_at.elapsed()) {
+                    Standing::Good(token) => return Ok(token),
+                    Standing::Due(token) => {
+                        // If it fails, there is time for another one.
+                        let _ = self.fetch(&mut state);
+                        return Ok(token);
+                    }
+                    Standing::Nothing => self.fetch(&mut state)?,
+                }
+            };
+            let in_time = timeout_at(until, fetch).await;
+            in_time.map_err(|_| TokenError::NoAnswer("timeout: it came too late".to_owned()))??;
+        }
+        Err(TokenError::NoAnswer("each ended before it could be used".to_owned()))
+    }
+
+    /// What an answer with this status says about the token of its request.
+    pub fn note(&self, token: &Token, status: i32) -> Option<Refusal> {
+        let tokens = &mut self.state().tokens;
+        if status == 401 {
+            return Some(tokens.note_refused(token.generation));
+        }
+        tokens.note_accepted(token.generation);
+        None
+    }
+
+    /// The fetch that is under way, or a new one.
+    fn fetch(self: &Arc<Self>, state: &mut State) -> Result<Fetch, TokenError> {
+        if let Some(fetch) = &state.fetch {
+            return Ok(fetch.clone());
+        }
+        if let Some((at, error)) = &state.failed
+            && at.elapsed() < FAILURE_AGE
+        {
+            return Err(error.clone());
+        }
+        let source = Arc::clone(self);
+        let task = tokio::spawn(async move { source.renew().await });
+        let ended = |result: Result<_, _>| {
+            result.unwrap_or_else(|_| Err(TokenError::NoAnswer("given up".to_owned())))
+        };
+        let fetch: Pin<Box<dyn Future<Output = _> + Send>> = Box::pin(task.map(ended));
+        let fetch = fetch.shared();
+        state.fetch = Some(fetch.clone());
+        Ok(fetch)
+    }
+
+    async fn renew(&self) -> Result<(), TokenError> {
+        let asked_at = self.began_at.elapsed();
+        let settings = self.shared.settings();
+        let connect_timeout = self.connect_timeout.unwrap_or(settings.http_connect_timeout);
+        let limit = connect_timeout + settings.http_timeout;
+        let late = |_| {
+            TokenError::NoAnswer(format!("timeout: no answer within {} s", limit.as_secs_f32()))
+        };
+        let answer = timeout(limit, self.ask()).await.map_err(late).flatten();
+        let mut state = self.state();
+        state.fetch = None;
+        match answer {
+            Ok((value, life)) => {
+                state.failed = None;
+                state.tokens.take(value, life, asked_at);
+                Ok(())
+            }
+            Err(error) => {
+                state.failed = Some((Instant::now(), error.clone()));
+                Err(error)
+            }
+        }
+    }
+
+    /// One question to the token endpoint, on a connection of its own. Redirects are not followed.
+    async fn ask(&self) -> Result<(HeaderValue, Duration), TokenError> {
+        let settings = self.shared.settings();
+        let rule = Rule {
+            allowed: Arc::clone(&settings.internal_destinations),
+            has_plain_secrets: self.url.scheme() == Some(&Scheme::HTTP),
+        };
+        let counted = self.shared.idle().count(|| ());
+        let dial = Dial::new(rule, self.connect_timeout, &self.shared, Arc::clone(&counted));
+        let client: Client<Dial, Payload> =
+            Client::builder(TokioExecutor::new()).pool_max_idle_per_host(0).build(dial);
+        let nonce = Uuid::new_v4().to_string();
+        let question = self.client.question(now(), &nonce, &SystemRandom::new())?;
+        let body = Payload::new(Bytes::from(question.body), Arc::new(OnceLock::new()));
+        let mut request = Request::new(body);
+        *request.method_mut() = Method::POST;
+        *request.uri_mut() = self.url.clone();
+        let headers = request.headers_mut();
+        let form = HeaderValue::from_static("application/x-www-form-urlencoded");
+        headers.insert(CONTENT_TYPE, form);
+        headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
+        headers.insert(USER_AGENT, HeaderValue::from_static(super::USER_AGENT));
+        if let Some(authorization) = question.authorization {
+            headers.insert(AUTHORIZATION, authorization);
+        }
+        let _in_use = counted.begin();
+        let answer = client.request(request).await;
+        let answer = answer.map_err(|error| TokenError::NoAnswer(failure::describe(&error)))?;
+        let status = answer.status().as_u16();
+        let body = Limited::new(answer.into_body(), ANSWER_MAX).collect().await;
+        let what = "a body that is too long or was cut off";
+        let body = body.map_err(|_| TokenError::Odd { status, what })?;
+        oauth::read(status, &body.to_bytes())
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
