@@ -40,13 +40,13 @@ begin
             select 'did you mean ' || d.name || '?'
             into hint
             from (
-                select m.name,
+                select m.name, m.key,
                     postrider.edit_distance(given.key, m.key) * 1000
                     / greatest(length(left(given.key, name_max)), length(m.key)) as difference
                 from postrider.config_members(p_protocol, p_path) m
             ) d
             where d.difference <= difference_max
-            order by d.difference, d.name collate "C"
+            order by d.difference, left(d.key, 1) <> left(given.key, 1), d.name collate "C"
             limit 1;
             raise exception 'config.% is not a known option of protocol %; %',
                 p_path || left(given.key, name_max),

@@ -42,6 +42,7 @@ begin
     perform postrider.check_signature_headers(validate_endpoint_config.config);
     perform postrider.check_signing_keys(validate_endpoint_config.config);
     perform postrider.check_auth(validate_endpoint_config.config);
+    perform postrider.check_egress(validate_endpoint_config.config);
     return true;
 end;
 $$;

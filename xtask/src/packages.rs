@@ -45,7 +45,22 @@ pub fn ensure_all() -> Result<()> {
     examples::ensure_others()?;
     eprintln!("Go with lib/pq, Java with JDBC, Ruby with ActiveRecord");
     verifiers::ensure_installed()?;
+    ensure_servers()?;
+    eprintln!("nginx, tinyproxy, microsocks");
     Ok(())
+}
+
+/// The server that wants certificates, and the proxies, that the transport's tests start.
+fn ensure_servers() -> Result<()> {
+    let has = |program: &str| {
+        ensure!(is_program(Path::new(program)), "found no {program}, which a Debian package has");
+        Ok(())
+    };
+    find_all_or_install(&[
+        (&["nginx-light"], &|| has("/usr/sbin/nginx")),
+        (&["tinyproxy-bin"], &|| has("/usr/bin/tinyproxy")),
+        (&["microsocks"], &|| has("/usr/bin/microsocks")),
+    ])
 }
 
 /// What `find` finds; if it finds nothing, the Debian packages are installed, when we may (as root, or

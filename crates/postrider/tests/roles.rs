@@ -214,6 +214,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "check_consumers",
             "check_dispatchers",
             "check_duration",
+            "check_egress",
             "check_execution",
             "check_executions",
             "check_failovers",

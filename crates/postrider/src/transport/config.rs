@@ -20,6 +20,8 @@ use postrider_core::{
 };
 use serde_json::{Map, Value, json};
 
+use super::http::{EgressError, TlsError};
+
 /// The longest name that is compared or repeated in an error, in characters.
 const NAME_MAX: usize = spelling::LENGTH_MAX;
 /// How much of a name may differ from one that is still taken for it, in parts of a thousand.
@@ -178,6 +180,10 @@ pub enum ConfigError {
     Scheme(SchemeError),
     #[error("config.{0}")]
     Auth(#[from] AuthError),
+    #[error("config.{0}")]
+    Tls(#[from] TlsError),
+    #[error("config.{0}")]
+    Egress(#[from] EgressError),
 }
 
 impl ConfigOption {
@@ -567,7 +573,7 @@ fn has_length(text: &str, max: i64) -> bool {
 
 /// Whether `text` is an address that we connect to as it reads: no user name that passes for a
 /// host, no character that programs read differently.
-fn is_url(text: &str, max: i64) -> bool {
+pub(super) fn is_url(text: &str, max: i64) -> bool {
     let is_odd = |byte: u8| !byte.is_ascii_graphic() || br##"#\"<>`"##.contains(&byte);
     if text.len() as i64 > max || text.bytes().any(is_odd) {
         return false;
@@ -607,11 +613,15 @@ fn hint(key: &str, options: &[ConfigOption]) -> String {
     let difference = |name: &str| edit_distance(key, name) * 1_000 / length.max(name.len());
     let nearest = options
         .iter()
-        .map(|option| (difference(option.key()), option.name))
+        .map(|option| {
+            // Of names that are as near, the one that begins alike: who writes `ulr` means `url`, not `tls`.
+            let begins_alike = option.key().chars().next() == key.chars().next();
+            (difference(option.key()), !begins_alike, option.name)
+        })
         .min()
-        .filter(|(difference, _)| *difference <= DIFFERENCE_MAX);
+        .filter(|(difference, ..)| *difference <= DIFFERENCE_MAX);
     match nearest {
-        Some((_, name)) => format!("did you mean {name}?"),
+        Some((.., name)) => format!("did you mean {name}?"),
         None => {
             let mut names: Vec<_> = options.iter().map(|option| option.name).collect();
             names.sort_unstable();

@@ -27,7 +27,7 @@ use tokio::{net::TcpStream, sync::Semaphore};
 use tower_service::Service;
 use tracing::debug;
 
-use super::{Shared, fair::Fair, names::Names};
+use super::{Shared, fair::Fair, http::Sources, names::Names};
 
 /// The most addresses of one name that are tried.
 const ADDRESSES_MAX: usize = 16;
@@ -64,6 +64,12 @@ pub enum ConnectError {
         /// The connect timeout.
         limit: Duration,
     },
+    /// There is no way through the proxy.
+    #[error("proxy: {what}")]
+    Proxy {
+        /// What it said, or why it said nothing.
+        what: String,
+    },
     /// The destination sends more than an answer can be made of.
     #[error("the destination sent more than it was asked for")]
     Flood,
@@ -94,21 +100,24 @@ pub struct Guard {
     connector: HttpConnector<Resolver>,
     rule: Rule,
     timeout: ConnectTimeout,
+    sources: Arc<Sources>,
+    lookups: Arc<Semaphore>,
 }
 
 impl Guard {
-    /// A guard for the connections of one endpoint.
-    pub fn new(rule: Rule, timeout: ConnectTimeout) -> Self {
+    /// A guard for the connections of one endpoint, which are made from these addresses.
+    pub fn new(rule: Rule, timeout: ConnectTimeout, sources: Arc<Sources>) -> Self {
+        let lookups = Arc::new(Semaphore::new(LOOKUPS_MAX));
         let resolver = Resolver {
             rule: rule.clone(),
-            lookups: Arc::new(Semaphore::new(LOOKUPS_MAX)),
+            lookups: Arc::clone(&lookups),
             names: timeout.shared.names(),
         };
         let mut connector = HttpConnector::new_with_resolver(resolver);
         connector.enforce_http(false);
         connector.set_nodelay(true);
         connector.set_keepalive(Some(TCP_KEEPALIVE));
-        Self { connector, rule, timeout }
+        Self { connector, rule, timeout, sources, lookups }
     }
 }
 
@@ -130,6 +139,13 @@ impl Service<Uri> for Guard {
         }
         // Shared out among the addresses of a name, so that a dead one leaves time for the next.
         self.connector.set_connect_timeout(Some(self.timeout.get()));
+        match self.sources.next() {
+            (Some(v4), Some(v6)) => self.connector.set_local_addresses(v4, v6),
+            (v4, v6) => {
+                let only = v4.map(IpAddr::V4).or(v6.map(IpAddr::V6));
+                self.connector.set_local_address(only);
+            }
+        }
         let connecting = self.connector.call(destination);
         let rule = self.rule.clone();
         Box::pin(async move {
@@ -142,6 +158,17 @@ impl Service<Uri> for Guard {
 }
 
 impl Guard {
+    /// The addresses of a destination to which somebody else is to connect for us: at least one, all of them allowed.
+    pub async fn resolve(&self, destination: &Uri) -> Result<Vec<SocketAddr>, ConnectError> {
+        self.judge_port(destination)?;
+        let usual = if destination.scheme_str() == Some("https") { 443 } else { 80 };
+        let port = destination.port_u16().unwrap_or(usual);
+        let host = destination.host().unwrap_or_default();
+        let addresses = look_up(host, &self.lookups, &self.timeout.shared.names()).await;
+        let allowed = keep_allowed(addresses.map_err(ConnectError::Unresolved)?, &self.rule)?;
+        Ok(allowed.map(|address| SocketAddr::new(address.ip(), port)).collect())
+    }
+
     fn judge_port(&self, destination: &Uri) -> Result<(), ConnectError> {
         match destination.port_u16() {
             Some(port) if !is_web_port(port) && !self.timeout.shared.settings().allows_any_port => {

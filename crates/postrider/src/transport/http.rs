@@ -10,9 +10,12 @@ mod answer;
 mod auth;
 mod body;
 mod dial;
+mod egress;
 mod failure;
 mod frames;
+mod proxy;
 mod request;
+mod tls;
 mod token;
 
 use std::{
@@ -26,7 +29,8 @@ use std::{
 
 use body::Payload;
 use bytes::Bytes;
-use dial::Dial;
+use dial::{Dial, Route};
+pub use egress::{EgressError, Sources};
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri,
     header::{AUTHORIZATION, RETRY_AFTER},
@@ -50,6 +54,7 @@ use postrider_core::{
     response::{Response as Captured, kept_headers},
     signing,
 };
+pub use tls::TlsError;
 use token::TokenSource;
 use tokio::{
     sync::Notify,
@@ -141,6 +146,9 @@ const OWN: &[ConfigOption] = &[
     },
     request::SIGNATURE,
     auth::AUTH,
+    tls::TLS,
+    egress::PROXY,
+    egress::SOURCE_ADDRESS,
     request::FORMAT,
     request::URL_TEMPLATE,
     request::HEADER_TEMPLATES,
@@ -199,13 +207,17 @@ fn open(config: &Checked<'_>, shared: &Arc<Shared>) -> Result<Arc<dyn Transport>
     let sends_secret = auth.as_ref().is_some_and(|read| read.sends_secret);
     let connect_timeout = seconds("connect_timeout_seconds");
     let (auth, client) = auth.map(|read| (read.auth, read.client)).unzip();
-    let tokens = client.flatten().map(|client| TokenSource::new(client, connect_timeout, shared));
+    let route = Route { tls: tls::read(config, shared)?, way: egress::read(config)? };
+    let tokens = client
+        .flatten()
+        .map(|client| TokenSource::new(client, connect_timeout, route.way.clone(), shared));
     Ok(Arc::new(Http {
         url: url.expect("checked, and required"),
         method: method.expect("checked, and has a default"),
         template,
         auth,
         tokens,
+        route,
         timeout: seconds("timeout_seconds"),
         connect_timeout,
         flow: Flow::new(config),
@@ -224,6 +236,7 @@ struct Http {
     template: RequestTemplate,
     auth: Option<Auth>,
     tokens: Option<Arc<TokenSource>>,
+    route: Route,
     timeout: Option<Duration>,
     connect_timeout: Option<Duration>,
     flow: Flow,
@@ -475,7 +488,13 @@ impl Http {
         let counted = self.shared.idle().count(close);
         let has_plain_secrets = self.has_secrets && self.url.scheme() == Some(&Scheme::HTTP);
         let guarded = Rule { allowed: Arc::clone(&rule), has_plain_secrets };
-        let dial = Dial::new(guarded, self.connect_timeout, &self.shared, Arc::clone(&counted));
+        let dial = Dial::new(
+            guarded,
+            self.connect_timeout,
+            &self.shared,
+            Arc::clone(&counted),
+            &self.route,
+        );
         let client = Client::builder(TokioExecutor::new())
             .timer(TokioTimer::new())
             .pool_timer(TokioTimer::new())

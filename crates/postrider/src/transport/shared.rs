@@ -85,6 +85,7 @@ impl Default for SharedOptions {
 pub struct Shared {
     settings: RwLock<Arc<Settings>>,
     tls: Arc<ClientConfig>,
+    roots: Arc<RootCertStore>,
     captured: Arc<Semaphore>,
     names: Arc<Names>,
     idle: Arc<IdleConnections>,
@@ -99,15 +100,16 @@ impl Shared {
 
     /// With options of the process.
     pub fn with_options(settings: Settings, options: SharedOptions) -> Arc<Self> {
-        let mut tls = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        let roots = Arc::new(options.roots);
+        let tls = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()
             .expect("ring offers the cipher suites of TLS 1.2 and 1.3")
-            .with_root_certificates(options.roots)
+            .with_root_certificates(Arc::clone(&roots))
             .with_no_client_auth();
-        tls.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
         let shared = Self {
             settings: RwLock::default(),
-            tls: Arc::new(tls),
+            tls: Arc::new(offering_http(tls)),
+            roots,
             captured: Arc::new(Semaphore::new(CAPTURED_KIB)),
             names: Arc::new(Names::new(options.name_servers)),
             idle: IdleConnections::new(options.idle_max),
@@ -145,8 +147,19 @@ impl Shared {
         &self.idle
     }
 
+    /// The certificate authorities that are trusted.
+    pub(super) fn roots(&self) -> Arc<RootCertStore> {
+        Arc::clone(&self.roots)
+    }
+
     /// For HTTP: offers HTTP/2 and HTTP/1.1.
     pub(super) fn tls(&self) -> Arc<ClientConfig> {
         Arc::clone(&self.tls)
     }
+}
+
+/// Offers HTTP/2 and HTTP/1.1.
+pub(super) fn offering_http(mut tls: ClientConfig) -> ClientConfig {
+    tls.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    tls
 }

@@ -104,6 +104,7 @@ fn describe_io(error: &io::Error) -> Option<String> {
         io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable => {
             "destination unreachable"
         }
+        io::ErrorKind::AddrNotAvailable => "no such source_address on the dispatcher's machine",
         io::ErrorKind::UnexpectedEof => "the connection was closed too early",
         // What it was made of says more.
         _ if error.get_ref().is_some() => return None,

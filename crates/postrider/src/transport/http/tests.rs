@@ -1,9 +1,12 @@
 //! The transport against real servers on loopback, good ones and bad ones.
 
 mod auth;
+mod proxies;
 mod receiver;
+mod servers;
 mod tls;
 mod tokens;
+mod trust;
 
 use std::net::SocketAddr;
 

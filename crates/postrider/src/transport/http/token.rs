@@ -24,7 +24,14 @@ use ring::rand::SystemRandom;
 use tokio::time::{Instant, timeout, timeout_at};
 use uuid::Uuid;
 
-use super::{Shared, body::Payload, dial::Dial, failure, now};
+use super::{
+    Shared,
+    body::Payload,
+    dial::{Dial, Route},
+    egress::Way,
+    failure, now,
+    tls::Tls,
+};
 use crate::transport::guard::Rule;
 
 /// How long nobody asks again after a failure: what waits meanwhile fails by it too.
@@ -37,6 +44,7 @@ pub struct TokenSource {
     client: oauth::Client,
     url: Uri,
     connect_timeout: Option<Duration>,
+    way: Way,
     shared: Arc<Shared>,
     began_at: Instant,
     state: Mutex<State>,
@@ -56,11 +64,20 @@ impl TokenSource {
     pub fn new(
         client: oauth::Client,
         connect_timeout: Option<Duration>,
+        way: Way,
         shared: &Arc<Shared>,
     ) -> Arc<Self> {
         let url = client.token_url.parse().expect("checked");
         let (shared, state) = (Arc::clone(shared), Mutex::default());
-        Arc::new(Self { client, url, connect_timeout, shared, began_at: Instant::now(), state })
+        Arc::new(Self {
+            client,
+            url,
+            connect_timeout,
+            way,
+            shared,
+            began_at: Instant::now(),
+            state,
+        })
     }
 
     /// A token to send a request with, waited for until then at most.
@@ -151,7 +168,10 @@ impl TokenSource {
             has_plain_secrets: self.url.scheme() == Some(&Scheme::HTTP),
         };
         let counted = self.shared.idle().count(|| ());
-        let dial = Dial::new(rule, self.connect_timeout, &self.shared, Arc::clone(&counted));
+        // Whoever gives tokens need not be who takes messages: what `tls` says is not for it.
+        let route = Route { tls: Tls::usual(&self.shared), way: self.way.clone() };
+        let counting = Arc::clone(&counted);
+        let dial = Dial::new(rule, self.connect_timeout, &self.shared, counting, &route);
         let client: Client<Dial, Payload> =
             Client::builder(TokioExecutor::new()).pool_max_idle_per_host(0).build(dial);
         let nonce = Uuid::new_v4().to_string();
