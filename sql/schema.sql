@@ -2725,6 +2725,121 @@ begin
 end;
 $$;
 
+-- Name: check_auth(jsonb); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.check_auth(p_config jsonb) RETURNS void
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    auth constant jsonb := p_config -> 'auth';
+    kind constant text := auth ->> 'type';
+    required constant text[] := case kind
+        when 'basic' then array['username']
+        when 'bearer' then array['token']
+        when 'api_key' then array['value']
+        when 'hmac' then array['header', 'key']
+        when 'sigv4' then array['access_key_id', 'region', 'secret_access_key', 'service']
+        when 'oauth2' then array['client_id', 'token_url']
+    end;
+    optional constant text[] := case kind
+        when 'basic' then array['password']
+        when 'api_key' then array['header', 'query']
+        when 'hmac' then array['digest', 'encoding', 'prefix']
+        when 'sigv4' then array['session_token']
+        when 'oauth2' then array[
+            'algorithm', 'audience', 'client_auth', 'client_secret', 'extra', 'key_id', 'private_key', 'scopes']
+        else '{}'
+    end;
+    client_auth constant text := coalesce(auth ->> 'client_auth', 'client_secret_basic');
+    headers text[];
+    problem text;
+begin
+    if auth is null then
+        return;
+    end if;
+
+    select format('auth.%s is not for auth.type %s', m.name, kind)
+    into problem
+    from jsonb_object_keys(auth) m (name)
+    where m.name <> all (array['type'] || required || optional)
+    order by m.name collate "C"
+    limit 1;
+    if problem is null then
+        select format('auth.%s is required where auth.type is %s', m.name, kind)
+        into problem
+        from unnest(required) with ordinality m (name, place)
+        where not auth ? m.name
+        order by m.place
+        limit 1;
+    end if;
+    if problem is null and kind = 'api_key' and (auth ? 'header') = (auth ? 'query') then
+        problem := 'auth must have either header or query';
+    elsif problem is null and kind = 'basic' and position(':' in auth ->> 'username') > 0 then
+        problem := 'auth.username must not contain a colon';
+    elsif problem is null and kind = 'oauth2' then
+        select format('auth.%s is %s auth.client_auth %s', m.name,
+            case when auth ? m.name then 'not for' else 'required where' end,
+            case when auth ? m.name then '' else 'is ' end || client_auth)
+        into problem
+        from (
+            values
+                (1, 'client_secret', false, true), (2, 'algorithm', false, false), (3, 'key_id', false, false),
+                (4, 'private_key', false, false), (5, 'private_key', true, true), (6, 'client_secret', true, false)
+        ) m (place, name, is_required, is_for_keys)
+        where m.is_for_keys = (client_auth = 'private_key_jwt')
+        and m.is_required <> (auth ? m.name)
+        order by m.place
+        limit 1;
+        if problem is null then
+            select format('auth.extra must not have %s', e.name)
+            into problem
+            from jsonb_object_keys(coalesce(auth -> 'extra', '{}')) e (name)
+            where e.name in (
+                'audience', 'client_assertion', 'client_assertion_type', 'client_id', 'client_secret', 'grant_type',
+                'scope')
+            order by e.name collate "C"
+            limit 1;
+        end if;
+    end if;
+
+    headers := case
+        when kind in ('basic', 'bearer', 'oauth2') then array['authorization']
+        when kind = 'sigv4' then
+            array['authorization', 'x-amz-content-sha256', 'x-amz-date', 'x-amz-security-token']
+        when auth ? 'header' then array[lower(auth ->> 'header')]
+        else '{}'
+    end;
+    if problem is null
+        and (
+            'content-type' = any (headers)
+            or exists (
+                select
+                from jsonb_each_text(
+                    case when jsonb_typeof(p_config -> 'signature') = 'object' then p_config -> 'signature' end) s
+                where s.key in ('header', 'id_header', 'timestamp_header')
+                and lower(s.value) = any (headers)
+            )
+        )
+    then
+        problem := 'auth.header must not be content-type or a header of the signature';
+    end if;
+    if problem is null then
+        select format('%s: header `%s` is set by auth', o.name, lower(h.name))
+        into problem
+        from unnest(array['headers', 'header_templates']) with ordinality o (name, place)
+        cross join lateral jsonb_object_keys(coalesce(p_config -> o.name, '{}')) h (name)
+        where lower(h.name) = any (headers)
+        order by o.place, h.name collate "C"
+        limit 1;
+    end if;
+    if problem is not null then
+        raise exception 'config.%', problem
+            using errcode = '22023';
+    end if;
+end;
+$$;
+
 -- Name: check_clock(); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.check_clock() RETURNS TABLE(status text, details text)
@@ -2826,13 +2941,13 @@ begin
             select 'did you mean ' || d.name || '?'
             into hint
             from (
-                select m.name,
+                select m.name, m.key,
                     postrider.edit_distance(given.key, m.key) * 1000
                     / greatest(length(left(given.key, name_max)), length(m.key)) as difference
                 from postrider.config_members(p_protocol, p_path) m
             ) d
             where d.difference <= difference_max
-            order by d.difference, d.name collate "C"
+            order by d.difference, left(d.key, 1) <> left(given.key, 1), d.name collate "C"
             limit 1;
             raise exception 'config.% is not a known option of protocol %; %',
                 p_path || left(given.key, name_max),
@@ -3154,6 +3269,66 @@ begin
     end if;
 end;
 $$;
+
+-- Name: check_egress(jsonb); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.check_egress(p_config jsonb) RETURNS void
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $_$
+declare
+    tls constant jsonb := p_config -> 'tls';
+    proxy constant jsonb := p_config -> 'proxy';
+    -- With an address of a proxy as with one of the web.
+    proxy_url constant text := regexp_replace(proxy ->> 'url', '^socks5:', 'http:', 'i');
+    problem text;
+    address text;
+begin
+    problem := case
+        when tls is not null and p_config ->> 'url' !~* '^https:' then
+            'tls is for https addresses only'
+        when (tls ? 'certificate') <> (tls ? 'key') then
+            'tls must have both certificate and key, or neither'
+        when exists (
+            select
+            from jsonb_array_elements_text(coalesce(tls -> 'pins', '[]')) p (pin)
+            where p.pin !~ '^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$'
+        ) then
+            'tls.pins must be SHA-256 digests in base64, 44 characters each'
+        when tls ->> 'server_name' !~ '^[A-Za-z0-9_.:-]+$' then
+            'tls.server_name must be a host name or an address'
+        when proxy is not null
+        and not (postrider.is_http_url(proxy_url, 2048) and proxy_url ~ '^[^/]+//[^/?]+/?$') then
+            'proxy.url must be an http://, https:// or socks5:// address with a host, with or without a port, and '
+            'nothing else'
+        when position(':' in proxy ->> 'username') > 0 then
+            'proxy.username must not contain a colon'
+        when (proxy ? 'username') <> (proxy ? 'password') then
+            'proxy must have both username and password, or neither'
+    end;
+
+    for address in
+        select a.address
+        from jsonb_array_elements_text(coalesce(p_config -> 'source_address', '[]')) a (address)
+        where problem is null
+    loop
+        begin
+            if address !~ '^[0-9A-Fa-f:.]+$' or host(address::inet) is null
+                or address !~ ':' and address !~ '^((0|[1-9][0-9]{0,2})(\.|$)){4}$'
+            then
+                problem := 'source_address must be IP addresses';
+            end if;
+        exception
+            when invalid_text_representation then
+                problem := 'source_address must be IP addresses';
+        end;
+    end loop;
+    if problem is not null then
+        raise exception 'config.%', problem
+            using errcode = '22023';
+    end if;
+end;
+$_$;
 
 -- Name: check_endpoint_name(text); Type: FUNCTION; Schema: postrider; Owner: -
 
@@ -12878,7 +13053,10 @@ begin
     from jsonb_each(whole) w
     where w.key = any (secret_names);
     if is_other
-        and secrets -> 'headers' <> '{}'
+        and (
+            secrets -> 'headers' <> '{}'
+            or secrets -> 'auth' ->> 'type' in ('basic', 'bearer', 'api_key', 'oauth2')
+        )
         and url ~* '^http:'
         and not postrider.is_private(
             postrider.address_literal(substring(url from '^[^/]+//(\[[^]]*\]|[^/?:]+)')))
@@ -18205,6 +18383,8 @@ begin
         validate_endpoint_config.protocol, '', validate_endpoint_config.config);
     perform postrider.check_signature_headers(validate_endpoint_config.config);
     perform postrider.check_signing_keys(validate_endpoint_config.config);
+    perform postrider.check_auth(validate_endpoint_config.config);
+    perform postrider.check_egress(validate_endpoint_config.config);
     return true;
 end;
 $$;
@@ -21921,6 +22101,10 @@ GRANT ALL ON FUNCTION postrider.check_action_name(p_name text) TO postrider_oper
 GRANT ALL ON FUNCTION postrider.check_action_name(p_name text) TO postrider_monitor;
 GRANT ALL ON FUNCTION postrider.check_action_name(p_name text) TO postrider_admin;
 
+-- Name: FUNCTION check_auth(p_config jsonb); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.check_auth(p_config jsonb) FROM PUBLIC;
+
 -- Name: FUNCTION check_clock(); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.check_clock() FROM PUBLIC;
@@ -21944,6 +22128,10 @@ REVOKE ALL ON FUNCTION postrider.check_dispatchers() FROM PUBLIC;
 -- Name: FUNCTION check_duration(p_parameter text, p_duration interval, p_least text, p_most text); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.check_duration(p_parameter text, p_duration interval, p_least text, p_most text) FROM PUBLIC;
+
+-- Name: FUNCTION check_egress(p_config jsonb); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.check_egress(p_config jsonb) FROM PUBLIC;
 
 -- Name: FUNCTION check_endpoint_name(p_name text); Type: ACL; Schema: postrider; Owner: -
 
