@@ -11,6 +11,7 @@ pub mod chains;
 pub mod classify;
 pub mod decide;
 pub mod done;
+pub mod egress;
 pub mod format;
 pub mod gaps;
 pub mod hashing;

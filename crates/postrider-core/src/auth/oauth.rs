@@ -13,13 +13,6 @@ use base64::{
 };
 use http::HeaderValue;
 use percent_encoding::utf8_percent_encode;
-use ring::{
-    rand::SecureRandom,
-    signature::{
-        ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, Ed25519KeyPair, RSA_PKCS1_SHA256,
-        RSA_PSS_SHA256, RsaKeyPair,
-    },
-};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -68,72 +61,29 @@ pub enum Proof {
     /// A secret in the body.
     Post(String),
     /// A text that its key has signed (RFC 7523).
-    Key(Box<ClientKey>),
+    Key(Box<dyn Sign>),
 }
 
-/// A client's key.
-pub struct ClientKey {
-    pub id: Option<String>,
-    pair: Pair,
+/// A client's key, with all that it needs to sign.
+pub trait Sign: Send + Sync {
+    /// As JSON Web Tokens call it (RFC 7518), such as `ES256`.
+    fn algorithm(&self) -> &'static str;
+    /// What the token endpoint knows the key by.
+    fn id(&self) -> Option<&str>;
+    /// The signature of a text; none if nothing can be signed.
+    fn sign(&self, text: &[u8]) -> Option<Vec<u8>>;
 }
 
-enum Pair {
-    Rsa(RsaKeyPair),
-    Pss(RsaKeyPair),
-    Ecdsa(EcdsaKeyPair),
-    Ed25519(Ed25519KeyPair),
-}
-
-impl ClientKey {
-    /// Reads a key (PKCS #8) for an algorithm: `RS256`, `PS256`, `ES256` or `EdDSA`; none if it is none for it.
-    pub fn read(
-        algorithm: &str,
-        pkcs8: &[u8],
-        id: Option<String>,
-        random: &dyn SecureRandom,
-    ) -> Option<Self> {
-        let pair = match algorithm {
-            "RS256" => Pair::Rsa(RsaKeyPair::from_pkcs8(pkcs8).ok()?),
-            "PS256" => Pair::Pss(RsaKeyPair::from_pkcs8(pkcs8).ok()?),
-            "ES256" => {
-                let algorithm = &ECDSA_P256_SHA256_FIXED_SIGNING;
-                Pair::Ecdsa(EcdsaKeyPair::from_pkcs8(algorithm, pkcs8, random).ok()?)
-            }
-            "EdDSA" => Pair::Ed25519(Ed25519KeyPair::from_pkcs8_maybe_unchecked(pkcs8).ok()?),
-            _ => return None,
-        };
-        Some(Self { id, pair })
+/// A JSON Web Token (RFC 7519) of these claims.
+fn assertion(key: &dyn Sign, claims: &serde_json::Value) -> Option<String> {
+    let mut head = json!({ "alg": key.algorithm(), "typ": "JWT" });
+    if let Some(id) = key.id() {
+        head["kid"] = id.into();
     }
-
-    /// A JSON Web Token (RFC 7519) of these claims; none if there is no randomness to be had.
-    fn sign(&self, claims: &serde_json::Value, random: &dyn SecureRandom) -> Option<String> {
-        let algorithm = match &self.pair {
-            Pair::Rsa(_) => "RS256",
-            Pair::Pss(_) => "PS256",
-            Pair::Ecdsa(_) => "ES256",
-            Pair::Ed25519(_) => "EdDSA",
-        };
-        let mut head = json!({ "alg": algorithm, "typ": "JWT" });
-        if let Some(id) = &self.id {
-            head["kid"] = id.as_str().into();
-        }
-        let encode = |value: &serde_json::Value| URL_SAFE_NO_PAD.encode(value.to_string());
-        let text = format!("{}.{}", encode(&head), encode(claims));
-        let signature = match &self.pair {
-            Pair::Rsa(pair) | Pair::Pss(pair) => {
-                let mut signature = vec![0; pair.public().modulus_len()];
-                let padding: &dyn ring::signature::RsaEncoding = match &self.pair {
-                    Pair::Pss(_) => &RSA_PSS_SHA256,
-                    _ => &RSA_PKCS1_SHA256,
-                };
-                pair.sign(padding, random, text.as_bytes(), &mut signature).ok()?;
-                signature
-            }
-            Pair::Ecdsa(pair) => pair.sign(random, text.as_bytes()).ok()?.as_ref().to_vec(),
-            Pair::Ed25519(pair) => pair.sign(text.as_bytes()).as_ref().to_vec(),
-        };
-        Some(format!("{text}.{}", URL_SAFE_NO_PAD.encode(signature)))
-    }
+    let encode = |value: &serde_json::Value| URL_SAFE_NO_PAD.encode(value.to_string());
+    let text = format!("{}.{}", encode(&head), encode(claims));
+    let signature = URL_SAFE_NO_PAD.encode(key.sign(text.as_bytes())?);
+    Some(format!("{text}.{signature}"))
 }
 
 /// A request for a token.
@@ -149,12 +99,7 @@ impl Client {
     /// # Errors
     ///
     /// When nothing can be signed.
-    pub fn question(
-        &self,
-        timestamp: i64,
-        nonce: &str,
-        random: &dyn SecureRandom,
-    ) -> Result<Question, TokenError> {
+    pub fn question(&self, timestamp: i64, nonce: &str) -> Result<Question, TokenError> {
         let mut pairs = vec![("grant_type", "client_credentials")];
         if !self.scope.is_empty() {
             pairs.push(("scope", &self.scope));
@@ -162,7 +107,7 @@ impl Client {
         pairs.extend(self.audience.as_deref().map(|audience| ("audience", audience)));
         pairs.extend(self.extra.iter().map(|(name, value)| (name.as_str(), value.as_str())));
         let mut authorization = None;
-        let assertion;
+        let signed;
         match &self.proof {
             Proof::Basic(password) => {
                 // Both are encoded as in a form first.
@@ -177,11 +122,11 @@ impl Client {
                     "iss": self.id, "sub": self.id, "aud": self.token_url, "jti": nonce,
                     "iat": timestamp, "exp": timestamp + ASSERTION_LIFE
                 });
-                assertion = key.sign(&claims, random).ok_or(TokenError::Unsigned)?;
+                signed = assertion(&**key, &claims).ok_or(TokenError::Unsigned)?;
                 pairs.extend([
                     ("client_id", self.id.as_str()),
                     ("client_assertion_type", ASSERTION_TYPE),
-                    ("client_assertion", &assertion),
+                    ("client_assertion", &signed),
                 ]);
             }
         }

@@ -10,6 +10,7 @@ use clap::ValueEnum;
 use http::Uri;
 use postrider_core::{
     auth::AuthError,
+    egress::{EgressError, TlsError},
     render::{self, HeaderError},
     signing::{
         self, KeyError, SigningKey,
@@ -19,8 +20,6 @@ use postrider_core::{
     template::{PathTemplate, ValueTemplate},
 };
 use serde_json::{Map, Value, json};
-
-use super::http::{EgressError, TlsError};
 
 /// The longest name that is compared or repeated in an error, in characters.
 const NAME_MAX: usize = spelling::LENGTH_MAX;

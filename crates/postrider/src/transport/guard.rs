@@ -10,9 +10,12 @@ use std::{
     error::Error,
     future::Future,
     io,
-    net::{IpAddr, SocketAddr},
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
     pin::Pin,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
     task::{Context, Poll},
     time::Duration,
 };
@@ -27,7 +30,7 @@ use tokio::{net::TcpStream, sync::Semaphore};
 use tower_service::Service;
 use tracing::debug;
 
-use super::{Shared, fair::Fair, http::Sources, names::Names};
+use super::{Shared, fair::Fair, names::Names};
 
 /// The most addresses of one name that are tried.
 const ADDRESSES_MAX: usize = 16;
@@ -176,6 +179,34 @@ impl Guard {
             }
             _ => Ok(()),
         }
+    }
+}
+
+/// Addresses of this machine, used in turn; none: the system chooses.
+#[derive(Debug, Default)]
+pub struct Sources {
+    v4: Vec<Ipv4Addr>,
+    v6: Vec<Ipv6Addr>,
+    next: AtomicUsize,
+}
+
+impl Sources {
+    pub fn new(addresses: &[IpAddr]) -> Self {
+        let (mut v4, mut v6) = (Vec::new(), Vec::new());
+        for address in addresses {
+            match address {
+                IpAddr::V4(address) => v4.push(*address),
+                IpAddr::V6(address) => v6.push(*address),
+            }
+        }
+        Self { v4, v6, next: AtomicUsize::new(0) }
+    }
+
+    /// Those of the next connection, one of each family that there is.
+    pub fn next(&self) -> (Option<Ipv4Addr>, Option<Ipv6Addr>) {
+        let turn = self.next.fetch_add(1, Ordering::Relaxed);
+        let of = |count: usize| turn.checked_rem(count);
+        (of(self.v4.len()).map(|at| self.v4[at]), of(self.v6.len()).map(|at| self.v6[at]))
     }
 }
 

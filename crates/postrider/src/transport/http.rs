@@ -9,6 +9,7 @@
 mod answer;
 mod auth;
 mod body;
+mod client_key;
 mod dial;
 mod egress;
 mod failure;
@@ -30,7 +31,6 @@ use std::{
 use body::Payload;
 use bytes::Bytes;
 use dial::{Dial, Route};
-pub use egress::{EgressError, Sources};
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri,
     header::{AUTHORIZATION, RETRY_AFTER},
@@ -54,7 +54,6 @@ use postrider_core::{
     response::{Response as Captured, kept_headers},
     signing,
 };
-pub use tls::TlsError;
 use token::TokenSource;
 use tokio::{
     sync::Notify,

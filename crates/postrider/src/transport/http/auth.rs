@@ -4,13 +4,14 @@ use http::HeaderName;
 use postrider_core::{
     auth::{
         Auth, AuthError, Hmac, SigV4, check_client, check_members,
-        oauth::{Client, ClientKey, Proof},
+        oauth::{Client, Proof},
     },
     signing::scheme::{Digest, Encoding},
 };
-use ring::{hmac, rand::SystemRandom};
+use ring::hmac;
 use rustls::pki_types::{PrivatePkcs8KeyDer, pem::PemObject};
 
+use super::client_key::ClientKey;
 use crate::transport::{ConfigError, ConfigOption, DefaultValue, OptionKind, config::Checked};
 
 pub const AUTH: ConfigOption = option(
@@ -195,8 +196,7 @@ fn client(config: &Checked<'_>) -> Result<Client, ConfigError> {
             let key = PrivatePkcs8KeyDer::from_pem_slice(text("auth.private_key").as_bytes());
             let key = key.map_err(|_| bad())?;
             let id = config.text("auth.key_id").map(str::to_owned);
-            let random = SystemRandom::new();
-            let key = ClientKey::read(algorithm, key.secret_pkcs8_der(), id, &random);
+            let key = ClientKey::read(algorithm, key.secret_pkcs8_der(), id);
             Proof::Key(Box::new(key.ok_or_else(bad)?))
         }
         _ => Proof::Basic(text("auth.client_secret").to_owned()),

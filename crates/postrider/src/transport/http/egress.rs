@@ -1,16 +1,13 @@
 //! What the config says about the way of connections: through a proxy, and from which addresses.
 
-use std::{
-    net::{IpAddr, Ipv4Addr, Ipv6Addr},
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
-};
+use std::{net::IpAddr, sync::Arc};
+
+use postrider_core::egress::EgressError;
 
 use super::proxy::{Proxy, ProxyKind};
 use crate::transport::{
     ConfigError, ConfigOption, DefaultValue, OptionKind, config::Checked, config::is_url,
+    guard::Sources,
 };
 
 pub const PROXY: ConfigOption = ConfigOption {
@@ -57,22 +54,6 @@ const fn option(name: &'static str, kind: OptionKind, description: &'static str)
         description,
         secret: false,
     }
-}
-
-/// What is wrong with `proxy` or `source_address`. Never tells a value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum EgressError {
-    #[error(
-        "proxy.url must be an http://, https:// or socks5:// address with a host, with or without a port, and \
-         nothing else"
-    )]
-    Url,
-    #[error("proxy must have both username and password, or neither")]
-    User,
-    #[error("proxy.username must not contain a colon")]
-    Colon,
-    #[error("source_address must be IP addresses")]
-    Source,
 }
 
 /// The way of an endpoint's connections.
@@ -122,32 +103,4 @@ pub fn proxy_url(text: &str) -> Option<(ProxyKind, String)> {
     }
     let has_port = authority.rsplit(']').next().is_some_and(|end| end.contains(':'));
     Some((kind, if has_port { url } else { format!("{url}:{port}") }))
-}
-
-/// Addresses of this machine, used in turn; none: the system chooses.
-#[derive(Debug, Default)]
-pub struct Sources {
-    v4: Vec<Ipv4Addr>,
-    v6: Vec<Ipv6Addr>,
-    next: AtomicUsize,
-}
-
-impl Sources {
-    fn new(addresses: &[IpAddr]) -> Self {
-        let (mut v4, mut v6) = (Vec::new(), Vec::new());
-        for address in addresses {
-            match address {
-                IpAddr::V4(address) => v4.push(*address),
-                IpAddr::V6(address) => v6.push(*address),
-            }
-        }
-        Self { v4, v6, next: AtomicUsize::new(0) }
-    }
-
-    /// Those of the next connection, one of each family that there is.
-    pub fn next(&self) -> (Option<Ipv4Addr>, Option<Ipv6Addr>) {
-        let turn = self.next.fetch_add(1, Ordering::Relaxed);
-        let of = |count: usize| turn.checked_rem(count);
-        (of(self.v4.len()).map(|at| self.v4[at]), of(self.v6.len()).map(|at| self.v6[at]))
-    }
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use hyper_rustls::{DefaultServerNameResolver, FixedServerNameResolver, ResolveServerName};
+use postrider_core::egress::TlsError;
 use ring::digest::{SHA256, digest};
 use rustls::{
     ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
@@ -74,23 +75,6 @@ const fn option(name: &'static str, kind: OptionKind, description: &'static str)
         description,
         secret: true,
     }
-}
-
-/// What is wrong with `tls`. Never tells a value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum TlsError {
-    #[error("tls is for https addresses only")]
-    Plain,
-    #[error("tls must have both certificate and key, or neither")]
-    Half,
-    #[error("tls.pins must be SHA-256 digests in base64, 44 characters each")]
-    Pins,
-    #[error("tls.server_name must be a host name or an address")]
-    Name,
-    #[error("tls.ca has no certificate authority in PEM")]
-    Authorities,
-    #[error("tls.certificate and tls.key are no certificate in PEM and its key")]
-    Certificate,
 }
 
 /// How connections speak TLS.

@@ -20,7 +20,6 @@ use http::{
 use http_body_util::{BodyExt, Limited};
 use hyper_util::{client::legacy::Client, rt::TokioExecutor};
 use postrider_core::auth::oauth::{self, ANSWER_MAX, Refusal, Standing, Token, TokenError, Tokens};
-use ring::rand::SystemRandom;
 use tokio::time::{Instant, timeout, timeout_at};
 use uuid::Uuid;
 
@@ -175,7 +174,7 @@ impl TokenSource {
         let client: Client<Dial, Payload> =
             Client::builder(TokioExecutor::new()).pool_max_idle_per_host(0).build(dial);
         let nonce = Uuid::new_v4().to_string();
-        let question = self.client.question(now(), &nonce, &SystemRandom::new())?;
+        let question = self.client.question(now(), &nonce)?;
         let body = Payload::new(Bytes::from(question.body), Arc::new(OnceLock::new()));
         let mut request = Request::new(body);
         *request.method_mut() = Method::POST;
