@@ -97,7 +97,7 @@ declare
     taking_back constant text[] := array['cancel_message', 'cancel_execution'];
     watching constant text[] := array[
         'dlq_summary', 'explain_policy', 'get_endpoint_health', 'get_setting', 'get_worker_status',
-        'health_check', 'metrics', 'shard_count', 'masked_config'];
+        'health_check', 'metrics', 'next_firings', 'shard_count', 'masked_config'];
     -- What the views, message_status and the command line call, with the rights of who reads them.
     viewing constant text[] := array[
         'message_status', 'check_action_name', 'check_endpoint_name', 'check_event_type', 'check_pool_name', 'describe_end', 'done_before',
@@ -110,14 +110,14 @@ declare
         'fail_matching_deliveries', 'skip_matching_deliveries', 'cancel_endpoint_messages', 'redrive_message', 'redrive_endpoint', 'redrive_all', 'redrive_matching', 'cleanup_dlq',
         'cleanup_event_log', 'mark_expired_messages', 'maintain_archive_partitions', 'replay_message',
         'replay_range', 'create_replay', 'cancel_replay', 'cancel_job', 'resolve_parked_message', 'retry_execution',
-        'cordon_worker', 'uncordon_worker'];
+        'cordon_worker', 'uncordon_worker', 'pause_schedule', 'resume_schedule'];
     managing constant text[] := array[
         'create_endpoint', 'alter_endpoint', 'drop_endpoint', 'create_event_type', 'drop_event_type',
         'subscribe', 'unsubscribe', 'validate_endpoint_config', 'validate_retry_policy', 'set_setting',
         'reset_setting', 'cleanup_old_archive_partitions', 'create_consumer', 'reset_consumer',
         'drop_consumer', 'erase_messages', 'add_signing_key', 'rotate_signing_key', 'retire_signing_key',
         'reveal_signing_key', 'set_action', 'drop_action', 'drop_worker',
-        'adopt', 'create_token', 'revoke_token'];
+        'adopt', 'create_token', 'revoke_token', 'create_schedule', 'alter_schedule', 'drop_schedule'];
     readable constant text[] := array['queue', 'archive', 'dlq', 'blocked_keys', 'consumers', 'parked_messages',
         'executions', 'workers', 'pools', 'execution_dead_letters', 'execution', 'live_execution', 'live_generation',
         'execution_end',
@@ -137,7 +137,7 @@ declare
         'execution_total', 'dead_letter_statistics', 'dead_letter_total', 'broker_report', 'tokens'];
     -- With columns that the monitor does not read.
     partly_visible constant text[] := array[
-        'endpoints', 'queue', 'archive', 'dlq', 'attempt', 'attempts', 'parked_messages', 'replays', 'executions', 'execution',
+        'endpoints', 'queue', 'archive', 'dlq', 'attempt', 'attempts', 'parked_messages', 'replays', 'schedules', 'executions', 'execution',
         'execution_end', 'execution_dead_letter', 'execution_dead_letters'];
     -- Columns with what an application wrote, or an endpoint answered; of executions also what a worker did.
     -- The config of an endpoint has its URL, which may be a secret: see endpoint_configs.

@@ -1,6 +1,6 @@
 -- postrider.health_check() → how every part of the service does: healthy, degraded or unhealthy
 --
--- Operator, admin, monitor. One row per component, always the same ten in the same order, with a sentence for
+-- Operator, admin, monitor. One row per component, always the same eleven in the same order, with a sentence for
 -- people. Never fails: what cannot be checked is unhealthy, and says why. The thresholds are those of
 -- the functions that it calls.
 create or replace function postrider.health_check()
@@ -23,7 +23,8 @@ declare
         array['locks', 'check_locks'],
         array['consumers', 'check_consumers'],
         array['fleets', 'check_fleets'],
-        array['failovers', 'check_failovers']];
+        array['failovers', 'check_failovers'],
+        array['schedules', 'check_schedules']];
     pair text[];
 begin
     foreach pair slice 1 in array checks loop

@@ -1,4 +1,4 @@
-//! The packages with which receivers of others verify and read requests, and what runs them.
+//! The packages with which receivers of others verify and read requests, and one that knows cron, and what runs them.
 //!
 //! They come from pip and npm, into the target folder. What they are asked stands beside the tests
 //! (`crates/postrider/tests/verifiers`).
@@ -15,10 +15,11 @@ use crate::process::{target, workspace};
 /// Modules that the script for Python needs.
 const MODULES: &str = "import cloudevents.core, convoy, slack_sdk, standardwebhooks, stripe, svix";
 /// Packages that the script for Node.js and the receiver in docs/examples need.
-const PACKAGES: [&str; 5] = [
+const PACKAGES: [&str; 6] = [
     "@octokit/webhooks-methods",
     "@shopify/shopify-api",
     "cloudevents",
+    "croner",
     "standardwebhooks",
     "svix",
 ];
@@ -47,6 +48,19 @@ pub fn python() -> Result<Command> {
 ///
 /// When a package is missing; the message says what to do.
 pub fn node() -> Result<Command> {
+    node_script("verify.mjs")
+}
+
+/// The command that tells the next times of cron expressions, in Node.js.
+///
+/// # Errors
+///
+/// When a package is missing; the message says what to do.
+pub fn cron() -> Result<Command> {
+    node_script("cron.mjs")
+}
+
+fn node_script(name: &str) -> Result<Command> {
     let modules = node_folder().join("node_modules");
     let are_there = PACKAGES.iter().all(|package| modules.join(package).exists());
     ensure!(
@@ -55,7 +69,7 @@ pub fn node() -> Result<Command> {
     );
     let mut command = Command::new("node");
     // It looks for packages from where the script lies.
-    command.arg(node_folder().join("verify.mjs"));
+    command.arg(node_folder().join(name));
     Ok(command)
 }
 
@@ -70,7 +84,7 @@ pub fn ensure_installed() -> Result<()> {
     }
     let folder = node_folder();
     std::fs::create_dir_all(&folder).context("could not make the folder")?;
-    for file in ["package.json", "verify.mjs"] {
+    for file in ["package.json", "verify.mjs", "cron.mjs"] {
         std::fs::copy(self::folder().join(file), folder.join(file))
             .with_context(|| format!("could not copy {file}"))?;
     }

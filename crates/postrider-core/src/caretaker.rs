@@ -22,6 +22,8 @@ pub enum Chore {
     JudgeLimits,
     /// Keys whose time is over sign no more.
     RetireKeys,
+    /// Messages that are sent again and again are sent.
+    FireSchedules,
 }
 
 /// What makes something worth doing sooner.
@@ -72,7 +74,7 @@ struct Turn {
 }
 
 impl Chore {
-    pub const ALL: [Chore; 7] = [
+    pub const ALL: [Chore; 8] = [
         Chore::Forget,
         Chore::KeepPartitions,
         Chore::RollUpExecutions,
@@ -80,6 +82,7 @@ impl Chore {
         Chore::AdvanceJobs,
         Chore::JudgeLimits,
         Chore::RetireKeys,
+        Chore::FireSchedules,
     ];
 
     /// The pause after it, unless it says itself when it is worth doing again.
@@ -87,9 +90,10 @@ impl Chore {
         match self {
             Chore::Forget | Chore::KeepPartitions => Duration::from_secs(60),
             Chore::RollUpExecutions | Chore::RetireKeys => Duration::from_secs(5),
-            Chore::AdvanceReplays | Chore::AdvanceJobs | Chore::JudgeLimits => {
-                Duration::from_secs(1)
-            }
+            Chore::AdvanceReplays
+            | Chore::AdvanceJobs
+            | Chore::JudgeLimits
+            | Chore::FireSchedules => Duration::from_secs(1),
         }
     }
 }

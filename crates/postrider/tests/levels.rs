@@ -238,7 +238,11 @@ async fn no_table_grows_for_ever() {
     shop.endpoint("good", json!({ "url": good.url(), "rate_limit_per_second": 1000 }), json!({}))
         .await;
     shop.endpoint("bad", json!({ "url": bad.url() }), json!({})).await;
-    shop.execute("select postrider.subscribe('placed', 'good')").await;
+    shop.execute(
+        "select postrider.subscribe('placed', 'good');
+        select postrider.create_schedule('daily', 'every 1 day', p_endpoint_name => 'good')",
+    )
+    .await;
     let _dispatcher = shop.serve().await;
 
     let (mut seen, mut begins, mut wrong) = (Vec::new(), Vec::new(), Vec::new());

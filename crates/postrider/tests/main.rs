@@ -1,7 +1,9 @@
 //! The program beside real servers. All tests are one crate: what they share is compiled and linked once.
 
 mod api;
+mod api_document;
 mod api_messages;
+mod api_resources;
 mod append_only;
 mod backpressure;
 mod bodies;
@@ -11,9 +13,11 @@ mod cancelling;
 mod circuits;
 mod cli;
 mod cli_consumers;
+mod cli_doctor;
 mod cli_fleet;
 mod cli_messages;
 mod cli_queue;
+mod cli_shown;
 mod client;
 mod client_consumer;
 mod clocks;
@@ -72,6 +76,7 @@ mod priority;
 mod producing;
 mod publishing;
 mod receivers;
+mod recurring;
 mod reference;
 mod replay;
 mod responses;

@@ -908,6 +908,7 @@ fn of_dispatchers() -> Vec<Bound> {
             "select postrider.retire_signing_keys()".to_owned(),
             300,
         ),
+        call("fire_schedules", "select postrider.fire_schedules()".to_owned(), 10_000),
         call("bury_orphans", "select postrider.bury_orphans()".to_owned(), 3_000),
         call("needs_archive_upkeep", "select postrider.needs_archive_upkeep()".to_owned(), 30_000),
         call("advance_jobs: redrive", "select postrider.advance_jobs()".to_owned(), 25_000),
@@ -1389,7 +1390,7 @@ const COUNT_STEPS: &str = r"
             end if;
         end loop;
         if changed is distinct from
-            '{advance_replays,bring_back,bury_batch,cancel_batch,erase_batch,redrive_batch,tell_batch}'
+            '{advance_replays,bring_back,bury_batch,cancel_batch,erase_batch,fire_schedules,redrive_batch,tell_batch}'
         then
             raise exception 'functions that work for a time are others now: %', changed;
         end if;
@@ -1413,6 +1414,9 @@ async fn stale(before: &str, counts: &[u32]) {
         select postrider.set_setting('idempotency_window', '86400');
         select postrider.set_setting('worker_stale_after', '3600');
         select postrider.create_consumer('c', p_partitions => 4);
+        select postrider.create_schedule('s' || n, 'every 1 day', p_endpoint_name => 'sink')
+        from generate_series(1, 50) n;
+        update postrider.schedule set next_at = '2001-01-01';
         select postrider.register_worker('w', p_capacity => 1000);
         select postrider.register_worker('r', 'default', 10, p_carrier => 'rabbitmq')"
     ))

@@ -239,7 +239,9 @@ async fn every_example_of_the_reference_runs() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn each_guide_runs_from_its_beginning_to_its_end() {
-    for path in ["docs/messages.md", "docs/consumers.md", "docs/webhooks/receiving.md"] {
+    for path in
+        ["docs/messages.md", "docs/consumers.md", "docs/schedules.md", "docs/webhooks/receiving.md"]
+    {
         let shop = Shop::open_migrated().await;
         let client = shop.client().await;
         let mut reader = Reader::new(&client);

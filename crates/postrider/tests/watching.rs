@@ -17,7 +17,7 @@ use xtask::{
     receiver::{Behaviour, Receiver},
 };
 
-const COMPONENTS: [&str; 10] = [
+const COMPONENTS: [&str; 11] = [
     "dispatchers",
     "shards",
     "partitions",
@@ -28,6 +28,7 @@ const COMPONENTS: [&str; 10] = [
     "consumers",
     "fleets",
     "failovers",
+    "schedules",
 ];
 
 /// A component's status and details.

@@ -32,6 +32,7 @@ mod policy;
 mod publish;
 mod queue;
 mod replay;
+mod schedule;
 mod send;
 mod serve;
 mod setting;
@@ -112,6 +113,7 @@ enum Command {
     #[command(alias = "dead-letter")]
     Dlq(dead_letter::DeadLetter),
     Replay(replay::Replay),
+    Schedule(schedule::Schedule),
     Job(job::Job),
     Consumer(consumer::Consumer),
     Tail(tail::Tail),
@@ -206,6 +208,7 @@ fn execute(flags: Flags, output: Output, command: Command) -> Result<(), Failure
             Command::Message(message) => message.run(&context).await,
             Command::Dlq(dead_letter) => dead_letter.run(&context).await,
             Command::Replay(replay) => replay.run(&context).await,
+            Command::Schedule(schedule) => schedule.run(&context).await,
             Command::Job(job) => job.run(&context).await,
             Command::Consumer(consumer) => consumer.run(&context).await,
             Command::Tail(tail) => tail.run(&context).await,

@@ -8,6 +8,7 @@ use super::Failure;
 pub const WORKER_NAMES: &str = include_str!("../../../../sql/queries/worker_names.sql");
 pub const ACTION_NAMES: &str = include_str!("../../../../sql/queries/action_names.sql");
 pub const CONSUMER_NAMES: &str = include_str!("../../../../sql/queries/consumer_names.sql");
+pub const SCHEDULE_NAMES: &str = include_str!("../../../../sql/queries/schedule_names.sql");
 const ENDPOINT_NAMES: &str = include_str!("../../../../sql/queries/endpoint_names.sql");
 const EVENT_TYPE_NAMES: &str = include_str!("../../../../sql/queries/event_type_names.sql");
 const POOL_NAMES: &str = include_str!("../../../../sql/queries/pool_names.sql");

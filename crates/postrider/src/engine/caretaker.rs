@@ -136,6 +136,7 @@ async fn do_chore(chore: Chore, chores: &Chores) -> Result<Option<Duration>, Sto
         Chore::AdvanceReplays => return chores.advance_replays().await.map(Some),
         Chore::AdvanceJobs => return chores.advance_jobs().await.map(Some),
         Chore::JudgeLimits => return chores.update_full_endpoints().await.map(Some),
+        Chore::FireSchedules => return chores.fire_schedules().await.map(Some),
         Chore::RetireKeys => match chores.retire_signing_keys().await? {
             0 => {}
             endpoint_count => info!(endpoint_count, "signing keys are retired"),
@@ -157,6 +158,7 @@ fn warn_late(chore: Chore, error: &StoreError) {
         Chore::AdvanceJobs => warn!(error, "jobs do not advance"),
         Chore::JudgeLimits => warn!(error, "nobody looks whether endpoints are full"),
         Chore::RetireKeys => warn!(error, "signing keys are not retired"),
+        Chore::FireSchedules => warn!(error, "schedules do not fire"),
         Chore::RollUpExecutions => warn!(error, "executions are not rolled up"),
         Chore::Forget | Chore::KeepPartitions => warn!(error, "maintenance is not done"),
     }

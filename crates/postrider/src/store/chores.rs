@@ -142,6 +142,12 @@ impl Chores {
         self.pause(sql, "look which endpoints are full").await
     }
 
+    /// Sends what schedules are due for; after how long to do it again.
+    pub async fn fire_schedules(&self) -> Result<Duration, StoreError> {
+        let sql = include_str!("../../../../sql/queries/fire_schedules.sql");
+        self.pause(sql, "fire schedules").await
+    }
+
     /// Adds what became of executions to the figures, some of it at a time; how many rows it was.
     pub async fn roll_up_executions(&self) -> Result<i32, StoreError> {
         let sql = include_str!("../../../../sql/queries/roll_up_executions.sql");

@@ -1,0 +1,1 @@
+select postrider.drop_schedule($1::text);

@@ -1,0 +1,2 @@
+-- See postrider.fire_schedules.
+select postrider.fire_schedules() as answer;

@@ -1,0 +1,1 @@
+select postrider.pause_schedule($1::text);

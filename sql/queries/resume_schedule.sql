@@ -1,0 +1,1 @@
+select postrider.resume_schedule($1::text);
