@@ -854,6 +854,95 @@ begin
 end;
 $$;
 
+-- Name: alter_schedule(text, jsonb); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.alter_schedule(p_name text, p_changes jsonb) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    keys constant text[] := '{timing,time_zone,missed,endpoint_name,event_type,payload,priority,ordering_key,headers,metadata,expires_in}';
+    at constant timestamptz := clock_timestamp();
+    former postrider.schedule;
+    former_message postrider.schedule_message;
+    changed postrider.schedule;
+    message postrider.schedule_message;
+    unknown text;
+begin
+    if p_changes is null then
+        raise exception 'p_changes must not be null' using errcode = '22004';
+    end if;
+    if jsonb_typeof(p_changes) <> 'object' then
+        raise exception 'p_changes must be an object, got %', jsonb_typeof(p_changes) using errcode = '22023';
+    end if;
+    select k.key into unknown from jsonb_object_keys(p_changes) k (key) where k.key <> all (keys) limit 1;
+    if unknown is not null then
+        raise exception 'p_changes.% is not a known key (did you mean %?)', left(unknown, 64), (
+            select k.key
+            from unnest(keys) k (key)
+            order by postrider.edit_distance(unknown, k.key), k.key collate "C"
+            limit 1
+        ) using errcode = '22023';
+    end if;
+    former := postrider.known_schedule(p_name);
+    select m.* into former_message from postrider.schedule_message m where m.schedule_id = former.id;
+    begin
+        changed := jsonb_populate_record(former, p_changes);
+        message := jsonb_populate_record(former_message, p_changes);
+    exception
+        when data_exception then
+            raise exception 'p_changes: %', sqlerrm using errcode = '22023';
+    end;
+    message.headers := nullif(message.headers, 'null');
+    message.metadata := nullif(message.metadata, 'null');
+    if p_changes ->> 'endpoint_name' is not null and not p_changes ? 'event_type' then
+        message.event_type := null;
+    elsif p_changes ->> 'event_type' is not null and not p_changes ? 'endpoint_name' then
+        message.endpoint_name := null;
+    end if;
+    perform postrider.check_schedule(changed, message);
+    if (changed, message) is not distinct from (former, former_message) then
+        return false;
+    end if;
+
+    if (changed.timing, changed.time_zone) is distinct from (former.timing, former.time_zone) then
+        changed.every := postrider.timing_interval(changed.timing);
+        changed.anchor := case when changed.every is not null then date_trunc('second', at) end;
+        changed.next_at := postrider.next_firing(
+            changed.timing, changed.every, changed.anchor, changed.time_zone, at);
+    end if;
+    update postrider.schedule s
+    set timing = changed.timing,
+        every = changed.every,
+        anchor = changed.anchor,
+        time_zone = changed.time_zone,
+        missed = changed.missed,
+        next_at = changed.next_at,
+        retry_at = null
+    where s.id = former.id;
+    update postrider.schedule_message m
+    set endpoint_name = message.endpoint_name,
+        event_type = message.event_type,
+        payload = message.payload,
+        priority = message.priority,
+        ordering_key = message.ordering_key,
+        headers = message.headers,
+        metadata = message.metadata,
+        expires_in = message.expires_in
+    where m.schedule_id = former.id;
+    insert into postrider.event_log (event, endpoint_name, details)
+    values (
+        'schedule.altered', message.endpoint_name,
+        jsonb_build_object(
+            'schedule', p_name, 'by', session_user,
+            'changed', array(select k.key from jsonb_object_keys(p_changes) k (key) order by 1))
+        || postrider.changes_between(
+            postrider.describe_schedule(former, former_message),
+            postrider.describe_schedule(changed, message)));
+    return true;
+end;
+$$;
+
 -- Name: announce_endpoint(); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.announce_endpoint() RETURNS trigger
@@ -4335,6 +4424,159 @@ begin
 end;
 $$;
 
+-- Name: schedule; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.schedule (
+    id integer NOT NULL,
+    name text NOT NULL,
+    timing text NOT NULL,
+    every interval,
+    anchor timestamp with time zone,
+    time_zone text NOT NULL,
+    missed text NOT NULL,
+    next_at timestamp with time zone NOT NULL,
+    paused_at timestamp with time zone,
+    last_at timestamp with time zone,
+    last_message_id bigint,
+    fired_count bigint DEFAULT 0 NOT NULL,
+    tried_at timestamp with time zone,
+    retry_at timestamp with time zone,
+    failed_since timestamp with time zone,
+    failure_count integer DEFAULT 0 NOT NULL,
+    last_error_code text,
+    last_error text,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    created_by text NOT NULL,
+    CONSTRAINT schedule_check CHECK (((every IS NULL) = (anchor IS NULL))),
+    CONSTRAINT schedule_every_check CHECK (((every >= '00:00:01'::interval) AND (every <= '366 days'::interval))),
+    CONSTRAINT schedule_missed_check CHECK ((missed = ANY (ARRAY['skip'::text, 'one'::text, 'all'::text])))
+)
+WITH (fillfactor='50');
+
+-- Name: schedule_message; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.schedule_message (
+    schedule_id integer NOT NULL,
+    endpoint_name text,
+    event_type text,
+    payload jsonb NOT NULL,
+    priority integer NOT NULL,
+    ordering_key text,
+    headers jsonb,
+    metadata jsonb,
+    expires_in interval,
+    CONSTRAINT schedule_message_check CHECK ((num_nonnulls(endpoint_name, event_type) = 1))
+);
+
+-- Name: check_schedule(postrider.schedule, postrider.schedule_message); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.check_schedule(p_schedule postrider.schedule, p_message postrider.schedule_message) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $_$
+begin
+    if p_schedule.timing is null or p_schedule.time_zone is null or p_schedule.missed is null then
+        raise exception 'p_timing, p_time_zone and p_missed must not be null' using errcode = '22004';
+    end if;
+    if p_schedule.missed not in ('skip', 'one', 'all') then
+        raise exception 'p_missed must be skip, one or all, got ''%''', left(p_schedule.missed, 100)
+            using errcode = '22023';
+    end if;
+    -- By name: an abbreviation such as CEST stands for one offset, summer and winter.
+    if not exists (
+        select
+        from pg_timezone_names z
+        where z.name = p_schedule.time_zone
+        and z.name !~ '^(posix/|right/|posixrules$|localtime$)'
+    ) then
+        raise exception 'p_time_zone must be the name of a time zone, such as Europe/Berlin or UTC, got ''%''',
+            left(p_schedule.time_zone, 100) using errcode = '22023';
+    end if;
+    if postrider.timing_interval(p_schedule.timing) is null
+        and postrider.next_cron_firing(p_schedule.timing, p_schedule.time_zone, clock_timestamp())
+            is null
+    then
+        raise exception 'p_timing never fires: no month has such a day, got ''%''',
+            left(p_schedule.timing, 100) using errcode = '22023';
+    end if;
+
+    if num_nonnulls(p_message.endpoint_name, p_message.event_type) <> 1 then
+        raise exception 'One of p_endpoint_name and p_event_type must be given, and the other be null'
+            using errcode = '22023';
+    end if;
+    if p_message.endpoint_name is not null
+        and not exists (select from postrider.endpoints e where e.name = p_message.endpoint_name)
+    then
+        raise exception 'Endpoint ''%'' does not exist', left(p_message.endpoint_name, 200)
+            using errcode = '42704';
+    end if;
+    if p_message.event_type is not null
+        and not exists (select from postrider.event_types t where t.name = p_message.event_type)
+    then
+        raise exception 'Event type ''%'' does not exist', left(p_message.event_type, 200)
+            using errcode = '42704';
+    end if;
+    perform postrider.check_options(
+        octet_length(p_message.payload::text), p_message.priority, null, null, null,
+        p_message.ordering_key, p_message.headers, p_message.metadata);
+    if p_message.metadata ?| array['schedule', 'fired_for'] then
+        raise exception 'p_metadata must not have schedule or fired_for, which each firing sets'
+            using errcode = '22023';
+    end if;
+    if p_message.expires_in < interval '1 second' or p_message.expires_in > interval '366 days' then
+        raise exception 'p_expires_in must be from 1 second to 366 days, got %', p_message.expires_in
+            using errcode = '22023';
+    end if;
+end;
+$_$;
+
+-- Name: check_schedules(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.check_schedules() RETURNS TABLE(status text, details text)
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+    with late as (
+        select s.name, s.failed_since, s.next_at, s.last_error_code
+        from postrider.schedule s
+        where s.paused_at is null
+        and (s.failed_since is not null or s.next_at < clock_timestamp() - interval '1 minute')
+    )
+    select
+        case when count(*) > 0 then 'degraded' else 'healthy' end,
+        case
+            when count(*) > 0
+            then format('%s of %s schedules do not fire: %s', count(*), (
+                select count(*)
+                from postrider.schedule
+            ), (
+                select string_agg(
+                    case
+                        when n.failed_since is not null
+                        then format(
+                            '%s has failed for %s (%s)', n.name, n.failed_age, n.last_error_code)
+                        else format('%s has been due for %s', n.name, n.due_age)
+                    end,
+                    ', ' order by n.name)
+                from (
+                    select
+                        l.name, l.failed_since, l.last_error_code,
+                        postrider.describe_age(extract(epoch from n.at - l.failed_since)::double precision)
+                            as failed_age,
+                        postrider.describe_age(extract(epoch from n.at - l.next_at)::double precision)
+                            as due_age
+                    from late l
+                    cross join (select clock_timestamp()) n (at)
+                    order by l.name
+                    limit 3
+                ) n
+            ))
+            when exists (select from postrider.schedule) then 'all schedules that are not paused fire in time'
+            else 'there are no schedules'
+        end
+    from late;
+$$;
+
 -- Name: setting; Type: TABLE; Schema: postrider; Owner: -
 
 CREATE TABLE postrider.setting (
@@ -4861,19 +5103,35 @@ $$;
 -- Name: cleanup_dlq(); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.cleanup_dlq() RETURNS integer
-    LANGUAGE sql SECURITY DEFINER
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
     AS $$
-    select postrider.forget_dead_letters(10000);
+declare
+    removed integer := postrider.forget_dead_letters(10000);
+begin
+    if removed > 0 then
+        insert into postrider.event_log (event, details)
+        values ('dlq.cleaned_up', jsonb_build_object('count', removed, 'by', session_user));
+    end if;
+    return removed;
+end;
 $$;
 
 -- Name: cleanup_event_log(); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.cleanup_event_log() RETURNS integer
-    LANGUAGE sql SECURITY DEFINER
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
     AS $$
-    select postrider.forget_events(10000);
+declare
+    removed integer := postrider.forget_events(10000);
+begin
+    if removed > 0 then
+        insert into postrider.event_log (event, details)
+        values ('event_log.cleaned_up', jsonb_build_object('count', removed, 'by', session_user));
+    end if;
+    return removed;
+end;
 $$;
 
 -- Name: cleanup_old_archive_partitions(integer); Type: FUNCTION; Schema: postrider; Owner: -
@@ -5899,6 +6157,71 @@ begin
 end;
 $$;
 
+-- Name: create_schedule(text, text, text, text, text, jsonb, text, integer, text, jsonb, jsonb, interval); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.create_schedule(p_name text, p_timing text, p_time_zone text DEFAULT 'UTC'::text, p_endpoint_name text DEFAULT NULL::text, p_event_type text DEFAULT NULL::text, p_payload jsonb DEFAULT '{}'::jsonb, p_missed text DEFAULT 'one'::text, p_priority integer DEFAULT 0, p_ordering_key text DEFAULT NULL::text, p_headers jsonb DEFAULT NULL::jsonb, p_metadata jsonb DEFAULT NULL::jsonb, p_expires_in interval DEFAULT NULL::interval) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $_$
+declare
+    most_schedules constant integer := 1000;
+    at constant timestamptz := clock_timestamp();
+    made postrider.schedule;
+    message postrider.schedule_message;
+begin
+    if p_name is null then
+        raise exception 'Schedule name must not be null' using errcode = '22004';
+    end if;
+    if p_name !~ '^[A-Za-z0-9][A-Za-z0-9_.:-]{0,99}$' then
+        raise exception
+            'Schedule name must be 1 to 100 letters, digits, _ . : or -, the first a letter or digit, got ''%''',
+            left(p_name, 200) using errcode = '22023';
+    end if;
+    made.timing := p_timing;
+    made.time_zone := p_time_zone;
+    made.missed := p_missed;
+    message.endpoint_name := p_endpoint_name;
+    message.event_type := p_event_type;
+    message.payload := p_payload;
+    message.priority := p_priority;
+    message.ordering_key := p_ordering_key;
+    message.headers := p_headers;
+    message.metadata := p_metadata;
+    message.expires_in := p_expires_in;
+    perform postrider.check_schedule(made, message);
+    made.every := postrider.timing_interval(p_timing);
+    -- Whole seconds, for whoever reads the next times.
+    made.anchor := case when made.every is not null then date_trunc('second', at) end;
+    if (select count(*) from postrider.schedule) >= most_schedules then
+        raise exception 'There are % schedules, which is the limit', most_schedules
+            using errcode = '55000', hint = 'Drop some, or let one publish an event to several endpoints.';
+    end if;
+
+    insert into postrider.schedule (name, timing, every, anchor, time_zone, missed, next_at, created_by)
+    values (
+        p_name, p_timing, made.every, made.anchor, p_time_zone, p_missed,
+        postrider.next_firing(p_timing, made.every, made.anchor, p_time_zone, at), postrider.caller())
+    on conflict on constraint schedule_name_key do nothing
+    returning id into made.id;
+    if made.id is null then
+        raise exception 'Schedule ''%'' already exists', p_name using errcode = '42710';
+    end if;
+    insert into postrider.schedule_message (
+        schedule_id, endpoint_name, event_type, payload, priority, ordering_key, headers, metadata,
+        expires_in)
+    values (
+        made.id, p_endpoint_name, p_event_type, p_payload, p_priority, p_ordering_key, p_headers,
+        p_metadata, p_expires_in);
+    insert into postrider.event_log (event, endpoint_name, details)
+    values (
+        'schedule.created', p_endpoint_name,
+        jsonb_build_object(
+            'schedule', p_name, 'id', made.id, 'by', session_user, 'before', null,
+            'after', postrider.describe_schedule(made, message)));
+    return made.id;
+end;
+$_$;
+
 -- Name: create_token(text, text, bytea, interval); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.create_token(p_name text, p_role text, p_hash bytea, p_expires_in interval DEFAULT NULL::interval) RETURNS integer
@@ -5947,6 +6270,58 @@ begin
             'token', p_name, 'id', created_id, 'by', session_user, 'before', null,
             'after', jsonb_build_object('role', p_role, 'expires_at', now() + p_expires_in)));
     return created_id;
+end;
+$_$;
+
+-- Name: cron_field(text, text, integer, integer, text[]); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.cron_field(p_text text, p_field text, p_lowest integer, p_highest integer, p_names text[] DEFAULT '{}'::text[]) RETURNS integer[]
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $_$
+declare
+    item text;
+    parts text[];
+    first integer;
+    last integer;
+    step integer;
+    found_values integer[] := '{}';
+begin
+    foreach item in array string_to_array(p_text, ',') loop
+        parts := regexp_match(
+            lower(item), '^(\*|\d{1,2}|[a-z]{3})(?:-(\d{1,2}|[a-z]{3}))?(?:/(\d{1,2}))?$');
+        if parts is null or parts[1] = '*' and parts[2] is not null
+            or parts[3] is not null and parts[1] <> '*' and parts[2] is null
+        then
+            raise exception
+                'p_timing: % must be a list of values, ranges (a-b), *, and steps (*/n, a-b/n), got ''%''',
+                p_field, left(item, 50) using errcode = '22023';
+        end if;
+        first := case
+            when parts[1] = '*' then p_lowest
+            when parts[1] ~ '^\d' then parts[1]::integer
+            else array_position(p_names, parts[1]) - 1 + p_lowest
+        end;
+        last := case
+            when parts[1] = '*' then p_highest
+            when parts[2] is null then first
+            when parts[2] ~ '^\d' then parts[2]::integer
+            else array_position(p_names, parts[2]) - 1 + p_lowest
+        end;
+        -- Sunday ends a week, too.
+        if parts[2] = 'sun' and first > 0 then
+            last := 7;
+        end if;
+        step := coalesce(parts[3]::integer, 1);
+        if first is null or last is null or first < p_lowest or last > p_highest or first > last
+            or step = 0
+        then
+            raise exception 'p_timing: % must lie between % and %, in rising order, with steps from 1 on, got ''%''',
+                p_field, p_lowest, p_highest, left(item, 50) using errcode = '22023';
+        end if;
+        found_values := found_values || array(select generate_series(first, last, step));
+    end loop;
+    return array(select distinct v.value from unnest(found_values) v (value) order by v.value);
 end;
 $_$;
 
@@ -6089,6 +6464,20 @@ begin
         'retry_count', coalesce(known.retry_count, history.failed_count),
         'last_error', coalesce(known.last_error, history.error));
 end;
+$$;
+
+-- Name: describe_schedule(postrider.schedule, postrider.schedule_message); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.describe_schedule(p_schedule postrider.schedule, p_message postrider.schedule_message) RETURNS jsonb
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+    select jsonb_build_object(
+        'timing', p_schedule.timing, 'time_zone', p_schedule.time_zone, 'missed', p_schedule.missed,
+        'endpoint_name', p_message.endpoint_name, 'event_type', p_message.event_type,
+        'payload_bytes', octet_length(p_message.payload::text), 'priority', p_message.priority,
+        'ordering_key', p_message.ordering_key, 'expires_in', p_message.expires_in,
+        'has_headers', p_message.headers is not null, 'has_metadata', p_message.metadata is not null);
 $$;
 
 -- Name: direct_target(text); Type: FUNCTION; Schema: postrider; Owner: -
@@ -6397,6 +6786,28 @@ begin
             'before', jsonb_build_object(
                 'description', dropped.description, 'schema', dropped.schema,
                 'metadata', dropped.metadata)));
+    return true;
+end;
+$$;
+
+-- Name: drop_schedule(text); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.drop_schedule(p_name text) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    former postrider.schedule := postrider.known_schedule(p_name);
+    message postrider.schedule_message;
+begin
+    delete from postrider.schedule_message m where m.schedule_id = former.id returning m.* into message;
+    delete from postrider.schedule s where s.id = former.id;
+    insert into postrider.event_log (event, endpoint_name, details)
+    values (
+        'schedule.dropped', message.endpoint_name,
+        jsonb_build_object(
+            'schedule', p_name, 'id', former.id, 'by', session_user, 'after', null,
+            'before', postrider.describe_schedule(former, message)));
     return true;
 end;
 $$;
@@ -7922,6 +8333,150 @@ begin
 end;
 $$;
 
+-- Name: fire_schedule(postrider.schedule, timestamp with time zone); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.fire_schedule(p_schedule postrider.schedule, p_at timestamp with time zone) RETURNS postrider.schedule
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    late_after constant interval := '1 minute';
+    schedule postrider.schedule := p_schedule;
+    message postrider.schedule_message;
+    due timestamptz := p_schedule.next_at;
+    -- Later than this is the next one.
+    after timestamptz := p_at;
+    code text;
+begin
+    select m.* into message from postrider.schedule_message m where m.schedule_id = schedule.id;
+    if due > p_at then
+        null;
+    elsif schedule.missed = 'skip' and due < p_at - late_after then
+        after := p_at - late_after;
+        -- One that fails has said so.
+        if schedule.failed_since is null then
+            insert into postrider.event_log (event, endpoint_name, details)
+            values (
+                'schedule.missed', message.endpoint_name,
+                jsonb_build_object('schedule', schedule.name, 'from', due, 'to', after));
+        end if;
+    else
+        after := case when schedule.missed = 'all' then due else p_at end;
+        schedule.last_message_id := postrider.send_scheduled(schedule.name, message, due, p_at);
+        schedule.last_at := due;
+        schedule.fired_count := schedule.fired_count + 1;
+        if schedule.failed_since is not null then
+            insert into postrider.event_log (event, endpoint_name, details)
+            values (
+                'schedule.recovered', message.endpoint_name,
+                jsonb_build_object('schedule', schedule.name, 'failed_since', schedule.failed_since));
+        end if;
+        schedule.failed_since := null;
+        schedule.failure_count := 0;
+        schedule.last_error_code := null;
+        schedule.last_error := null;
+    end if;
+    update postrider.schedule s
+    set next_at = coalesce(
+            postrider.next_firing(
+                schedule.timing, schedule.every, schedule.anchor, schedule.time_zone, after),
+            'infinity'),
+        last_at = schedule.last_at,
+        last_message_id = schedule.last_message_id,
+        fired_count = schedule.fired_count,
+        tried_at = p_at,
+        retry_at = null,
+        failed_since = schedule.failed_since,
+        failure_count = schedule.failure_count,
+        last_error_code = schedule.last_error_code,
+        last_error = schedule.last_error
+    where s.id = schedule.id
+    returning s.* into schedule;
+    return schedule;
+exception
+    -- All of it is undone: nothing was sent.
+    when query_canceled or others then
+        get stacked diagnostics code = returned_sqlstate;
+        update postrider.schedule s
+        set tried_at = p_at,
+            retry_at = p_at + make_interval(secs => least(60, 5 * 2 ^ least(s.failure_count, 4))),
+            failed_since = coalesce(s.failed_since, p_at),
+            failure_count = s.failure_count + 1,
+            last_error_code = code,
+            last_error = left(sqlerrm, 500)
+        where s.id = p_schedule.id
+        returning s.* into schedule;
+        if p_schedule.last_error_code is distinct from code then
+            insert into postrider.event_log (event, endpoint_name, details)
+            values (
+                'schedule.failed', message.endpoint_name,
+                jsonb_build_object(
+                    'schedule', p_schedule.name, 'due_at', p_schedule.next_at, 'code', code,
+                    'error', left(sqlerrm, 500)));
+        end if;
+        return schedule;
+end;
+$$;
+
+-- Name: fire_schedules(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.fire_schedules() RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET lock_timeout TO '200ms'
+    SET jit TO 'off'
+    AS $$
+declare
+    idle_ms constant integer := 1000;
+    busy_ms constant integer := 50;
+    most constant integer := 50;
+    most_of_one constant integer := 10;
+    began constant timestamptz := clock_timestamp();
+    schedule postrider.schedule;
+    fired_count integer := 0;
+    has_more boolean := false;
+begin
+    for schedule in
+        select s.*
+        from postrider.schedule s
+        where s.paused_at is null
+        and (
+            s.next_at <= began
+            or s.next_at > began + s.every + interval '1 second'
+            or coalesce(s.tried_at, s.created_at) > began + interval '1 day')
+        -- No failure puts it off by more than a minute, unless the clock was set back.
+        and (s.retry_at is null or s.retry_at not between began and began + interval '1 minute')
+        order by s.tried_at nulls first, s.id
+        limit most
+        for update skip locked
+    loop
+        for turn in 1..most_of_one loop
+            schedule := postrider.fire_schedule(schedule, began);
+            fired_count := fired_count + 1;
+            exit when schedule.next_at > began or schedule.retry_at is not null
+                or fired_count >= most
+                or clock_timestamp() > began + interval '300 milliseconds';
+        end loop;
+        has_more := has_more or schedule.next_at <= began and schedule.retry_at is null;
+        if fired_count >= most or clock_timestamp() > began + interval '300 milliseconds' then
+            has_more := true;
+            exit;
+        end if;
+    end loop;
+    if has_more then
+        return busy_ms;
+    end if;
+    return (
+        select least(
+            idle_ms,
+            1 + ceil(1000 * coalesce(extract(epoch from min(s.next_at) - clock_timestamp()), 1)))
+        from postrider.schedule s
+        where s.paused_at is null
+        and s.next_at > clock_timestamp()
+    );
+end;
+$$;
+
 -- Name: flush(uuid, smallint[], bigint[], bigint[], bytea[], bigint[], integer[], bigint[], integer[], integer[], timestamp with time zone[], bigint[], integer[], integer[], timestamp with time zone[], timestamp with time zone[], text[], text[], boolean[], boolean[], bigint[], integer[], bigint[], integer[], integer[], integer[], timestamp with time zone[], integer[], text[], integer[], text[], uuid[], jsonb[], bytea[], boolean[], bigint[], integer[], integer[], text[], integer[], text[], bigint[], integer[], integer[], text[], bigint[], integer[], bigint[], smallint[]); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.flush(p_dispatcher uuid, p_shards smallint[], p_epochs bigint[], p_done_buckets bigint[], p_done_offsets bytea[], p_partly_ids bigint[], p_partly_targets integer[], p_deferred_ids bigint[], p_deferred_targets integer[], p_deferred_endpoints integer[], p_deferred_run_at timestamp with time zone[], p_deferred_wait_ms bigint[], p_deferred_retry_counts integer[], p_deferred_recovery_counts integer[], p_deferred_created_at timestamp with time zone[], p_deferred_expires_at timestamp with time zone[], p_deferred_errors text[], p_deferred_keys text[], p_deferred_blocked boolean[], p_deferred_waited boolean[], p_settled_ids bigint[], p_settled_targets integer[], p_attempt_ids bigint[], p_attempt_targets integer[], p_attempt_endpoints integer[], p_attempt_numbers integer[], p_attempt_started_at timestamp with time zone[], p_attempt_duration_ms integer[], p_attempt_outcomes text[], p_attempt_statuses integer[], p_attempt_errors text[], p_attempt_correlation_ids uuid[], p_attempt_headers jsonb[], p_attempt_bodies bytea[], p_attempt_truncated boolean[], p_dead_ids bigint[], p_dead_targets integer[], p_dead_endpoints integer[], p_dead_causes text[], p_dead_retry_counts integer[], p_dead_errors text[], p_ended_ids bigint[], p_ended_targets integer[], p_ended_endpoints integer[], p_ended_reasons text[], p_read_ids bigint[], p_read_targets integer[], p_keyed_ids bigint[], p_done_runs smallint[] DEFAULT NULL::smallint[]) RETURNS TABLE(lost smallint[], held_ids bigint[], held_targets integer[])
@@ -9265,7 +9820,8 @@ declare
         array['locks', 'check_locks'],
         array['consumers', 'check_consumers'],
         array['fleets', 'check_fleets'],
-        array['failovers', 'check_failovers']];
+        array['failovers', 'check_failovers'],
+        array['schedules', 'check_schedules']];
     pair text[];
 begin
     foreach pair slice 1 in array checks loop
@@ -10575,6 +11131,26 @@ CREATE FUNCTION postrider.known_lanes() RETURNS jsonb
                 ), '{}'));
 $$;
 
+-- Name: known_schedule(text); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.known_schedule(p_name text) RETURNS postrider.schedule
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    known postrider.schedule;
+begin
+    if p_name is null then
+        raise exception 'Schedule name must not be null' using errcode = '22004';
+    end if;
+    select s.* into known from postrider.schedule s where s.name = p_name for update;
+    if known.id is null then
+        raise exception 'Schedule ''%'' does not exist', left(p_name, 200) using errcode = '42704';
+    end if;
+    return known;
+end;
+$$;
+
 -- Name: known_worker(integer, integer); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.known_worker(p_worker_id integer, p_epoch integer) RETURNS postrider.worker
@@ -10895,6 +11471,43 @@ begin
 end;
 $$;
 
+-- Name: local_time_reached(timestamp without time zone, text); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.local_time_reached(p_local timestamp without time zone, p_time_zone text) RETURNS timestamp with time zone
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    -- PostgreSQL takes the second of two, and of none the one by the clock of before.
+    reached timestamptz := p_local at time zone p_time_zone;
+    day_before timestamptz := reached - interval '24 hours';
+    earlier timestamptz;
+    -- In seconds before `reached`: too early, and not too early.
+    too_early integer := 48 * 3600;
+    late_enough integer := 0;
+    middle integer;
+begin
+    if reached at time zone p_time_zone = p_local then
+        earlier := reached
+            - ((day_before at time zone p_time_zone) - (day_before at time zone 'UTC')
+                - (p_local - (reached at time zone 'UTC')));
+        if earlier < reached and earlier at time zone p_time_zone = p_local then
+            return earlier;
+        end if;
+        return reached;
+    end if;
+    while too_early - late_enough > 1 loop
+        middle := (too_early + late_enough) / 2;
+        if (reached - make_interval(secs => middle)) at time zone p_time_zone < p_local then
+            too_early := middle;
+        else
+            late_enough := middle;
+        end if;
+    end loop;
+    return reached - make_interval(secs => late_enough);
+end;
+$$;
+
 -- Name: lock_leases(postrider.consumer); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.lock_leases(p_consumer postrider.consumer) RETURNS void
@@ -11118,6 +11731,23 @@ $$;
 CREATE FUNCTION postrider.maintain_archive_partitions(p_months_ahead integer DEFAULT 3) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    created integer := postrider.make_partitions(p_months_ahead);
+begin
+    if created > 0 then
+        insert into postrider.event_log (event, details)
+        values ('partitions.made', jsonb_build_object('count', created, 'by', session_user));
+    end if;
+    return created;
+end;
+$$;
+
+-- Name: make_partitions(integer); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.make_partitions(p_months_ahead integer) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
     SET "TimeZone" TO 'UTC'
     SET lock_timeout TO '20ms'
     AS $_$
@@ -11238,11 +11868,12 @@ CREATE FUNCTION postrider.masked_config(p_config jsonb) RETURNS jsonb
         (
             select jsonb_object_agg(
                 u.name,
-                regexp_replace(
-                    regexp_replace(
-                        regexp_replace(p_config ->> u.name, '[?#].*$', '?…'), '//[^/?#]*@', '//…@'),
-                    '(?<![/:])/[^/?#]{20,}', '/…', 'g'))
+                o.origin
+                || regexp_replace(substr(t.text, length(o.origin) + 1), '[^/?#]{20,}', '…', 'g'))
             from unnest(array['url', 'url_template']) u (name)
+            cross join lateral regexp_replace(
+                regexp_replace(p_config ->> u.name, '[?#].*$', '?…'), '//[^/?#]*@', '//…@') t (text)
+            cross join lateral coalesce(substring(t.text from '^[^:/?#]+://[^/?#]*'), '') o (origin)
             where jsonb_typeof(p_config -> u.name) = 'string'
         ),
         '{}');
@@ -11836,6 +12467,170 @@ CREATE FUNCTION postrider.newest_position(p_consumer_id integer, p_partition int
     limit 1;
 $$;
 
+-- Name: next_cron_day(integer[], boolean, integer[], integer[], integer[], boolean, date); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.next_cron_day(p_days integer[], p_has_last_day boolean, p_months integer[], p_weekdays integer[], p_weekday_places integer[], p_needs_both boolean, p_from date) RETURNS date
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    month_start date := date_trunc('month', p_from::timestamp)::date;
+    day date := p_from;
+    next_month date;
+    weekday integer;
+    is_day boolean;
+    is_weekday boolean;
+begin
+    for turn in 0..41 * 12 loop
+        next_month := (month_start + interval '1 month')::date;
+        if extract(month from month_start)::integer = any (p_months) then
+            while day < next_month loop
+                weekday := extract(dow from day)::integer;
+                is_day := day - month_start + 1 = any (p_days)
+                    or p_has_last_day and day + 1 = next_month;
+                is_weekday := weekday = any (p_weekdays)
+                    or weekday * 10 + (day - month_start) / 7 + 1 = any (p_weekday_places)
+                    or day + 7 >= next_month and weekday * 10 + 9 = any (p_weekday_places);
+                if is_day and is_weekday or not p_needs_both and (is_day or is_weekday) then
+                    return day;
+                end if;
+                day := day + 1;
+            end loop;
+        end if;
+        month_start := next_month;
+        day := next_month;
+    end loop;
+    return null;
+end;
+$$;
+
+-- Name: next_cron_firing(text, text, timestamp with time zone); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.next_cron_firing(p_cron text, p_time_zone text, p_after timestamp with time zone) RETURNS timestamp with time zone
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    one_minute constant interval := '1 minute';
+    cron constant record := postrider.parse_cron(p_cron);
+    after_local constant timestamp := p_after at time zone p_time_zone;
+    day date := after_local::date;
+    matched date;
+    minute_of_day integer;
+    at timestamptz;
+    shown timestamp;
+    step interval;
+begin
+    if cron.is_fixed then
+        loop
+            day := postrider.next_cron_day(
+                cron.days, cron.has_last_day, cron.months, cron.weekdays, cron.weekday_places,
+                cron.needs_both, day);
+            if day is null then
+                return null;
+            end if;
+            for minute_of_day in
+                select h.hour * 60 + m.minute
+                from unnest(cron.hours) h (hour)
+                cross join unnest(cron.minutes) m (minute)
+                order by 1
+            loop
+                continue when day + minute_of_day * one_minute <= after_local;
+                at := postrider.local_time_reached(day + minute_of_day * one_minute, p_time_zone);
+                if at > p_after then
+                    return at;
+                end if;
+            end loop;
+            day := day + 1;
+        end loop;
+    end if;
+
+    at := date_trunc('minute', p_after, 'UTC') + one_minute;
+    -- What clocks leave out each year never comes.
+    while at < p_after + interval '41 years' loop
+        shown := at at time zone p_time_zone;
+        day := shown::date;
+        if day is distinct from matched then
+            matched := postrider.next_cron_day(
+                cron.days, cron.has_last_day, cron.months, cron.weekdays, cron.weekday_places,
+                cron.needs_both, day);
+            if matched is null then
+                return null;
+            end if;
+            if matched > day then
+                at := greatest(postrider.local_time_reached(matched, p_time_zone), at + one_minute);
+                continue;
+            end if;
+        end if;
+        step := (60 - extract(minute from shown)::integer) * one_minute;
+        if extract(hour from shown)::integer = any (cron.hours) then
+            select coalesce(min(m.minute - extract(minute from shown)::integer) * one_minute, step)
+            into step
+            from unnest(cron.minutes) m (minute)
+            where m.minute >= extract(minute from shown)::integer;
+            if step = interval '0' then
+                return at;
+            end if;
+        end if;
+        -- Where clocks are set meanwhile, minute by minute.
+        if (at + step) at time zone p_time_zone <> shown + step then
+            step := one_minute;
+        end if;
+        at := at + step;
+    end loop;
+    return null;
+end;
+$$;
+
+-- Name: next_firing(text, interval, timestamp with time zone, text, timestamp with time zone); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.next_firing(p_timing text, p_every interval, p_anchor timestamp with time zone, p_time_zone text, p_after timestamp with time zone) RETURNS timestamp with time zone
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+begin
+    if p_every is null then
+        return postrider.next_cron_firing(p_timing, p_time_zone, p_after);
+    end if;
+    return p_anchor + p_every * (
+        floor(extract(epoch from p_after - p_anchor) / extract(epoch from p_every)) + 1
+    )::double precision;
+end;
+$$;
+
+-- Name: next_firings(text, integer); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.next_firings(p_name text, p_count integer DEFAULT 5) RETURNS SETOF timestamp with time zone
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    known postrider.schedule;
+    at timestamptz;
+begin
+    if p_name is null or p_count is null then
+        raise exception 'p_name and p_count must not be null' using errcode = '22004';
+    end if;
+    if p_count not between 1 and 1000 then
+        raise exception 'p_count must be between 1 and 1000, got %', p_count using errcode = '22023';
+    end if;
+    select s.* into known from postrider.schedule s where s.name = p_name;
+    if known.id is null then
+        raise exception 'Schedule ''%'' does not exist', left(p_name, 200) using errcode = '42704';
+    end if;
+    at := known.next_at;
+    if known.paused_at is not null then
+        at := postrider.next_firing(
+            known.timing, known.every, known.anchor, known.time_zone, clock_timestamp());
+    end if;
+    for turn in 1..p_count loop
+        exit when at is null;
+        return next at;
+        at := postrider.next_firing(known.timing, known.every, known.anchor, known.time_zone, at);
+    end loop;
+end;
+$$;
+
 -- Name: next_ticks(bigint, bigint, integer, bigint, boolean); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.next_ticks(p_tick bigint, p_after_id bigint, p_look integer, p_settled_tick bigint DEFAULT NULL::bigint, p_has_own boolean DEFAULT true) RETURNS TABLE(to_tick bigint, tick_count bigint, span postrider.tick_span)
@@ -12340,6 +13135,74 @@ begin
 end;
 $$;
 
+-- Name: parse_cron(text); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.parse_cron(p_cron text, OUT minutes integer[], OUT hours integer[], OUT days integer[], OUT has_last_day boolean, OUT months integer[], OUT weekdays integer[], OUT weekday_places integer[], OUT is_fixed boolean, OUT needs_both boolean) RETURNS record
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $_$
+declare
+    weekday_names constant text[] := '{sun,mon,tue,wed,thu,fri,sat}';
+    month_names constant text[] := '{jan,feb,mar,apr,may,jun,jul,aug,sep,oct,nov,dec}';
+    special constant text := '^([0-7]|sun|mon|tue|wed|thu|fri|sat)(#[1-5]|l)$';
+    cron text := lower(btrim(p_cron));
+    fields text[];
+    item text;
+    plain text;
+begin
+    cron := case cron
+        when '@yearly' then '0 0 1 1 *'
+        when '@annually' then '0 0 1 1 *'
+        when '@monthly' then '0 0 1 * *'
+        when '@weekly' then '0 0 * * 0'
+        when '@daily' then '0 0 * * *'
+        when '@midnight' then '0 0 * * *'
+        when '@hourly' then '0 * * * *'
+        else cron
+    end;
+    fields := regexp_split_to_array(cron, '\s+');
+    if length(p_cron) > 250 or cardinality(fields) <> 5 then
+        raise exception
+            'p_timing must be ''every '' and an interval, a cron expression of five fields in at most 250 characters, or @yearly, @monthly, @weekly, @daily or @hourly, got ''%''',
+            left(p_cron, 100) using errcode = '22023';
+    end if;
+    minutes := postrider.cron_field(fields[1], 'minute', 0, 59);
+    hours := postrider.cron_field(fields[2], 'hour', 0, 23);
+    months := postrider.cron_field(fields[4], 'month', 1, 12, month_names);
+
+    plain := array_to_string(array_remove(string_to_array(fields[3], ','), 'l'), ',');
+    has_last_day := plain <> fields[3];
+    days := case
+        when plain = '' and has_last_day then '{}'
+        else postrider.cron_field(plain, 'day of month', 1, 31)
+    end;
+
+    weekday_places := '{}';
+    plain := null;
+    foreach item in array string_to_array(fields[5], ',') loop
+        if item ~ special then
+            weekday_places := weekday_places || (
+                10 * (coalesce(
+                    array_position(weekday_names, substring(item from '^[a-z]{3}')) - 1,
+                    substring(item from '^\d')::integer % 7))
+                + coalesce(substring(item from '#(\d)')::integer, 9));
+        else
+            plain := concat_ws(',', plain, item);
+        end if;
+    end loop;
+    weekdays := case
+        when plain is null and weekday_places <> '{}' then '{}'
+        else array(
+            select distinct v.value % 7
+            from unnest(postrider.cron_field(
+                coalesce(plain, ''), 'day of week', 0, 7, weekday_names)) v (value)
+        )
+    end;
+    is_fixed := fields[1] || fields[2] !~ '[*/]';
+    needs_both := strpos(fields[3], '*') > 0 or strpos(fields[5], '*') > 0;
+end;
+$_$;
+
 -- Name: partition_horizons(); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.partition_horizons() RETURNS TABLE(table_name text, horizon interval, width interval, has_default_rows boolean)
@@ -12521,6 +13384,29 @@ CREATE FUNCTION postrider.pause_endpoint(p_endpoint_name text) RETURNS boolean
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
     AS $$
     select postrider.switch_endpoint(p_endpoint_name, null, true);
+$$;
+
+-- Name: pause_schedule(text); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.pause_schedule(p_name text) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    known postrider.schedule := postrider.known_schedule(p_name);
+begin
+    if known.paused_at is not null then
+        return false;
+    end if;
+    update postrider.schedule s set paused_at = clock_timestamp() where s.id = known.id;
+    insert into postrider.event_log (event, details)
+    values (
+        'schedule.paused',
+        jsonb_build_object(
+            'schedule', p_name, 'by', session_user, 'before', jsonb_build_object('paused', false),
+            'after', jsonb_build_object('paused', true)));
+    return true;
+end;
 $$;
 
 -- Name: peek_messages(text, integer, bigint, xid8, bigint); Type: FUNCTION; Schema: postrider; Owner: -
@@ -15314,6 +16200,34 @@ CREATE FUNCTION postrider.resume_endpoint(p_endpoint_name text) RETURNS boolean
     select postrider.switch_endpoint(p_endpoint_name, null, false);
 $$;
 
+-- Name: resume_schedule(text); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.resume_schedule(p_name text) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    known postrider.schedule := postrider.known_schedule(p_name);
+begin
+    if known.paused_at is null then
+        return false;
+    end if;
+    update postrider.schedule s
+    set paused_at = null,
+        retry_at = null,
+        next_at = postrider.next_firing(
+            known.timing, known.every, known.anchor, known.time_zone, clock_timestamp())
+    where s.id = known.id;
+    insert into postrider.event_log (event, details)
+    values (
+        'schedule.resumed',
+        jsonb_build_object(
+            'schedule', p_name, 'by', session_user, 'before', jsonb_build_object('paused', true),
+            'after', jsonb_build_object('paused', false)));
+    return true;
+end;
+$$;
+
 -- Name: retention_holders(); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.retention_holders() RETURNS TABLE(partition_name text, since timestamp with time zone, consumer_name text)
@@ -16674,6 +17588,30 @@ begin
 end;
 $_$;
 
+-- Name: send_scheduled(text, postrider.schedule_message, timestamp with time zone, timestamp with time zone); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.send_scheduled(p_name text, p_message postrider.schedule_message, p_fired_for timestamp with time zone, p_at timestamp with time zone) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+declare
+    metadata constant jsonb := coalesce(p_message.metadata, '{}') || jsonb_build_object(
+        'schedule', p_name,
+        'fired_for', to_char(p_fired_for at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'));
+begin
+    if p_message.event_type is null then
+        return postrider.send_with_options(
+            p_message.endpoint_name, p_message.payload, p_message.priority,
+            p_expires_at => p_at + p_message.expires_in, p_ordering_key => p_message.ordering_key,
+            p_headers => p_message.headers, p_metadata => metadata);
+    end if;
+    return postrider.publish(
+        p_message.event_type, p_message.payload, p_message.priority,
+        p_expires_at => p_at + p_message.expires_in, p_ordering_key => p_message.ordering_key,
+        p_headers => p_message.headers, p_metadata => metadata);
+end;
+$$;
+
 -- Name: send_with_options(text, jsonb, integer, timestamp with time zone, text, uuid, timestamp with time zone, text, jsonb, jsonb); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.send_with_options(p_endpoint_name text, p_payload jsonb, p_priority integer DEFAULT 0, p_scheduled_at timestamp with time zone DEFAULT NULL::timestamp with time zone, p_idempotency_key text DEFAULT NULL::text, p_correlation_id uuid DEFAULT NULL::uuid, p_expires_at timestamp with time zone DEFAULT NULL::timestamp with time zone, p_ordering_key text DEFAULT NULL::text, p_headers jsonb DEFAULT NULL::jsonb, p_metadata jsonb DEFAULT NULL::jsonb) RETURNS bigint
@@ -17925,6 +18863,40 @@ begin
 exception
     when others then
         return null;
+end;
+$_$;
+
+-- Name: timing_interval(text); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.timing_interval(p_timing text) RETURNS interval
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET "IntervalStyle" TO 'postgres'
+    AS $_$
+declare
+    given text := substring(p_timing from '^\s*[Ee][Vv][Ee][Rr][Yy]\s+(.*)$');
+    every interval;
+begin
+    if given is null then
+        return null;
+    end if;
+    if length(given) <= 100 then
+        begin
+            every := given::interval;
+        exception
+            when data_exception then null;
+        end;
+    end if;
+    if every is null or extract(year from every) <> 0 or extract(month from every) <> 0
+        or extract(epoch from every) <> floor(extract(epoch from every))
+        or extract(epoch from every) not between 1 and 366 * 86400
+    then
+        raise exception
+            'p_timing: ''every'' must be followed by an interval of whole seconds from 1 second to 366 days, without months, got ''%''',
+            left(given, 100) using errcode = '22023';
+    end if;
+    -- 1 day is 24 hours.
+    return make_interval(secs => extract(epoch from every)::double precision);
 end;
 $_$;
 
@@ -20669,6 +21641,52 @@ CREATE TABLE postrider.rotation (
     CONSTRAINT rotation_slot_check CHECK (((slot >= 0) AND (slot <= 2)))
 );
 
+-- Name: schedule_id_seq; Type: SEQUENCE; Schema: postrider; Owner: -
+
+ALTER TABLE postrider.schedule ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME postrider.schedule_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+-- Name: schedules; Type: VIEW; Schema: postrider; Owner: -
+
+CREATE VIEW postrider.schedules AS
+ SELECT s.id,
+    s.name,
+    s.timing,
+    s.time_zone,
+    m.endpoint_name,
+    m.event_type,
+    s.missed,
+        CASE
+            WHEN (s.paused_at IS NOT NULL) THEN 'paused'::text
+            WHEN (s.failed_since IS NOT NULL) THEN 'failing'::text
+            ELSE 'active'::text
+        END AS status,
+    s.next_at,
+    s.last_at,
+    s.last_message_id,
+    s.fired_count,
+    s.paused_at,
+    s.failed_since,
+    s.failure_count,
+    s.last_error_code,
+    s.last_error,
+    s.created_at,
+    s.created_by,
+    m.payload,
+    m.priority,
+    m.ordering_key,
+    m.headers,
+    m.metadata,
+    m.expires_in
+   FROM (postrider.schedule s
+     JOIN postrider.schedule_message m ON ((m.schedule_id = s.id)));
+
 -- Name: shard; Type: TABLE; Schema: postrider; Owner: -
 
 CREATE TABLE postrider.shard (
@@ -21196,6 +22214,21 @@ ALTER TABLE ONLY postrider.rewind
 
 ALTER TABLE ONLY postrider.rotation
     ADD CONSTRAINT rotation_pkey PRIMARY KEY (is_only_row);
+
+-- Name: schedule_message schedule_message_pkey; Type: CONSTRAINT; Schema: postrider; Owner: -
+
+ALTER TABLE ONLY postrider.schedule_message
+    ADD CONSTRAINT schedule_message_pkey PRIMARY KEY (schedule_id);
+
+-- Name: schedule schedule_name_key; Type: CONSTRAINT; Schema: postrider; Owner: -
+
+ALTER TABLE ONLY postrider.schedule
+    ADD CONSTRAINT schedule_name_key UNIQUE (name);
+
+-- Name: schedule schedule_pkey; Type: CONSTRAINT; Schema: postrider; Owner: -
+
+ALTER TABLE ONLY postrider.schedule
+    ADD CONSTRAINT schedule_pkey PRIMARY KEY (id);
 
 -- Name: setting setting_pkey; Type: CONSTRAINT; Schema: postrider; Owner: -
 
@@ -21783,6 +22816,11 @@ ALTER TABLE ONLY postrider.endpoint_secret
 ALTER TABLE ONLY postrider.parked_message
     ADD CONSTRAINT parked_message_consumer_id_fkey FOREIGN KEY (consumer_id) REFERENCES postrider.consumer(id) ON DELETE CASCADE;
 
+-- Name: schedule_message schedule_message_schedule_id_fkey; Type: FK CONSTRAINT; Schema: postrider; Owner: -
+
+ALTER TABLE ONLY postrider.schedule_message
+    ADD CONSTRAINT schedule_message_schedule_id_fkey FOREIGN KEY (schedule_id) REFERENCES postrider.schedule(id) ON DELETE CASCADE;
+
 -- Name: signing_key signing_key_endpoint_id_fkey; Type: FK CONSTRAINT; Schema: postrider; Owner: -
 
 ALTER TABLE ONLY postrider.signing_key
@@ -21875,6 +22913,11 @@ REVOKE ALL ON FUNCTION postrider.advance_ticks() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION postrider.alter_endpoint(endpoint_name text, new_config jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.alter_endpoint(endpoint_name text, new_config jsonb) TO postrider_admin;
+
+-- Name: FUNCTION alter_schedule(p_name text, p_changes jsonb); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.alter_schedule(p_name text, p_changes jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.alter_schedule(p_name text, p_changes jsonb) TO postrider_admin;
 
 -- Name: FUNCTION announce_endpoint(); Type: ACL; Schema: postrider; Owner: -
 
@@ -22226,6 +23269,22 @@ REVOKE ALL ON FUNCTION postrider.check_retry_policy_keys(policy jsonb, form text
 
 REVOKE ALL ON FUNCTION postrider.check_room(p_count bigint, p_targets integer[]) FROM PUBLIC;
 
+-- Name: TABLE schedule; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT ON TABLE postrider.schedule TO postrider_admin;
+
+-- Name: TABLE schedule_message; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT ON TABLE postrider.schedule_message TO postrider_admin;
+
+-- Name: FUNCTION check_schedule(p_schedule postrider.schedule, p_message postrider.schedule_message); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.check_schedule(p_schedule postrider.schedule, p_message postrider.schedule_message) FROM PUBLIC;
+
+-- Name: FUNCTION check_schedules(); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.check_schedules() FROM PUBLIC;
+
 -- Name: TABLE setting; Type: ACL; Schema: postrider; Owner: -
 
 GRANT SELECT ON TABLE postrider.setting TO postrider_operator;
@@ -22399,10 +23458,19 @@ REVOKE ALL ON FUNCTION postrider.create_replay(p_endpoint_name text, p_from_ts t
 GRANT ALL ON FUNCTION postrider.create_replay(p_endpoint_name text, p_from_ts timestamp with time zone, p_to_ts timestamp with time zone, p_status text, p_event_type text, p_filter jsonb, p_rate integer) TO postrider_operator;
 GRANT ALL ON FUNCTION postrider.create_replay(p_endpoint_name text, p_from_ts timestamp with time zone, p_to_ts timestamp with time zone, p_status text, p_event_type text, p_filter jsonb, p_rate integer) TO postrider_admin;
 
+-- Name: FUNCTION create_schedule(p_name text, p_timing text, p_time_zone text, p_endpoint_name text, p_event_type text, p_payload jsonb, p_missed text, p_priority integer, p_ordering_key text, p_headers jsonb, p_metadata jsonb, p_expires_in interval); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.create_schedule(p_name text, p_timing text, p_time_zone text, p_endpoint_name text, p_event_type text, p_payload jsonb, p_missed text, p_priority integer, p_ordering_key text, p_headers jsonb, p_metadata jsonb, p_expires_in interval) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.create_schedule(p_name text, p_timing text, p_time_zone text, p_endpoint_name text, p_event_type text, p_payload jsonb, p_missed text, p_priority integer, p_ordering_key text, p_headers jsonb, p_metadata jsonb, p_expires_in interval) TO postrider_admin;
+
 -- Name: FUNCTION create_token(p_name text, p_role text, p_hash bytea, p_expires_in interval); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.create_token(p_name text, p_role text, p_hash bytea, p_expires_in interval) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.create_token(p_name text, p_role text, p_hash bytea, p_expires_in interval) TO postrider_admin;
+
+-- Name: FUNCTION cron_field(p_text text, p_field text, p_lowest integer, p_highest integer, p_names text[]); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.cron_field(p_text text, p_field text, p_lowest integer, p_highest integer, p_names text[]) FROM PUBLIC;
 
 -- Name: FUNCTION current_slot(); Type: ACL; Schema: postrider; Owner: -
 
@@ -22430,6 +23498,10 @@ GRANT ALL ON FUNCTION postrider.describe_end(p_message_id bigint, p_target integ
 GRANT ALL ON FUNCTION postrider.describe_end(p_message_id bigint, p_target integer) TO postrider_operator;
 GRANT ALL ON FUNCTION postrider.describe_end(p_message_id bigint, p_target integer) TO postrider_monitor;
 GRANT ALL ON FUNCTION postrider.describe_end(p_message_id bigint, p_target integer) TO postrider_admin;
+
+-- Name: FUNCTION describe_schedule(p_schedule postrider.schedule, p_message postrider.schedule_message); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.describe_schedule(p_schedule postrider.schedule, p_message postrider.schedule_message) FROM PUBLIC;
 
 -- Name: FUNCTION direct_target(p_endpoint_name text); Type: ACL; Schema: postrider; Owner: -
 
@@ -22479,6 +23551,11 @@ GRANT ALL ON FUNCTION postrider.drop_endpoint(endpoint_name text, p_force boolea
 
 REVOKE ALL ON FUNCTION postrider.drop_event_type(p_name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.drop_event_type(p_name text) TO postrider_admin;
+
+-- Name: FUNCTION drop_schedule(p_name text); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.drop_schedule(p_name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.drop_schedule(p_name text) TO postrider_admin;
 
 -- Name: FUNCTION drop_worker(p_name text); Type: ACL; Schema: postrider; Owner: -
 
@@ -22637,6 +23714,14 @@ REVOKE ALL ON FUNCTION postrider.fetched_batches(p_consumer postrider.consumer) 
 -- Name: FUNCTION find_signing_key(p_endpoint_name text, p_keys jsonb, p_key_id text); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.find_signing_key(p_endpoint_name text, p_keys jsonb, p_key_id text) FROM PUBLIC;
+
+-- Name: FUNCTION fire_schedule(p_schedule postrider.schedule, p_at timestamp with time zone); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.fire_schedule(p_schedule postrider.schedule, p_at timestamp with time zone) FROM PUBLIC;
+
+-- Name: FUNCTION fire_schedules(); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.fire_schedules() FROM PUBLIC;
 
 -- Name: FUNCTION flush(p_dispatcher uuid, p_shards smallint[], p_epochs bigint[], p_done_buckets bigint[], p_done_offsets bytea[], p_partly_ids bigint[], p_partly_targets integer[], p_deferred_ids bigint[], p_deferred_targets integer[], p_deferred_endpoints integer[], p_deferred_run_at timestamp with time zone[], p_deferred_wait_ms bigint[], p_deferred_retry_counts integer[], p_deferred_recovery_counts integer[], p_deferred_created_at timestamp with time zone[], p_deferred_expires_at timestamp with time zone[], p_deferred_errors text[], p_deferred_keys text[], p_deferred_blocked boolean[], p_deferred_waited boolean[], p_settled_ids bigint[], p_settled_targets integer[], p_attempt_ids bigint[], p_attempt_targets integer[], p_attempt_endpoints integer[], p_attempt_numbers integer[], p_attempt_started_at timestamp with time zone[], p_attempt_duration_ms integer[], p_attempt_outcomes text[], p_attempt_statuses integer[], p_attempt_errors text[], p_attempt_correlation_ids uuid[], p_attempt_headers jsonb[], p_attempt_bodies bytea[], p_attempt_truncated boolean[], p_dead_ids bigint[], p_dead_targets integer[], p_dead_endpoints integer[], p_dead_causes text[], p_dead_retry_counts integer[], p_dead_errors text[], p_ended_ids bigint[], p_ended_targets integer[], p_ended_endpoints integer[], p_ended_reasons text[], p_read_ids bigint[], p_read_targets integer[], p_keyed_ids bigint[], p_done_runs smallint[]); Type: ACL; Schema: postrider; Owner: -
 
@@ -22993,6 +24078,10 @@ REVOKE ALL ON FUNCTION postrider.known_consumer(p_name text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION postrider.known_lanes() FROM PUBLIC;
 
+-- Name: FUNCTION known_schedule(p_name text); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.known_schedule(p_name text) FROM PUBLIC;
+
 -- Name: FUNCTION known_worker(p_worker_id integer, p_epoch integer); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.known_worker(p_worker_id integer, p_epoch integer) FROM PUBLIC;
@@ -23044,6 +24133,10 @@ REVOKE ALL ON FUNCTION postrider.live_dispatchers(p_silent_ids uuid[], p_silent_
 
 REVOKE ALL ON FUNCTION postrider.live_worker(p_worker_id integer, p_epoch integer) FROM PUBLIC;
 
+-- Name: FUNCTION local_time_reached(p_local timestamp without time zone, p_time_zone text); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.local_time_reached(p_local timestamp without time zone, p_time_zone text) FROM PUBLIC;
+
 -- Name: FUNCTION lock_leases(p_consumer postrider.consumer); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.lock_leases(p_consumer postrider.consumer) FROM PUBLIC;
@@ -23077,6 +24170,10 @@ REVOKE ALL ON FUNCTION postrider.lowest_id_since(p_xid xid8) FROM PUBLIC;
 REVOKE ALL ON FUNCTION postrider.maintain_archive_partitions(p_months_ahead integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.maintain_archive_partitions(p_months_ahead integer) TO postrider_operator;
 GRANT ALL ON FUNCTION postrider.maintain_archive_partitions(p_months_ahead integer) TO postrider_admin;
+
+-- Name: FUNCTION make_partitions(p_months_ahead integer); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.make_partitions(p_months_ahead integer) FROM PUBLIC;
 
 -- Name: FUNCTION make_signing_key(); Type: ACL; Schema: postrider; Owner: -
 
@@ -23154,6 +24251,25 @@ REVOKE ALL ON FUNCTION postrider.newest_leases(p_consumer_id integer) FROM PUBLI
 
 REVOKE ALL ON FUNCTION postrider.newest_position(p_consumer_id integer, p_partition integer) FROM PUBLIC;
 
+-- Name: FUNCTION next_cron_day(p_days integer[], p_has_last_day boolean, p_months integer[], p_weekdays integer[], p_weekday_places integer[], p_needs_both boolean, p_from date); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.next_cron_day(p_days integer[], p_has_last_day boolean, p_months integer[], p_weekdays integer[], p_weekday_places integer[], p_needs_both boolean, p_from date) FROM PUBLIC;
+
+-- Name: FUNCTION next_cron_firing(p_cron text, p_time_zone text, p_after timestamp with time zone); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.next_cron_firing(p_cron text, p_time_zone text, p_after timestamp with time zone) FROM PUBLIC;
+
+-- Name: FUNCTION next_firing(p_timing text, p_every interval, p_anchor timestamp with time zone, p_time_zone text, p_after timestamp with time zone); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.next_firing(p_timing text, p_every interval, p_anchor timestamp with time zone, p_time_zone text, p_after timestamp with time zone) FROM PUBLIC;
+
+-- Name: FUNCTION next_firings(p_name text, p_count integer); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.next_firings(p_name text, p_count integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.next_firings(p_name text, p_count integer) TO postrider_operator;
+GRANT ALL ON FUNCTION postrider.next_firings(p_name text, p_count integer) TO postrider_monitor;
+GRANT ALL ON FUNCTION postrider.next_firings(p_name text, p_count integer) TO postrider_admin;
+
 -- Name: FUNCTION next_ticks(p_tick bigint, p_after_id bigint, p_look integer, p_settled_tick bigint, p_has_own boolean); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.next_ticks(p_tick bigint, p_after_id bigint, p_look integer, p_settled_tick bigint, p_has_own boolean) FROM PUBLIC;
@@ -23221,6 +24337,10 @@ GRANT ALL ON FUNCTION postrider.park_message(p_consumer text, p_position bigint,
 GRANT ALL ON FUNCTION postrider.park_message(p_consumer text, p_position bigint, p_attempt_count integer, p_error text) TO postrider_application;
 GRANT ALL ON FUNCTION postrider.park_message(p_consumer text, p_position bigint, p_attempt_count integer, p_error text) TO postrider_admin;
 
+-- Name: FUNCTION parse_cron(p_cron text, OUT minutes integer[], OUT hours integer[], OUT days integer[], OUT has_last_day boolean, OUT months integer[], OUT weekdays integer[], OUT weekday_places integer[], OUT is_fixed boolean, OUT needs_both boolean); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.parse_cron(p_cron text, OUT minutes integer[], OUT hours integer[], OUT days integer[], OUT has_last_day boolean, OUT months integer[], OUT weekdays integer[], OUT weekday_places integer[], OUT is_fixed boolean, OUT needs_both boolean) FROM PUBLIC;
+
 -- Name: FUNCTION partition_horizons(); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.partition_horizons() FROM PUBLIC;
@@ -23252,6 +24372,12 @@ GRANT ALL ON FUNCTION postrider.pause_all(OUT paused_count bigint, OUT held text
 REVOKE ALL ON FUNCTION postrider.pause_endpoint(p_endpoint_name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.pause_endpoint(p_endpoint_name text) TO postrider_operator;
 GRANT ALL ON FUNCTION postrider.pause_endpoint(p_endpoint_name text) TO postrider_admin;
+
+-- Name: FUNCTION pause_schedule(p_name text); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.pause_schedule(p_name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.pause_schedule(p_name text) TO postrider_operator;
+GRANT ALL ON FUNCTION postrider.pause_schedule(p_name text) TO postrider_admin;
 
 -- Name: FUNCTION peek_messages(p_consumer text, p_limit integer, p_after_tick bigint, p_after_transaction xid8, p_after_message bigint); Type: ACL; Schema: postrider; Owner: -
 
@@ -23511,6 +24637,12 @@ REVOKE ALL ON FUNCTION postrider.resume_endpoint(p_endpoint_name text) FROM PUBL
 GRANT ALL ON FUNCTION postrider.resume_endpoint(p_endpoint_name text) TO postrider_operator;
 GRANT ALL ON FUNCTION postrider.resume_endpoint(p_endpoint_name text) TO postrider_admin;
 
+-- Name: FUNCTION resume_schedule(p_name text); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.resume_schedule(p_name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION postrider.resume_schedule(p_name text) TO postrider_operator;
+GRANT ALL ON FUNCTION postrider.resume_schedule(p_name text) TO postrider_admin;
+
 -- Name: FUNCTION retention_holders(); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.retention_holders() FROM PUBLIC;
@@ -23648,6 +24780,10 @@ REVOKE ALL ON FUNCTION postrider.send_bytes(p_endpoint_name text, p_body bytea, 
 GRANT ALL ON FUNCTION postrider.send_bytes(p_endpoint_name text, p_body bytea, p_content_type text, p_priority integer, p_scheduled_at timestamp with time zone, p_idempotency_key text, p_correlation_id uuid, p_expires_at timestamp with time zone, p_ordering_key text, p_headers jsonb, p_metadata jsonb) TO postrider_producer;
 GRANT ALL ON FUNCTION postrider.send_bytes(p_endpoint_name text, p_body bytea, p_content_type text, p_priority integer, p_scheduled_at timestamp with time zone, p_idempotency_key text, p_correlation_id uuid, p_expires_at timestamp with time zone, p_ordering_key text, p_headers jsonb, p_metadata jsonb) TO postrider_application;
 GRANT ALL ON FUNCTION postrider.send_bytes(p_endpoint_name text, p_body bytea, p_content_type text, p_priority integer, p_scheduled_at timestamp with time zone, p_idempotency_key text, p_correlation_id uuid, p_expires_at timestamp with time zone, p_ordering_key text, p_headers jsonb, p_metadata jsonb) TO postrider_admin;
+
+-- Name: FUNCTION send_scheduled(p_name text, p_message postrider.schedule_message, p_fired_for timestamp with time zone, p_at timestamp with time zone); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.send_scheduled(p_name text, p_message postrider.schedule_message, p_fired_for timestamp with time zone, p_at timestamp with time zone) FROM PUBLIC;
 
 -- Name: FUNCTION send_with_options(p_endpoint_name text, p_payload jsonb, p_priority integer, p_scheduled_at timestamp with time zone, p_idempotency_key text, p_correlation_id uuid, p_expires_at timestamp with time zone, p_ordering_key text, p_headers jsonb, p_metadata jsonb); Type: ACL; Schema: postrider; Owner: -
 
@@ -23793,6 +24929,10 @@ REVOKE ALL ON FUNCTION postrider.tick_messages(p_tick bigint, p_after_id bigint,
 -- Name: FUNCTION timeline_end(p_former integer, p_present integer); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.timeline_end(p_former integer, p_present integer) FROM PUBLIC;
+
+-- Name: FUNCTION timing_interval(p_timing text); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.timing_interval(p_timing text) FROM PUBLIC;
 
 -- Name: FUNCTION trade_places(p_dispatcher uuid, p_shards smallint[], p_epochs bigint[], p_lent_endpoint_ids integer[], p_lent_shards smallint[], p_borrowers uuid[], p_returned_endpoint_ids integer[], p_returned_shards smallint[], p_asked_endpoint_ids integer[], p_asked_parts integer[]); Type: ACL; Schema: postrider; Owner: -
 
@@ -24950,6 +26090,99 @@ GRANT SELECT ON TABLE postrider.rewind TO postrider_admin;
 -- Name: TABLE rotation; Type: ACL; Schema: postrider; Owner: -
 
 GRANT SELECT ON TABLE postrider.rotation TO postrider_admin;
+
+-- Name: TABLE schedules; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT ON TABLE postrider.schedules TO postrider_operator;
+GRANT SELECT ON TABLE postrider.schedules TO postrider_admin;
+
+-- Name: COLUMN schedules.id; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(id) ON TABLE postrider.schedules TO postrider_monitor;
+
+-- Name: COLUMN schedules.name; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(name) ON TABLE postrider.schedules TO postrider_monitor;
+
+-- Name: COLUMN schedules.timing; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(timing) ON TABLE postrider.schedules TO postrider_monitor;
+
+-- Name: COLUMN schedules.time_zone; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(time_zone) ON TABLE postrider.schedules TO postrider_monitor;
+
+-- Name: COLUMN schedules.endpoint_name; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(endpoint_name) ON TABLE postrider.schedules TO postrider_monitor;
+
+-- Name: COLUMN schedules.event_type; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(event_type) ON TABLE postrider.schedules TO postrider_monitor;
+
+-- Name: COLUMN schedules.missed; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(missed) ON TABLE postrider.schedules TO postrider_monitor;
+
+-- Name: COLUMN schedules.status; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(status) ON TABLE postrider.schedules TO postrider_monitor;
+
+-- Name: COLUMN schedules.next_at; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(next_at) ON TABLE postrider.schedules TO postrider_monitor;
+
+-- Name: COLUMN schedules.last_at; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(last_at) ON TABLE postrider.schedules TO postrider_monitor;
+
+-- Name: COLUMN schedules.last_message_id; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(last_message_id) ON TABLE postrider.schedules TO postrider_monitor;
+
+-- Name: COLUMN schedules.fired_count; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(fired_count) ON TABLE postrider.schedules TO postrider_monitor;
+
+-- Name: COLUMN schedules.paused_at; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(paused_at) ON TABLE postrider.schedules TO postrider_monitor;
+
+-- Name: COLUMN schedules.failed_since; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(failed_since) ON TABLE postrider.schedules TO postrider_monitor;
+
+-- Name: COLUMN schedules.failure_count; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(failure_count) ON TABLE postrider.schedules TO postrider_monitor;
+
+-- Name: COLUMN schedules.last_error_code; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(last_error_code) ON TABLE postrider.schedules TO postrider_monitor;
+
+-- Name: COLUMN schedules.last_error; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(last_error) ON TABLE postrider.schedules TO postrider_monitor;
+
+-- Name: COLUMN schedules.created_at; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(created_at) ON TABLE postrider.schedules TO postrider_monitor;
+
+-- Name: COLUMN schedules.created_by; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(created_by) ON TABLE postrider.schedules TO postrider_monitor;
+
+-- Name: COLUMN schedules.priority; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(priority) ON TABLE postrider.schedules TO postrider_monitor;
+
+-- Name: COLUMN schedules.ordering_key; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(ordering_key) ON TABLE postrider.schedules TO postrider_monitor;
+
+-- Name: COLUMN schedules.expires_in; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(expires_in) ON TABLE postrider.schedules TO postrider_monitor;
 
 -- Name: TABLE shard; Type: ACL; Schema: postrider; Owner: -
 
