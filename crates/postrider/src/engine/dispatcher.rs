@@ -340,6 +340,8 @@ pub struct Dispatcher {
     meters: Option<Meters>,
     is_stopping: bool,
     grace_ends_at: Option<Instant>,
+    /// When the next line is due that says how far the stop is.
+    draining_line_at: Option<Instant>,
     failure: Option<End>,
 }
 
@@ -475,6 +477,7 @@ impl Dispatcher {
             meters: None,
             is_stopping: false,
             grace_ends_at: None,
+            draining_line_at: None,
             failure: None,
             former,
             pace,

@@ -110,7 +110,7 @@ impl Dispatcher {
             self.statistics.error_count += 1;
             self.statistics.last_error = report.error.clone();
             debug!(
-                message = delivery.message.id.0,
+                message_id = delivery.message.id.0,
                 attempt = delivery.retry_count + 1,
                 error = report.error.as_deref(),
                 "attempt failed"

@@ -2,6 +2,9 @@
 
 use super::*;
 
+/// How far apart lines are that say how far a stop is.
+const DRAINING_LINE: Duration = Duration::from_secs(2);
+
 impl Dispatcher {
     /// Begins a graceful stop: nothing new, what is in flight may land.
     pub fn stop(&mut self, now: Instant) {
@@ -14,6 +17,7 @@ impl Dispatcher {
             self.forget_in_hand(claim.id, claim.target);
         }
         self.grace_ends_at = Some(self.now + self.pace.shutdown_grace);
+        self.draining_line_at = Some(self.now + DRAINING_LINE);
         self.return_queued(|_| true);
         let held: Vec<Delivery> = self
             .lanes
@@ -49,8 +53,23 @@ impl Dispatcher {
         if is_idle && is_recorded && is_settled {
             return true;
         }
+        self.say_how_far(now);
         // What has landed is worth a little more time, what has not is left to a successor.
         self.grace_ends_at.is_some_and(|at| now >= at && is_recorded || now >= at + RECORDING_GRACE)
+    }
+
+    /// Tells whoever waits for the stop what it waits for.
+    fn say_how_far(&mut self, now: Instant) {
+        if self.draining_line_at.is_some_and(|at| now >= at) {
+            self.draining_line_at = Some(now + DRAINING_LINE);
+            let left = self.grace_ends_at.map(|at| at.saturating_duration_since(now).as_secs());
+            info!(
+                in_flight = self.endpoints.in_flight,
+                in_hand = self.in_hand.len(),
+                grace_left_seconds = left,
+                "draining"
+            );
+        }
     }
 
     /// What there is to be said at the end.

@@ -90,7 +90,7 @@ async fn envelope(
         };
     }
     let Payload::Here(payload) = content.payload else {
-        error!(message = delivery.message.id.0, "the message is gone from the log");
+        error!(message_id = delivery.message.id.0, "the message is gone from the log");
         return Err(unavailable("the message is gone from the log".to_owned()));
     };
     Ok(Envelope {
