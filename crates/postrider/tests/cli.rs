@@ -130,7 +130,9 @@ async fn endpoints_are_managed() {
     assert_eq!(lines, ["NAME", "orders"]);
     assert!(!list.contains("s3cret"));
     shop.run(&["endpoint", "enable", "orders"]).succeed();
-    shop.run(&["endpoint", "drop", "orders"]).succeed();
+    shop.run(&["endpoint", "drop", "orders"]).fail(2, "There is no terminal on which to ask");
+    shop.run(&["endpoint", "show", "orders"]).succeed();
+    shop.run(&["endpoint", "drop", "orders", "--yes"]).succeed();
     shop.run(&["endpoint", "show", "orders"]).fail(1, "Endpoint 'orders' does not exist");
     let wrong = ["endpoint", "create", "x", "--protocol", "htp", "--set", "url=http://a.test/"];
     shop.run(&wrong).fail(2, "unknown protocol `htp`");
@@ -202,7 +204,7 @@ async fn status_and_dead_letters_are_shown_and_put_back() {
     assert_eq!(made, json!({"job_id": 1, "estimate": 1, "has_more": false}));
     shop.finish_jobs().await;
     let none = json!({"redriven": 0, "job_id": 2});
-    assert_eq!(shop.run(&["dlq", "redrive", "--all", "--json"]).json(), none);
+    assert_eq!(shop.run(&["dlq", "redrive", "--all", "--yes", "--json"]).json(), none);
     assert_eq!(shop.run(&["dlq", "list", "--json"]).json(), json!([]));
     let all = shop.run(&["dlq", "list", "--redriven", "--json"]).json();
     assert_eq!(all.as_array().unwrap().len(), 2);
@@ -255,35 +257,28 @@ async fn a_denial_names_the_role_that_may() {
     check("stranger", &["send", "orders", "{}"], "\"stranger\" one of postrider_producer, ");
 }
 
-/// Every command that there is, by the help of all: those without commands of their own.
+/// Every command that there is: those without commands of their own.
 pub fn all_commands() -> BTreeSet<String> {
-    let mut found = BTreeSet::new();
-    let mut open = vec![String::new()];
-    while let Some(command) = open.pop() {
-        let words = command.split(' ').filter(|word| !word.is_empty());
-        let arguments: Vec<_> = words.chain(["--help"]).collect();
-        let help = run("", &arguments, "").succeed().stdout.clone();
-        let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1);
-        let names = listed.take_while(|line| !line.is_empty());
-        // A name stands two spaces in, and what is said of it further in.
-        let names =
-            names.filter_map(|line| line.strip_prefix("  ").filter(|l| !l.starts_with(' ')));
-        let names: Vec<_> = names.filter_map(|line| line.split(' ').next()).collect();
-        let names = names.into_iter().filter(|name| *name != "help");
-        let below: Vec<_> =
-            names.map(|name| format!("{command} {name}").trim().to_owned()).collect();
+    fn walk(path: &str, command: &clap::Command, found: &mut BTreeSet<String>) {
+        let below: Vec<_> = command.get_subcommands().collect();
         if below.is_empty() {
-            found.insert(command);
+            found.insert(path.to_owned());
         }
-        open.extend(below);
+        for command in below {
+            walk(format!("{path} {}", command.get_name()).trim(), command, found);
+        }
     }
+    let mut found = BTreeSet::new();
+    walk("", &postrider::cli::command(), &mut found);
     found
 }
 
 /// What the monitor may use: commands that only show, with arguments.
 const SHOWING: &[&str] = &[
     "status",
+    "top --count 1",
     "health",
+    "doctor",
     "metrics",
     "events",
     "queue",
@@ -325,7 +320,7 @@ const DENIED: &[&str] = &[
     "cancel 1024",
     "endpoint create x --protocol discard",
     "endpoint alter orders --retry-policy {}",
-    "endpoint drop orders",
+    "endpoint drop orders --yes",
     "endpoint keys add orders",
     "endpoint keys rotate orders",
     "endpoint keys retire orders 0",
@@ -335,11 +330,11 @@ const DENIED: &[&str] = &[
     "endpoint pause orders",
     "endpoint resume orders",
     "endpoint reset orders",
-    "endpoint cancel-messages orders",
+    "endpoint cancel-messages orders --yes",
     "message retry 1024",
     "message fail 1024 --reason r",
     "message skip 1024 --reason r",
-    "message erase --ordering-key customer-7",
+    "message erase --ordering-key customer-7 --yes",
     "event-type create x",
     "event-type alter order.paid --description x",
     "event-type drop order.paid",
@@ -351,15 +346,15 @@ const DENIED: &[&str] = &[
     "setting set http_timeout 5",
     "setting reset http_timeout",
     "dlq redrive 1",
-    "dlq cleanup",
+    "dlq cleanup --yes",
     "replay message 1024",
-    "replay range orders --from 2026-01-01T00:00Z --to 2026-01-02T00:00Z",
+    "replay range orders --yes --from 2026-01-01T00:00Z --to 2026-01-02T00:00Z",
     "replay create orders --from 2026-01-01T00:00Z --to 2026-01-02T00:00Z",
     "replay cancel 1",
     "job cancel 1",
     "consumer create d",
-    "consumer reset c --start now",
-    "consumer drop c",
+    "consumer reset c --start now --yes",
+    "consumer drop c --yes",
     "consumer resolve 1",
     "execution submit resize",
     "execution cancel 1",
@@ -370,7 +365,7 @@ const DENIED: &[&str] = &[
     "action set a",
     "action drop resize",
     "partition maintain",
-    "partition cleanup",
+    "partition cleanup --yes",
     "token create t --role viewer",
     "token revoke t",
 ];
@@ -379,7 +374,7 @@ const DENIED: &[&str] = &[
 const OWNERS: &[&str] = &["migrate", "serve", "endpoint test orders"];
 
 /// What needs no database.
-const LOCAL: &[&str] = &["listen 1"];
+const LOCAL: &[&str] = &["listen 1", "completions bash", "man target/man"];
 
 /// A line of these lists for every command that there is, with arguments.
 fn one_of_each(lists: &[&[&'static str]]) -> Vec<&'static str> {
@@ -425,8 +420,23 @@ async fn the_monitor_can_use_every_command_that_only_shows() {
     };
     for command in SHOWING {
         let run = as_role("monitor", command);
-        let is_shown = run.code == 0 || *command == "health" && run.code < 3;
+        let is_shown = run.code == 0 || ["health", "doctor"].contains(command) && run.code < 3;
         assert!(is_shown, "{command}: {run:?}");
+    }
+    for command in SHOWING {
+        for format in ["json", "jsonl"] {
+            let run = as_role("monitor", &format!("{command} --output {format}"));
+            let values: Result<Vec<Value>, _> =
+                serde_json::Deserializer::from_str(&run.stdout).into_iter().collect();
+            assert!(values.is_ok(), "{command} --output {format}: {run:?}");
+            let count = values.unwrap().len();
+            let lines = run.stdout.lines().count();
+            assert_eq!(lines, count, "{command} --output {format}: {run:?}");
+            assert!(format == "jsonl" || count == 1, "{command}: {run:?}");
+            assert_eq!(as_role("monitor", &format!("{command} --json --output table")).code, 2);
+        }
+        let run = as_role("monitor", command);
+        assert!(!run.stdout.contains('\u{1b}'), "{command}: {run:?}");
     }
     let shown = as_role("monitor", "dlq show 1 --json").json();
     assert_eq!((&shown["last_error"], shown.get("payload")), (&json!("503"), None));
@@ -440,4 +450,42 @@ async fn the_monitor_can_use_every_command_that_only_shows() {
             assert!(run.stderr.contains("hint: grant "), "{role}: {command}: {run:?}");
         }
     }
+}
+
+/// Each command that the page names is one, with the options that it has there; and none is missing.
+#[test]
+fn the_page_names_every_command() {
+    let page = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/cli.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let mut root = postrider::cli::command();
+    root.build();
+    let mut named = BTreeSet::new();
+    for line in page.lines().filter(|line| line.starts_with("| `postrider ")) {
+        let cell = line.trim_start_matches("| ").split(" | ").next().unwrap();
+        let mut parent: Vec<&str> = Vec::new();
+        for span in cell.split('`').skip(1).step_by(2) {
+            let is_word = |word: &&str| word.starts_with(|c: char| c.is_ascii_lowercase());
+            let words: Vec<&str> = span.split(' ').take_while(is_word).collect();
+            let path = match words.as_slice() {
+                ["postrider", path @ ..] => path.to_vec(),
+                words => [&parent[..parent.len() - usize::from(!words.is_empty())], words].concat(),
+            };
+            let mut command = &root;
+            for name in &path {
+                let found = command.find_subcommand(name);
+                command =
+                    found.unwrap_or_else(|| panic!("{line}: there is no `{}`", path.join(" ")));
+            }
+            for word in
+                span.split([' ', '[', ']', '=', ',']).filter_map(|word| word.strip_prefix("--"))
+            {
+                let has = command.get_arguments().any(|argument| argument.get_long() == Some(word));
+                assert!(word.is_empty() || has, "{line}: `{}` has no --{word}", path.join(" "));
+            }
+            named.insert(path.join(" "));
+            parent = path;
+        }
+    }
+    let missing: Vec<_> = all_commands().into_iter().filter(|name| !named.contains(name)).collect();
+    assert_eq!(missing, [""; 0], "docs/reference/cli.md");
 }

@@ -153,9 +153,10 @@ async fn consumers_are_created_listed_and_dropped() {
     shop.run(&["consumer", "create", "x", "--ordering", "random"]).fail(2, "commit, transaction");
     shop.run(&["consumer", "create", "x", "--partitions", "65"]).fail(2, "65 is not in 1..=64");
 
-    let dropped = shop.run(&["consumer", "drop", "billing", "--json"]).json();
+    let dropped = shop.run(&["consumer", "drop", "billing", "--yes", "--json"]).json();
     assert_eq!(dropped, json!({ "name": "billing", "dropped": true }));
-    shop.run(&["consumer", "drop", "billing"]).fail(1, "Consumer 'billing' does not exist");
+    shop.run(&["consumer", "drop", "billing", "--yes"])
+        .fail(1, "Consumer 'billing' does not exist");
     assert_eq!(shop.run(&["consumer", "list", "--json"]).json().as_array().unwrap().len(), 1);
 }
 
@@ -337,18 +338,18 @@ async fn a_consumer_goes_on_from_where_it_is_reset_to() {
     let second = publish(&shop, "order.paid", json!(2)).await;
     let tail = || ids(&objects(&shop, &["consumer", "tail", "all"]), "message_id");
     assert_eq!(tail(), [first, second]);
-    let run = shop.run(&["consumer", "reset", "all", "--start", &second.to_string()]);
+    let run = shop.run(&["consumer", "reset", "all", "--yes", "--start", &second.to_string()]);
     assert_eq!(run.succeed().stdout, format!("Consumer all goes on from {second}.\n"));
     assert_eq!(tail(), [second]);
-    let reset = shop.run(&["consumer", "reset", "all", "--start", "now", "--json"]).json();
+    let reset = shop.run(&["consumer", "reset", "all", "--yes", "--start", "now", "--json"]).json();
     assert_eq!(reset, json!({ "name": "all", "start": "now" }));
     assert_eq!(tail(), [0; 0]);
-    shop.run(&["consumer", "reset", "all", "--start", "2001-01-01T00:00:00Z"]).succeed();
+    shop.run(&["consumer", "reset", "all", "--yes", "--start", "2001-01-01T00:00:00Z"]).succeed();
     assert_eq!(tail(), [first, second]);
-    shop.run(&["consumer", "reset", "all", "--start", DAY]).succeed();
+    shop.run(&["consumer", "reset", "all", "--yes", "--start", DAY]).succeed();
     assert_eq!(tail(), [0; 0]);
     shop.run(&["consumer", "reset", "all"]).fail(2, "--start");
-    shop.run(&["consumer", "reset", "none", "--start", "now"])
+    shop.run(&["consumer", "reset", "none", "--yes", "--start", "now"])
         .fail(1, "Consumer 'none' does not exist");
 
     // It waits for seconds, and in vain.
@@ -356,7 +357,7 @@ async fn a_consumer_goes_on_from_where_it_is_reset_to() {
     let holder = shop.client().await;
     let take = "begin; select position from postrider.fetch_messages('all')";
     holder.batch_execute(take).await.unwrap();
-    shop.run(&["consumer", "reset", "all", "--start", "now"])
+    shop.run(&["consumer", "reset", "all", "--yes", "--start", "now"])
         .fail(1, "Consumer 'all' is held by another transaction");
 }
 

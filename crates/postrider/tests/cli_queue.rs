@@ -49,19 +49,21 @@ async fn a_message_has_a_status_for_each_endpoint() {
         shop.run(&["subscription", "create", "order.*", endpoint]).succeed();
     }
     let id = shop.run(&["publish", "order.paid", "1", "--json"]).json()["id"].to_string();
-    let rows = shop.run(&["message", &id, "--json"]).json();
+    let rows = shop.run(&["message", &id, "--json"]).json()["deliveries"].clone();
     let endpoints: Vec<_> =
         rows.as_array().unwrap().iter().map(|row| row["endpoint_name"].as_str().unwrap()).collect();
     assert_eq!(endpoints, ["audit", "orders"]);
     assert_eq!((&rows[0]["retry_count"], &rows[0]["completed_at"]), (&json!(0), &Value::Null));
     let table = shop.run(&["message", &id]).succeed().stdout;
-    assert!(table.starts_with("ENDPOINT NAME  STATUS"), "{table}");
+    assert!(table.contains("Deliveries\nENDPOINT NAME  STATUS"), "{table}");
+    let by_name = shop.run(&["message", &format!("msg_{id}"), "--json"]).json();
+    assert_eq!(by_name["id"].to_string(), id);
     shop.run(&["cancel", &id]).succeed();
-    let rows = shop.run(&["message", &id, "--json"]).json();
+    let rows = shop.run(&["message", &id, "--json"]).json()["deliveries"].clone();
     assert_eq!(
         (&rows[0]["status"], &rows[1]["status"]),
         (&json!("cancelled"), &json!("cancelled"))
     );
     shop.run(&["message", "4096"]).fail(1, "Message 4096 does not exist");
-    shop.run(&["message", "0"]).fail(2, "0 is not in 1..");
+    shop.run(&["message", "0"]).fail(2, "from 1 to 9223372036854775807");
 }

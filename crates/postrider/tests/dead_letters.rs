@@ -751,23 +751,24 @@ async fn a_summary_counts_by_endpoint() {
     run(&["redrive", "--all", "--endpoint", "b"]).fail(2, "cannot be used with");
     run(&["redrive", "1", "--rate", "5"]).fail(2, "cannot be used with");
     run(&["redrive", "--rate", "5"]).fail(2, "required");
-    run(&["redrive", "--to", "2026-01-01"]).fail(2, "expected a time with its offset");
+    run(&["redrive", "--to", "2026-01-1"]).fail(2, "expected a time with its offset");
     run(&["redrive", "--all", "--rate", "0"]).fail(2, "0 is not in");
     run(&["redrive", "--error", "("]).fail(2, "p_error_pattern must be a POSIX regular expression");
-    assert_eq!(run(&["cleanup"]).json(), json!({"removed": 0}));
+    run(&["cleanup"]).fail(2, "give --yes if it is meant");
+    assert_eq!(run(&["cleanup", "--yes"]).json(), json!({"removed": 0}));
     assert!(shop.run(&["dlq", "summary"]).succeed().stdout.contains("FAILED COUNT"));
 
     // Who waits is told of a dispatcher that is missing, and of the end.
     let url = shop.url();
     let waiting = tokio::task::spawn_blocking(move || {
-        crate::shop::run(&url, &["dlq", "redrive", "--all", "--rate", "1000"], "")
+        crate::shop::run(&url, &["dlq", "redrive", "--all", "--yes", "--rate", "1000"], "")
     });
     shop.until("select count(*) = 3 from postrider.jobs").await;
     let _dispatcher = shop.serve().await;
     let run = waiting.await.unwrap().succeed();
     assert_eq!(run.stdout, "2 messages will be delivered again.\n");
     assert!(run.stderr.contains("it waits for a dispatcher: start `postrider serve`"), "{run:?}");
-    let run = shop.run(&["endpoint", "drop", "b", "--force", "--json"]).json();
+    let run = shop.run(&["endpoint", "drop", "b", "--force", "--yes", "--json"]).json();
     assert_eq!(run["dropped"], true);
 }
 

@@ -583,7 +583,7 @@ async fn the_command_line_erases_with_its_progress() {
     send(&shop, "hooks", 7).await;
     send(&shop, "hooks", 8).await;
     receiver.wait_for_accepted(3, LONG).await.unwrap();
-    let run = |arguments: &[&str]| shop.run(&[&["message", "erase"], arguments].concat());
+    let run = |arguments: &[&str]| shop.run(&[&["message", "erase", "--yes"], arguments].concat());
     let said = run(&["--ordering-key", "customer-7-hooks"]).succeed().stdout;
     assert_eq!(said, "2 messages are erased.\n");
     let metadata = r#"{"customer": 8}"#;

@@ -594,9 +594,10 @@ async fn the_command_line_does_it_all() {
 
     let range = ["--from", "2001-01-01T00:00:00Z", "--to", "2101-01-01T00:00:00Z"];
     let run = |arguments: &[&str]| shop.run(&[arguments, &range[..]].concat());
-    let replayed = run(&["replay", "range", "a", "--status", "completed", "--json"]).json();
+    let replayed =
+        run(&["replay", "range", "a", "--yes", "--status", "completed", "--json"]).json();
     assert_eq!(replayed["replayed"], 20);
-    run(&["replay", "range", "b"]).fail(1, "Endpoint 'b' does not exist");
+    run(&["replay", "range", "b", "--yes"]).fail(1, "Endpoint 'b' does not exist");
     run(&["replay", "range", "a", "--status", "lost"]).fail(2, "lost");
     let job =
         run(&["replay", "create", "a", "--rate", "1", "--filter", "{\"n\": 1}", "--json"]).json();
@@ -613,7 +614,7 @@ async fn the_command_line_does_it_all() {
     shop.run(&["partition", "list"]).succeed();
     let made = shop.run(&["partition", "maintain", "--months-ahead", "5", "--json"]).json();
     assert_eq!(made["created"], 12);
-    let dropped = shop.run(&["partition", "cleanup", "--json"]).json();
+    let dropped = shop.run(&["partition", "cleanup", "--yes", "--json"]).json();
     assert_eq!(dropped["dropped"], 0);
     shop.run(&["partition", "cleanup", "--retention-months", "0"]).fail(2, "0");
 }

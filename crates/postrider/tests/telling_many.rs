@@ -316,7 +316,7 @@ async fn the_command_line_tells_one_or_many() {
     run(&["skip", &ids[2], "--reason", "r"]).fail(1, "No delivery of message");
     receiver.wait_for_accepted(1, LONG).await.unwrap();
 
-    let made = run(&["skip", "--error", "HTTP 404", "--reason", "r", "--no-wait"]).json();
+    let made = run(&["skip", "--error", "HTTP 404", "--reason", "r", "--no-wait", "--yes"]).json();
     assert_eq!(made, json!({ "job_id": 1, "estimate": 0, "has_more": false }));
     let told = run(&["retry", "--endpoint", "b", "--from", "2001-01-01T00:00Z"]).json();
     assert_eq!(told, json!({ "retried": 20, "job_id": 2 }));
@@ -324,13 +324,14 @@ async fn the_command_line_tells_one_or_many() {
 
     shop.execute("select postrider.pause_endpoint('b')").await;
     shop.send_many("b", 5).await;
-    let arguments = ["endpoint", "cancel-messages", "b", "--json"];
+    let arguments = ["endpoint", "cancel-messages", "b", "--yes", "--json"];
     assert_eq!(shop.run(&arguments).json(), json!({ "cancelled": 5, "job_id": 3 }));
     assert_eq!(shop.run(&arguments).json(), json!({ "cancelled": 0, "job_id": 4 }));
 
     for wrong in [
         &["retry"][..],
         &["skip", "5"],
+        &["skip", "--error", "HTTP 404", "--reason", "r"],
         &["retry", "5", "--all"],
         &["retry", "5", "--rate", "1"],
         &["retry", "--all", "--endpoint", "a"],

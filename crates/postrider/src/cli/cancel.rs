@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{Context, Failure};
+use super::{Context, Failure, input::parse_message};
 
 const CANCEL_MESSAGE: &str = include_str!("../../../../sql/queries/cancel_message.sql");
 
@@ -14,7 +14,7 @@ Examples:
   postrider cancel 1024 --json | jq .cancelled")]
 pub struct Cancel {
     /// The message's id
-    #[arg(value_name = "MESSAGE", value_parser = clap::value_parser!(i64).range(1..))]
+    #[arg(value_name = "MESSAGE", value_parser = parse_message)]
     id: i64,
 }
 

@@ -5,7 +5,7 @@ use serde_json::json;
 use tokio_postgres::{Client, types::ToSql};
 
 use super::{
-    Context, Failure, input::parse_moment, job::Waiting, json_rows, json_rows_or, suggest::Filter,
+    Context, Failure, job::Waiting, json_rows, json_rows_or, past::parse_past, suggest::Filter,
 };
 
 const DEAD_LETTERS: &str = include_str!("../../../../sql/queries/dead_letters.sql");
@@ -24,6 +24,7 @@ Examples:
   postrider dlq show 17
   postrider dlq redrive 17
   postrider dlq redrive --endpoint orders --rate 50
+  postrider dlq redrive --from yesterday --cause retries_exhausted
   postrider dlq redrive --from 2026-11-21T08:00Z --to 2026-11-21T09:30Z --error 'HTTP 50[234]'")]
 pub struct DeadLetter {
     #[command(subcommand)]
@@ -75,11 +76,11 @@ struct Matching {
     /// Those of this endpoint
     #[arg(long, value_name = "NAME", group = "which")]
     endpoint: Option<String>,
-    /// Those that failed at or after this moment, such as 2026-11-21T08:00Z
-    #[arg(long, value_name = "MOMENT", group = "which", value_parser = parse_moment)]
+    /// Those that failed at or after this moment, such as 2026-11-21T08:00Z, 2026-11-21, yesterday or 2h
+    #[arg(long, value_name = "MOMENT", group = "which", value_parser = parse_past)]
     from: Option<String>,
     /// Those that failed before this moment
-    #[arg(long, value_name = "MOMENT", group = "which", value_parser = parse_moment)]
+    #[arg(long, value_name = "MOMENT", group = "which", value_parser = parse_past)]
     to: Option<String>,
     /// Those whose last error matches this POSIX regular expression
     #[arg(long, value_name = "PATTERN", group = "which")]

@@ -7,8 +7,9 @@ use serde_json::{Map, Value, json};
 use tokio_postgres::{Client, GenericClient};
 
 use super::{
-    Context, Failure,
+    Context, Failure, destination,
     example::{self, Example},
+    input::parse_message,
     job::Waiting,
     json_rows_or,
     signing_key::Keys,
@@ -117,7 +118,7 @@ enum Action {
     Preview {
         name: String,
         /// A message of the log, in place of an example
-        #[arg(long, value_name = "ID", conflicts_with_all = ["payload", "event_type", "ordering_key", "headers", "metadata"])]
+        #[arg(long, value_name = "ID", value_parser = parse_message, conflicts_with_all = ["payload", "event_type", "ordering_key", "headers", "metadata"])]
         message: Option<i64>,
         #[command(flatten)]
         example: Example,
@@ -177,6 +178,9 @@ impl Endpoint {
                 let id = create(&mut client, name, protocol, change).await?;
                 let object = json!({ "id": id, "name": name });
                 output.done(&object, &format!("Endpoint {name} is created."));
+                if let Some(warning) = destination::warning(&client, name).await {
+                    output.notice(&warning);
+                }
             }
             Action::Alter { name, change, unset } => {
                 alter(&mut client, name, change, unset).await?;

@@ -1,6 +1,6 @@
 //! `postrider events`
 
-use super::{Context, Failure, input::parse_seconds, json_rows, suggest::Filter};
+use super::{Context, Failure, json_rows, past::parse_since, suggest::Filter};
 
 const EVENTS: &str = include_str!("../../../../sql/queries/events.sql");
 
@@ -14,8 +14,8 @@ pub struct Events {
     /// Only what is about this endpoint
     #[arg(long, value_name = "NAME")]
     endpoint: Option<String>,
-    /// Only what has happened since so long ago, such as 30m or 2d
-    #[arg(long, value_name = "TIME", value_parser = parse_seconds)]
+    /// Only what has happened since this moment, such as 30m, 2d, yesterday or 2026-11-21
+    #[arg(long, value_name = "TIME", value_parser = parse_since)]
     since: Option<f64>,
     /// How many at most
     #[arg(long, value_name = "COUNT", default_value_t = 50, value_parser = clap::value_parser!(i64).range(1..=10_000))]

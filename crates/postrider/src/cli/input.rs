@@ -10,13 +10,15 @@ use std::{
 
 use serde::de::IgnoredAny;
 
-use super::Failure;
+use super::{Failure, past::parse_past};
 
 /// The largest content of one message: as much as the setting `max_payload_size` can be.
 const CONTENT_BYTES_MAX: u64 = 64 << 20;
 /// The longest wait and the longest time to expiry. Longer ones are slips, and PostgreSQL's times end.
 const DAYS_MAX: f64 = 36_500.0;
 const SHAPE_OF_TIME: &str = "expected a time such as 30s, 10m, 2h, 1d";
+const SHAPE_OF_MOMENT: &str =
+    "expected a time with its offset such as 2030-05-01T09:00:00Z or 2030-05-01T09:00:00+02:00";
 /// The longest idempotency or ordering key.
 const KEY_LENGTH_MAX: usize = 255;
 
@@ -106,6 +108,18 @@ pub fn parse_key(text: &str) -> Result<String, String> {
     }
 }
 
+/// A message's id, also as receivers see it: `1024`, `msg_1024`.
+pub fn parse_message(text: &str) -> Result<i64, String> {
+    let digits = text.strip_prefix("msg_").unwrap_or(text);
+    let id = digits.bytes().all(is_digit).then(|| digits.parse().ok()).flatten();
+    id.filter(|id| *id > 0).ok_or_else(|| {
+        format!(
+            "expected a message's id, from 1 to {}, such as 1024 or msg_1024, got {text}",
+            i64::MAX
+        )
+    })
+}
+
 /// `name=value`, with the name and the value of a header.
 pub fn parse_header(text: &str) -> Result<(String, String), String> {
     let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE")?;
@@ -154,8 +168,7 @@ fn parse_seconds_from(text: &str, shortest: f64, name: &str) -> Result<f64, Stri
 /// A moment as RFC 3339 writes it; seconds may be left out. It stays text, which the database reads
 /// alike. A time without its offset is refused: it would be one of the server's time zone.
 pub fn parse_moment(text: &str) -> Result<String, String> {
-    const SHAPE: &str =
-        "expected a time with its offset such as 2030-05-01T09:00:00Z or 2030-05-01T09:00:00+02:00";
+    const SHAPE: &str = SHAPE_OF_MOMENT;
     if !text.is_ascii() || text.len() < 17 || !matches!(&text[10..11], "T" | "t" | " ") {
         return Err(SHAPE.to_owned());
     }
@@ -179,25 +192,33 @@ pub fn parse_moment(text: &str) -> Result<String, String> {
     if !is_punctuated || !is_fraction {
         return Err(SHAPE.to_owned());
     }
-    let part = |name: &str, digits: &str, lowest: u32, highest: u32| {
-        let is_number = digits.len() == if name == "year" { 4 } else { 2 };
-        if !is_number || !digits.bytes().all(is_digit) {
-            return Err(SHAPE.to_owned());
-        }
-        match digits.parse() {
-            Ok(number) if (lowest..=highest).contains(&number) => Ok(number),
-            _ => Err(format!("the {name} must be between {lowest} and {highest}, got {digits}")),
-        }
-    };
-    let year = part("year", &date[..4], 1, 9999)?;
-    let month = part("month", &date[5..7], 1, 12)?;
-    part("day", &date[8..], 1, days_in_month(year, month))?;
+    check_day(date)?;
     part("hour", &time[..2], 0, 23)?;
     part("minute", &time[3..5], 0, 59)?;
     part("second", seconds, 0, 59)?;
     part("hour of the offset", &offset[1..3], 0, 15)?;
     part("minute of the offset", &offset[4..], 0, 59)?;
     Ok(text.to_owned())
+}
+
+/// Whether there is such a day, written as `2030-05-01`.
+pub fn check_day(date: &str) -> Result<(), String> {
+    let year = part("year", &date[..4], 1, 9999)?;
+    let month = part("month", &date[5..7], 1, 12)?;
+    part("day", &date[8..], 1, days_in_month(year, month))?;
+    Ok(())
+}
+
+/// A part of a moment, within its bounds.
+fn part(name: &str, digits: &str, lowest: u32, highest: u32) -> Result<u32, String> {
+    let is_number = digits.len() == if name == "year" { 4 } else { 2 };
+    if !is_number || !digits.bytes().all(is_digit) {
+        return Err(SHAPE_OF_MOMENT.to_owned());
+    }
+    match digits.parse() {
+        Ok(number) if (lowest..=highest).contains(&number) => Ok(number),
+        _ => Err(format!("the {name} must be between {lowest} and {highest}, got {digits}")),
+    }
 }
 
 /// Where to begin in the log: `beginning`, `now`, a moment, or a message's id.
@@ -207,7 +228,7 @@ pub fn parse_start(text: &str) -> Result<String, String> {
         return Ok(text.to_owned());
     }
     let explain = |error| format!("expected beginning, now, a message's id or a time; {error}");
-    parse_moment(text).map_err(explain)
+    parse_past(text).map_err(explain)
 }
 
 /// An event type, or a pattern: `order.*`, `*`.
@@ -318,9 +339,25 @@ mod tests {
         for text in ["now", "beginning", "0", "123456789012345678", "2030-05-01T09:00:00Z"] {
             assert_eq!(parse_start(text).as_deref(), Ok(text));
         }
-        for text in ["", "Now", "-1", "1234567890123456789", "2030-05-01"] {
+        assert_eq!(parse_start("2030-05-01").as_deref(), Ok("2030-05-01T00:00:00Z"));
+        for text in ["", "Now", "-1", "1234567890123456789", "2030-05-1"] {
             let error = parse_start(text).unwrap_err();
             assert!(error.starts_with("expected beginning, now, a message's id or"), "{error}");
+        }
+    }
+
+    #[test]
+    fn messages_have_two_names() {
+        for (text, id) in [("1", 1), ("msg_1024", 1024), ("9223372036854775807", i64::MAX)] {
+            assert_eq!(parse_message(text), Ok(id));
+        }
+        for text in
+            ["", "0", "msg_", "msg_0", "-1", "+1", "MSG_1", "msg_msg_1", "9223372036854775808"]
+        {
+            assert!(
+                parse_message(text).unwrap_err().starts_with("expected a message's id, from 1"),
+                "{text}"
+            );
         }
     }
 

@@ -6,12 +6,12 @@ use tokio_postgres::{Client, types::ToSql};
 
 use super::{
     Context, Failure, Output,
-    input::{parse_key, parse_moment, parse_object},
+    input::{parse_key, parse_message, parse_object},
     job::Waiting,
-    json_rows,
+    past::parse_past,
+    story,
 };
 
-const MESSAGE_STATUS: &str = include_str!("../../../../sql/queries/message_status.sql");
 const RETRY_DELIVERY: &str = include_str!("../../../../sql/queries/retry_delivery.sql");
 const FAIL_DELIVERY: &str = include_str!("../../../../sql/queries/fail_delivery.sql");
 const SKIP_DELIVERY: &str = include_str!("../../../../sql/queries/skip_delivery.sql");
@@ -21,7 +21,7 @@ const SKIP_MATCHING: &str = include_str!("../../../../sql/queries/skip_matching_
 
 const ERASE: &str = include_str!("../../../../sql/queries/erase_messages.sql");
 
-/// Show what became of a message, tell deliveries that wait what to do, and erase what was in messages
+/// Show a message and what became of it; retry, give up, skip or erase
 #[derive(Debug, clap::Args)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -29,7 +29,8 @@ const ERASE: &str = include_str!("../../../../sql/queries/erase_messages.sql");
     after_help = "\
 Examples:
   postrider message 1024
-  postrider message 1024 --json | jq '.[].status'
+  postrider message msg_1024
+  postrider message 1024 --json | jq '.deliveries[].status'
   postrider message retry 1024
   postrider message skip 1024 --endpoint orders --reason 'withdrawn'
   postrider message retry --endpoint orders --error 'HTTP 50[234]' --rate 50
@@ -38,8 +39,8 @@ Examples:
   postrider message erase --metadata '{\"customer\": 7}' --to 2026-01-01T00:00Z"
 )]
 pub struct Message {
-    /// The message's id
-    #[arg(value_name = "MESSAGE", required = true, value_parser = clap::value_parser!(i64).range(1..))]
+    /// The message's id, also as receivers see it: msg_1024
+    #[arg(value_name = "MESSAGE", required = true, value_parser = parse_message)]
     id: Option<i64>,
     #[command(subcommand)]
     action: Option<Action>,
@@ -101,11 +102,11 @@ struct Whose {
     /// Published with this event type
     #[arg(long, value_name = "NAME")]
     event_type: Option<String>,
-    /// Sent at or after this moment, such as 2026-11-21T08:00Z
-    #[arg(long, value_name = "MOMENT", value_parser = parse_moment)]
+    /// Sent at or after this moment, such as 2026-11-21T08:00Z, 2026-11-21, yesterday or 2h
+    #[arg(long, value_name = "MOMENT", value_parser = parse_past)]
     from: Option<String>,
     /// Sent before this moment
-    #[arg(long, value_name = "MOMENT", value_parser = parse_moment)]
+    #[arg(long, value_name = "MOMENT", value_parser = parse_past)]
     to: Option<String>,
 }
 
@@ -116,18 +117,18 @@ struct Which {
     /// The message's id
     #[arg(
         value_name = "MESSAGE",
-        value_parser = clap::value_parser!(i64).range(1..),
+        value_parser = parse_message,
         conflicts_with_all = ["from", "to", "error", "event_type", "ordering_key", "all", "rate", "no_wait"]
     )]
     id: Option<i64>,
     /// The delivery to this endpoint, or all to it
     #[arg(long, value_name = "NAME", conflicts_with = "all")]
     endpoint: Option<String>,
-    /// Of messages that were sent at or after this moment, such as 2026-11-21T08:00Z
-    #[arg(long, value_name = "MOMENT", value_parser = parse_moment, conflicts_with = "all")]
+    /// Of messages that were sent at or after this moment, such as 2026-11-21T08:00Z, 2026-11-21, yesterday or 2h
+    #[arg(long, value_name = "MOMENT", value_parser = parse_past, conflicts_with = "all")]
     from: Option<String>,
     /// Of messages that were sent before this moment
-    #[arg(long, value_name = "MOMENT", value_parser = parse_moment, conflicts_with = "all")]
+    #[arg(long, value_name = "MOMENT", value_parser = parse_past, conflicts_with = "all")]
     to: Option<String>,
     /// Those whose last error matches this POSIX regular expression
     #[arg(long, value_name = "PATTERN", conflicts_with = "all")]
@@ -168,21 +169,9 @@ impl Message {
         let client = context.connect().await?.client;
         match (&self.action, self.id) {
             (Some(action), _) => action.run(&client, context.output).await,
-            (None, id) => show(&client, context.output, id.unwrap_or_default()).await,
+            (None, id) => story::show(&client, context.output, id.unwrap_or_default()).await,
         }
     }
-}
-
-async fn show(client: &Client, output: Output, id: i64) -> Result<(), Failure> {
-    let rows = json_rows(client, MESSAGE_STATUS, &[&id]).await?;
-    if rows.is_empty() {
-        let text = format!("Message {id} is for no endpoint, or does not exist (any more)");
-        return Err(Failure::Failed(text));
-    }
-    let columns =
-        ["endpoint_name", "status", "retry_count", "next_retry_at", "completed_at", "last_error"];
-    output.list(&rows, &columns, "");
-    Ok(())
 }
 
 impl Action {

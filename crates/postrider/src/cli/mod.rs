@@ -7,27 +7,35 @@
 
 mod action;
 mod adopt;
+mod age;
 mod batch;
 mod cancel;
+mod confirm;
 mod consumer;
 mod dead_letter;
+mod destination;
+mod doctor;
 mod endpoint;
 mod event;
 mod event_type;
 mod example;
 mod execution;
 mod failure;
+mod grammar;
 mod health;
+mod hint;
 mod input;
 mod job;
 mod listen;
 mod logging;
+mod manual;
 mod message;
 mod message_options;
 mod metrics;
 mod migrate;
 mod output;
 mod partition;
+mod past;
 mod policy;
 mod publish;
 mod queue;
@@ -38,18 +46,23 @@ mod serve;
 mod setting;
 mod signing_key;
 mod status;
+mod story;
 mod subscription;
 mod suggest;
+mod table;
 mod tail;
 mod token;
+mod tone;
+mod top;
 mod worker;
 mod worker_admin;
 
-use std::process::ExitCode;
+use std::{process::ExitCode, time::Duration};
 
-use clap::{Parser, Subcommand};
+use clap::{ColorChoice, FromArgMatches, Parser, Subcommand};
 use failure::Failure;
-use output::Output;
+use grammar::Manner;
+use output::{Format, Output};
 use serde_json::Value;
 use tokio_postgres::{Client, types::ToSql};
 use tracing::warn;
@@ -62,6 +75,8 @@ use crate::{
     },
 };
 
+/// The heading of what every command takes.
+const EVERYWHERE: &str = "Options of every command";
 /// What `pg_stat_activity` shows while a command runs.
 const APPLICATION_NAME: &str = "postrider command line";
 
@@ -73,9 +88,15 @@ const APPLICATION_NAME: &str = "postrider command line";
 struct Arguments {
     #[command(flatten)]
     flags: Flags,
-    /// Print results as JSON
-    #[arg(long, global = true, help_heading = "Options of every command")]
+    /// How to print results
+    #[arg(long, global = true, value_enum, value_name = "FORMAT", default_value = "table", hide_possible_values = true, help_heading = EVERYWHERE, help = "How to print results: table, json, or jsonl for a JSON value a row")]
+    output: Format,
+    /// The same as --output json
+    #[arg(long, global = true, conflicts_with = "output", help_heading = EVERYWHERE)]
     json: bool,
+    /// Whether to colour: auto, always or never. Auto colours on a terminal, unless NO_COLOR is set
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_possible_values = true, hide_default_value = true, help_heading = EVERYWHERE)]
+    color: ColorChoice,
     #[command(subcommand)]
     command: Command,
 }
@@ -105,7 +126,9 @@ enum Command {
     Setting(setting::Setting),
     Policy(policy::Policy),
     Status(status::Status),
+    Top(top::Top),
     Health(health::Health),
+    Doctor(doctor::Doctor),
     Metrics(metrics::Metrics),
     Events(event::Events),
     Queue(queue::Queue),
@@ -123,6 +146,8 @@ enum Command {
     Action(action::Action),
     Partition(partition::Partition),
     Token(token::Token),
+    Completions(manual::Completions),
+    Man(manual::Man),
 }
 
 /// What every command gets.
@@ -131,11 +156,19 @@ struct Context {
     output: Output,
 }
 
+/// Every command there is, as clap has it.
+pub fn command() -> clap::Command {
+    grammar::command()
+}
+
 /// Runs the command that the arguments of this process ask for.
 pub fn run() -> ExitCode {
-    let Arguments { flags, json, command } = Arguments::parse();
-    let output = Output::new(json);
-    match execute(flags, output, command) {
+    let matches = grammar::command().get_matches();
+    let manner = grammar::manner(&matches);
+    let arguments = Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let Arguments { flags, output: format, json, color, command } = arguments;
+    let output = Output::new(if json { Format::Json } else { format }, color);
+    match execute(&flags, output, &command, &manner) {
         Ok(()) => ExitCode::SUCCESS,
         Err(Failure::Shown(code)) => ExitCode::from(code),
         Err(failure) => {
@@ -145,38 +178,30 @@ pub fn run() -> ExitCode {
     }
 }
 
-fn execute(flags: Flags, output: Output, command: Command) -> Result<(), Failure> {
-    let variables = std::env::vars_os();
-    // Printing the script needs no database, and neither does arithmetic.
-    if let Command::Migrate(migrate) = &command
-        && migrate.print
-    {
-        Config::check_logging(&flags, variables)?;
-        return migrate.print_script(output);
+fn execute(
+    flags: &Flags,
+    output: Output,
+    command: &Command,
+    manner: &Manner,
+) -> Result<(), Failure> {
+    if command.is_local() {
+        Config::check_logging(flags, std::env::vars_os())?;
+        return command.run_locally(output);
     }
-    if let Command::Policy(policy) = &command
-        && !policy.needs_database()
-    {
-        Config::check_logging(&flags, variables)?;
-        return policy.explain(output);
-    }
-    if let Command::Listen(listen) = &command {
-        Config::check_logging(&flags, variables)?;
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let failed = |error| Failure::Failed(format!("could not start the runtime: {error}"));
-        return runtime.map_err(failed)?.block_on(listen.run(output));
-    }
-    let serve_flags = match &command {
+    let serve_flags = match command {
         Command::Serve(serve) => serve.flags.clone(),
         _ => ServeFlags::default(),
     };
-    let config = Config::load(&flags, &serve_flags, variables)?;
-    logging::start(config.log_format, &config.log_level);
+    let config = Config::load(flags, &serve_flags, std::env::vars_os())?;
+    logging::start(config.log_format, &config.log_level, output.colour());
     for text in &config.warnings {
         warn!(text, "configuration");
     }
+    if let Some(question) = &manner.question {
+        confirm::ask(question)?;
+    }
 
-    let runtime = match &command {
+    let runtime = match command {
         Command::Serve(_) => tokio::runtime::Builder::new_multi_thread()
             .worker_threads(config.serve.threads)
             .thread_name("postrider")
@@ -184,46 +209,99 @@ fn execute(flags: Flags, output: Output, command: Command) -> Result<(), Failure
             .build(),
         _ => tokio::runtime::Builder::new_current_thread().enable_all().build(),
     };
-    let runtime = runtime
-        .map_err(|error| Failure::Failed(format!("could not start the runtime: {error}")))?;
-    let context = Context { config, output };
-    runtime.block_on(async {
-        let result = match command {
-            Command::Migrate(migrate) => migrate.run(&context).await,
-            Command::Adopt(adopt) => adopt.run(&context).await,
-            Command::Serve(serve) => serve.run(&context).await,
-            Command::Send(send) => send.run(&context).await,
-            Command::Publish(publish) => publish.run(&context).await,
-            Command::Cancel(cancel) => cancel.run(&context).await,
-            Command::Endpoint(endpoint) => endpoint.run(&context).await,
-            Command::EventType(event_type) => event_type.run(&context).await,
-            Command::Subscription(subscription) => subscription.run(&context).await,
-            Command::Setting(setting) => setting.run(&context).await,
-            Command::Policy(policy) => policy.run(&context).await,
-            Command::Status(status) => status.run(&context).await,
-            Command::Health(health) => health.run(&context).await,
-            Command::Metrics(metrics) => metrics.run(&context).await,
-            Command::Events(events) => events.run(&context).await,
-            Command::Queue(queue) => queue.run(&context).await,
-            Command::Message(message) => message.run(&context).await,
-            Command::Dlq(dead_letter) => dead_letter.run(&context).await,
-            Command::Replay(replay) => replay.run(&context).await,
-            Command::Schedule(schedule) => schedule.run(&context).await,
-            Command::Job(job) => job.run(&context).await,
-            Command::Consumer(consumer) => consumer.run(&context).await,
-            Command::Tail(tail) => tail.run(&context).await,
-            Command::Listen(listen) => listen.run(output).await,
-            Command::Execution(execution) => execution.run(&context).await,
-            Command::Worker(worker) => worker.run(&context).await,
-            Command::Action(action) => action.run(&context).await,
-            Command::Partition(partition) => partition.run(&context).await,
-            Command::Token(token) => token.run(&context).await,
+    let mut context = Context { config, output };
+    runtime.map_err(|error| no_runtime(&error))?.block_on(async {
+        let result = match manner.watch {
+            Some(pause) => tail::until_interrupted(command.watch(&mut context, pause)).await,
+            None => command.run(&context).await,
         };
         match result {
             Err(Failure::Denied(text)) => Err(Failure::Denied(context.with_grant(text).await)),
             other => other,
         }
     })
+}
+
+fn no_runtime(error: &std::io::Error) -> Failure {
+    Failure::Failed(format!("could not start the runtime: {error}"))
+}
+
+impl Command {
+    /// Whether it needs no database: printing needs none, and neither does arithmetic.
+    fn is_local(&self) -> bool {
+        match self {
+            Self::Migrate(migrate) => migrate.print,
+            Self::Policy(policy) => !policy.needs_database(),
+            Self::Completions(_) | Self::Man(_) | Self::Listen(_) => true,
+            _ => false,
+        }
+    }
+
+    fn run_locally(&self, output: Output) -> Result<(), Failure> {
+        match self {
+            Self::Migrate(migrate) => migrate.print_script(output),
+            Self::Policy(policy) => policy.explain(output),
+            Self::Completions(completions) => completions.run(output),
+            Self::Man(man) => man.run(output),
+            Self::Listen(listen) => {
+                let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+                runtime.map_err(|error| no_runtime(&error))?.block_on(listen.run(output))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    async fn run(&self, context: &Context) -> Result<(), Failure> {
+        match self {
+            Self::Migrate(migrate) => migrate.run(context).await,
+            Self::Adopt(adopt) => adopt.run(context).await,
+            Self::Serve(serve) => serve.run(context).await,
+            Self::Send(send) => send.run(context).await,
+            Self::Publish(publish) => publish.run(context).await,
+            Self::Cancel(cancel) => cancel.run(context).await,
+            Self::Endpoint(endpoint) => endpoint.run(context).await,
+            Self::EventType(event_type) => event_type.run(context).await,
+            Self::Subscription(subscription) => subscription.run(context).await,
+            Self::Setting(setting) => setting.run(context).await,
+            Self::Policy(policy) => policy.run(context).await,
+            Self::Status(status) => status.run(context).await,
+            Self::Top(top) => top.run(context).await,
+            Self::Health(health) => health.run(context).await,
+            Self::Doctor(doctor) => doctor.run(context).await,
+            Self::Metrics(metrics) => metrics.run(context).await,
+            Self::Events(events) => events.run(context).await,
+            Self::Queue(queue) => queue.run(context).await,
+            Self::Message(message) => message.run(context).await,
+            Self::Dlq(dead_letter) => dead_letter.run(context).await,
+            Self::Replay(replay) => replay.run(context).await,
+            Self::Schedule(schedule) => schedule.run(context).await,
+            Self::Job(job) => job.run(context).await,
+            Self::Consumer(consumer) => consumer.run(context).await,
+            Self::Tail(tail) => tail.run(context).await,
+            Self::Execution(execution) => execution.run(context).await,
+            Self::Worker(worker) => worker.run(context).await,
+            Self::Action(action) => action.run(context).await,
+            Self::Partition(partition) => partition.run(context).await,
+            Self::Token(token) => token.run(context).await,
+            Self::Listen(_) | Self::Completions(_) | Self::Man(_) => Ok(()),
+        }
+    }
+
+    /// Shows the same again and again. A database that has been there is waited for.
+    async fn watch(&self, context: &mut Context, pause: Duration) -> Result<(), Failure> {
+        let mut was_there = false;
+        loop {
+            context.output = context.output.again();
+            match self.run(context).await {
+                Ok(()) | Err(Failure::Shown(_)) => was_there = true,
+                Err(failure @ Failure::Database(_)) if was_there => {
+                    context.output.failure(&failure);
+                }
+                Err(failure) => return Err(failure),
+            }
+            tokio::time::sleep(pause).await;
+        }
+    }
 }
 
 impl Context {

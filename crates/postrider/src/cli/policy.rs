@@ -6,7 +6,12 @@ use clap::{Subcommand, ValueEnum};
 use postrider_core::policy::{OwnPolicy, Place, Policy as DeliveryPolicy, Simple};
 use serde_json::{Value, json};
 
-use super::{Context, Failure, input::usage, json_rows, output::Output};
+use super::{
+    Context, Failure,
+    input::{parse_message, usage},
+    json_rows,
+    output::Output,
+};
 
 const EXPLAIN_POLICY: &str = include_str!("../../../../sql/queries/explain_policy.sql");
 
@@ -49,7 +54,7 @@ struct Explain {
         long,
         value_name = "MESSAGE",
         conflicts_with_all = ["policy", "place"],
-        value_parser = clap::value_parser!(i64).range(1..)
+        value_parser = parse_message
     )]
     message: Option<i64>,
 }

@@ -5,8 +5,9 @@ use serde_json::json;
 
 use super::{
     Context, Failure,
-    input::{parse_moment, parse_object},
+    input::{parse_message, parse_object},
     json_rows_or,
+    past::parse_past,
 };
 
 const REPLAY_MESSAGE: &str = include_str!("../../../../sql/queries/replay_message.sql");
@@ -21,7 +22,7 @@ const MASKED: &str = include_str!("../../../../sql/queries/replays_masked.sql");
 #[command(after_help = "\
 Examples:
   postrider replay message 1024
-  postrider replay range orders --from 2030-05-01T09:00:00Z --to 2030-05-01T10:00:00Z --status failed
+  postrider replay range orders --from 2h --to now --status failed
   postrider replay create orders --from 2030-05-01T00:00:00Z --to 2030-05-02T00:00:00Z --rate 100
   postrider replay list
   postrider replay cancel 7")]
@@ -35,7 +36,7 @@ enum Action {
     /// Send one message again, to all its endpoints that are left
     Message {
         /// The message's id
-        #[arg(value_name = "MESSAGE", value_parser = clap::value_parser!(i64).range(1..))]
+        #[arg(value_name = "MESSAGE", value_parser = parse_message)]
         id: i64,
     },
     /// Send again what an endpoint got in a range of time, all at once
@@ -75,11 +76,11 @@ enum Action {
 struct EndpointRange {
     /// The endpoint's name
     endpoint: String,
-    /// Messages that were created from this time on
-    #[arg(long, value_name = "TIME", value_parser = parse_moment)]
+    /// Messages that were created from this time on, such as 2030-05-01T09:00:00Z, 2030-05-01, yesterday or 2h
+    #[arg(long, value_name = "TIME", value_parser = parse_past)]
     from: String,
     /// Messages that were created before this time
-    #[arg(long, value_name = "TIME", value_parser = parse_moment)]
+    #[arg(long, value_name = "TIME", value_parser = parse_past)]
     to: String,
     /// Only deliveries that ended so
     #[arg(long)]

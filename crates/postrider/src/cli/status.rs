@@ -46,6 +46,22 @@ fn text(context: &Context, status: &Value) -> String {
         counted(&status["disabled_endpoint_count"]),
         counted(&status["dead_letter_count"]),
     )];
+    let endpoints = list("endpoints");
+    if endpoints.is_empty() {
+        parts.push("Nothing is pending, and every endpoint may be sent to.".to_owned());
+    } else {
+        let columns = [
+            "endpoint_name",
+            "enabled",
+            "paused",
+            "circuit_state",
+            "pending_messages",
+            "oldest_pending_message",
+            "last_success_at",
+            "last_failure_at",
+        ];
+        parts.push(table(&endpoints, &columns));
+    }
     parts.push(table(&list("health"), &["component", "status", "details"]));
     let dispatchers = list("dispatchers");
     if !dispatchers.is_empty() {
@@ -63,23 +79,7 @@ fn text(context: &Context, status: &Value) -> String {
         ];
         parts.push(table(&dispatchers, &columns));
     }
-    let endpoints = list("endpoints");
-    if endpoints.is_empty() {
-        parts.push("Nothing is pending, and every endpoint may be sent to.".to_owned());
-    } else {
-        let columns = [
-            "endpoint_name",
-            "enabled",
-            "paused",
-            "circuit_state",
-            "pending_messages",
-            "oldest_pending_message",
-            "last_success_at",
-            "last_failure_at",
-        ];
-        parts.push(table(&endpoints, &columns));
-    }
-    parts.join("\n")
+    parts.join("\n\n")
 }
 
 /// A count that may have ended at its limit.

@@ -610,6 +610,26 @@ fn latest_migration() -> i32 {
     MIGRATIONS.last().map(number).unwrap_or_default()
 }
 
+/// The names of the indexes that migrations make, in their order.
+pub fn index_names() -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for migration in MIGRATIONS {
+        for statement in migration.text.lines() {
+            let words: Vec<&str> =
+                statement.split_whitespace().filter(|word| *word != "unique").collect();
+            match words.as_slice() {
+                ["create", "index", name, ..] => names.push((*name).to_owned()),
+                ["drop", "index", .., name] => {
+                    let name = name.trim_end_matches(';').trim_start_matches("postrider.");
+                    names.retain(|known| known != name);
+                }
+                _ => {}
+            }
+        }
+    }
+    names
+}
+
 /// Tells two builds of one version apart: FNV-1a over everything that a migration installs.
 fn fingerprint() -> String {
     let files = MIGRATIONS.iter().chain(FUNCTIONS).chain(VIEWS).map(|file| file.text);
