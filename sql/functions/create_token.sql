@@ -50,7 +50,7 @@ begin
     values (
         'token.created',
         jsonb_build_object(
-            'token', p_name, 'id', created_id, 'by', session_user, 'before', null,
+            'name', p_name, 'id', created_id, 'by', session_user, 'before', null,
             'after', jsonb_build_object('role', p_role, 'expires_at', now() + p_expires_in)));
     return created_id;
 end;

@@ -29,7 +29,7 @@ begin
     values (
         'token.revoked',
         jsonb_build_object(
-            'token', p_name, 'id', revoked.id, 'by', session_user,
+            'name', p_name, 'id', revoked.id, 'by', session_user,
             'before', jsonb_build_object('role', revoked.role, 'expires_at', revoked.expires_at),
             'after', null));
     return true;

@@ -3,3 +3,7 @@ set statement_timeout = '10s';
 set lock_timeout = '1s';
 set idle_in_transaction_session_timeout = '30s';
 set jit = off;
+-- Answers have times and intervals as RFC 3339 and ISO 8601 write them, whatever the database is set to.
+set datestyle = 'ISO, YMD';
+set timezone = 'UTC';
+set intervalstyle = 'iso_8601';

@@ -1,8 +1,10 @@
--- For the rest of the transaction. $1: the id of a token. Without a row nothing was entered: it does not hold at this
+-- For the rest of the transaction. $1: the id of a token; $2: what the request is called. Without a row nothing was entered: it does not hold at this
 -- moment. `is_entered`, which is read last, says as whom the transaction goes on.
 -- Index: api_token_pkey; of installation none, the table has one row.
 select
+    t.role,
     set_config('postrider.token', t.name, true),
+    set_config('postrider.request', $2::text, true),
     set_config('role', w.name, true),
     current_user = w.name as is_entered
 from postrider.api_token t

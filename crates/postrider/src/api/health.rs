@@ -6,7 +6,12 @@ use axum::extract::State;
 use http::StatusCode;
 use serde_json::json;
 
-use super::{Api, answer::Json, problem::Problem, token::Watcher};
+use super::{
+    Api,
+    answer::Json,
+    problem::{Code, Problem},
+    token::Watcher,
+};
 use crate::vitals::Unready;
 
 /// Whether this process lives: if not, restart it. It lives while its database is away. Whoever can connect may ask, for
@@ -23,7 +28,7 @@ pub async fn live(State(api): State<Api>) -> Result<Json, Problem> {
         true => Ok(Json::new(StatusCode::OK, &json!({ "status": "alive" }))),
         false => {
             let detail = "The loop of this process has given no sign of life for too long.";
-            Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "hanging", detail))
+            Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, Code::Hanging, detail))
         }
     }
 }
@@ -39,9 +44,9 @@ pub async fn live(State(api): State<Api>) -> Result<Json, Problem> {
 pub async fn ready(_: Watcher, State(api): State<Api>) -> Result<Json, Problem> {
     let (code, detail) = match api.vitals.readiness(Instant::now()) {
         Ok(()) => return Ok(Json::new(StatusCode::OK, &json!({ "status": "ready" }))),
-        Err(Unready::Draining) => ("draining", "This process was asked to stop."),
-        Err(Unready::Connecting) => ("connecting", "This process has no tenure: see its log."),
-        Err(Unready::LeaseOver) => ("lease_over", "The lease of this process has run out."),
+        Err(Unready::Draining) => (Code::Draining, "This process was asked to stop."),
+        Err(Unready::Connecting) => (Code::Connecting, "This process has no tenure: see its log."),
+        Err(Unready::LeaseOver) => (Code::LeaseOver, "The lease of this process has run out."),
     };
     Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, code, detail))
 }

@@ -11,8 +11,8 @@ use tokio_postgres::Row;
 use super::{
     Api, Shared,
     answer::Json,
-    pool::{Once, Parameters},
-    problem::Problem,
+    pool::{Once, Parameters, Statement},
+    problem::{Code, Problem},
     token::Caller,
 };
 
@@ -42,7 +42,7 @@ impl FromRequestParts<Api> for Idempotency {
         let key = values.next().map(parse).transpose()?;
         if values.next().is_some() {
             return Err(Problem::invalid(
-                "invalid_idempotency_key",
+                Code::InvalidIdempotencyKey,
                 "There are two Idempotency-Keys.",
             ));
         }
@@ -56,7 +56,7 @@ fn parse(value: &HeaderValue) -> Result<String, Problem> {
         let rule = format!(
             "Idempotency-Key must be 1 to {KEY_CHARACTERS} visible ASCII characters, in quotes or not."
         );
-        Problem::invalid("invalid_idempotency_key", rule)
+        Problem::invalid(Code::InvalidIdempotencyKey, rule)
     };
     let text = value.to_str().map_err(|_| rule())?.trim();
     let key = match text.strip_prefix('"') {
@@ -89,7 +89,7 @@ impl Shared {
         caller: &Caller,
         idempotency: &Idempotency,
         body: &[u8],
-        statement: (&str, Parameters<'_>),
+        statement: (Statement, Parameters<'_>),
         (status, write): (StatusCode, Write),
     ) -> Result<Json, Problem> {
         let Some(key) = &idempotency.key else {
@@ -111,7 +111,7 @@ impl Shared {
             let detail =
                 "This Idempotency-Key belongs to another request: another path or another body.";
             let status = StatusCode::UNPROCESSABLE_ENTITY;
-            return Err(Problem::new(status, "idempotency_key_reused", detail));
+            return Err(Problem::new(status, Code::IdempotencyKeyReused, detail));
         }
         let status: i16 = row.get("status");
         let status = StatusCode::from_u16(status.unsigned_abs()).unwrap_or(StatusCode::OK);
@@ -120,6 +120,15 @@ impl Shared {
 }
 
 impl Idempotency {
+    /// Answers with a secret are kept nowhere, so that such a request cannot be repeated.
+    pub fn refuse(&self) -> Result<(), Problem> {
+        let detail = "The answer has a secret, which is not kept: leave the Idempotency-Key out.";
+        match self.key {
+            None => Ok(()),
+            Some(_) => Err(Problem::invalid(Code::InvalidIdempotencyKey, detail)),
+        }
+    }
+
     fn fingerprint(&self, body: &[u8]) -> Vec<u8> {
         let mut context = Context::new(&SHA256);
         context.update(self.target.as_bytes());

@@ -17,7 +17,7 @@ use std::{
 
 use axum::{Router, body::Body, response::IntoResponse};
 use bytes::Bytes;
-use http::{HeaderValue, Request, Response, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, header};
 use http_body_util::BodyExt;
 use hyper::{
     body::{Body as _, Frame, Incoming, SizeHint},
@@ -34,6 +34,7 @@ use tokio::{
 };
 use tower_service::Service;
 use tracing::{error, info, warn};
+use uuid::Uuid;
 
 use super::{
     Api, Shared,
@@ -70,6 +71,9 @@ const REST_BYTES: usize = 32 * 1024 * 1024;
 const REST_TIME: Duration = Duration::from_secs(10);
 /// How long what is being answered may take when the process ends.
 const GRACE: Duration = Duration::from_secs(2);
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+/// The longest name of a request that is taken over.
+const REQUEST_ID_CHARACTERS: usize = 128;
 /// After a connection that could not be accepted.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
@@ -174,10 +178,21 @@ pub struct Peer {
     pub is_local: bool,
 }
 
-/// When a request has come, and by when it has to be done.
-#[derive(Debug, Clone, Copy)]
+/// When a request has come, by when it has to be done, and what it is called.
+#[derive(Debug, Clone)]
 pub struct Arrival {
     pub until: Instant,
+    pub request_id: Arc<str>,
+}
+
+/// What the client calls its request, if that can be written into a log; else a name of ours.
+fn request_id(headers: &HeaderMap) -> Arc<str> {
+    let is_fit = |text: &&str| {
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:/+=@".contains(&byte);
+        (1..=REQUEST_ID_CHARACTERS).contains(&text.len()) && text.bytes().all(is_plain)
+    };
+    let given = headers.get(REQUEST_ID).and_then(|value| value.to_str().ok()).filter(is_fit);
+    given.map_or_else(|| Uuid::new_v4().to_string().into(), Arc::from)
 }
 
 async fn serve(
@@ -314,7 +329,9 @@ async fn answer(
     api: Api,
 ) -> Result<Response<Body>, Infallible> {
     request.extensions_mut().insert(peer);
-    request.extensions_mut().insert(Arrival { until: Instant::now() + REQUEST_TIME });
+    let request_id = request_id(request.headers());
+    let until = Instant::now() + REQUEST_TIME;
+    request.extensions_mut().insert(Arrival { until, request_id: Arc::clone(&request_id) });
     let handling = tokio::spawn(timeout(ANSWER_TIME, router.call(request)));
     let mut response = match handling.await {
         Ok(Ok(Ok(response))) => response,
@@ -329,5 +346,8 @@ async fn answer(
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     let name = header::X_CONTENT_TYPE_OPTIONS;
     headers.insert(name, HeaderValue::from_static("nosniff"));
+    if let Ok(request_id) = HeaderValue::from_str(&request_id) {
+        headers.insert(REQUEST_ID, request_id);
+    }
     Ok(response)
 }

@@ -9,13 +9,22 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::{
-    Api, answer::Json, idempotency::Idempotency, problem::Problem, request::JsonBody, token::Caller,
+    Api,
+    answer::Json,
+    idempotency::Idempotency,
+    pool::{Parameters, Statement},
+    problem::{Code, Problem},
+    request::JsonBody,
+    token::Caller,
 };
 
-const SEND: &str = include_str!("../../../../sql/queries/api_send_message.sql");
-const SEND_BATCH: &str = include_str!("../../../../sql/queries/api_send_messages.sql");
-const PUBLISH: &str = include_str!("../../../../sql/queries/api_publish_event.sql");
-const PUBLISH_BATCH: &str = include_str!("../../../../sql/queries/publish_events.sql");
+const SEND: Statement = Statement::of(include_str!("../../../../sql/queries/api_send_message.sql"));
+const SEND_BATCH: Statement =
+    Statement::of(include_str!("../../../../sql/queries/api_send_messages.sql"));
+const PUBLISH: Statement =
+    Statement::of(include_str!("../../../../sql/queries/api_publish_event.sql"));
+const PUBLISH_BATCH: Statement =
+    Statement::of(include_str!("../../../../sql/queries/publish_events.sql"));
 
 /// A message for one endpoint.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -143,7 +152,7 @@ pub async fn send(
     let correlation_id = uuid(message.correlation_id.as_deref())?;
     let (headers, metadata) =
         (message.headers.map(RawValue::get), message.metadata.map(RawValue::get));
-    let statement: (&str, super::pool::Parameters<'_>) = (
+    let statement: (Statement, Parameters<'_>) = (
         SEND,
         &[
             &message.endpoint,
@@ -177,7 +186,7 @@ pub async fn send_batch(
 ) -> Result<Json, Problem> {
     let NewMessages { endpoint, payloads, priority } = body.parse()?;
     check_array("payloads", payloads)?;
-    let statement: (&str, super::pool::Parameters<'_>) =
+    let statement: (Statement, Parameters<'_>) =
         (SEND_BATCH, &[&endpoint, &payloads.get(), &priority]);
     api.once(&caller, &idempotency, &body.bytes, statement, (StatusCode::CREATED, created_many))
         .await
@@ -201,7 +210,7 @@ pub async fn publish(
     check_moments(&event.scheduled_at, &event.expires_at)?;
     let correlation_id = uuid(event.correlation_id.as_deref())?;
     let (headers, metadata) = (event.headers.map(RawValue::get), event.metadata.map(RawValue::get));
-    let statement: (&str, super::pool::Parameters<'_>) = (
+    let statement: (Statement, Parameters<'_>) = (
         PUBLISH,
         &[
             &event.event_type,
@@ -235,7 +244,7 @@ pub async fn publish_batch(
 ) -> Result<Json, Problem> {
     let NewEvents { events } = body.parse()?;
     check_array("events", events)?;
-    let statement: (&str, super::pool::Parameters<'_>) = (PUBLISH_BATCH, &[&events.get()]);
+    let statement: (Statement, Parameters<'_>) = (PUBLISH_BATCH, &[&events.get()]);
     api.once(&caller, &idempotency, &body.bytes, statement, (StatusCode::CREATED, created_many))
         .await
 }
@@ -255,7 +264,7 @@ fn check_array(name: &str, value: &RawValue) -> Result<(), Problem> {
     if value.get().starts_with('[') {
         return Ok(());
     }
-    let problem = Problem::invalid("invalid_body", format!("{name} must be an array"));
+    let problem = Problem::invalid(Code::InvalidBody, format!("{name} must be an array"));
     Err(problem.at(format!("/{name}")))
 }
 
@@ -264,7 +273,7 @@ fn uuid(written: Option<&str>) -> Result<Option<Uuid>, Problem> {
     written
         .map(|text| {
             parse(text).ok_or_else(|| {
-                Problem::invalid("invalid_body", "correlation_id must be a UUID")
+                Problem::invalid(Code::InvalidBody, "correlation_id must be a UUID")
                     .at("/correlation_id")
             })
         })
@@ -279,7 +288,7 @@ fn check_moments(
     for (name, moment) in [("scheduled_at", scheduled_at), ("expires_at", expires_at)] {
         if moment.as_deref().is_some_and(|moment| !has_shape_of_moment(moment)) {
             let rule = "a time with its offset, such as 2030-05-01T09:00:00Z";
-            let problem = Problem::invalid("invalid_body", format!("{name} must be {rule}"));
+            let problem = Problem::invalid(Code::InvalidBody, format!("{name} must be {rule}"));
             return Err(problem.at(format!("/{name}")));
         }
     }
@@ -287,7 +296,7 @@ fn check_moments(
 }
 
 /// `date-time` of RFC 3339.
-fn has_shape_of_moment(text: &str) -> bool {
+pub fn has_shape_of_moment(text: &str) -> bool {
     let Some((date, rest)) = text.split_at_checked(19) else { return false };
     let shape: String = date.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
     let rest = match rest.strip_prefix('.') {

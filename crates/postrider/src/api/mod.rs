@@ -6,20 +6,31 @@
 //! answer.
 
 mod answer;
+mod arguments;
+mod bound;
+mod document;
 mod figures;
 mod health;
 mod idempotency;
 mod listener;
 mod messages;
+mod operation;
+mod operations;
 mod pool;
 mod problem;
 mod request;
+mod serving;
+mod shapes;
 pub mod token;
 mod verified;
 
 use std::sync::Arc;
 
-use axum::{Router, http::Method};
+use axum::{
+    Router,
+    http::{Method, StatusCode},
+    response::{IntoResponse, Response},
+};
 use tokio::sync::{Semaphore, mpsc};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
@@ -42,7 +53,7 @@ struct Shared {
 
 type Api = Arc<Shared>;
 
-/// Every route, and the document that describes them.
+/// The routes that are written by hand, and what they say of themselves. All others are rows of `operations`.
 fn routes() -> (Router<Api>, utoipa::openapi::OpenApi) {
     OpenApiRouter::new()
         .routes(routes!(health::live))
@@ -52,15 +63,22 @@ fn routes() -> (Router<Api>, utoipa::openapi::OpenApi) {
         .routes(routes!(messages::send_batch))
         .routes(routes!(messages::publish))
         .routes(routes!(messages::publish_batch))
+        .routes(routes!(document::document))
         .split_for_parts()
 }
 
 fn router(api: Api) -> Router {
     let (router, _) = routes();
-    router
+    serving::serve(router)
         .fallback(|| async { Problem::not_found("There is nothing at this path.") })
-        .method_not_allowed_fallback(|method: Method| async move {
-            Problem::method_not_allowed(&method)
-        })
+        .method_not_allowed_fallback(other_method)
         .with_state(api)
+}
+
+/// `OPTIONS` asks what a path takes, which axum adds as `Allow`.
+async fn other_method(method: Method) -> Response {
+    match method {
+        Method::OPTIONS => StatusCode::NO_CONTENT.into_response(),
+        method => Problem::method_not_allowed(&method).into_response(),
+    }
 }

@@ -24,7 +24,10 @@ use tokio_postgres::{
 };
 use tracing::{debug, error, warn};
 
-use super::{problem::Problem, token::Caller};
+use super::{
+    problem::{Code, Problem},
+    token::{Caller, Role},
+};
 use crate::{
     engine::chain,
     store::connect::{Connector, Session},
@@ -52,6 +55,25 @@ const WORK_TIME: Duration = Duration::from_secs(12);
 pub const COMMIT_TIME: Duration = Duration::from_secs(10);
 /// How long it may take to give up a transaction, or to ask for that.
 const ROLLBACK_TIME: Duration = Duration::from_secs(2);
+
+/// A statement that is run as the role of a token.
+#[derive(Debug, Clone, Copy)]
+pub struct Statement {
+    pub sql: &'static str,
+    /// What a viewer runs instead, who may not read what an application wrote.
+    pub masked: Option<&'static str>,
+}
+
+impl Statement {
+    pub const fn of(sql: &'static str) -> Statement {
+        Statement { sql, masked: None }
+    }
+
+    fn of_role(&self, role: &str) -> &'static str {
+        let masked = self.masked.filter(|_| role == Role::Viewer.name());
+        masked.unwrap_or(self.sql)
+    }
+}
 
 pub type Parameters<'a> = &'a [&'a (dyn ToSql + Sync)];
 
@@ -134,15 +156,15 @@ impl Pool {
     pub async fn query(
         &self,
         caller: &Caller,
-        sql: &str,
+        statement: Statement,
         parameters: Parameters<'_>,
     ) -> Result<Vec<Row>, Problem> {
         let lease = self.take(&self.clients, caller.until).await?;
         let client = lease.client();
         let working = async {
             client.batch_execute(BEGIN).await.map_err(refused)?;
-            enter(client, caller).await?;
-            client.query(sql, parameters).await.map_err(refused)
+            let role = enter(client, caller).await?;
+            client.query(statement.of_role(&role), parameters).await.map_err(refused)
         };
         let worked = timeout_at(work_until(caller), working).await;
         lease.end(worked).await
@@ -154,7 +176,7 @@ impl Pool {
         &self,
         caller: &Caller,
         [first, last]: [(&str, Parameters<'_>); 2],
-        (sql, parameters): (&str, Parameters<'_>),
+        (statement, parameters): (Statement, Parameters<'_>),
         write: impl Fn(&[Row]) -> Result<(i16, String), Problem>,
     ) -> Result<Once, Problem> {
         let lease = self.take(&self.clients, caller.until).await?;
@@ -163,10 +185,11 @@ impl Pool {
             client.batch_execute(BEGIN).await.map_err(refused)?;
             let known = client.query(first.0, first.1).await.map_err(|error| claimed(&error))?;
             // Answers that are kept are as well only for a token that holds.
-            enter(client, caller).await?;
+            let role = enter(client, caller).await?;
             if let Some(row) = known.into_iter().next() {
                 return Ok(Once::Known(row));
             }
+            let sql = statement.of_role(&role);
             let rows = client.query(sql, parameters).await.map_err(refused)?;
             let (status, body) = write(&rows)?;
             client.execute(LEAVE_ROLE, &[]).await.map_err(refused)?;
@@ -189,7 +212,7 @@ impl Pool {
         let turn_until = until.min(Instant::now() + TURN_TIME);
         let Ok(Ok(turn)) = timeout_at(turn_until, turn).await else {
             let detail = "All connections of the listener are busy; nothing was done.";
-            return Err(Problem::unavailable("busy", detail));
+            return Err(Problem::unavailable(Code::Busy, detail));
         };
         let session = match self.connections.reuse() {
             Some(session) => session,
@@ -232,7 +255,7 @@ impl Connections {
         turns.is_silent.store(true, Ordering::Relaxed);
         warn!(error, "no connection for the listener");
         let detail = "The database cannot be reached; nothing was done.";
-        Err(Problem::unavailable("database_unavailable", detail))
+        Err(Problem::unavailable(Code::DatabaseUnavailable, detail))
     }
 }
 
@@ -326,15 +349,15 @@ fn work_until(caller: &Caller) -> Instant {
     caller.until.min(Instant::now() + WORK_TIME)
 }
 
-/// From now on with the rights of the token's role, if the token holds.
-async fn enter(client: &Client, caller: &Caller) -> Result<(), Problem> {
-    let rows = match client.query(ENTER_ROLE, &[&caller.token]).await {
+/// From now on with the rights of the token's role, if the token holds. Says which one.
+async fn enter(client: &Client, caller: &Caller) -> Result<String, Problem> {
+    let rows = match client.query(ENTER_ROLE, &[&caller.token, &&*caller.request_id]).await {
         Ok(rows) => rows,
         Err(error) => return Err(not_entered(&error)),
     };
     let [row] = rows.as_slice() else { return Err(Problem::unauthorized()) };
     match row.get("is_entered") {
-        true => Ok(()),
+        true => Ok(row.get("role")),
         false => Err(Problem::internal()),
     }
 }
@@ -354,7 +377,7 @@ fn not_entered(error: &tokio_postgres::Error) -> Problem {
         _ => return Problem::database(error),
     };
     error!(error = chain(error), "{HOW}");
-    Problem::new(status, "role_unavailable", detail)
+    Problem::new(status, Code::RoleUnavailable, detail)
 }
 
 /// Why a key could not be claimed.
@@ -363,7 +386,7 @@ fn claimed(error: &tokio_postgres::Error) -> Problem {
         return Problem::database(error);
     }
     let detail = "A request with this Idempotency-Key is in progress.";
-    Problem::new(StatusCode::CONFLICT, "idempotency_in_progress", detail)
+    Problem::new(StatusCode::CONFLICT, Code::IdempotencyInProgress, detail)
 }
 
 fn refused(error: tokio_postgres::Error) -> Problem {

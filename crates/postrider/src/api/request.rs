@@ -15,7 +15,10 @@ use serde_json::error::Category;
 use serde_path_to_error::{Path, Segment};
 use tokio::{sync::OwnedSemaphorePermit, time::timeout};
 
-use super::{Api, problem::Problem};
+use super::{
+    Api,
+    problem::{Code, Problem},
+};
 
 /// The longest body.
 const BODY_BYTES: usize = 16 * 1024 * 1024;
@@ -56,7 +59,7 @@ fn check_kind(headers: &HeaderMap) -> Result<(), Problem> {
         return Ok(());
     }
     let detail = "The body must be JSON: Content-Type: application/json.";
-    Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", detail))
+    Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, Code::UnsupportedMediaType, detail))
 }
 
 /// Memory is taken for what has come, not for what is announced: who announces much and sends little holds nothing.
@@ -67,12 +70,16 @@ async fn read(mut body: Body, api: &Api) -> Result<(Bytes, Vec<OwnedSemaphorePer
     let reading = async {
         while let Some(frame) = body.frame().await {
             let frame = frame.map_err(|_| {
-                Problem::invalid("incomplete_body", "The body ended before its end.")
+                Problem::invalid(Code::IncompleteBody, "The body ended before its end.")
             })?;
             let Ok(data) = frame.into_data() else { continue };
             if bytes.len() + data.len() > BODY_BYTES {
                 let detail = format!("The body may have at most {BODY_BYTES} bytes.");
-                return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", detail));
+                return Err(Problem::new(
+                    StatusCode::PAYLOAD_TOO_LARGE,
+                    Code::BodyTooLarge,
+                    detail,
+                ));
             }
             bytes.extend_from_slice(&data);
             let wanted = bytes.len().div_ceil(1024);
@@ -81,7 +88,7 @@ async fn read(mut body: Body, api: &Api) -> Result<(Bytes, Vec<OwnedSemaphorePer
                 let permit = Arc::clone(&api.bodies).try_acquire_many_owned(more);
                 memory.push(permit.map_err(|_| {
                     let detail = "Too many large bodies are being read; nothing was done.";
-                    Problem::unavailable("busy", detail)
+                    Problem::unavailable(Code::Busy, detail)
                 })?);
                 held = wanted;
             }
@@ -92,7 +99,7 @@ async fn read(mut body: Body, api: &Api) -> Result<(Bytes, Vec<OwnedSemaphorePer
         Ok(read) => read?,
         Err(_) => {
             let detail = "The body took too long; nothing was done.";
-            return Err(Problem::new(StatusCode::REQUEST_TIMEOUT, "body_timeout", detail));
+            return Err(Problem::new(StatusCode::REQUEST_TIMEOUT, Code::BodyTimeout, detail));
         }
     }
     Ok((bytes.freeze(), memory))
@@ -101,17 +108,17 @@ async fn read(mut body: Body, api: &Api) -> Result<(Bytes, Vec<OwnedSemaphorePer
 fn parse<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, Problem> {
     // serde takes an array for the fields in their order.
     if bytes.trim_ascii_start().starts_with(b"[") {
-        return Err(Problem::invalid("invalid_body", "The body must be an object."));
+        return Err(Problem::invalid(Code::InvalidBody, "The body must be an object."));
     }
     let mut reader = serde_json::Deserializer::from_slice(bytes);
     let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
         let pointer = pointer(error.path());
         match error.inner().classify() {
             Category::Data => explain(&error.inner().to_string(), pointer),
-            _ => Problem::invalid("invalid_json", error.inner().to_string()),
+            _ => Problem::invalid(Code::InvalidJson, error.inner().to_string()),
         }
     })?;
-    reader.end().map_err(|error| Problem::invalid("invalid_json", error.to_string()))?;
+    reader.end().map_err(|error| Problem::invalid(Code::InvalidJson, error.to_string()))?;
     Ok(value)
 }
 
@@ -120,15 +127,20 @@ fn explain(text: &str, pointer: String) -> Problem {
     let Some(rest) = text.strip_prefix("unknown field `") else {
         let place = pointer.strip_prefix('/').map(|name| format!("{name}: "));
         let text = format!("{}{text}", place.unwrap_or_default());
-        let problem = Problem::invalid("invalid_body", text);
+        let problem = Problem::invalid(Code::InvalidBody, text);
         return if pointer.is_empty() { problem } else { problem.at(pointer) };
     };
     let (name, rest) = rest.split_once('`').unwrap_or((rest, ""));
     let known: Vec<&str> = rest.split('`').skip(1).step_by(2).collect();
+    unknown("field", name, &known).at(pointer)
+}
+
+/// There is no such thing; whoever mistyped it hears of the nearest one.
+pub fn unknown(what: &str, name: &str, known: &[&str]) -> Problem {
     let shown: String = name.chars().take(NAME_CHARACTERS).collect();
     let meant = nearest(name, known.iter().copied());
     let meant = meant.map(|meant| format!("; did you mean `{meant}`?")).unwrap_or_default();
-    Problem::invalid("unknown_field", format!("There is no field `{shown}`{meant}")).at(pointer)
+    Problem::invalid(Code::UnknownField, format!("There is no {what} `{shown}`{meant}"))
 }
 
 fn pointer(path: &Path) -> String {

@@ -3,7 +3,7 @@
 //! A token is `postrider_<id>_<64 hexadecimal digits>`. The id finds its row, and what follows is compared, hashed, in
 //! a time that says nothing about it.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use axum::{extract::FromRequestParts, http::request::Parts};
 use clap::ValueEnum;
@@ -111,12 +111,14 @@ fn parse(token: &str) -> Option<(i32, &str)> {
 }
 
 /// Who asks, by a token that was verified lately. What it asks for is done only if the token holds then.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Caller {
     /// The token's id.
     pub token: i32,
     /// Until when what it asks for has to be done, but for the commit.
     pub until: Instant,
+    /// What the request is called, in event_log as well.
+    pub request_id: Arc<str>,
 }
 
 impl FromRequestParts<Api> for Caller {
@@ -124,9 +126,10 @@ impl FromRequestParts<Api> for Caller {
 
     async fn from_request_parts(parts: &mut Parts, api: &Api) -> Result<Caller, Problem> {
         let presented = Presented::read(parts)?;
-        let until = parts.extensions.get::<Arrival>().ok_or_else(Problem::internal)?.until;
+        let arrival = parts.extensions.get::<Arrival>().ok_or_else(Problem::internal)?;
+        let Arrival { until, request_id } = arrival.clone();
         api.verify(&presented, until).await?;
-        Ok(Caller { token: presented.id, until })
+        Ok(Caller { token: presented.id, until, request_id })
     }
 }
 

@@ -1,0 +1,1 @@
+select json_build_object('id', postrider.redrive_message($1::bigint)) as item;

@@ -1,0 +1,1 @@
+select json_build_object('count', postrider.skip_delivery($1::bigint, $2::text, $3::text)) as item;
