@@ -6267,7 +6267,7 @@ begin
     values (
         'token.created',
         jsonb_build_object(
-            'token', p_name, 'id', created_id, 'by', session_user, 'before', null,
+            'name', p_name, 'id', created_id, 'by', session_user, 'before', null,
             'after', jsonb_build_object('role', p_role, 'expires_at', now() + p_expires_in)));
     return created_id;
 end;
@@ -12674,6 +12674,7 @@ CREATE FUNCTION postrider.note_actor() RETURNS trigger
 declare
     acting text := current_setting('role');
     token text := nullif(current_setting('postrider.token', true), '');
+    request text := nullif(current_setting('postrider.request', true), '');
 begin
     if new.details ->> 'by' = session_user and acting not in ('none', session_user::text) then
         new.details := new.details || jsonb_build_object('role', acting);
@@ -12683,7 +12684,8 @@ begin
             where n.nspname = 'postrider'
             and pg_has_role(session_user, n.nspowner, 'usage')
         ) then
-            new.details := new.details || jsonb_build_object('token', token);
+            new.details := new.details
+                || jsonb_strip_nulls(jsonb_build_object('token', token, 'request', request));
         end if;
     end if;
     return new;
@@ -16770,7 +16772,7 @@ begin
     values (
         'token.revoked',
         jsonb_build_object(
-            'token', p_name, 'id', revoked.id, 'by', session_user,
+            'name', p_name, 'id', revoked.id, 'by', session_user,
             'before', jsonb_build_object('role', revoked.role, 'expires_at', revoked.expires_at),
             'after', null));
     return true;
