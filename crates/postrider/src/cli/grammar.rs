@@ -12,7 +12,7 @@ use crate::transport::{self, PROTOCOLS};
 /// The commands as the help groups them: what somebody wants to do, and what does it.
 const GROUPS: &[(&str, &[&str])] = &[
     ("Set up and run", &["migrate", "serve", "setting", "token", "adopt"]),
-    ("Send", &["send", "publish", "cancel", "listen"]),
+    ("Send", &["send", "publish", "schedule", "cancel", "listen"]),
     ("Receivers", &["endpoint", "event-type", "subscription", "policy"]),
     (
         "See how it does",
