@@ -74,6 +74,17 @@ impl Operation {
     }
 }
 
+/// What is said of an operation, with the schema of its body in place.
+fn resolved(document: &Value, said: &Value) -> Value {
+    let mut said = said.clone();
+    if let Some(schema) = said.pointer_mut("/requestBody/content/application~1json/schema")
+        && let Some(reference) = schema["$ref"].as_str()
+    {
+        *schema = document.pointer(reference.trim_start_matches('#')).unwrap().clone();
+    }
+    said
+}
+
 fn operations(document: &Value) -> Vec<Operation> {
     let paths = document["paths"].as_object().unwrap();
     let each = paths.iter().flat_map(|(path, methods)| {
@@ -84,7 +95,7 @@ fn operations(document: &Value) -> Vec<Operation> {
                 .to_owned(),
             method: method.to_uppercase(),
             path: path.clone(),
-            said: said.clone(),
+            said: resolved(document, said),
         })
     });
     each.collect()

@@ -77,7 +77,7 @@ fn text(output: Output, story: &Value) -> String {
     let members = fields.as_object_mut();
     let taken = |name: &str| members.as_ref().and_then(|members| members.get(name).cloned());
     let (payload, headers) = (taken("payload"), taken("headers"));
-    let lists = ["deliveries", "attempts", "timeline"].map(|name| taken(name));
+    let lists = ["deliveries", "attempts", "timeline"].map(taken);
     if let Some(members) = fields.as_object_mut() {
         for name in ["payload", "headers", "deliveries", "attempts", "timeline"] {
             members.remove(name);
