@@ -174,6 +174,10 @@ async fn after_a_failure_nobody_asks_again_at_once() {
     for report in send_all(&endpoint, 50).await {
         assert_eq!(report.outcome, unavailable(None));
     }
+    // One after the other: these wait for no fetch together.
+    for id in 51..=70 {
+        assert_eq!(send(&endpoint, envelope(id)).await.outcome, unavailable(None));
+    }
     let seconds = started_at.elapsed().as_secs() as usize;
     assert!(token_count.load(Ordering::SeqCst) <= 1 + seconds);
 }
