@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// How far apart lines are that say how far a stop is.
+/// How far apart lines are at least that say how far a stop is: one is written when the loop wakes, as for a beat.
 const DRAINING_LINE: Duration = Duration::from_secs(2);
 
 impl Dispatcher {
