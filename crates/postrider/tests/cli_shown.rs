@@ -237,3 +237,17 @@ fn manual_pages_are_well_formed() {
     assert!(run.stdout.contains("cancel-messages"));
     std::fs::remove_dir_all(folder).unwrap();
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_waits_for_a_stop_hears_how_far_it_is() {
+    let shop = Shop::open_to_receivers().await;
+    let receiver = Receiver::start(Behaviour::Hang).unwrap();
+    shop.endpoint("hooks", json!({ "url": receiver.url(), "timeout_seconds": 300 }), json!({}))
+        .await;
+    let dispatcher = shop.serve().await;
+    shop.send("hooks", json!({})).await;
+    shop.until("select sum(in_flight) = 1 from postrider.get_worker_status()").await;
+    assert!(dispatcher.sigterm());
+    let line = dispatcher.wait_for_log("draining", LONG).await.unwrap();
+    assert!(line.contains("in_flight=1") && line.contains("grace_left_seconds="), "{line}");
+}

@@ -255,6 +255,14 @@ fn names_of(command: &str) -> BTreeSet<String> {
     placed.map(|name| format!("<{name}>")).chain(options).collect()
 }
 
+/// What is said to a question that the command asks.
+fn yes(path: &str) -> &'static str {
+    let root = postrider::cli::command();
+    let command = path.split(' ').try_fold(&root, |command, name| command.find_subcommand(name));
+    let asks = command.unwrap().get_arguments().any(|argument| argument.get_id() == "yes");
+    if asks { "--yes" } else { "" }
+}
+
 /// Walks all commands: a new one cannot forget it.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_command_takes_a_name_that_nothing_has() {
@@ -275,7 +283,7 @@ async fn no_command_takes_a_name_that_nothing_has() {
                 true => vec![name.as_str(), "nobody"],
                 false => vec!["nobody"],
             };
-            let words = command.split(' ').chain(named).chain(beside);
+            let words = command.split(' ').chain(named).chain(beside).chain([yes(&command)]);
             let words: Vec<_> = words.filter(|word| !word.is_empty()).collect();
             let refused = shop.run(&words);
             let text = &refused.stderr;
