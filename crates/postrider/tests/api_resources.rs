@@ -237,7 +237,7 @@ async fn pages_follow_one_another_and_none_is_lost() {
     let whole = read(&asked, "queue").await;
     assert_eq!((whole["items"].as_array().unwrap().len(), &whole["next"]), (22, &Value::Null));
     // Deliveries of one message have one id: a page may end between them.
-    for limit in [1, 2, 3, 5, 7, 21, 22, 23] {
+    for limit in [1, 3, 7, 22] {
         let all = pages(&asked, "queue", limit).await;
         let ids: BTreeSet<_> =
             all.iter().map(|item| format!("{} {}", item["id"], item["endpoint_name"])).collect();
@@ -254,7 +254,7 @@ async fn pages_follow_one_another_and_none_is_lost() {
     let admin = admin.bearing(&shop.token("ada", "admin"));
     admin.post(&path("resume-all"), &json!({})).await.expect(200);
     shop.until("select not exists (select from postrider.queue)").await;
-    for limit in [1, 2, 5, 22] {
+    for limit in [1, 5] {
         let all = pages(&asked, "archive", limit).await;
         let ids: BTreeSet<_> =
             all.iter().map(|item| format!("{} {}", item["id"], item["endpoint_name"])).collect();
