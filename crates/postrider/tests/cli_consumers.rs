@@ -425,7 +425,7 @@ async fn the_log_is_shown_from_any_place() {
         "{text}"
     );
     assert!(lines[2].contains("  orders  -  ") && lines[2].ends_with('…'), "{text}");
-    assert_eq!(lines[2].chars().count(), 120);
+    assert_eq!(lines[2].chars().count(), 100);
     assert!(lines[3].ends_with("  orders  -  2 bytes of image/png"), "{text}");
 
     // From a place, and on: what was there is shown first.
