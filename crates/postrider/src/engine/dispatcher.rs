@@ -307,8 +307,8 @@ pub struct Dispatcher {
     /// Something has become due since it was asked what is.
     is_deferred_news: bool,
     expired_at: Instant,
-    /// Where the next look for it begins.
-    expiry_place: ExpiryPlace,
+    /// Since when we look for it, from the first to expire on, and where the next look begins.
+    expiry_round: (Instant, ExpiryPlace),
     is_fetching_expired: bool,
     /// Waiting deliveries whose dispatcher died more than once, and the one that is being
     /// attempted: until its end is on record, because whatever is not when the next one kills us, is
@@ -455,7 +455,7 @@ impl Dispatcher {
             is_refreshing_deferred: false,
             is_deferred_news: false,
             expired_at: now,
-            expiry_place: ExpiryPlace::FIRST,
+            expiry_round: (now, ExpiryPlace::FIRST),
             is_fetching_expired: false,
             suspects: Vec::new(),
             suspect: None,

@@ -17,9 +17,12 @@ impl Dispatcher {
         self.is_fetching_expired = true;
         self.expired_at = now + EXPIRY_INTERVAL;
         self.end_expired(now);
+        if self.expiry_round.1 == ExpiryPlace::FIRST {
+            self.expiry_round.0 = now;
+        }
         // All of it: to tell what waits in the table from the rest would cost more than that is.
         let in_hand = self.in_hand.keys().copied().collect();
-        let after = self.expiry_place;
+        let after = self.expiry_round.1;
         self.ask(Query::FetchExpired { shards, most: EXPIRED_ROWS, after, in_hand });
     }
 
@@ -76,13 +79,16 @@ impl Dispatcher {
         Ok(())
     }
 
-    /// Goes on at once until the end, and begins anew at the next interval.
+    /// Goes on at once until the end, and then begins anew: after a while, and when as much time has passed as the round
+    /// took, for what strangers hold is looked at each time.
     fn go_on_looking(&mut self, stopped_at: Option<ExpiryPlace>, now: Instant) {
-        // What somebody has locked since it was found waits in memory.
-        if stopped_at.is_some() && self.postponed.len() < EXPIRED_ROWS {
-            self.expired_at = now;
+        match stopped_at {
+            // What somebody has locked since it was found waits in memory.
+            Some(_) if self.postponed.len() < EXPIRED_ROWS => self.expired_at = now,
+            Some(_) => {}
+            None => self.expired_at = now + EXPIRY_INTERVAL.max(now - self.expiry_round.0),
         }
-        self.expiry_place = stopped_at.unwrap_or(ExpiryPlace::FIRST);
+        self.expiry_round.1 = stopped_at.unwrap_or(ExpiryPlace::FIRST);
     }
 }
 
@@ -152,9 +158,10 @@ mod tests {
         let found = |stopped_at| Event::Expired(Ok(Expired { rows: Vec::new(), stopped_at }));
         dispatcher.take(found(Some(place)), now);
         assert_eq!(look(&mut dispatcher, now), Some((place, in_hand.clone())), "at once");
-        dispatcher.take(found(None), now);
-        assert_eq!(look(&mut dispatcher, now), None, "it has come to the end");
-        let later = now + EXPIRY_INTERVAL;
+        let later = now + Duration::from_secs(7);
+        dispatcher.take(found(None), later);
+        assert_eq!(look(&mut dispatcher, later + EXPIRY_INTERVAL), None, "as long as it took");
+        let later = later + Duration::from_secs(7);
         assert_eq!(look(&mut dispatcher, later), Some((ExpiryPlace::FIRST, in_hand)));
     }
 }
