@@ -1,11 +1,11 @@
 //! The plans of queries that run in a loop, on full tables: by the index that each names, and no
 //! other way.
 
-use std::{collections::BTreeSet, time::SystemTime};
+use std::collections::BTreeSet;
 
 use crate::shop::Shop;
 use serde_json::Value;
-use tokio_postgres::{Client, Row, Statement, types::ToSql};
+use tokio_postgres::Client;
 use xtask::postgres::Options;
 
 const FILL: &str = "
@@ -140,8 +140,8 @@ const CASES: &[Case] = &[
     Case {
         name: "deferred_expired",
         sql: include_str!("../../../sql/queries/deferred_expired.sql"),
-        types: "smallint[], bigint, timestamptz, bigint, integer, bigint[], integer[]",
-        values: "{shards}, 1000, '-infinity', 0, 0, '{}', '{}'",
+        types: "smallint[], bigint",
+        values: "{shards}, 1000",
         indexes: &["deferred_expires_at", "deferred_pkey", "message_id"],
     },
     Case {
@@ -271,10 +271,9 @@ async fn check_plan(client: &Client, case: &Case) -> Vec<String> {
         kind.contains("Gather") || kind.contains("Bitmap") || kind.contains("Hash")
     };
     wrong.extend(kinds.iter().filter(is_refused).map(|kind| format!("{}: {kind}", case.name)));
-    // deferred_due puts the shards' due deliveries in order, at most so many of each; deferred_expired what it looks at.
-    let sorting =
-        ["deferred_due", "deferred_next", "deferred_after", "deferred_expired", "followers"];
-    let may_sort = sorting.contains(&case.name);
+    // deferred_due puts the shards' due deliveries in order, at most so many of each.
+    let may_sort =
+        ["deferred_due", "deferred_next", "deferred_after", "followers"].contains(&case.name);
     if kinds.iter().any(|kind| kind.contains("Sort")) && !may_sort {
         wrong.push(format!("{}: sorts", case.name));
     }
@@ -346,115 +345,6 @@ async fn a_tick_does_not_look_at_what_is_in_progress() {
     assert!(row_count == 1 && touched < 100, "{row_count} rows, {touched} buffers");
     writer.batch_execute("commit").await.unwrap();
     assert_eq!(tick_cost(&client, &in_progress).await.0, 4002);
-}
-
-const EXPIRED: &str = include_str!("../../../sql/queries/deferred_expired.sql");
-/// Deliveries that have expired, of which the last one to expire is at another endpoint.
-const FILL_EXPIRED: &str = "
-    delete from postrider.deferred;
-    insert into postrider.deferred (
-        message_id, target, endpoint_id, shard, run_at, message_created_at, expires_at)
-    select
-        g * 1024 + 16, 1, g / {count} + 1, 1, 'infinity', now(),
-        now() - interval '1 hour' + g * interval '{step}'
-    from generate_series(1, {count}) g;
-    analyze postrider.deferred;";
-const HOLD: &str = "begin; select from postrider.deferred d where d.endpoint_id = 1 for update";
-
-async fn fill_expired(shop: &Shop, count: i64, step: &str) {
-    let fill = FILL_EXPIRED.replace("{count}", &count.to_string()).replace("{step}", step);
-    shop.execute(&fill).await;
-}
-
-/// As a dispatcher that has made its plan on an empty table.
-async fn looking(shop: &Shop) -> (Client, Statement) {
-    let client = shop.client().await;
-    client
-        .batch_execute(include_str!("../../../sql/queries/dispatcher_session.sql"))
-        .await
-        .unwrap();
-    let look = client.prepare(EXPIRED).await.unwrap();
-    look_from((&client, &look), (SystemTime::UNIX_EPOCH, 0, 0), &[]).await;
-    (client, look)
-}
-
-async fn look_from(
-    (client, look): (&Client, &Statement),
-    (at, id, target): (SystemTime, i64, i32),
-    in_hand: &[i64],
-) -> Vec<Row> {
-    let shards: Vec<i16> = (0..16).collect();
-    let targets = vec![1; in_hand.len()];
-    let parameters: [&(dyn ToSql + Sync); 7] =
-        [&shards, &1_000_i64, &at, &id, &target, &in_hand, &targets];
-    client.query(look, &parameters).await.unwrap()
-}
-
-fn found(rows: &[Row]) -> impl Iterator<Item = i64> {
-    rows.iter().filter_map(|row| row.get::<_, Option<i64>>("message_id"))
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn what_strangers_hold_is_passed_a_few_rows_at_a_time() {
-    let shop = Shop::open_migrated().await;
-    let (client, look) = looking(&shop).await;
-    for (count, step, look_count) in [(50_000, "1 millisecond", 51), (3_000, "0", 4)] {
-        fill_expired(&shop, count, step).await;
-        let stranger = shop.client().await;
-        stranger.batch_execute(HOLD).await.unwrap();
-        let (mut after, mut ids) = ((SystemTime::UNIX_EPOCH, 0, 0), Vec::new());
-        for number in 1.. {
-            let rows = look_from((&client, &look), after, &[]).await;
-            ids.extend(found(&rows));
-            let Some(at) = rows[0].get::<_, Option<SystemTime>>("stop_at") else {
-                assert_eq!(number, look_count);
-                break;
-            };
-            after = (at, rows[0].get("stop_id"), rows[0].get("stop_target"));
-        }
-        assert_eq!(ids, [count * 1024 + 16], "the one behind all that is held");
-        stranger.batch_execute("rollback").await.unwrap();
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_look_for_what_has_expired_reads_no_more_than_it_may() {
-    let shop = Shop::open_migrated().await;
-    fill_expired(&shop, 50_000, "1 millisecond").await;
-    let stranger = shop.client().await;
-    stranger.batch_execute(HOLD).await.unwrap();
-    let client = shop.client().await;
-    client
-        .batch_execute(include_str!("../../../sql/queries/dispatcher_session.sql"))
-        .await
-        .unwrap();
-    let case = CASES.iter().find(|case| case.name == "deferred_expired").unwrap();
-    let middle = "(now() - interval '1 hour' + interval '20 seconds'), 0, 0";
-    let middle = case.values.replace("'-infinity', 0, 0", middle);
-    for values in [case.values, middle.leak()] {
-        let plan = explain(&client, &Case { values, ..*case }, "analyze, buffers,").await;
-        let touched = buffers_of(&plan);
-        // The way to each row by its key is what costs.
-        assert!(touched < 1_000 * 6, "{touched} buffers: {plan:#}");
-        assert!(rows_of(&plan) < 1_000 * 15, "{plan:#}");
-    }
-}
-
-/// Whoever records its result would find it locked, and take it for somebody else's.
-#[tokio::test(flavor = "multi_thread")]
-async fn what_is_in_hand_is_not_locked_by_a_look_for_what_has_expired() {
-    let shop = Shop::open_migrated().await;
-    let (client, look) = looking(&shop).await;
-    fill_expired(&shop, 3, "1 millisecond").await;
-    // Somebody had them once.
-    shop.execute("begin; select from postrider.deferred d for update; commit").await;
-    client.batch_execute("begin").await.unwrap();
-    let in_hand = [1024 + 16];
-    let rows = look_from((&client, &look), (SystemTime::UNIX_EPOCH, 0, 0), &in_hand).await;
-    assert_eq!(found(&rows).collect::<Vec<_>>(), [2 * 1024 + 16, 3 * 1024 + 16]);
-    let free = "select array_agg(f.message_id)
-        from (select d.message_id from postrider.deferred d for update skip locked) f";
-    assert_eq!(shop.ask::<Vec<i64>>(free).await, in_hand);
 }
 
 // Plans that were made when the tables were others ------------------------------------------------
@@ -576,7 +466,6 @@ fn of_dispatchers() -> Vec<Bound> {
         format!("'{{{}}}'::bigint[]", ids.join(","))
     };
     let ids = list(&mut (300..400));
-    let spared = list(&mut (0..8_000));
     let keyed = list(&mut (0..100).map(|n| 300 + 3 * n));
     let ones = "array_fill(1, array[100])";
     let query = |name, sql: &str, types: &str, values: &str, most| Bound {
@@ -636,8 +525,8 @@ fn of_dispatchers() -> Vec<Bound> {
         query(
             "deferred_expired",
             include_str!("../../../sql/queries/deferred_expired.sql"),
-            "smallint[], bigint, timestamptz, bigint, integer, bigint[], integer[]",
-            "{shards}, 100, '-infinity', 0, 0, '{}', '{}'",
+            "smallint[], bigint",
+            "{shards}, 100",
             4_000,
         ),
         query(
@@ -703,14 +592,6 @@ fn of_dispatchers() -> Vec<Bound> {
                 "select * from postrider.recover_claims('{DISPATCHER}', {all}, {epochs}, '{GONE}', '{{}}')"
             ),
             12_000,
-        ),
-        call(
-            "recover_claims: spared",
-            format!(
-                "select * from postrider.recover_claims('{DISPATCHER}', {all}, {epochs}, '{GONE}', {spared},
-                    array_fill(1, array[8000]))"
-            ),
-            30_000,
         ),
         query(
             "release_stored_keys",

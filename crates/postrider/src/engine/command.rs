@@ -22,8 +22,8 @@ use crate::{
             Acquired, Beat, Cancels, Checkpoint, Claim, Owned, Recovered, Statistics, StillWaiting,
         },
         log::{
-            DueDelivery, EndpointRow, Expired, ExpiryPlace, LogMessage, SharedSettings, Stored,
-            Tick, WaitingCount, WindowBounds,
+            DueDelivery, EndpointRow, LogMessage, SharedSettings, Stored, Tick, WaitingCount,
+            WindowBounds,
         },
         wire::Timestamp,
     },
@@ -65,13 +65,8 @@ pub enum Query {
     },
     /// When something is due next.
     FetchNext(Vec<Shard>),
-    /// What waits and has expired, of so much that comes after this place, and is not in hand.
-    FetchExpired {
-        shards: Vec<Shard>,
-        most: usize,
-        after: ExpiryPlace,
-        in_hand: Vec<(MessageId, Target)>,
-    },
+    /// What waits and has expired, at most so much.
+    FetchExpired(Vec<Shard>, usize),
     /// What waits next of these ordering keys.
     FetchFollowers(Vec<Asked>, Scope),
     /// Write down where everything stands, and look whether what was taken with it is cancelled.
@@ -131,7 +126,7 @@ pub enum Event {
     Due(Vec<(EndpointId, usize)>, u64, Result<DueAnswer, StoreError>),
     Waiting(Result<Vec<(EndpointId, Timestamp)>, StoreError>),
     /// Waiting deliveries that have expired, and how many were asked for.
-    Expired(Result<Expired, StoreError>),
+    Expired(usize, Result<Vec<DueDelivery>, StoreError>),
     Followers(Vec<Asked>, Result<Vec<DueDelivery>, StoreError>),
     Claimed(Result<ClaimAnswer, StoreError>),
     DueClaimed(Vec<Delivery>, Result<DueClaimAnswer, StoreError>),

@@ -64,10 +64,7 @@ use crate::store::{
         Acquired, Beat, Cancels, Checkpoint, Claim, Heartbeat, Owned, Recovered, Statistics,
         StillWaiting,
     },
-    log::{
-        DueDelivery, EndpointRow, Expired, ExpiryPlace, LogMessage, SharedSettings, Stored, Tick,
-        WaitingCount,
-    },
+    log::{DueDelivery, EndpointRow, LogMessage, SharedSettings, Stored, Tick, WaitingCount},
     wire::Timestamp,
 };
 use crate::telemetry::Meters;
@@ -87,7 +84,7 @@ const ENDPOINT_REFRESH: Duration = Duration::from_secs(2);
 const DEFERRED_REFRESH: Duration = Duration::from_secs(5);
 /// How often we look for what has expired where it waits.
 const EXPIRY_INTERVAL: Duration = Duration::from_secs(2);
-/// So many of those are looked at at a time, whoever has them.
+/// So many of those are fetched at a time, besides what is in hand.
 const EXPIRED_ROWS: usize = 1_000;
 const MAINTENANCE: Duration = Duration::from_secs(60);
 /// Waiting deliveries are counted so often, and again after a while when the last count met with
@@ -307,8 +304,6 @@ pub struct Dispatcher {
     /// Something has become due since it was asked what is.
     is_deferred_news: bool,
     expired_at: Instant,
-    /// Since when we look for it, from the first to expire on, and where the next look begins.
-    expiry_round: (Instant, ExpiryPlace),
     is_fetching_expired: bool,
     /// Waiting deliveries whose dispatcher died more than once, and the one that is being
     /// attempted: until its end is on record, because whatever is not when the next one kills us, is
@@ -455,7 +450,6 @@ impl Dispatcher {
             is_refreshing_deferred: false,
             is_deferred_news: false,
             expired_at: now,
-            expiry_round: (now, ExpiryPlace::FIRST),
             is_fetching_expired: false,
             suspects: Vec::new(),
             suspect: None,
@@ -637,7 +631,10 @@ impl Dispatcher {
                 }
                 self.due_at = self.now;
             }
-            Event::Expired(found) => self.take_expired(found)?,
+            Event::Expired(most, rows) => {
+                let rows = rows?;
+                self.take_expired(most, rows);
+            }
             Event::Followers(asked, rows) => {
                 let rows = rows?;
                 self.take_followers(asked, rows);

@@ -150,28 +150,6 @@ impl reader::Row for LogMessage {
     }
 }
 
-/// A place in the order in which what waits expires.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct ExpiryPlace {
-    pub expires_at: Timestamp,
-    pub id: MessageId,
-    pub target: Target,
-}
-
-impl ExpiryPlace {
-    /// Before everything.
-    pub const FIRST: ExpiryPlace =
-        ExpiryPlace { expires_at: Timestamp(i64::MIN), id: MessageId(0), target: Target(i32::MIN) };
-}
-
-/// What was found of what has expired.
-#[derive(Debug)]
-pub struct Expired {
-    pub rows: Vec<DueDelivery>,
-    /// Where to go on; `None`: nothing comes after this.
-    pub stopped_at: Option<ExpiryPlace>,
-}
-
 /// A waiting delivery that is due.
 #[derive(Debug, Clone)]
 pub struct DueDelivery {
@@ -627,39 +605,19 @@ impl Log {
         Ok(rows.iter().map(|row| (EndpointId(row.get(0)), row.get(1))).collect())
     }
 
-    /// Waiting deliveries that have expired, without what is sent: of so many that come after this place, without
-    /// those that are in hand.
+    /// Waiting deliveries that have expired, without what is sent.
     pub async fn deferred_expired(
         &self,
         shards: &[Shard],
         most: usize,
-        after: ExpiryPlace,
-        in_hand: &[(MessageId, Target)],
-    ) -> Result<Expired, StoreError> {
+    ) -> Result<Vec<DueDelivery>, StoreError> {
         let shards: Vec<i16> = shards.iter().map(|shard| shard.0).collect();
-        let (ids, targets): (Vec<i64>, Vec<i32>) =
-            in_hand.iter().map(|(id, target)| (id.0, target.0)).unzip();
-        let (at, id, target) = (after.expires_at, after.id.0, after.target.0);
         let rows = self
             .client
-            .query(
-                &self.deferred_expired,
-                &[&shards, &(most as i64), &at, &id, &target, &ids, &targets],
-            )
+            .query(&self.deferred_expired, &[&shards, &(most as i64)])
             .await
             .map_err(StoreError::to("look for what has expired"))?;
-        let stop = |row: &Row| {
-            Some(ExpiryPlace {
-                expires_at: row.get::<_, Option<Timestamp>>("stop_at")?,
-                id: MessageId(row.get("stop_id")),
-                target: Target(row.get("stop_target")),
-            })
-        };
-        let is_there = |row: &&Row| row.get::<_, Option<i64>>("message_id").is_some();
-        Ok(Expired {
-            stopped_at: rows.first().and_then(stop),
-            rows: rows.iter().filter(is_there).map(due_delivery).collect::<Result<_, _>>()?,
-        })
+        rows.iter().map(due_delivery).collect()
     }
 
     /// The content of one message, whole, metadata included.

@@ -17,13 +17,9 @@ impl Dispatcher {
         self.is_fetching_expired = true;
         self.expired_at = now + EXPIRY_INTERVAL;
         self.end_expired(now);
-        if self.expiry_round.1 == ExpiryPlace::FIRST {
-            self.expiry_round.0 = now;
-        }
-        // All of it: to tell what waits in the table from the rest would cost more than that is.
-        let in_hand = self.in_hand.keys().copied().collect();
-        let after = self.expiry_round.1;
-        self.ask(Query::FetchExpired { shards, most: EXPIRED_ROWS, after, in_hand });
+        // What is in hand may have expired, and must not keep the rest out of sight.
+        let most = EXPIRED_ROWS + self.in_hand.len();
+        self.ask(Query::FetchExpired(shards, most));
     }
 
     /// Ends what has expired and waits in memory: for a place in flight, or for its turn.
@@ -45,24 +41,16 @@ impl Dispatcher {
         self.claim_due(suspects, Look::BeforeAndAfter);
     }
 
-    pub(super) fn take_expired(
-        &mut self,
-        found: Result<Expired, StoreError>,
-    ) -> Result<(), StoreError> {
+    pub(super) fn take_expired(&mut self, most: usize, rows: Vec<DueDelivery>) {
         self.is_fetching_expired = false;
         if self.is_stopping {
-            return Ok(());
+            return;
         }
-        let found = match found {
-            // It is looked for there again, after a while.
-            Err(error) if error.is_passing() => return Ok(()),
-            found => found?,
-        };
         let now = self.now;
-        self.go_on_looking(found.stopped_at, now);
         let timestamp = self.clock.timestamp(now);
+        let is_all = rows.len() < most;
         let mut claimed = Vec::new();
-        for row in found.rows {
+        for row in rows {
             let is_in_hand = self.in_hand.contains_key(&(row.id, row.target));
             let epoch = self.lanes.epoch(row.id.lane().shard());
             let (Some(epoch), false) = (epoch, is_in_hand) else { continue };
@@ -75,27 +63,16 @@ impl Dispatcher {
                 claimed.push(delivery);
             }
         }
-        self.claim_due(claimed, Look::After);
-        Ok(())
-    }
-
-    /// Goes on at once until the end, and then begins anew: after a while, and when as much time has passed as the round
-    /// took, for what strangers hold is looked at each time.
-    fn go_on_looking(&mut self, stopped_at: Option<ExpiryPlace>, now: Instant) {
-        match stopped_at {
-            // What somebody has locked since it was found waits in memory.
-            Some(_) if self.postponed.len() < EXPIRED_ROWS => self.expired_at = now,
-            Some(_) => {}
-            None => self.expired_at = now + EXPIRY_INTERVAL.max(now - self.expiry_round.0),
+        // What somebody has locked since is not looked at over and over.
+        if !is_all && !claimed.is_empty() && self.postponed.len() < EXPIRED_ROWS {
+            self.expired_at = now;
         }
-        self.expiry_round.1 = stopped_at.unwrap_or(ExpiryPlace::FIRST);
+        self.claim_due(claimed, Look::After);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use super::{
         super::keys::tests::{dispatcher, queries, waiting},
         *,
@@ -127,41 +104,5 @@ mod tests {
             });
         assert_eq!(numbers(&claimed.expect("it is claimed")), [2]);
         assert_eq!(numbers(&dispatcher.suspects), [1, 3]);
-    }
-
-    #[test]
-    fn a_look_goes_on_behind_the_one_before_and_begins_anew_at_the_end() {
-        let now = Instant::now();
-        let mut dispatcher = dispatcher(now);
-        let mut row = waiting(1);
-        row.terms.ordering_key = None;
-        dispatcher.hold(&Delivery::due(row, 1));
-        let acquired = Acquired {
-            owned: Owned { shard: Shard(0), epoch: 1 },
-            lanes: BTreeMap::new(),
-            backlog: 0,
-            last_owner: None,
-            held: Vec::new(),
-        };
-        dispatcher.take(Event::Acquired(Ok((vec![acquired], Stored::default()))), now);
-        dispatcher.commands.clear();
-        let look = |dispatcher: &mut Dispatcher, now: Instant| {
-            dispatcher.fetch_expired(now);
-            queries(std::mem::take(&mut dispatcher.commands)).find_map(|query| match query {
-                Query::FetchExpired { after, in_hand, .. } => Some((after, in_hand)),
-                _ => None,
-            })
-        };
-        let in_hand = vec![(MessageId(1 << 10 | 15), Target(1))];
-        assert_eq!(look(&mut dispatcher, now), Some((ExpiryPlace::FIRST, in_hand.clone())));
-        let place = ExpiryPlace { expires_at: Timestamp(5), ..ExpiryPlace::FIRST };
-        let found = |stopped_at| Event::Expired(Ok(Expired { rows: Vec::new(), stopped_at }));
-        dispatcher.take(found(Some(place)), now);
-        assert_eq!(look(&mut dispatcher, now), Some((place, in_hand.clone())), "at once");
-        let later = now + Duration::from_secs(7);
-        dispatcher.take(found(None), later);
-        assert_eq!(look(&mut dispatcher, later + EXPIRY_INTERVAL), None, "as long as it took");
-        let later = later + Duration::from_secs(7);
-        assert_eq!(look(&mut dispatcher, later), Some((ExpiryPlace::FIRST, in_hand)));
     }
 }

@@ -70,14 +70,10 @@ impl Driver {
             Query::FetchNext(shards) => {
                 Box::pin(async move { Event::Waiting(log.deferred_next(&shards).await) })
             }
-            Query::FetchExpired { shards, most, after, in_hand } => {
-                // Any number of rows may be somebody else's: not where messages are read.
-                let log = Arc::clone(&connections.counting);
-                Box::pin(async move {
-                    let found = log.deferred_expired(&shards, most, after, &in_hand).await;
-                    Event::Expired(found)
-                })
-            }
+            Query::FetchExpired(shards, most) => Box::pin(async move {
+                let rows = log.deferred_expired(&shards, most).await;
+                Event::Expired(most, rows)
+            }),
             Query::FetchFollowers(asked, scope) => Box::pin(async move {
                 let keys: Vec<(Arc<str>, EndpointId)> =
                     asked.iter().map(|(key, endpoint, _)| (Arc::clone(key), *endpoint)).collect();

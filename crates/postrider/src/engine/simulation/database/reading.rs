@@ -17,7 +17,7 @@ use crate::{
     },
     store::{
         durability::Written,
-        log::{DueDelivery, Expired, ExpiryPlace, LogMessage, Tick, WaitingCount, WindowBounds},
+        log::{DueDelivery, LogMessage, Tick, WaitingCount, WindowBounds},
         wire::Timestamp,
     },
 };
@@ -161,31 +161,14 @@ impl Database {
         all
     }
 
-    /// See `deferred_expired.sql`.
-    pub fn expired(
-        &self,
-        shards: &[Shard],
-        most: usize,
-        after: ExpiryPlace,
-        in_hand: &[Place],
-    ) -> Expired {
-        let place_of = |(place, row): (&Place, &DeferredRow)| {
-            let expires_at = row.expires_at.filter(|at| *at <= self.now)?;
-            Some(ExpiryPlace { expires_at, id: place.0, target: place.1 })
-        };
-        let mut looked: Vec<ExpiryPlace> =
-            self.deferred.iter().filter_map(place_of).filter(|place| *place > after).collect();
-        looked.sort_unstable();
-        looked.truncate(most);
-        let stopped_at = looked.last().copied().filter(|_| looked.len() == most);
-        let is_free = |place: &Place| {
+    pub fn expired(&self, shards: &[Shard], most: usize) -> Vec<DueDelivery> {
+        let is_over = |(place, row): &(&Place, &DeferredRow)| {
             shards.contains(&place.0.lane().shard())
-                && !in_hand.contains(place)
+                && row.expires_at.is_some_and(|at| at <= self.now)
                 && !self.is_locked(place)
         };
-        let free = looked.iter().map(|place| (place.id, place.target)).filter(is_free);
-        let rows = free.map(|place| self.waiting(&place, &self.deferred[&place])).collect();
-        Expired { rows, stopped_at }
+        let expired = self.deferred.iter().filter(is_over).take(most);
+        expired.map(|(place, row)| self.waiting(place, row)).collect()
     }
 
     pub fn followers(&self, asked: &[Asked]) -> Vec<DueDelivery> {
