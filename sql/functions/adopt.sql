@@ -4,7 +4,8 @@
 -- a copy that is to deliver beside its original. Brings the log into this cluster's transaction ids
 -- (rebase_log), moves sequences ahead, forgets what dispatchers of the original have said of themselves, and remembers
 -- which database this is. What the original has delivered since the copy was made is delivered again: unfinished
--- messages and waiting deliveries say how much that may be at most. Doubtful are messages that were sent here before:
+-- messages and waiting deliveries say how much that may be at most. What schedules would have fired since, the original has
+-- fired: they go on from now (schedule.missed in event_log). Doubtful are messages that were sent here before:
 -- the original may have given their ids to others. Null: the files were copied, and nobody can say. With p_only_look it changes nothing.
 -- In a transaction of its own; nobody sends and no consumer reads until it ends. Raises 25001 (in a
 -- transaction that has written or locked something, or is not READ COMMITTED), 25006 (on a standby), 55P03 (somebody
@@ -22,6 +23,9 @@ set lock_timeout = '10s'
 set jit = off
 as $$
 #variable_conflict use_variable
+declare
+    schedule postrider.schedule;
+    at constant timestamptz := clock_timestamp();
 begin
     perform postrider.check_tick_allowed('adopt');
     found_sign := postrider.foreign_sign();
@@ -63,6 +67,24 @@ begin
     where d.datname = current_database();
     -- The version that this writes is of the same transaction.
     update postrider.identity i set mark = i.xmin;
+    for schedule in
+        select s.*
+        from postrider.schedule s
+        where s.next_at <= at
+        order by s.id
+        for update
+    loop
+        update postrider.schedule s
+        set next_at = coalesce(
+                postrider.next_firing(s.timing, s.every, s.anchor, s.time_zone, at), 'infinity'),
+            tried_at = at,
+            retry_at = null
+        where s.id = schedule.id;
+        insert into postrider.event_log (event, details)
+        values (
+            'schedule.missed',
+            jsonb_build_object('schedule', schedule.name, 'from', schedule.next_at, 'to', at));
+    end loop;
     insert into postrider.event_log (event, details)
     values (
         'log.adopted',

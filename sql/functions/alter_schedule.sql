@@ -59,8 +59,12 @@ begin
     if (changed.timing, changed.time_zone) is distinct from (former.timing, former.time_zone) then
         changed.every := postrider.timing_interval(changed.timing);
         changed.anchor := case when changed.every is not null then date_trunc('second', at) end;
-        changed.next_at := postrider.next_firing(
-            changed.timing, changed.every, changed.anchor, changed.time_zone, at);
+        changed.next_at := coalesce(
+            postrider.next_firing(
+                changed.timing, changed.every, changed.anchor, changed.time_zone, at),
+            'infinity');
+        -- By this a clock that is set back is known (fire_schedules).
+        changed.tried_at := at;
     end if;
     update postrider.schedule s
     set timing = changed.timing,
@@ -69,6 +73,7 @@ begin
         time_zone = changed.time_zone,
         missed = changed.missed,
         next_at = changed.next_at,
+        tried_at = changed.tried_at,
         retry_at = null
     where s.id = former.id;
     update postrider.schedule_message m

@@ -58,6 +58,7 @@ begin
         from postrider.schedule s
         where s.paused_at is null
         and s.next_at > clock_timestamp()
+        and s.next_at < 'infinity'
     );
 end;
 $$;

@@ -17,8 +17,12 @@ begin
     update postrider.schedule s
     set paused_at = null,
         retry_at = null,
-        next_at = postrider.next_firing(
-            known.timing, known.every, known.anchor, known.time_zone, clock_timestamp())
+        -- By this a clock that is set back is known (fire_schedules).
+        tried_at = clock_timestamp(),
+        next_at = coalesce(
+            postrider.next_firing(
+                known.timing, known.every, known.anchor, known.time_zone, clock_timestamp()),
+            'infinity')
     where s.id = known.id;
     insert into postrider.event_log (event, details)
     values (

@@ -7,5 +7,5 @@ select
         'ended_at', s.ended_at) as item
 from postrider.subscriptions s
 join postrider.endpoints e on e.id = s.endpoint_id
-where s.id = $1::integer
+where s.id = $1::bigint
 and s.event_type is not null;

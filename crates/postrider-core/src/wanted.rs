@@ -50,7 +50,7 @@ pub struct WantedKeys {
     by_endpoint: BTreeMap<EndpointId, Keys>,
     /// The endpoint that had its turn last.
     last: Option<EndpointId>,
-    parked: BTreeMap<Room, BTreeSet<Arc<str>>>,
+    parked: BTreeMap<Room, Keys>,
     last_parked: Option<Room>,
     parked_at: HashMap<Arc<str>, (Room, EndpointId)>,
 }
@@ -83,15 +83,15 @@ impl WantedKeys {
     /// The next of the key waits for room, and is asked for when there is some.
     pub fn park(&mut self, key: &Arc<str>, endpoint: EndpointId, room: Room) {
         self.remove(key, endpoint);
-        self.parked.entry(room).or_default().insert(Arc::clone(key));
+        self.parked.entry(room).or_default().keys.insert(Arc::clone(key));
         self.parked_at.insert(Arc::clone(key), (room, endpoint));
     }
 
     fn leave_parking(&mut self, key: &Arc<str>) {
         let Some((room, _)) = self.parked_at.remove(key) else { return };
         if let Some(keys) = self.parked.get_mut(&room) {
-            keys.remove(key);
-            if keys.is_empty() {
+            keys.keys.remove(key);
+            if keys.keys.is_empty() {
                 self.parked.remove(&room);
             }
         }
@@ -124,7 +124,7 @@ impl WantedKeys {
                 continue;
             }
             let Some(keys) = self.by_endpoint.get_mut(&endpoint) else { continue };
-            keys.ask(endpoint, share.min(most - asked.len()), &mut looks, &asking, &mut asked);
+            keys.ask(endpoint, share.min(most - asked.len()), &mut looks, asking, &mut asked);
             if keys.keys.is_empty() {
                 self.by_endpoint.remove(&endpoint);
             }
@@ -139,8 +139,10 @@ impl WantedKeys {
             if !has_room(room.0, room.1) {
                 continue;
             }
-            let keys = self.parked.get(&room).into_iter().flatten();
-            for key in keys.take(most).map(Arc::clone).collect::<Vec<_>>() {
+            let Some(keys) = self.parked.get_mut(&room) else { continue };
+            let next: Vec<_> = keys.turns().take(most).map(Arc::clone).collect();
+            keys.last = next.last().cloned();
+            for key in next {
                 if let Some((_, endpoint)) = self.parked_at.get(&key) {
                     self.insert(key, *endpoint);
                 }
@@ -153,6 +155,18 @@ impl WantedKeys {
 pub const EVERYWHERE: EndpointId = EndpointId(0);
 
 impl Keys {
+    /// All of them, from the one after the last on.
+    fn turns(&self) -> impl Iterator<Item = &Arc<str>> {
+        let (after, before) = match &self.last {
+            Some(last) => {
+                let after = self.keys.range((Excluded(Arc::clone(last)), Unbounded));
+                (after, Some(self.keys.range(..=Arc::clone(last))))
+            }
+            None => (self.keys.range::<Arc<str>, _>(..), None),
+        };
+        after.chain(before.into_iter().flatten())
+    }
+
     /// Asks for up to so many keys, from the one after the last on.
     fn ask(
         &mut self,
@@ -164,15 +178,8 @@ impl Keys {
     ) {
         let mut gone = Vec::new();
         let mut count = 0;
-        let (before, after) = match &self.last {
-            Some(last) => {
-                let after = self.keys.range((Excluded(Arc::clone(last)), Unbounded));
-                (Some(self.keys.range(..=Arc::clone(last))), after)
-            }
-            None => (None, self.keys.range::<Arc<str>, _>(..)),
-        };
         let mut last = None;
-        for key in after.chain(before.into_iter().flatten()) {
+        for key in self.turns() {
             if count == most || *looks == 0 {
                 break;
             }
@@ -196,14 +203,13 @@ impl Keys {
 
 /// Up to so many keys of a map, from the one after the last on, each once.
 fn turns<K: Ord + Copy, V>(map: &BTreeMap<K, V>, last: Option<&K>, most: usize) -> Vec<K> {
-    let all = match last {
+    match last {
         Some(last) => {
             let after = map.range((Excluded(*last), Unbounded));
             after.chain(map.range(..=*last)).take(most).map(|(key, _)| *key).collect()
         }
         None => map.keys().take(most).copied().collect(),
-    };
-    all
+    }
 }
 
 #[cfg(test)]

@@ -85,7 +85,8 @@ async fn random_configs_are_judged_alike() {
         good += usize::from(expected.is_ok());
         let expected = expected.err().map(|error| error.to_string());
         // Whether a certificate is one only the dispatcher can say, and it says so before the rest.
-        let is_of_dispatcher = |error: &String| error.ends_with("in PEM") || error.ends_with("and its key");
+        let is_of_dispatcher =
+            |error: &String| error.ends_with("in PEM") || error.ends_with("and its key");
         if expected.as_ref().is_some_and(is_of_dispatcher) {
             continue;
         }

@@ -91,3 +91,28 @@ async fn what_expires_while_it_waits_for_room_is_not_attempted() {
     assert_eq!(usize::try_from(expired).unwrap() + requests.len(), 1 + HEAVY);
     assert!(expired > 0);
 }
+
+/// Half of the room is not enough for it: it waits until what is under way has ended, and nobody takes more before.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_payload_that_finds_no_room_gets_what_becomes_free() {
+    let shop = Shop::open_to_receivers().await;
+    shop.execute("select postrider.set_setting('max_payload_size', '67108864')").await;
+    let late = || Answer { delay: Duration::from_secs(2), ..Answer::status(200) };
+    let slow = Receiver::start(slow(late)).unwrap();
+    let big = Receiver::start(Behaviour::Status(200)).unwrap();
+    let _dispatcher = shop.serve().await;
+    trusted(&shop, "slow", &slow).await;
+    trusted(&shop, "big", &big).await;
+    shop.execute(&format!(
+        "select postrider.send_batch('slow', array_agg(
+            jsonb_build_object('n', n, 'text', repeat('x', {HEAVY_BYTES}))))
+        from generate_series(1, {HEAVY}) n"
+    ))
+    .await;
+    slow.wait_for(20, LONG).await.unwrap();
+    shop.execute("select postrider.send('big', jsonb_build_object('text', repeat('x', 40000000)))")
+        .await;
+    big.wait_for_accepted(2, LONG).await.unwrap();
+    assert!(slow.accepted_count() <= HEAVY, "it came behind everything");
+    slow.wait_for_accepted(1 + HEAVY, LONG).await.unwrap();
+}

@@ -548,10 +548,10 @@ async fn in_the_global_scope_keys_that_wait_for_a_paused_endpoint_hold_up_no_oth
         shop.send_keyed("right", &format!("left {number}"), 2..=2).await;
     }
     shop.until(&format!("select count(*) = {} from postrider.deferred", 2 * WAITING)).await;
-    shop.send_keyed("right", "k", 1..=100).await;
+    shop.send_keyed("right", "z", 1..=100).await;
     right.wait_for_accepted(100, LONG).await.unwrap();
     let expected: Vec<i64> = std::iter::once(1).chain(1..=100).collect();
-    assert_eq!(numbers(&right, "k"), expected);
+    assert_eq!(numbers(&right, "z"), expected);
     assert_eq!(left.request_count(), 0);
     // With the pause their wait ends, in order.
     shop.execute("select postrider.resume_endpoint('left')").await;

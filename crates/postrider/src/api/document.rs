@@ -70,7 +70,7 @@ pub fn write(known: OpenApi) -> Value {
         "description": "Reliable message delivery for applications that live on PostgreSQL.",
     });
     document["components"]["securitySchemes"] =
-        json!({ "token": { "type": "http", "scheme": "bearer" } });
+        json!({ "token": { "type": http::uri::Scheme::HTTP.as_str(), "scheme": "bearer" } });
     document["webhooks"] = webhooks();
     document
 }

@@ -251,9 +251,7 @@ impl Problem {
     /// What the database said to what a client asked for, or that it did not, before any commit.
     pub fn database(error: &tokio_postgres::Error) -> Problem {
         let Some(db) = error.as_db_error() else {
-            if error.is_closed() || error.code().is_none() {
-                warn!(error = error_text(error), "the database cannot be asked");
-            }
+            warn!(error = error_text(error), "the database cannot be asked");
             let detail = "The connection to the database was lost; nothing was done.";
             return Problem::unavailable(Code::DatabaseUnavailable, detail);
         };

@@ -12,7 +12,7 @@ use postrider_core::{
     outcome::{Outcome, Report},
     places::places_of,
     rate::Bucket,
-    weights::Weights,
+    weights::{Held, Weights},
 };
 use tokio::time::Instant;
 use tracing::{info, warn};
@@ -84,7 +84,9 @@ pub struct Endpoint {
     reserved: [usize; PRIORITY_COUNT as usize],
     in_flight: usize,
     /// What the payloads of those weigh that did not come along, in KiB.
-    weight: usize,
+    weight: Held,
+    /// There was room for its next one, and it has not taken it yet.
+    has_turn: bool,
     /// When its first waiting delivery is due; `None`: it has none, as far as is known.
     pub deferred_at: Option<Timestamp>,
     /// Waiting deliveries that are in hand.
@@ -274,7 +276,7 @@ impl Endpoints {
                 }
                 self.buffered -= endpoint.buffered();
                 self.in_flight -= endpoint.in_flight;
-                self.weights.put_down(endpoint.weight);
+                self.weights.forget(&endpoint.weight);
                 if !endpoint.is_trusted {
                     self.doubtful_in_flight -= endpoint.in_flight;
                 }
@@ -308,7 +310,8 @@ impl Endpoints {
             queue: RankedQueue::default(),
             reserved: [0; PRIORITY_COUNT as usize],
             in_flight: 0,
-            weight: 0,
+            weight: Held::default(),
+            has_turn: false,
             deferred_at: None,
             deferred_in_hand: 0,
             paused_until: None,
@@ -439,11 +442,14 @@ impl Endpoints {
     /// The next batch that may go now; endpoints take turns.
     pub fn next_batch(&mut self) -> Option<Batch> {
         while self.in_flight < self.max_in_flight {
-            let (id, is_first) = match self.ready.pop_front() {
-                Some(id) => (id, false),
-                None => (self.first_in_line()?, true),
+            let id = match self.first_in_line() {
+                Some(id) => id,
+                None => {
+                    let id = self.ready.pop_front()?;
+                    self.is_ready.remove(&id);
+                    id
+                }
             };
-            self.is_ready.remove(&id);
             let Some((permit, places)) = self.places(id) else { continue };
             let moment = self.moment(self.now);
             let Some(endpoint) = self.by_id.get_mut(&id) else { continue };
@@ -458,13 +464,9 @@ impl Endpoints {
                 self.want_loan(id, permit);
                 continue;
             }
-            let deliveries = endpoint.take_batch(count, &mut self.weights, is_first);
+            let deliveries = endpoint.take_batch(count, &mut self.weights);
             let count = deliveries.len();
             if count == 0 {
-                // Otherwise it is looked at again when something of it has landed.
-                if endpoint.weight == 0 {
-                    self.weights.stand_in_line(id);
-                }
                 continue;
             }
             if let Some(bucket) = &mut endpoint.bucket {
@@ -526,6 +528,8 @@ impl Endpoints {
             (self.permit(endpoint) != Permit::None).then(|| front.weight())
         });
         self.weights = weights;
+        let endpoint = first.and_then(|id| self.by_id.get_mut(&id))?;
+        endpoint.has_turn = true;
         first
     }
 
@@ -541,11 +545,9 @@ impl Endpoints {
     /// A delivery of a batch is back.
     pub fn landed(&mut self, delivery: &Delivery) {
         if let Some(endpoint) = self.by_id.get_mut(&delivery.endpoint) {
-            let weight = delivery.weight().min(endpoint.weight);
             endpoint.in_flight -= 1;
-            endpoint.weight -= weight;
             self.in_flight -= 1;
-            self.weights.put_down(weight);
+            self.weights.put_down(&mut endpoint.weight, delivery.weight());
             if !endpoint.is_trusted {
                 self.doubtful_in_flight -= 1;
             }
@@ -1060,13 +1062,17 @@ impl Endpoint {
     }
 
     /// Takes up to so many deliveries out of the queue, as far as there is room for their payloads.
-    fn take_batch(&mut self, most: usize, weights: &mut Weights, is_first: bool) -> Vec<Delivery> {
+    fn take_batch(&mut self, most: usize, weights: &mut Weights) -> Vec<Delivery> {
         let mut batch = Vec::new();
         while batch.len() < most
-            && let Some(next) = self.queue.front()
-            && weights.may_take(self.weight, next.weight(), is_first)
+            && let Some(weight) = self.queue.front().map(Delivery::weight)
         {
-            self.weight += weights.take(next.weight());
+            if !weights.may_take(&self.weight, weight, self.has_turn) {
+                weights.wait(self.id, &self.weight, weight);
+                break;
+            }
+            weights.take(&mut self.weight, weight);
+            self.has_turn &= weight == 0;
             batch.extend(self.queue.pop());
         }
         batch

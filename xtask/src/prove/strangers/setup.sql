@@ -22,3 +22,5 @@ select postrider.create_endpoint('reborn', 'discard', '{}');
 select postrider.create_event_type('spare');
 select postrider.deregister_worker(w.worker_id) from postrider.register_worker('spare') w;
 select postrider.create_token('held', 'viewer', sha256('held'));
+select postrider.create_schedule('held', '@yearly', p_endpoint_name => 'held');
+select postrider.create_schedule('spare', '@yearly', p_endpoint_name => 'held');
