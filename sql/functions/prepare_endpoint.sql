@@ -4,7 +4,7 @@
 -- and retry policy (22023), moves secret options out of the config, and raises the version. Secrets
 -- that an update does not mention stay; a secret that is given as null is taken away. To another
 -- scheme, host or port they do not follow (22023): whoever may change an address need not be trusted
--- with what is sent there. A port that is not for web traffic is refused (22023), and so are secrets over plain http
+-- with what is sent there. Nor do headers and auth where the proxy changes or whose certificate is believed. A port that is not for web traffic is refused (22023), and so are secrets over plain http
 -- where the address stands in the URL and is not private; the dispatcher judges names when it connects. A new endpoint
 -- that says nothing about it gets a key that signs.
 create or replace function postrider.prepare_endpoint()
@@ -72,6 +72,33 @@ begin
     then
         raise exception
             'The secrets of endpoint ''%'' do not follow to another scheme, host or port: give them again, or null',
+            old.name
+            using errcode = '22023';
+    end if;
+    -- Whoever stands on the way there, or is believed to be the receiver, reads them.
+    if tg_op = 'UPDATE'
+        and (
+            nullif(case when new.config ? 'proxy' then new.config -> 'proxy' else secrets -> 'proxy' end, 'null')
+                is distinct from secrets -> 'proxy'
+            or exists (
+                select
+                from unnest(array['ca', 'server_name', 'pins']) m (name)
+                where new.config ? 'tls'
+                and new.config -> 'tls' -> m.name is distinct from secrets -> 'tls' -> m.name
+                -- With pins where there were none, fewer are believed.
+                and (m.name <> 'pins' or jsonb_array_length(secrets -> 'tls' -> m.name) > 0)
+            )
+        )
+        and exists (
+            select
+            from unnest(array['headers', 'auth']) s (name)
+            where secrets ? s.name
+            and not new.config ? s.name
+        )
+    then
+        raise exception
+            'headers and auth of endpoint ''%'' do not follow to another proxy, tls.ca, tls.server_name or tls.pins: '
+            'give them again, or null',
             old.name
             using errcode = '22023';
     end if;

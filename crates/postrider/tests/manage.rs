@@ -283,6 +283,99 @@ async fn a_secret_is_kept_apart_and_stays_until_it_is_changed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn secrets_do_not_follow_to_whoever_could_read_them_on_the_way() {
+    let shop = Shop::open_migrated().await;
+    let client = shop.client().await;
+    let url = "https://example.com/hook";
+    let (pin, other_pin) = ("A".repeat(43) + "=", "E".repeat(43) + "=");
+    let set =
+        json!({ "url": url, "headers": {"x-a": "b"}, "auth": {"type": "bearer", "token": "t"} });
+    let plain = json!({ "url": url, "proxy": null, "tls": null });
+    let proxied = json!({ "url": url, "proxy": {"url": "https://proxy.example.com"} });
+    let pinned = json!({ "url": url, "tls": {
+        "server_name": "a.example.com", "ca": "some PEM", "pins": [pin],
+        "certificate": "CERTIFICATE", "key": "KEY"} });
+    let tls = |change: Value| {
+        let mut config = pinned.clone();
+        let members = config["tls"].as_object_mut().unwrap();
+        for (name, value) in change.as_object().unwrap() {
+            members.remove(name);
+            if !value.is_null() {
+                members.insert(name.clone(), value.clone());
+            }
+        }
+        config
+    };
+    let cases = [
+        (&plain, proxied.clone(), false),
+        (&plain, json!({ "url": url, "tls": {"ca": "PEM"} }), false),
+        (&plain, json!({ "url": url, "tls": {"server_name": "b.example.com"} }), false),
+        (&plain, json!({ "url": url, "tls": {"pins": [pin], "min_version": "1.3"} }), true),
+        (&plain, json!({ "url": url, "timeout_seconds": 7 }), true),
+        (&proxied, json!({ "url": url, "proxy": {"url": "https://proxy.example.net"} }), false),
+        (&proxied, json!({ "url": url, "proxy": null }), false),
+        (
+            &proxied,
+            json!({ "url": url, "proxy": {"url": "https://proxy.example.com", "username": "u", "password": "p"} }),
+            false,
+        ),
+        (
+            &proxied,
+            json!({ "url": url, "proxy": {"url": "https://proxy.example.com"}, "concurrency": 9 }),
+            true,
+        ),
+        (&proxied, json!({ "url": url, "concurrency": 9 }), true),
+        (&pinned, json!({ "url": url, "tls": null }), false),
+        (&pinned, tls(json!({ "ca": null })), false),
+        (&pinned, tls(json!({ "ca": "another" })), false),
+        (&pinned, tls(json!({ "server_name": null })), false),
+        (&pinned, tls(json!({ "server_name": "b.example.com" })), false),
+        (&pinned, tls(json!({ "pins": null })), false),
+        (&pinned, tls(json!({ "pins": [] })), false),
+        (&pinned, tls(json!({ "pins": [pin, other_pin] })), false),
+        (&pinned, tls(json!({ "certificate": "next", "key": "next" })), true),
+        (&pinned, tls(json!({ "min_version": "1.3" })), true),
+    ];
+    let alter = "select postrider.alter_endpoint('way', $1)";
+    client.execute("select postrider.create_endpoint('way', 'http', $1)", &[&set]).await.unwrap();
+    for (before, after, may) in cases {
+        let with = |config: &Value| {
+            let mut whole = config.clone();
+            for name in ["headers", "auth"] {
+                whole[name] = set[name].clone();
+            }
+            whole
+        };
+        let whole = with(before);
+        client.execute(alter, &[&with(&plain)]).await.unwrap();
+        client.execute(alter, &[&whole]).await.unwrap_or_else(|error| panic!("{whole}: {error:?}"));
+        let secrets = value(&client, "select config from postrider.endpoint_secret").await;
+        let result = client.execute(alter, &[&after]).await;
+        if may {
+            result.unwrap_or_else(|error| panic!("{after}: {error:?}"));
+            continue;
+        }
+        let error = result.expect_err(&after.to_string());
+        let error = error.as_db_error().unwrap();
+        assert_eq!(error.code().code(), "22023", "{after}");
+        let expected = "headers and auth of endpoint 'way' do not follow to another proxy, tls.ca, tls.server_name or \
+                        tls.pins: give them again, or null";
+        assert_eq!(error.message(), expected, "{after}");
+        assert_eq!(value(&client, "select config from postrider.endpoint_secret").await, secrets);
+        // One of them is not enough; both are, whatever they are.
+        for (given, may) in [
+            (json!({ "headers": {"x-a": "b"} }), false),
+            (json!({ "auth": null }), false),
+            (json!({ "auth": null, "headers": {"x-a": "c"} }), true),
+        ] {
+            let mut config = after.clone();
+            config.as_object_mut().unwrap().extend(given.as_object().unwrap().clone());
+            assert_eq!(client.execute(alter, &[&config]).await.is_ok(), may, "{config}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn ports_where_no_http_is_spoken_are_refused_unless_allowed() {
     let shop = Shop::open_migrated().await;
     let client = shop.client().await;
