@@ -30,6 +30,17 @@ declare
     end;
     client_auth constant text := coalesce(auth ->> 'client_auth', 'client_secret_basic');
     headers text[];
+    -- Those of a scheme that has a name.
+    of_scheme constant text[] := case p_config ->> 'signature'
+        when 'convoy' then array['x-convoy-signature']
+        when 'github' then array['x-hub-signature-256']
+        when 'outpost' then array['x-outpost-signature', 'x-outpost-event-id', 'x-outpost-timestamp']
+        when 'shopify' then array['x-shopify-hmac-sha256']
+        when 'slack' then array['x-slack-signature', 'x-slack-request-timestamp']
+        when 'stripe' then array['stripe-signature']
+        when 'svix' then array['svix-id', 'svix-timestamp', 'svix-signature']
+        else '{}'
+    end;
     problem text;
 begin
     if auth is null then
@@ -90,6 +101,7 @@ begin
     if problem is null
         and (
             'content-type' = any (headers)
+            or headers && of_scheme
             or exists (
                 select
                 from jsonb_each_text(

@@ -47,6 +47,7 @@ begin
         begin
             if address !~ '^[0-9A-Fa-f:.]+$' or host(address::inet) is null
                 or address !~ ':' and address !~ '^((0|[1-9][0-9]{0,2})(\.|$)){4}$'
+                or address ~ ':.*\.' and address !~ ':((0|[1-9][0-9]{0,2})(\.|$)){4}$'
             then
                 problem := 'source_address must be IP addresses';
             end if;

@@ -6,7 +6,7 @@ use postrider_core::{
         Auth, AuthError, Hmac, SigV4, check_client, check_members,
         oauth::{Client, Proof},
     },
-    signing::scheme::{Digest, Encoding},
+    signing::scheme::{Digest, Encoding, PRESETS},
 };
 use ring::hmac;
 use rustls::pki_types::{PrivatePkcs8KeyDer, pem::PemObject};
@@ -227,7 +227,14 @@ fn check_headers(config: &Checked<'_>, auth: &Auth) -> Result<(), AuthError> {
     let is_own = |name: &str| own.iter().any(|own| own.as_str().eq_ignore_ascii_case(name));
     let of_signature = ["signature.header", "signature.id_header", "signature.timestamp_header"];
     let mut others = of_signature.iter().filter_map(|name| config.text(name));
-    if is_own("content-type") || others.any(is_own) {
+    let named = PRESETS.iter().find(|(name, _)| config.text("signature") == Some(*name));
+    let of_named = named.into_iter().flat_map(|(_, scheme)| {
+        [Some(scheme.header), scheme.id_header, scheme.timestamp_header].into_iter().flatten()
+    });
+    let of_svix = ["svix-id", "svix-timestamp", "svix-signature"].into_iter();
+    let is_svix = config.text("signature") == Some("svix");
+    let mut of_scheme = of_named.chain(of_svix.filter(|_| is_svix));
+    if is_own("content-type") || others.any(is_own) || of_scheme.any(is_own) {
         return Err(AuthError::Header);
     }
     for option in ["headers", "header_templates"] {

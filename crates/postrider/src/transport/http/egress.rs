@@ -82,7 +82,9 @@ pub fn read(config: &Checked<'_>) -> Result<Way, ConfigError> {
         }
         None => None,
     };
-    let sources: Result<Vec<IpAddr>, _> = config.list("source_address").map(str::parse).collect();
+    // An IPv4 address in the clothes of IPv6 is one of IPv4.
+    let source = |text: &str| text.parse().map(|address: IpAddr| address.to_canonical());
+    let sources: Result<Vec<IpAddr>, _> = config.list("source_address").map(source).collect();
     let sources = sources.map_err(|_| EgressError::Source)?;
     Ok(Way { proxy, sources: Arc::new(Sources::new(&sources)) })
 }
