@@ -37,6 +37,8 @@ begin
             'proxy.username must not contain a colon'
         when (proxy ? 'username') <> (proxy ? 'password') then
             'proxy must have both username and password, or neither'
+        when greatest(octet_length(proxy ->> 'username'), octet_length(proxy ->> 'password')) > 255 then
+            'proxy.username and proxy.password must be at most 255 bytes each'
     end;
 
     for address in

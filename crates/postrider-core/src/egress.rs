@@ -29,6 +29,8 @@ pub enum EgressError {
     User,
     #[error("proxy.username must not contain a colon")]
     Colon,
+    #[error("proxy.username and proxy.password must be at most 255 bytes each")]
+    Long,
     #[error("source_address must be IP addresses")]
     Source,
 }

@@ -10,6 +10,9 @@ use crate::transport::{
     guard::Sources,
 };
 
+/// How long user and password are at most, in bytes: SOCKS has no room for more.
+const USER_MAX: usize = 255;
+
 pub const PROXY: ConfigOption = ConfigOption {
     secret: true,
     ..option(
@@ -74,6 +77,9 @@ pub fn read(config: &Checked<'_>) -> Result<Way, ConfigError> {
             let (kind, url) = proxy_url(url).ok_or(EgressError::Url)?;
             let user = match (config.text("proxy.username"), config.text("proxy.password")) {
                 (Some(name), _) if name.contains(':') => return Err(EgressError::Colon.into()),
+                (Some(name), Some(password)) if name.len().max(password.len()) > USER_MAX => {
+                    return Err(EgressError::Long.into());
+                }
                 (Some(name), Some(password)) => Some((name, password)),
                 (None, None) => None,
                 _ => return Err(EgressError::User.into()),
