@@ -3,7 +3,8 @@
 //!
 //! A token is renewed when four fifths of its life are over, or when a receiver refuses it with 401. A token that
 //! came after a refusal and is refused as well says something about the request and not about itself: that 401 is the
-//! receiver's answer.
+//! receiver's answer. Whoever gives tokens may have been wrong, and be right by now: such a token is given up after a
+//! minute.
 
 use std::{fmt, time::Duration};
 
@@ -25,6 +26,8 @@ const TOKEN_MAX: usize = 16 * 1024;
 /// How long a token is used whose life nobody names, and how long any is used at most.
 const LIFE: Duration = Duration::from_secs(3_600);
 const LIFE_MAX: Duration = Duration::from_secs(7 * 86_400);
+/// How long a token is kept at least that came after a refusal and was refused as well.
+const REFUSED_AGE: Duration = Duration::from_secs(60);
 /// How long what a key has signed is good, in seconds.
 const ASSERTION_LIFE: i64 = 120;
 const ASSERTION_TYPE: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
@@ -244,6 +247,7 @@ pub struct Tokens {
 #[derive(Debug)]
 struct Held {
     token: Token,
+    asked_at: Duration,
     renew_at: Duration,
     ends_at: Duration,
 }
@@ -258,11 +262,13 @@ impl Tokens {
     }
 
     /// A new token came, asked for at `asked_at`, that is good for so long from then on.
-    pub fn take(&mut self, value: HeaderValue, life: Duration, asked_at: Duration) {
+    pub fn take(&mut self, value: HeaderValue, life: Duration, asked_at: Duration) -> Token {
         self.generation += 1;
         let token = Token { value, generation: self.generation };
         let renew_at = asked_at + life * 4 / 5;
-        self.held = Some(Held { token, renew_at, ends_at: asked_at + life });
+        self.held =
+            Some(Held { token: token.clone(), asked_at, renew_at, ends_at: asked_at + life });
+        token
     }
 
     /// A request with this token was answered, and not by 401.
@@ -273,17 +279,15 @@ impl Tokens {
     }
 
     /// A request with this token was answered by 401. Of many that have the same, the first ends it.
-    pub fn note_refused(&mut self, generation: u64) -> Refusal {
-        let is_current = self.held.as_ref().is_some_and(|held| held.token.generation == generation);
-        match () {
-            () if !is_current => Refusal::Renew,
-            () if self.is_refused => Refusal::Final,
-            () => {
-                self.held = None;
-                self.is_refused = true;
-                Refusal::Renew
-            }
+    pub fn note_refused(&mut self, generation: u64, now: Duration) -> Refusal {
+        let current = self.held.as_ref().filter(|held| held.token.generation == generation);
+        let Some(held) = current else { return Refusal::Renew };
+        if self.is_refused && now < held.asked_at + REFUSED_AGE {
+            return Refusal::Final;
         }
+        self.held = None;
+        self.is_refused = true;
+        Refusal::Renew
     }
 }
 

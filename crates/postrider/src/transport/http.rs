@@ -317,7 +317,7 @@ impl Http {
                 + self.timeout.unwrap_or(settings.http_timeout);
             let token = match tokens.token(deadline.min(Instant::now() + patience)).await {
                 Ok(token) => token,
-                Err(error) => return failure::no_token(&error, started_at.elapsed()),
+                Err(missing) => return failure::no_token(&missing, started_at.elapsed()),
             };
             let mut report = self.send(envelope.clone(), Some(&token), deadline).await;
             let refusal = report.status.and_then(|status| tokens.note(&token, status));

@@ -145,16 +145,47 @@ fn the_first_refusal_ends_a_token_and_that_of_the_next_one_is_an_answer() {
     let one = take(&mut tokens, SECOND);
     tokens.note_accepted(one);
     for _ in 0..3 {
-        assert_eq!(tokens.note_refused(one), Refusal::Renew);
+        assert_eq!(tokens.note_refused(one, SECOND), Refusal::Renew);
         assert!(matches!(tokens.standing(SECOND), Standing::Nothing));
     }
     let two = take(&mut tokens, SECOND);
     // What was sent with the old one ends nothing more.
-    assert_eq!(tokens.note_refused(one), Refusal::Renew);
+    assert_eq!(tokens.note_refused(one, SECOND), Refusal::Renew);
     tokens.note_accepted(one);
-    assert_eq!(tokens.note_refused(two), Refusal::Final);
-    assert_eq!(tokens.note_refused(two), Refusal::Final);
+    assert_eq!(tokens.note_refused(two, SECOND), Refusal::Final);
+    assert_eq!(tokens.note_refused(two, SECOND), Refusal::Final);
     assert!(matches!(tokens.standing(SECOND), Standing::Good(_)));
     tokens.note_accepted(two);
-    assert_eq!(tokens.note_refused(two), Refusal::Renew);
+    assert_eq!(tokens.note_refused(two, SECOND), Refusal::Renew);
+}
+
+#[test]
+fn a_token_that_is_refused_is_renewed_once_a_minute() {
+    let mut tokens = Tokens::default();
+    let mut renewals = 0;
+    let mut current = 0;
+    for second in 0..600 {
+        let now = second * SECOND;
+        if let Standing::Nothing = tokens.standing(now) {
+            tokens.take(HeaderValue::from_static("Bearer t"), 3_600 * SECOND, now);
+            current += 1;
+        }
+        if tokens.note_refused(current, now) == Refusal::Renew {
+            renewals += 1;
+            assert!(matches!(tokens.standing(now), Standing::Nothing));
+        }
+    }
+    // The first one at once.
+    assert_eq!(renewals, 10);
+    let mut tokens = Tokens::default();
+    let one = take(&mut tokens, SECOND);
+    tokens.note_refused(one, SECOND);
+    let two = take(&mut tokens, SECOND);
+    assert_eq!(tokens.note_refused(two, 60 * SECOND), Refusal::Final);
+    assert_eq!(tokens.note_refused(two, 61 * SECOND), Refusal::Renew);
+    assert_eq!(tokens.note_refused(two, 61 * SECOND), Refusal::Renew);
+    // The client was repaired meanwhile.
+    let three = take(&mut tokens, 61 * SECOND);
+    tokens.note_accepted(three);
+    assert_eq!(tokens.note_refused(three, 62 * SECOND), Refusal::Renew);
 }

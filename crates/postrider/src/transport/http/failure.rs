@@ -3,12 +3,11 @@
 use std::{error::Error, io, time::Duration};
 
 use postrider_core::{
-    auth::oauth::TokenError,
     outcome::{Outcome, Report},
     request::RequestError,
 };
 
-use super::{INFORMATIONAL_MAX, NoAnswer};
+use super::{INFORMATIONAL_MAX, NoAnswer, token::NoToken};
 use crate::transport::guard::ConnectError;
 
 /// The longest piece of another's words that is repeated, in characters.
@@ -29,10 +28,18 @@ pub fn not_sent() -> Report {
     Report::failed(Outcome::NotSent, error, Duration::ZERO)
 }
 
-/// The report of a message for which there is no token. Nothing of it was sent.
-pub fn no_token(error: &TokenError, duration: Duration) -> Report {
-    let outcome = Outcome::Unavailable { retry_after: None };
-    Report::failed(outcome, format!("no token from the token endpoint: {error}"), duration)
+/// The report of a message for which there is no token. Nothing of it was taken. One failure counts once, however many
+/// wait for the same token.
+pub fn no_token(missing: &NoToken, duration: Duration) -> Report {
+    let outcome = match missing.is_anothers {
+        true => Outcome::NotSent,
+        false => Outcome::Unavailable { retry_after: None },
+    };
+    Report::failed(
+        outcome,
+        format!("no token from the token endpoint: {}", missing.error),
+        duration,
+    )
 }
 
 /// The report of an attempt without an answer. Of a request that was begun the receiver may have acted on.
@@ -105,6 +112,7 @@ fn describe_io(error: &io::Error) -> Option<String> {
             "destination unreachable"
         }
         io::ErrorKind::AddrNotAvailable => "no such source_address on the dispatcher's machine",
+        io::ErrorKind::NotConnected => "no source_address of the destination's family",
         io::ErrorKind::UnexpectedEof => "the connection was closed too early",
         // What it was made of says more.
         _ if error.get_ref().is_some() => return None,

@@ -35,8 +35,14 @@ use crate::transport::guard::Rule;
 
 /// How long nobody asks again after a failure: what waits meanwhile fails by it too.
 const FAILURE_AGE: Duration = Duration::from_secs(1);
-/// How often one who waits sees a token end before it could be used.
-const TRIES_MAX: u32 = 3;
+
+/// There is no token.
+#[derive(Debug)]
+pub struct NoToken {
+    pub error: TokenError,
+    /// Whether somebody else asked for it: the failure is told once, by whoever asked.
+    pub is_anothers: bool,
+}
 
 /// Where an endpoint's tokens come from.
 pub struct TokenSource {
@@ -49,7 +55,7 @@ pub struct TokenSource {
     state: Mutex<State>,
 }
 
-type Fetch = future::Shared<Pin<Box<dyn Future<Output = Result<(), TokenError>> + Send>>>;
+type Fetch = future::Shared<Pin<Box<dyn Future<Output = Result<Token, TokenError>> + Send>>>;
 
 #[derive(Default)]
 struct State {
@@ -79,50 +85,52 @@ impl TokenSource {
         })
     }
 
-    /// A token to send a request with, waited for until then at most.
+    /// A token to send a request with, waited for until then at most. One that was waited for is given whatever its life.
     ///
     /// # Errors
     ///
     /// Why there is none.
-    pub async fn token(self: &Arc<Self>, until: Instant) -> Result<Token, TokenError> {
-        for _ in 0..TRIES_MAX {
-            let fetch = {
-                let mut state = self.state();
-                match state.tokens.standing(self.began_at.elapsed()) {
-                    Standing::Good(token) => return Ok(token),
-                    Standing::Due(token) => {
-                        // If it fails, there is time for another one.
-                        let _ = self.fetch(&mut state);
-                        return Ok(token);
-                    }
-                    Standing::Nothing => self.fetch(&mut state)?,
+    pub async fn token(self: &Arc<Self>, until: Instant) -> Result<Token, NoToken> {
+        let (fetch, is_anothers) = {
+            let mut state = self.state();
+            match state.tokens.standing(self.began_at.elapsed()) {
+                Standing::Good(token) => return Ok(token),
+                Standing::Due(token) => {
+                    // If it fails, there is time for another one.
+                    let _ = self.fetch(&mut state);
+                    return Ok(token);
                 }
-            };
-            let in_time = timeout_at(until, fetch).await;
-            in_time.map_err(|_| TokenError::NoAnswer("timeout: it came too late".to_owned()))??;
-        }
-        Err(TokenError::NoAnswer("each ended before it could be used".to_owned()))
+                Standing::Nothing => self.fetch(&mut state)?,
+            }
+        };
+        let late = |_| TokenError::NoAnswer("timeout: it came too late".to_owned());
+        let token = timeout_at(until, fetch).await.map_err(late).flatten();
+        token.map_err(|error| NoToken { error, is_anothers })
     }
 
     /// What an answer with this status says about the token of its request.
     pub fn note(&self, token: &Token, status: i32) -> Option<Refusal> {
+        let now = self.began_at.elapsed();
         let tokens = &mut self.state().tokens;
         if status == 401 {
-            return Some(tokens.note_refused(token.generation));
+            return Some(tokens.note_refused(token.generation, now));
         }
         tokens.note_accepted(token.generation);
         None
     }
 
-    /// The fetch that is under way, or a new one.
-    fn fetch(self: &Arc<Self>, state: &mut State) -> Result<Fetch, TokenError> {
-        if let Some(fetch) = &state.fetch {
-            return Ok(fetch.clone());
+    /// The fetch that is under way, which is another's, or a new one.
+    fn fetch(self: &Arc<Self>, state: &mut State) -> Result<(Fetch, bool), NoToken> {
+        // One that broke off has left itself behind.
+        if let Some(fetch) = &state.fetch
+            && fetch.peek().is_none()
+        {
+            return Ok((fetch.clone(), true));
         }
         if let Some((at, error)) = &state.failed
             && at.elapsed() < FAILURE_AGE
         {
-            return Err(error.clone());
+            return Err(NoToken { error: error.clone(), is_anothers: true });
         }
         let source = Arc::clone(self);
         let task = tokio::spawn(async move { source.renew().await });
@@ -132,10 +140,10 @@ impl TokenSource {
         let fetch: Pin<Box<dyn Future<Output = _> + Send>> = Box::pin(task.map(ended));
         let fetch = fetch.shared();
         state.fetch = Some(fetch.clone());
-        Ok(fetch)
+        Ok((fetch, false))
     }
 
-    async fn renew(&self) -> Result<(), TokenError> {
+    async fn renew(&self) -> Result<Token, TokenError> {
         let asked_at = self.began_at.elapsed();
         let settings = self.shared.settings();
         let connect_timeout = self.connect_timeout.unwrap_or(settings.http_connect_timeout);
@@ -149,8 +157,7 @@ impl TokenSource {
         match answer {
             Ok((value, life)) => {
                 state.failed = None;
-                state.tokens.take(value, life, asked_at);
-                Ok(())
+                Ok(state.tokens.take(value, life, asked_at))
             }
             Err(error) => {
                 state.failed = Some((Instant::now(), error.clone()));

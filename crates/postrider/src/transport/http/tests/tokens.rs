@@ -171,15 +171,32 @@ async fn after_a_failure_nobody_asks_again_at_once() {
     let (receiver, _) = answering(taking("t1")).await;
     let endpoint = endpoint(config(receiver.address, tokens.address), settings());
     let started_at = Instant::now();
-    for report in send_all(&endpoint, 50).await {
-        assert_eq!(report.outcome, unavailable(None));
-    }
+    let mut outcomes: Vec<_> =
+        send_all(&endpoint, 50).await.into_iter().map(|report| report.outcome).collect();
     // One after the other: these wait for no fetch together.
     for id in 51..=70 {
-        assert_eq!(send(&endpoint, envelope(id)).await.outcome, unavailable(None));
+        outcomes.push(send(&endpoint, envelope(id)).await.outcome);
     }
     let seconds = started_at.elapsed().as_secs() as usize;
-    assert!(token_count.load(Ordering::SeqCst) <= 1 + seconds);
+    let count = token_count.load(Ordering::SeqCst);
+    assert!(count <= 1 + seconds);
+    // A failure is told by whoever asked, and by nobody else.
+    let told = outcomes.iter().filter(|outcome| **outcome == unavailable(None)).count();
+    let others = outcomes.iter().filter(|outcome| **outcome == Outcome::NotSent).count();
+    assert_eq!((told, others), (count, 70 - count));
+}
+
+#[tokio::test]
+async fn a_token_that_was_waited_for_is_used_whatever_its_life() {
+    let ended = |_: &Received, number| token(number).replace("3600}", "   0}");
+    let (tokens, token_count) = answering(ended).await;
+    let (receiver, _) = answering(|_, _| OK.to_owned()).await;
+    let endpoint = endpoint(config(receiver.address, tokens.address), settings());
+    for id in 1..=3 {
+        let report = send(&endpoint, envelope(id)).await;
+        assert_eq!(report.outcome, Outcome::Accepted, "{report:?}");
+        assert_eq!(token_count.load(Ordering::SeqCst), id as usize);
+    }
 }
 
 #[tokio::test]
