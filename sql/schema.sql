@@ -420,6 +420,9 @@ CREATE FUNCTION postrider.adopt(p_only_look boolean DEFAULT false) RETURNS TABLE
     SET jit TO 'off'
     AS $$
 #variable_conflict use_variable
+declare
+    schedule postrider.schedule;
+    at constant timestamptz := clock_timestamp();
 begin
     perform postrider.check_tick_allowed('adopt');
     found_sign := postrider.foreign_sign();
@@ -461,6 +464,24 @@ begin
     where d.datname = current_database();
     -- The version that this writes is of the same transaction.
     update postrider.identity i set mark = i.xmin;
+    for schedule in
+        select s.*
+        from postrider.schedule s
+        where s.next_at <= at
+        order by s.id
+        for update
+    loop
+        update postrider.schedule s
+        set next_at = coalesce(
+                postrider.next_firing(s.timing, s.every, s.anchor, s.time_zone, at), 'infinity'),
+            tried_at = at,
+            retry_at = null
+        where s.id = schedule.id;
+        insert into postrider.event_log (event, details)
+        values (
+            'schedule.missed',
+            jsonb_build_object('schedule', schedule.name, 'from', schedule.next_at, 'to', at));
+    end loop;
     insert into postrider.event_log (event, details)
     values (
         'log.adopted',
@@ -908,8 +929,12 @@ begin
     if (changed.timing, changed.time_zone) is distinct from (former.timing, former.time_zone) then
         changed.every := postrider.timing_interval(changed.timing);
         changed.anchor := case when changed.every is not null then date_trunc('second', at) end;
-        changed.next_at := postrider.next_firing(
-            changed.timing, changed.every, changed.anchor, changed.time_zone, at);
+        changed.next_at := coalesce(
+            postrider.next_firing(
+                changed.timing, changed.every, changed.anchor, changed.time_zone, at),
+            'infinity');
+        -- By this a clock that is set back is known (fire_schedules).
+        changed.tried_at := at;
     end if;
     update postrider.schedule s
     set timing = changed.timing,
@@ -918,6 +943,7 @@ begin
         time_zone = changed.time_zone,
         missed = changed.missed,
         next_at = changed.next_at,
+        tried_at = changed.tried_at,
         retry_at = null
     where s.id = former.id;
     update postrider.schedule_message m
@@ -2842,6 +2868,17 @@ declare
     end;
     client_auth constant text := coalesce(auth ->> 'client_auth', 'client_secret_basic');
     headers text[];
+    -- Those of a scheme that has a name.
+    of_scheme constant text[] := case p_config ->> 'signature'
+        when 'convoy' then array['x-convoy-signature']
+        when 'github' then array['x-hub-signature-256']
+        when 'outpost' then array['x-outpost-signature', 'x-outpost-event-id', 'x-outpost-timestamp']
+        when 'shopify' then array['x-shopify-hmac-sha256']
+        when 'slack' then array['x-slack-signature', 'x-slack-request-timestamp']
+        when 'stripe' then array['stripe-signature']
+        when 'svix' then array['svix-id', 'svix-timestamp', 'svix-signature']
+        else '{}'
+    end;
     problem text;
 begin
     if auth is null then
@@ -2902,6 +2939,7 @@ begin
     if problem is null
         and (
             'content-type' = any (headers)
+            or headers && of_scheme
             or exists (
                 select
                 from jsonb_each_text(
@@ -3368,6 +3406,7 @@ CREATE FUNCTION postrider.check_egress(p_config jsonb) RETURNS void
 declare
     tls constant jsonb := p_config -> 'tls';
     proxy constant jsonb := p_config -> 'proxy';
+    server_name constant text := tls ->> 'server_name';
     -- With an address of a proxy as with one of the web.
     proxy_url constant text := regexp_replace(proxy ->> 'url', '^socks5:', 'http:', 'i');
     problem text;
@@ -3384,8 +3423,13 @@ begin
             where p.pin !~ '^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$'
         ) then
             'tls.pins must be SHA-256 digests in base64, 44 characters each'
-        when tls ->> 'server_name' !~ '^[A-Za-z0-9_.:-]+$' then
-            'tls.server_name must be a host name or an address'
+        when server_name ~ '\.$' or not (
+            server_name ~ '^((25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])(\.|$)){4}$'
+            or length(server_name) <= 253
+            and server_name ~ '^([A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?(\.|$))+$'
+            and server_name !~ '(^|\.)[0-9]+$'
+        ) then
+            'tls.server_name must be a host name or an IPv4 address'
         when proxy is not null
         and not (postrider.is_http_url(proxy_url, 2048) and proxy_url ~ '^[^/]+//[^/?]+/?$') then
             'proxy.url must be an http://, https:// or socks5:// address with a host, with or without a port, and '
@@ -3394,6 +3438,8 @@ begin
             'proxy.username must not contain a colon'
         when (proxy ? 'username') <> (proxy ? 'password') then
             'proxy must have both username and password, or neither'
+        when greatest(octet_length(proxy ->> 'username'), octet_length(proxy ->> 'password')) > 255 then
+            'proxy.username and proxy.password must be at most 255 bytes each'
     end;
 
     for address in
@@ -3404,6 +3450,7 @@ begin
         begin
             if address !~ '^[0-9A-Fa-f:.]+$' or host(address::inet) is null
                 or address !~ ':' and address !~ '^((0|[1-9][0-9]{0,2})(\.|$)){4}$'
+                or address ~ ':.*\.' and address !~ ':((0|[1-9][0-9]{0,2})(\.|$)){4}$'
             then
                 problem := 'source_address must be IP addresses';
             end if;
@@ -8473,6 +8520,7 @@ begin
         from postrider.schedule s
         where s.paused_at is null
         and s.next_at > clock_timestamp()
+        and s.next_at < 'infinity'
     );
 end;
 $$;
@@ -13902,6 +13950,33 @@ begin
             old.name
             using errcode = '22023';
     end if;
+    -- Whoever stands on the way there, or is believed to be the receiver, reads them.
+    if tg_op = 'UPDATE'
+        and (
+            nullif(case when new.config ? 'proxy' then new.config -> 'proxy' else secrets -> 'proxy' end, 'null')
+                is distinct from secrets -> 'proxy'
+            or exists (
+                select
+                from unnest(array['ca', 'server_name', 'pins']) m (name)
+                where new.config ? 'tls'
+                and new.config -> 'tls' -> m.name is distinct from secrets -> 'tls' -> m.name
+                -- With pins where there were none, fewer are believed.
+                and (m.name <> 'pins' or jsonb_array_length(secrets -> 'tls' -> m.name) > 0)
+            )
+        )
+        and exists (
+            select
+            from unnest(array['headers', 'auth']) s (name)
+            where secrets ? s.name
+            and not new.config ? s.name
+        )
+    then
+        raise exception
+            'headers and auth of endpoint ''%'' do not follow to another proxy, tls.ca, tls.server_name or tls.pins: '
+            'give them again, or null',
+            old.name
+            using errcode = '22023';
+    end if;
     if jsonb_typeof(whole) = 'object' then
         whole := coalesce(secrets, '{}') || whole;
         whole := whole - array(
@@ -16217,8 +16292,12 @@ begin
     update postrider.schedule s
     set paused_at = null,
         retry_at = null,
-        next_at = postrider.next_firing(
-            known.timing, known.every, known.anchor, known.time_zone, clock_timestamp())
+        -- By this a clock that is set back is known (fire_schedules).
+        tried_at = clock_timestamp(),
+        next_at = coalesce(
+            postrider.next_firing(
+                known.timing, known.every, known.anchor, known.time_zone, clock_timestamp()),
+            'infinity')
     where s.id = known.id;
     insert into postrider.event_log (event, details)
     values (

@@ -11,6 +11,7 @@ as $$
 declare
     tls constant jsonb := p_config -> 'tls';
     proxy constant jsonb := p_config -> 'proxy';
+    server_name constant text := tls ->> 'server_name';
     -- With an address of a proxy as with one of the web.
     proxy_url constant text := regexp_replace(proxy ->> 'url', '^socks5:', 'http:', 'i');
     problem text;
@@ -27,8 +28,13 @@ begin
             where p.pin !~ '^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$'
         ) then
             'tls.pins must be SHA-256 digests in base64, 44 characters each'
-        when tls ->> 'server_name' !~ '^[A-Za-z0-9_.:-]+$' then
-            'tls.server_name must be a host name or an address'
+        when server_name ~ '\.$' or not (
+            server_name ~ '^((25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])(\.|$)){4}$'
+            or length(server_name) <= 253
+            and server_name ~ '^([A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?(\.|$))+$'
+            and server_name !~ '(^|\.)[0-9]+$'
+        ) then
+            'tls.server_name must be a host name or an IPv4 address'
         when proxy is not null
         and not (postrider.is_http_url(proxy_url, 2048) and proxy_url ~ '^[^/]+//[^/?]+/?$') then
             'proxy.url must be an http://, https:// or socks5:// address with a host, with or without a port, and '

@@ -9,7 +9,7 @@ pub enum TlsError {
     Half,
     #[error("tls.pins must be SHA-256 digests in base64, 44 characters each")]
     Pins,
-    #[error("tls.server_name must be a host name or an address")]
+    #[error("tls.server_name must be a host name or an IPv4 address")]
     Name,
     #[error("tls.ca has no certificate authority in PEM")]
     Authorities,

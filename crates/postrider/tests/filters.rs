@@ -209,6 +209,7 @@ const MAKING: &[&str] = &[
     "execution submit <ACTION>",
     "execution submit --pool",
     "execution submit --worker",
+    "schedule create <NAME>",
     "token create <NAME>",
 ];
 
@@ -227,6 +228,8 @@ const BESIDE: &[(&str, &str)] = &[
     ("publish", "{}"),
     ("replay create", "--from 2030-05-01T00:00Z --to 2030-05-02T00:00Z"),
     ("replay range", "--from 2030-05-01T00:00Z --to 2030-05-02T00:00Z"),
+    ("schedule alter", "--missed skip"),
+    ("schedule create", "NAME @daily"),
     ("send", "{}"),
     ("setting set", "5"),
     ("subscription create", "orders"),

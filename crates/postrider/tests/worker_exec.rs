@@ -271,7 +271,7 @@ async fn ask_in_secret(shop: &Shop, asked: Asked, token: &str) {
     let other = asked.bearing(token).with("idempotency-key", "s3cret-refused");
     let refused = other.post(path, &body(json!({ "refused": "s3cret-card" }))).await;
     assert!(!format!("{refused:?}").contains("s3cret"), "{refused:?}");
-    refused.problem(500, "internal_error");
+    refused.problem(400, "check_violation");
     let viewer = once.bearing(&shop.token("watching", "viewer"));
     viewer.post(path, &body(json!(1))).await.expect(403);
     once.bearing("s3cret-token").post(path, &body(json!(1))).await.expect(401);

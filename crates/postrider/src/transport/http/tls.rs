@@ -3,7 +3,7 @@
 //! Each endpoint that says something has a configuration of its own, and with it sessions of its own: none that began
 //! under other rules is taken up again.
 
-use std::sync::Arc;
+use std::{net::Ipv4Addr, sync::Arc};
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use hyper_rustls::{DefaultServerNameResolver, FixedServerNameResolver, ResolveServerName};
@@ -163,8 +163,15 @@ fn pin(text: &str) -> Option<[u8; 32]> {
 }
 
 fn is_server_name(name: &str) -> bool {
-    let is_inner = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.:".contains(&byte);
-    name.bytes().all(is_inner)
+    let is_inner = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
+    let is_label = |label: &str| {
+        let is_long = !(1..=63).contains(&label.len());
+        !is_long && label.bytes().all(is_inner) && !label.starts_with('-') && !label.ends_with('-')
+    };
+    let last = name.rsplit('.').next().unwrap_or_default();
+    let is_number = last.bytes().all(|byte| byte.is_ascii_digit());
+    let is_name = name.len() <= 253 && name.split('.').all(is_label) && !is_number;
+    is_name || name.parse::<Ipv4Addr>().is_ok()
 }
 
 /// Verifies a server as usual, and then that its certificate has one of the keys that are pinned, if any are. It is the
