@@ -26,8 +26,9 @@ as $$
             from (
                 select f.id, f.status, f.started_at, f.ended_at
                 from postrider.execution_end f
-                where f.worker_id = p_worker_id
-                order by f.id desc
+                -- Read from the end of what is this worker's: that of all looks cheaper where others end much.
+                where f.worker_id between p_worker_id and p_worker_id
+                order by f.worker_id desc, f.id desc
                 limit 50
             ) t
         ) n
