@@ -1027,7 +1027,7 @@ fn of_readers() -> Vec<Bound> {
             "api_dead_letters",
             include_str!("../../../sql/queries/api_dead_letters.sql"),
             &["'sink'", "null", "101"],
-            500,
+            60_000,
         ),
         call(
             "api_dead_letter",
@@ -1108,7 +1108,7 @@ fn of_readers() -> Vec<Bound> {
             "api_events",
             include_str!("../../../sql/queries/api_events.sql"),
             &["null", "101"],
-            500,
+            2_000,
         ),
         call(
             "api_consumers",
