@@ -772,7 +772,7 @@ async fn events_are_shown_from_the_newest() {
     shop.run(&["events", "--endpoint", "nowhere"]).fail(1, "Endpoint 'nowhere' does not exist");
     let text = shop.run(&["events"]).succeed().stdout;
     assert!(text.starts_with("AT  ") && text.contains("endpoint.disabled"), "{text}");
-    shop.run(&["events", "--since", "soon"]).fail(2, "expected a time such as");
+    shop.run(&["events", "--since", "soon"]).fail(2, "expected a time with its offset such as");
 }
 
 // The command line ------------------------------------------------------------------------------
