@@ -19,11 +19,15 @@ fn with(shop: &Shop, variables: &[(&str, &str)], arguments: &[&str]) -> Run {
     finish(command, "")
 }
 
-/// Runs the program on a terminal of its own.
+/// Runs the program on a terminal of its own, wherever the tests run: where `CI` is set, a dumb terminal has
+/// colours.
 fn on_a_terminal(shop: &Shop, variables: &[(&str, &str)], arguments: &str, typed: &str) -> Run {
     let mut command = Command::new("script");
     command.args(["-qec", &format!("stty cols 70; {PROGRAM} {arguments}"), "/dev/null"]);
-    command.env("DATABASE_URL", shop.url()).env("TERM", "xterm").env_remove("NO_COLOR");
+    command.env("DATABASE_URL", shop.url()).env("TERM", "xterm");
+    for variable in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "CI"] {
+        command.env_remove(variable);
+    }
     command.envs(variables.iter().copied());
     finish(command, typed)
 }

@@ -151,10 +151,10 @@ fn span(receiver: &Receiver, count: usize) -> Duration {
 
 /// One key gets at least 80 % of what its round trips allow, in order.
 async fn check_throughput_of_one_key(waits_before: bool) {
-    const COUNT: i64 = 300;
+    const COUNT: i64 = 150;
     let shop = Shop::open_to_receivers().await;
     let (receiver, other) =
-        (Receiver::start(delayed(20)).unwrap(), Receiver::start(delayed(20)).unwrap());
+        (Receiver::start(delayed(40)).unwrap(), Receiver::start(delayed(40)).unwrap());
     shop.quick_endpoint("sink", &receiver.url()).await;
     let _early = if waits_before { None } else { Some(shop.serve().await) };
     if waits_before {

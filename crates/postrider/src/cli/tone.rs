@@ -50,7 +50,7 @@ const BAD: [&str; 10] = [
 ];
 
 /// Whether what is written there is coloured: `choice` if it says so; otherwise on a terminal, unless NO_COLOR is
-/// set or the terminal is dumb, or where CLICOLOR_FORCE is set.
+/// set or the terminal is dumb (and `CI` is not set), or where CLICOLOR_FORCE is set.
 pub fn is_coloured(
     choice: clap::ColorChoice,
     stream: &(impl IsTerminal + anstream::stream::RawStream),

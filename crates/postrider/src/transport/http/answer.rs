@@ -120,3 +120,25 @@ impl AsRef<[u8]> for Kept {
         &self.bytes
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_two_that_come_at_once_one_is_kept_whole() {
+        let room = Arc::new(Semaphore::new(10));
+        let (length, piece) = (6 * KIB, vec![b'x'; 3 * KIB]);
+        let [mut first, mut second] = [(); 2].map(|()| Kept { bytes: Vec::new(), room: None });
+        assert!(first.take_room(length, &room));
+        assert!(!second.take_room(length, &room));
+        assert!(second.take(&piece, length, &room), "its beginning");
+        for _ in 0..2 {
+            assert!(first.take(&piece, length, &room));
+        }
+        assert!(!second.take(&piece, length, &room));
+        assert_eq!((first.bytes.len(), second.bytes.len()), (length, 3 * KIB));
+        drop((first, second));
+        assert_eq!(room.available_permits(), 10);
+    }
+}
