@@ -12,7 +12,7 @@ use postrider_core::{
     outcome::{Outcome, Report},
     places::places_of,
     rate::Bucket,
-    weights::{Held, Weights},
+    weights::{Held, Size, Weights},
 };
 use tokio::time::Instant;
 use tracing::{info, warn};
@@ -85,8 +85,8 @@ pub struct Endpoint {
     in_flight: usize,
     /// What the payloads of those weigh that did not come along, in KiB.
     weight: Held,
-    /// There was room for its next one, and it has not taken it yet.
-    has_turn: bool,
+    /// There was room for its next one of this size, and it has not taken it yet.
+    has_turn: [bool; Size::ALL.len()],
     /// When its first waiting delivery is due; `None`: it has none, as far as is known.
     pub deferred_at: Option<Timestamp>,
     /// Waiting deliveries that are in hand.
@@ -310,8 +310,8 @@ impl Endpoints {
             queue: RankedQueue::default(),
             reserved: [0; PRIORITY_COUNT as usize],
             in_flight: 0,
-            weight: Held::default(),
-            has_turn: false,
+            weight: Held::doubtful(),
+            has_turn: [false; Size::ALL.len()],
             deferred_at: None,
             deferred_in_hand: 0,
             paused_until: None,
@@ -521,16 +521,22 @@ impl Endpoints {
 
     /// The next endpoint that has waited for room for a payload, and has it now.
     fn first_in_line(&mut self) -> Option<EndpointId> {
+        if self.weights.is_quiet() {
+            return None;
+        }
         let mut weights = std::mem::replace(&mut self.weights, Weights::new(0));
-        let first = weights.first_in_line(|id| {
+        let first = weights.first_in_line(|id, size| {
             let endpoint = self.by_id.get(&id)?;
-            let front = endpoint.queue.front()?;
-            (self.permit(endpoint) != Permit::None).then(|| front.weight())
+            let waiting = endpoint.queue.aside(size)?;
+            (self.permit(endpoint) != Permit::None).then(|| (&endpoint.weight, waiting.weight()))
         });
+        for id in weights.take_woken() {
+            self.wake(id);
+        }
         self.weights = weights;
-        let endpoint = first.and_then(|id| self.by_id.get_mut(&id))?;
-        endpoint.has_turn = true;
-        first
+        let (id, size) = first?;
+        self.by_id.get_mut(&id)?.has_turn[size.index()] = true;
+        Some(id)
     }
 
     /// Nothing of an endpoint may go: if it has all of our part of it under way, others may lend theirs.
@@ -589,6 +595,10 @@ impl Endpoints {
             taken.extend(endpoint.queue.take(&mut is_wanted));
         }
         self.buffered -= taken.len();
+        // What stood behind those may go.
+        for delivery in &taken {
+            self.wake(delivery.endpoint);
+        }
         taken
     }
 
@@ -605,6 +615,7 @@ impl Endpoints {
             _ => return,
         }
         endpoint.is_trusted = is_trusted;
+        self.weights.doubt(&mut endpoint.weight, !is_trusted);
     }
 
     /// Endpoints that have stalled are not trusted until they accept something again.
@@ -1061,21 +1072,43 @@ impl Endpoint {
         self.paused_until.max(cooldown)
     }
 
-    /// Takes up to so many deliveries out of the queue, as far as there is room for their payloads.
+    /// Takes up to so many deliveries out of the queue, as far as there is room for their payloads. Those that find none let
+    /// those pass that need none, or another one.
     fn take_batch(&mut self, most: usize, weights: &mut Weights) -> Vec<Delivery> {
         let mut batch = Vec::new();
+        for size in Size::ALL {
+            while batch.len() < most
+                && let Some(weight) = self.queue.aside(size).map(Delivery::weight)
+                && self.finds_room(weight, weights)
+            {
+                batch.extend(self.queue.pop_aside(size));
+            }
+        }
         while batch.len() < most
             && let Some(weight) = self.queue.front().map(Delivery::weight)
         {
-            if !weights.may_take(&self.weight, weight, self.has_turn) {
-                weights.wait(self.id, &self.weight, weight);
-                break;
+            let size = weights.size(weight);
+            let is_behind = weight > 0 && self.queue.aside(size).is_some();
+            if !is_behind && self.finds_room(weight, weights) {
+                batch.extend(self.queue.pop());
+            } else {
+                self.queue.set_aside(size);
             }
-            weights.take(&mut self.weight, weight);
-            self.has_turn &= weight == 0;
-            batch.extend(self.queue.pop());
         }
         batch
+    }
+
+    /// Takes room for a payload, or waits for it.
+    fn finds_room(&mut self, weight: usize, weights: &mut Weights) -> bool {
+        let has_turn = &mut self.has_turn[weights.size(weight).index()];
+        let finds = weights.may_take(&self.weight, weight, *has_turn);
+        if finds {
+            weights.take(&mut self.weight, weight);
+            *has_turn &= weight == 0;
+        } else {
+            weights.wait(self.id, &self.weight, weight);
+        }
+        finds
     }
 
     fn buffered(&self) -> usize {
