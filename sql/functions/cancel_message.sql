@@ -64,6 +64,8 @@ begin
             select
             from postrider.claim c
             where c.message_ids @> array[d.message_id]
+            -- Nobody's: it was redriven.
+            and c.owner <> '00000000-0000-0000-0000-000000000000'
         )
         returning d.target, d.ordering_key, d.is_blocked
     )

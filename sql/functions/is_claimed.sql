@@ -17,7 +17,7 @@ begin
     return exists (
         select
         from (
-            select c.message_ids, c.targets, c.retry_counts
+            select c.seq, c.message_ids, c.targets, c.retry_counts
             from postrider.claim c
             where c.owner = (
                 select s.owner
@@ -35,6 +35,20 @@ begin
             where r.message_id = p_message_id
             and r.target = p_target
             and r.retry_count = p_retry_count
+        )
+        -- Void, as in standing_claims.
+        and not exists (
+            select
+            from postrider.claim v
+            where v.owner = '00000000-0000-0000-0000-000000000000'
+            and v.seq > newest.seq
+            and v.message_ids @> array[p_message_id]
+            and exists (
+                select
+                from unnest(v.message_ids, v.targets) r (message_id, target)
+                where r.message_id = p_message_id
+                and r.target = p_target
+            )
         )
     );
 end;

@@ -28,6 +28,7 @@ as $$
         from postrider.claim c
         cross join lateral unnest(c.message_ids, c.targets) r (message_id, target)
         where c.owner = '00000000-0000-0000-0000-000000000000'
+        and (r.message_id & 1023) >> 4 = any (p_shards)
     ), owned as materialized (
         select distinct o.owner, o.shard
         from unnest(p_owners, p_shards) o (owner, shard)

@@ -133,6 +133,10 @@ const RECORD_PAUSE: Duration = Duration::from_millis(1);
 const NO_ROOM_PAUSE: Duration = Duration::from_millis(10);
 /// For so long per key that is known, notifications about keys are collected before they are heeded again.
 const PAUSE_PER_KEY: Duration = Duration::from_micros(5);
+/// So many answers in a row are given up because somebody rang a key meanwhile.
+const HEEDED_IN_A_ROW: u32 = 8;
+/// Keys are asked for at an endpoint that is gone so often.
+const GONE_PAUSE: Duration = Duration::from_secs(1);
 /// So many are heeded at once.
 const MOST_MARKS: usize = 65_536;
 /// When so many results wait to be recorded, nothing more is read.
@@ -284,6 +288,10 @@ pub struct Dispatcher {
     /// Marks of keys of which something may have gone from the table since they were asked for: the answer may show it
     /// as it was before, and be the last.
     told_marks: HashSet<u32>,
+    /// How many answers in a row were given up for those.
+    heeded_in_a_row: u32,
+    /// When keys are asked for next at endpoints that are gone.
+    gone_at: Instant,
     /// Marks of keys of which notifications have said something, and when they are heeded.
     marks: HashSet<u32>,
     marks_at: Instant,
@@ -438,6 +446,8 @@ impl Dispatcher {
             marks_at: now,
             is_fetching_followers: false,
             told_marks: HashSet::default(),
+            heeded_in_a_row: 0,
+            gone_at: now,
             followers_at: now,
             postponed: Vec::new(),
             unrecovered: Vec::new(),

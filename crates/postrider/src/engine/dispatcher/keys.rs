@@ -195,11 +195,13 @@ impl Dispatcher {
             return;
         }
         let (chains, endpoints) = (&self.chains, &self.endpoints);
+        let is_time_for_gone = now >= self.gone_at;
         let (asked, is_any_busy) = self.keys_to_fetch.next(
             KEYS_AT_ONCE,
-            |endpoint, priority| {
-                // What waited at one that is gone ends, and then the next may go.
-                !endpoints.is_known(endpoint) || endpoints.room_for_waiting(endpoint, priority) > 0
+            |endpoint, priority| match endpoints.is_known(endpoint) {
+                true => endpoints.room_for_waiting(endpoint, priority) > 0,
+                // What waited at one that is gone ends, which may take a while, and then the next may go.
+                false => is_time_for_gone,
             },
             |key| match (chains.is_known(key), chains.version(key)) {
                 (false, _) => Asking::Gone,
@@ -212,6 +214,9 @@ impl Dispatcher {
             self.followers_at = now + if is_any_busy { RECORD_PAUSE } else { NO_ROOM_PAUSE };
             return;
         }
+        if asked.iter().any(|(_, endpoint, _)| !self.endpoints.is_known(*endpoint)) {
+            self.gone_at = now + GONE_PAUSE;
+        }
         self.followers_at = now;
         self.is_fetching_followers = true;
         self.ended_followers.clear();
@@ -221,7 +226,7 @@ impl Dispatcher {
 
     pub(super) fn take_followers(&mut self, asked: Vec<Asked>, rows: Vec<DueDelivery>) {
         self.is_fetching_followers = false;
-        let told = std::mem::take(&mut self.told_marks);
+        let told = self.take_told_marks();
         let mut by_key: HashMap<(Arc<str>, EndpointId), Vec<DueDelivery>> = HashMap::default();
         let is_global = self.chains.scope() == Scope::Global;
         for row in rows {
@@ -252,6 +257,18 @@ impl Dispatcher {
             self.followers_at = self.now + IDLE_FETCH_PAUSE;
         }
         self.claim_due(claimed, Look::After);
+    }
+
+    /// The keys that somebody rang while they were fetched: they are fetched again. Anybody may ring, at any rate, so only a few
+    /// answers in a row are given up for it.
+    fn take_told_marks(&mut self) -> HashSet<u32> {
+        let told = std::mem::take(&mut self.told_marks);
+        self.heeded_in_a_row = if told.is_empty() { 0 } else { self.heeded_in_a_row + 1 };
+        if self.heeded_in_a_row <= HEEDED_IN_A_ROW {
+            return told;
+        }
+        self.heeded_in_a_row = 0;
+        HashSet::default()
     }
 
     /// Takes in hand what may go of one ordering key: from the front up to the first that has to wait

@@ -46,26 +46,31 @@ impl Driver {
                     return;
                 }
             };
-            let mut batch = Vec::with_capacity(deliveries.len());
+            let (mut batch, mut not_sent) = (Vec::with_capacity(deliveries.len()), Vec::new());
             for delivery in deliveries {
-                match envelope(&log, &delivery, transport.needs_metadata()).await {
+                let sent = match Instant::now() >= fence.at() {
+                    true => Err(not_sent_for("the lease had ended")),
+                    false => envelope(&log, &delivery, transport.needs_metadata()).await,
+                };
+                match sent {
+                    // What was asked of the database has taken a while.
+                    Ok(_) if delivery.is_expired(clock.timestamp(Instant::now())) => {
+                        let error = "it expired while its payload was fetched";
+                        not_sent.push((delivery, not_sent_for(error)));
+                    }
                     Ok(envelope) => batch.push((envelope, delivery)),
-                    Err(report) => landing(delivery).report(report),
+                    Err(report) => not_sent.push((delivery, report)),
                 }
             }
-            // What was asked of the database has taken a while.
-            let now = Instant::now();
-            let is_over = |(_, delivery): &(_, Delivery)| delivery.is_expired(clock.timestamp(now));
-            let (expired, batch): (Vec<_>, Vec<_>) = batch.into_iter().partition(is_over);
-            for (_, delivery) in expired {
-                let error = "it expired while its payload was fetched".to_owned();
-                landing(delivery).report(Report::failed(Outcome::NotSent, error, Duration::ZERO));
-            }
-            if now >= fence.at() {
+            if Instant::now() >= fence.at() {
                 // The process was stopped in between, and a heartbeat may have got through since.
-                let late = batch.into_iter().map(|(_, delivery)| delivery).collect();
-                let _ = report.send(Event::Late(late));
+                let batch = batch.into_iter().map(|(_, delivery)| delivery);
+                let late = batch.chain(not_sent.into_iter().map(|(delivery, _)| delivery));
+                let _ = report.send(Event::Late(late.collect()));
                 return;
+            }
+            for (delivery, report) in not_sent {
+                landing(delivery).report(report);
             }
             let batch = batch.into_iter().map(|(sent, delivery)| (sent, landing(delivery)));
             transport.attempt(batch.collect(), started + LONGEST_ATTEMPT).await;
@@ -84,8 +89,7 @@ async fn envelope(
         content = match log.content(delivery.message.id, delivery.target).await {
             Ok(content) => content,
             Err(error) => {
-                let error = error.to_string();
-                return Err(Report::failed(Outcome::NotSent, error, Duration::ZERO));
+                return Err(not_sent_for(&error.to_string()));
             }
         };
     }
@@ -107,6 +111,10 @@ async fn envelope(
         content_type: content.content_type,
         payload,
     })
+}
+
+fn not_sent_for(error: &str) -> Report {
+    Report::failed(Outcome::NotSent, error.to_owned(), Duration::ZERO)
 }
 
 fn unavailable(error: String) -> Report {
