@@ -411,6 +411,41 @@ async fn what_somebody_holds_does_not_keep_others_from_expiring() {
     shop.until(&format!("select ({ENDED}) = {COUNT} + 1")).await;
 }
 
+/// Many pages of them, and all before the one that is to expire.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_expires_behind_many_that_somebody_holds_ends_as_soon_as_any() {
+    const COUNT: usize = 20_000;
+    let shop = Shop::open_to_receivers().await;
+    for name in ["hooks", "others"] {
+        shop.execute(&format!("select postrider.create_endpoint('{name}', 'discard', '{{}}')"))
+            .await;
+        shop.execute(&format!("select postrider.pause_endpoint('{name}')")).await;
+    }
+    shop.execute(&format!(
+        "insert into postrider.deferred (
+            message_id, target, endpoint_id, shard, run_at, message_created_at, expires_at)
+        select
+            g * 1024 + 16, e.direct_subscription_id, e.id, 1, 'infinity', now(),
+            now() - interval '1 hour'
+        from generate_series(1, {COUNT}) g
+        cross join postrider.endpoints e
+        where e.name = 'hooks'"
+    ))
+    .await;
+    let stranger = shop.client().await;
+    stranger.batch_execute("begin; select from postrider.deferred for update").await.unwrap();
+    let _dispatcher = shop.serve().await;
+    for number in 1..=2 {
+        let id = shop.send_expiring("others", number, "4 seconds", "").await;
+        shop.until(&format!("select ({ENDED}) = {number}")).await;
+        check_lateness(&shop).await;
+        assert_eq!(shop.status(id).await, "expired");
+    }
+    stranger.batch_execute("rollback").await.unwrap();
+    // Nothing is left out because it was passed over.
+    shop.until("select not exists (select from postrider.deferred)").await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn what_waits_behind_an_open_circuit_expires_by_itself() {
     let shop = Shop::open_to_receivers().await;

@@ -140,8 +140,8 @@ const CASES: &[Case] = &[
     Case {
         name: "deferred_expired",
         sql: include_str!("../../../sql/queries/deferred_expired.sql"),
-        types: "smallint[], bigint",
-        values: "{shards}, 1000",
+        types: "smallint[], bigint, timestamptz, bigint, integer, bigint[], integer[]",
+        values: "{shards}, 500, '-infinity', 0, 0, '{}', '{}'",
         indexes: &["deferred_expires_at", "deferred_pkey", "message_id"],
     },
     Case {
@@ -347,6 +347,45 @@ async fn a_tick_does_not_look_at_what_is_in_progress() {
     assert_eq!(tick_cost(&client, &in_progress).await.0, 4002);
 }
 
+/// Any number of them, from the first one and from one in the middle on; and what is in hand is not locked.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_look_for_what_has_expired_reads_a_page_whatever_somebody_holds() {
+    const HELD: u64 = 100_000;
+    let shop = Shop::open_migrated().await;
+    let client = shop.client().await;
+    let session = include_str!("../../../sql/queries/dispatcher_session.sql");
+    client.batch_execute(session).await.unwrap();
+    let case = *CASES.iter().find(|case| case.name == "deferred_expired").unwrap();
+    // The plan of an empty table.
+    explain(&client, &case, "").await;
+    shop.execute(&format!(
+        "insert into postrider.deferred (
+            message_id, target, endpoint_id, shard, run_at, message_created_at, expires_at)
+        select g * 1024 + 16, 1, 1, 1, 'infinity', now(), timestamptz '2020-01-01' + (g / 7) * interval '1 ms'
+        from generate_series(1, {HELD}) g"
+    ))
+    .await;
+    let stranger = shop.client().await;
+    let hold = "begin; select from postrider.deferred for update";
+    stranger.batch_execute(hold).await.unwrap();
+    let middle = "{shards}, 500, timestamptz '2020-01-01' + interval '7142 ms', 50000 * 1024 + 16, 1, '{}', '{}'";
+    for values in [case.values, middle] {
+        let plan = explain(&client, &Case { values, ..case }, "analyze, buffers,").await;
+        let (rows, touched) = (plan["Actual Rows"].as_f64().unwrap(), buffers_of(&plan));
+        println!("{touched} buffers");
+        assert!(rows == 500.0 && touched < 3_500, "{rows} rows, {touched} buffers: {plan:#}");
+    }
+    stranger.batch_execute("rollback").await.unwrap();
+    // All have been locked once, and are looked at by somebody who has the first of them in hand.
+    let patient = "set idle_in_transaction_session_timeout = 0; begin";
+    client.batch_execute(patient).await.unwrap();
+    let one_in_hand = "{shards}, 500, '-infinity', 0, 0, array[1040::bigint], array[1]";
+    explain(&client, &Case { values: one_in_hand, ..case }, "analyze, buffers,").await;
+    let free = "select min(f.message_id) = 1040 and count(*) = 100000 - 499
+        from (select d.message_id from postrider.deferred d for update skip locked) f";
+    assert!(shop.ask::<bool>(free).await, "what is in hand is not locked by a look");
+}
+
 // Plans that were made when the tables were others ------------------------------------------------
 
 /// What a statement may do at most once the tables are full: buffers, and rows that its plans produce or
@@ -525,8 +564,8 @@ fn of_dispatchers() -> Vec<Bound> {
         query(
             "deferred_expired",
             include_str!("../../../sql/queries/deferred_expired.sql"),
-            "smallint[], bigint",
-            "{shards}, 100",
+            "smallint[], bigint, timestamptz, bigint, integer, bigint[], integer[]",
+            "{shards}, 100, '-infinity', 0, 0, '{}', '{}'",
             4_000,
         ),
         query(

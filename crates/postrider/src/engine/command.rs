@@ -22,8 +22,8 @@ use crate::{
             Acquired, Beat, Cancels, Checkpoint, Claim, Owned, Recovered, Statistics, StillWaiting,
         },
         log::{
-            DueDelivery, EndpointRow, LogMessage, SharedSettings, Stored, Tick, WaitingCount,
-            WindowBounds,
+            DueDelivery, EndpointRow, ExpiredPage, ExpiryPlace, LogMessage, SharedSettings, Stored,
+            Tick, WaitingCount, WindowBounds,
         },
         wire::Timestamp,
     },
@@ -65,8 +65,13 @@ pub enum Query {
     },
     /// When something is due next.
     FetchNext(Vec<Shard>),
-    /// What waits and has expired, at most so much.
-    FetchExpired(Vec<Shard>, usize),
+    /// What waits and has expired: so many rows behind this place, whoever has them.
+    FetchExpired {
+        shards: Vec<Shard>,
+        most: usize,
+        after: ExpiryPlace,
+        in_hand: Vec<(MessageId, Target)>,
+    },
     /// What waits next of these ordering keys.
     FetchFollowers(Vec<Asked>, Scope),
     /// Write down where everything stands, and look whether what was taken with it is cancelled.
@@ -125,8 +130,8 @@ pub enum Event {
     Paged(Page, Result<LeftPage, StoreError>),
     Due(Vec<(EndpointId, usize)>, u64, Result<DueAnswer, StoreError>),
     Waiting(Result<Vec<(EndpointId, Timestamp)>, StoreError>),
-    /// Waiting deliveries that have expired, and how many were asked for.
-    Expired(usize, Result<Vec<DueDelivery>, StoreError>),
+    /// Waiting deliveries that have expired.
+    Expired(Result<ExpiredPage, StoreError>),
     Followers(Vec<Asked>, Result<Vec<DueDelivery>, StoreError>),
     Claimed(Result<ClaimAnswer, StoreError>),
     DueClaimed(Vec<Delivery>, Result<DueClaimAnswer, StoreError>),

@@ -64,7 +64,10 @@ use crate::store::{
         Acquired, Beat, Cancels, Checkpoint, Claim, Heartbeat, Owned, Recovered, Statistics,
         StillWaiting,
     },
-    log::{DueDelivery, EndpointRow, LogMessage, SharedSettings, Stored, Tick, WaitingCount},
+    log::{
+        DueDelivery, EndpointRow, ExpiredPage, ExpiryPlace, LogMessage, SharedSettings, Stored,
+        Tick, WaitingCount,
+    },
     wire::Timestamp,
 };
 use crate::telemetry::Meters;
@@ -84,8 +87,10 @@ const ENDPOINT_REFRESH: Duration = Duration::from_secs(2);
 const DEFERRED_REFRESH: Duration = Duration::from_secs(5);
 /// How often we look for what has expired where it waits.
 const EXPIRY_INTERVAL: Duration = Duration::from_secs(2);
-/// So many of those are fetched at a time, besides what is in hand.
-const EXPIRED_ROWS: usize = 1_000;
+/// So many rows are looked at at a time, whoever has them: some milliseconds of the connection that reads.
+const EXPIRED_ROWS: usize = 500;
+/// The next page follows at once while less than this is on its way to be recorded as expired, by several flushes.
+const EXPIRING_MOST: usize = 4_000;
 const MAINTENANCE: Duration = Duration::from_secs(60);
 /// Waiting deliveries are counted so often, and again after a while when the last count met with
 /// changes. Counting may take a twentieth of the time.
@@ -313,6 +318,10 @@ pub struct Dispatcher {
     is_deferred_news: bool,
     expired_at: Instant,
     is_fetching_expired: bool,
+    /// Where the page before ended, unless it was the last one.
+    expired_up_to: Option<ExpiryPlace>,
+    /// What was found so, as long as nobody holds it up and it is not on record.
+    expiring: HashSet<(MessageId, Target)>,
     /// Waiting deliveries whose dispatcher died more than once, and the one that is being
     /// attempted: until its end is on record, because whatever is not when the next one kills us, is
     /// suspected again.
@@ -461,6 +470,8 @@ impl Dispatcher {
             is_deferred_news: false,
             expired_at: now,
             is_fetching_expired: false,
+            expired_up_to: None,
+            expiring: HashSet::default(),
             suspects: Vec::new(),
             suspect: None,
             unbegun: Vec::new(),
@@ -641,10 +652,7 @@ impl Dispatcher {
                 }
                 self.due_at = self.now;
             }
-            Event::Expired(most, rows) => {
-                let rows = rows?;
-                self.take_expired(most, rows);
-            }
+            Event::Expired(page) => self.take_expired(page?),
             Event::Followers(asked, rows) => {
                 let rows = rows?;
                 self.take_followers(asked, rows);

@@ -150,6 +150,29 @@ impl reader::Row for LogMessage {
     }
 }
 
+/// A place in the order in which what waits expires.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ExpiryPlace {
+    pub expires_at: Timestamp,
+    pub id: MessageId,
+    pub target: Target,
+}
+
+impl ExpiryPlace {
+    /// Before everything.
+    pub const FIRST: ExpiryPlace =
+        ExpiryPlace { expires_at: Timestamp(i64::MIN), id: MessageId(0), target: Target(i32::MIN) };
+}
+
+/// What a look at a page of what has expired has found.
+#[derive(Debug)]
+pub struct ExpiredPage {
+    /// What may be ended.
+    pub rows: Vec<DueDelivery>,
+    /// Where the page ends, if there may be more behind it.
+    pub next: Option<ExpiryPlace>,
+}
+
 /// A waiting delivery that is due.
 #[derive(Debug, Clone)]
 pub struct DueDelivery {
@@ -605,19 +628,36 @@ impl Log {
         Ok(rows.iter().map(|row| (EndpointId(row.get(0)), row.get(1))).collect())
     }
 
-    /// Waiting deliveries that have expired, without what is sent.
+    /// A page of the waiting deliveries that have expired, behind this place, without what is sent. `in_hand`: not to be
+    /// touched.
     pub async fn deferred_expired(
         &self,
         shards: &[Shard],
         most: usize,
-    ) -> Result<Vec<DueDelivery>, StoreError> {
+        after: ExpiryPlace,
+        in_hand: &[(MessageId, Target)],
+    ) -> Result<ExpiredPage, StoreError> {
         let shards: Vec<i16> = shards.iter().map(|shard| shard.0).collect();
+        let (ids, targets): (Vec<i64>, Vec<i32>) =
+            in_hand.iter().map(|(id, target)| (id.0, target.0)).unzip();
+        let (at, id, target) = (after.expires_at, after.id.0, after.target.0);
+        let parameters: [&(dyn ToSql + Sync); 7] =
+            [&shards, &(most as i64), &at, &id, &target, &ids, &targets];
         let rows = self
             .client
-            .query(&self.deferred_expired, &[&shards, &(most as i64)])
+            .query(&self.deferred_expired, &parameters)
             .await
             .map_err(StoreError::to("look for what has expired"))?;
-        rows.iter().map(due_delivery).collect()
+        let place = |row: &Row| ExpiryPlace {
+            expires_at: row.get("expires_at"),
+            id: MessageId(row.get("message_id")),
+            target: Target(row.get("target")),
+        };
+        let is_free = |row: &&Row| row.get("is_free");
+        Ok(ExpiredPage {
+            rows: rows.iter().filter(is_free).map(due_delivery).collect::<Result<_, _>>()?,
+            next: rows.iter().map(place).max().filter(|_| rows.len() == most),
+        })
     }
 
     /// The content of one message, whole, metadata included.

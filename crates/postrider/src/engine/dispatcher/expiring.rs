@@ -3,23 +3,37 @@
 //! It waits in memory, to be sent, or in the table: nothing that expires is left in the log (see
 //! [`LaneReader::spares_expiring`]). Deliveries that are due are fetched, expired ones among them. For an
 //! endpoint that takes nothing nothing is fetched, so what has expired is looked for by itself, whatever
-//! its endpoint. Only its owner can tell whether a waiting delivery is in hand, which the claims in the
-//! database do not say: one that was given back was claimed, too.
+//! its endpoint, a page at a time: each begins where the one before ended, whoever has its rows, so that no
+//! look costs more than a page and nothing that somebody has locked hides the rest. Only its owner can tell
+//! whether a waiting delivery is in hand, which the claims in the database do not say: one that was given back
+//! was claimed, too.
 
 use super::*;
 
 impl Dispatcher {
+    /// Looks at a page of what has expired: the next one as soon as there is room for it, the first one, or one that
+    /// there is no room for, after the interval. So what somebody holds up stops nobody.
     pub(super) fn fetch_expired(&mut self, now: Instant) {
         let shards = self.lanes.active_shards();
-        if self.is_fetching_expired || now < self.expired_at || shards.is_empty() {
+        if shards.is_empty() {
+            return;
+        }
+        let is_time = now >= self.expired_at;
+        if is_time {
+            self.expired_at = now + EXPIRY_INTERVAL;
+            self.end_expired(now);
+        }
+        let held = self.postponed.len() + self.held.put_down.len();
+        let goes_on = self.expired_up_to.is_some()
+            && self.expiring.len() < EXPIRING_MOST
+            && held < EXPIRING_MOST;
+        if self.is_fetching_expired || !is_time && !goes_on {
             return;
         }
         self.is_fetching_expired = true;
-        self.expired_at = now + EXPIRY_INTERVAL;
-        self.end_expired(now);
-        // What is in hand may have expired, and must not keep the rest out of sight.
-        let most = EXPIRED_ROWS + self.in_hand.len();
-        self.ask(Query::FetchExpired(shards, most));
+        let after = self.expired_up_to.unwrap_or(ExpiryPlace::FIRST);
+        let in_hand = self.in_hand.keys().copied().collect();
+        self.ask(Query::FetchExpired { shards, most: EXPIRED_ROWS, after, in_hand });
     }
 
     /// Ends what has expired and waits in memory: for a place in flight, or for its turn.
@@ -41,31 +55,28 @@ impl Dispatcher {
         self.claim_due(suspects, Look::BeforeAndAfter);
     }
 
-    pub(super) fn take_expired(&mut self, most: usize, rows: Vec<DueDelivery>) {
+    pub(super) fn take_expired(&mut self, page: ExpiredPage) {
         self.is_fetching_expired = false;
         if self.is_stopping {
             return;
         }
-        let now = self.now;
-        let timestamp = self.clock.timestamp(now);
-        let is_all = rows.len() < most;
+        // Whoever has the rows of this page: they are come by again in the next round.
+        self.expired_up_to = page.next;
+        let timestamp = self.clock.timestamp(self.now);
         let mut claimed = Vec::new();
-        for row in rows {
-            let is_in_hand = self.in_hand.contains_key(&(row.id, row.target));
+        for row in page.rows {
+            let place = (row.id, row.target);
             let epoch = self.lanes.epoch(row.id.lane().shard());
-            let (Some(epoch), false) = (epoch, is_in_hand) else { continue };
+            let (Some(epoch), false) = (epoch, self.in_hand.contains_key(&place)) else { continue };
             let delivery = Delivery::due(row, epoch);
             if delivery.is_expired(timestamp) && !self.is_leaving(&delivery) {
                 // It ends wherever it is in its chain. One that has ended since it was read waits no
                 // more, as the claim shows.
                 self.hold(&delivery);
+                self.expiring.insert(place);
                 self.endpoints.reserve(delivery.endpoint, delivery.priority());
                 claimed.push(delivery);
             }
-        }
-        // What somebody has locked since is not looked at over and over.
-        if !is_all && !claimed.is_empty() && self.postponed.len() < EXPIRED_ROWS {
-            self.expired_at = now;
         }
         self.claim_due(claimed, Look::After);
     }
@@ -73,11 +84,15 @@ impl Dispatcher {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::{
         super::keys::tests::{dispatcher, queries, waiting},
         *,
     };
     use crate::store::wire::Timestamp;
+
+    const TARGET: Target = Target(1);
 
     #[test]
     fn a_suspect_that_expires_ends_before_its_turn() {
@@ -104,5 +119,81 @@ mod tests {
             });
         assert_eq!(numbers(&claimed.expect("it is claimed")), [2]);
         assert_eq!(numbers(&dispatcher.suspects), [1, 3]);
+    }
+    fn acquire(dispatcher: &mut Dispatcher, now: Instant) {
+        let acquired = Acquired {
+            owned: Owned { shard: Shard(0), epoch: 1 },
+            lanes: BTreeMap::new(),
+            backlog: 0,
+            last_owner: None,
+            held: Vec::new(),
+        };
+        dispatcher.take(Event::Acquired(Ok((vec![acquired], Stored::default()))), now);
+        dispatcher.commands.clear();
+    }
+
+    /// From where on it is looked, if so, and what is in hand then.
+    fn look(dispatcher: &mut Dispatcher, now: Instant) -> Option<(ExpiryPlace, usize)> {
+        dispatcher.set_now(now);
+        dispatcher.fetch_expired(now);
+        queries(std::mem::take(&mut dispatcher.commands)).find_map(|query| match query {
+            Query::FetchExpired { after, in_hand, .. } => Some((after, in_hand.len())),
+            _ => None,
+        })
+    }
+
+    fn place(number: i64) -> ExpiryPlace {
+        ExpiryPlace { expires_at: Timestamp(number), ..ExpiryPlace::FIRST }
+    }
+
+    #[test]
+    fn a_look_goes_on_where_the_one_before_stopped_and_begins_anew_after_the_last() {
+        let now = Instant::now();
+        let mut dispatcher = dispatcher(now);
+        acquire(&mut dispatcher, now);
+        let found = |next| Event::Expired(Ok(ExpiredPage { rows: Vec::new(), next }));
+        assert_eq!(look(&mut dispatcher, now), Some((ExpiryPlace::FIRST, 0)));
+        assert_eq!(look(&mut dispatcher, now + 3 * EXPIRY_INTERVAL), None, "it is under way");
+        assert!(dispatcher.expired_at > now + 3 * EXPIRY_INTERVAL, "nobody wakes for it meanwhile");
+        let now = now + 3 * EXPIRY_INTERVAL;
+        dispatcher.take(found(Some(place(5))), now);
+        assert_eq!(look(&mut dispatcher, now), Some((place(5), 0)), "at once");
+        dispatcher.take(found(None), now);
+        assert_eq!(look(&mut dispatcher, now), None, "that was the last one");
+        let now = now + EXPIRY_INTERVAL;
+        assert_eq!(look(&mut dispatcher, now), Some((ExpiryPlace::FIRST, 0)));
+    }
+
+    #[test]
+    fn no_more_expires_at_a_time_than_can_be_recorded_and_what_is_held_up_stops_nobody() {
+        let now = Instant::now();
+        let mut dispatcher = dispatcher(now);
+        acquire(&mut dispatcher, now);
+        let expired = Some(Timestamp(dispatcher.clock.timestamp(now).0 - 1));
+        let rows = (1..=EXPIRING_MOST as i64).map(|number| {
+            let mut row = waiting(number);
+            (row.terms.expires_at, row.terms.ordering_key) = (expired, None);
+            row
+        });
+        assert!(look(&mut dispatcher, now).is_some());
+        let page = ExpiredPage { rows: rows.collect(), next: Some(place(5)) };
+        dispatcher.take(Event::Expired(Ok(page)), now);
+        let claim = queries(std::mem::take(&mut dispatcher.commands)).find_map(|q| match q {
+            Query::Claim { claimed, .. } => Some(claimed),
+            _ => None,
+        });
+        let claimed = claim.expect("all of it is claimed");
+        assert_eq!(claimed.len(), EXPIRING_MOST);
+        assert_eq!(look(&mut dispatcher, now), None, "there is no room for more");
+        // Somebody has one of them: it is claimed again later.
+        let held = claimed[0].clone();
+        dispatcher.postpone(now + HELD_PAUSE, held);
+        assert_eq!(look(&mut dispatcher, now), Some((place(5), EXPIRING_MOST)));
+        // It is asked in any case after a while.
+        dispatcher.expiring.insert((claimed[0].message.id, TARGET));
+        dispatcher.is_fetching_expired = false;
+        assert_eq!(look(&mut dispatcher, now), None);
+        let later = now + EXPIRY_INTERVAL;
+        assert_eq!(look(&mut dispatcher, later), Some((place(5), EXPIRING_MOST)));
     }
 }

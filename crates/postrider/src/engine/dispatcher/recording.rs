@@ -35,6 +35,9 @@ impl Dispatcher {
                      recorded when it ends"
                 );
             }
+            for place in &held.put_down {
+                self.expiring.remove(place);
+            }
             let now = self.now;
             self.held.take_back(held, now);
             self.held_until.get_or_insert(now + HELD_PAUSE);

@@ -257,7 +257,8 @@ impl Dispatcher {
     }
 
     /// A waiting delivery stays in hand, and is claimed again later.
-    fn postpone(&mut self, at: Instant, delivery: Delivery) {
+    pub(super) fn postpone(&mut self, at: Instant, delivery: Delivery) {
+        self.expiring.remove(&(delivery.message.id, delivery.target));
         let place = self.postponed.partition_point(|(other, _)| *other <= at);
         self.postponed.insert(place, (at, delivery));
     }
@@ -298,6 +299,7 @@ impl Dispatcher {
         if self.suspect == Some((id, target)) {
             self.suspect = None;
         }
+        self.expiring.remove(&(id, target));
         if let Some(Some(endpoint)) = self.in_hand.remove(&(id, target))
             && let Some(endpoint) = self.endpoints.get_mut(endpoint)
         {

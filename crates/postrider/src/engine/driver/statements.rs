@@ -70,9 +70,8 @@ impl Driver {
             Query::FetchNext(shards) => {
                 Box::pin(async move { Event::Waiting(log.deferred_next(&shards).await) })
             }
-            Query::FetchExpired(shards, most) => Box::pin(async move {
-                let rows = log.deferred_expired(&shards, most).await;
-                Event::Expired(most, rows)
+            Query::FetchExpired { shards, most, after, in_hand } => Box::pin(async move {
+                Event::Expired(log.deferred_expired(&shards, most, after, &in_hand).await)
             }),
             Query::FetchFollowers(asked, scope) => Box::pin(async move {
                 let keys: Vec<(Arc<str>, EndpointId)> =

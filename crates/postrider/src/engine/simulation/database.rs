@@ -369,9 +369,8 @@ impl Database {
             Query::FetchNext(shards) => {
                 Event::Waiting(Ok(self.next(&shards, None).into_iter().collect()))
             }
-            Query::FetchExpired(shards, most) => {
-                let rows = self.expired(&shards, most);
-                Event::Expired(most, Ok(rows))
+            Query::FetchExpired { shards, most, after, in_hand } => {
+                Event::Expired(Ok(self.expired(&shards, most, after, &in_hand)))
             }
             Query::FetchFollowers(asked, _) => {
                 let rows = self.followers(&asked);

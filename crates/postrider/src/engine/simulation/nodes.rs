@@ -98,7 +98,7 @@ fn query_name(query: &Query) -> &'static str {
         Query::Recover(..) => "recovery",
         Query::FetchDue { .. } => "due",
         Query::FetchFollowers(..) => "followers",
-        Query::FetchExpired(..) => "expired",
+        Query::FetchExpired { .. } => "expired",
         Query::Tell(..) | Query::AskForProbe(..) | Query::LoadCircuits(_) => "circuits",
         Query::LockDoorbell(_) | Query::UnlockDoorbell => "doorbell",
         _ => "upkeep",
@@ -164,7 +164,9 @@ fn findings(event: &Event) -> String {
         Event::Due(_, _, Ok(DueAnswer { rows, .. })) | Event::Followers(_, Ok(rows)) => {
             format!("{:?}", rows.iter().map(place).collect::<Vec<_>>())
         }
-        Event::Expired(_, Ok(rows)) => format!("{:?}", rows.iter().map(place).collect::<Vec<_>>()),
+        Event::Expired(Ok(page)) => {
+            format!("{:?}", page.rows.iter().map(place).collect::<Vec<_>>())
+        }
         Event::DueClaimed(claimed, Ok(answer)) => {
             let waiting = claimed.iter().filter(|delivery| {
                 let place = (delivery.message.id, delivery.target);

@@ -17,7 +17,9 @@ use crate::{
     },
     store::{
         durability::Written,
-        log::{DueDelivery, LogMessage, Tick, WaitingCount, WindowBounds},
+        log::{
+            DueDelivery, ExpiredPage, ExpiryPlace, LogMessage, Tick, WaitingCount, WindowBounds,
+        },
         wire::Timestamp,
     },
 };
@@ -161,14 +163,32 @@ impl Database {
         all
     }
 
-    pub fn expired(&self, shards: &[Shard], most: usize) -> Vec<DueDelivery> {
-        let is_over = |(place, row): &(&Place, &DeferredRow)| {
+    /// See `deferred_expired.sql`.
+    pub fn expired(
+        &self,
+        shards: &[Shard],
+        most: usize,
+        after: ExpiryPlace,
+        in_hand: &[Place],
+    ) -> ExpiredPage {
+        let expiry = |(place, row): (&Place, &DeferredRow)| {
+            let expires_at = row.expires_at.filter(|at| *at <= self.now)?;
+            Some(ExpiryPlace { expires_at, id: place.0, target: place.1 })
+        };
+        let mut page: Vec<ExpiryPlace> =
+            self.deferred.iter().filter_map(expiry).filter(|place| *place > after).collect();
+        page.sort_unstable();
+        page.truncate(most);
+        let is_free = |place: &Place| {
             shards.contains(&place.0.lane().shard())
-                && row.expires_at.is_some_and(|at| at <= self.now)
+                && !in_hand.contains(place)
                 && !self.is_locked(place)
         };
-        let expired = self.deferred.iter().filter(is_over).take(most);
-        expired.map(|(place, row)| self.waiting(place, row)).collect()
+        let free = page.iter().map(|place| (place.id, place.target)).filter(is_free);
+        ExpiredPage {
+            rows: free.map(|place| self.waiting(&place, &self.deferred[&place])).collect(),
+            next: page.last().copied().filter(|_| page.len() == most),
+        }
     }
 
     pub fn followers(&self, asked: &[Asked]) -> Vec<DueDelivery> {
