@@ -22442,7 +22442,7 @@ CREATE INDEX deferred_due ON postrider.deferred USING btree (endpoint_id, shard,
 
 -- Name: deferred_expires_at; Type: INDEX; Schema: postrider; Owner: -
 
-CREATE INDEX deferred_expires_at ON postrider.deferred USING btree (expires_at) WHERE (expires_at IS NOT NULL);
+CREATE INDEX deferred_expires_at ON postrider.deferred USING btree (expires_at, message_id, target) WHERE (expires_at IS NOT NULL);
 
 -- Name: deferred_key; Type: INDEX; Schema: postrider; Owner: -
 
