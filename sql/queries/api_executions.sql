@@ -18,5 +18,14 @@ from (
     order by e.id desc
     limit $2::bigint
 ) e
-join postrider.executions x on x.id = e.id
+cross join lateral (
+    select
+        v.id, v.action, v.status, v.addressed_to, v.pool, v.worker, v.priority, v.ttl, v.timeout, v.attempt,
+        v.max_retries, v.retry_reason, v.original_execution, v.reason, v.created_at, v.requested_at,
+        v.scheduled_at, v.started_at, v.ended_at, v.expires_at, v.deadline_at, v.retry_at,
+        v.cancel_requested_at, v.correlation_id, v.idempotency_key
+    from postrider.executions v
+    where v.id = e.id
+    limit 1
+) x
 order by x.id desc;
