@@ -19118,12 +19118,26 @@ CREATE FUNCTION postrider.unread_messages() RETURNS TABLE(endpoint_id integer, d
 declare
     look constant integer := 10000;
     last_number bigint;
+    tail record;
+    -- By lane.
+    bases pg_snapshot[];
+    tops pg_snapshot[];
+    walks bigint[];
 begin
     select s.last_value into last_number from postrider.message_sequence s;
-    return query
-    with tails as materialized (
+    for tail in
         select t.lane, t.base, t.top, t.walked
         from postrider.lane_tails() t
+    loop
+        bases[tail.lane] := tail.base;
+        tops[tail.lane] := tail.top;
+        walks[tail.lane] := tail.walked;
+    end loop;
+    return query
+    with tails as materialized (
+        select t.base, t.walked
+        from unnest(bases, walks) t (base, walked)
+        where t.base is not null
     ), following as materialized (
         -- Lanes that are read by ticks: what came since the one that is farthest behind.
         select m.id, m.xid, m.lane, m.targets, m.created_at, m.scheduled_at
@@ -19184,16 +19198,14 @@ begin
             f.id, f.targets, f.created_at, f.scheduled_at,
             case when z.is_full then greatest(z.factor, 1) else 1 end as weight
         from following f
-        join tails t on t.lane = f.lane
         cross join following_size z
-        where t.walked is null
-        and not pg_visible_in_snapshot(f.xid, t.base)
+        where walks[f.lane] is null
+        and not pg_visible_in_snapshot(f.xid, bases[f.lane])
         union all
         select l.id, l.targets, l.created_at, l.scheduled_at, 1
         from late l
-        join tails t on t.lane = l.lane
-        where t.walked is null
-        and not pg_visible_in_snapshot(l.xid, t.base)
+        where walks[l.lane] is null
+        and not pg_visible_in_snapshot(l.xid, bases[l.lane])
         union all
         -- What was passed already of a lane says how much of it comes behind the look.
         select
@@ -19203,20 +19215,19 @@ begin
             case
                 when z.is_full then
                     greatest(
-                        postrider.number_distance(greatest(t.walked >> 10, z.up_to), last_number), 0)
+                        postrider.number_distance(greatest(walks[w.lane] >> 10, z.up_to), last_number), 0)
                     / (postrider.number_distance(s.walked >> 10, z.up_to) + 1.0)
                     + (not p.is_passed)::integer
                 else (not p.is_passed)::integer
             end
         from walking w
-        join tails t on t.lane = w.lane
         cross join walking_size z
         cross join (select min(m.walked) as walked from tails m) s
         cross join lateral (
-            select pg_visible_in_snapshot(w.xid, t.base)
-                or w.id <= t.walked and pg_visible_in_snapshot(w.xid, t.top)
+            select pg_visible_in_snapshot(w.xid, bases[w.lane])
+                or w.id <= walks[w.lane] and pg_visible_in_snapshot(w.xid, tops[w.lane])
         ) p (is_passed)
-        where t.walked is not null
+        where walks[w.lane] is not null
     )
     select
         s.endpoint_id, sum(u.weight)::double precision, min(u.created_at),
@@ -19225,7 +19236,12 @@ begin
                 and (u.scheduled_at is null or u.scheduled_at <= clock_timestamp()))
     from unread u
     cross join lateral unnest(u.targets) g (target)
-    join postrider.subscriptions s on s.id = g.target
+    cross join lateral (
+        select p.endpoint_id
+        from postrider.subscriptions p
+        where p.id = g.target
+        limit 1
+    ) s
     group by s.endpoint_id
     having sum(u.weight) > 0;
 end;
