@@ -2627,6 +2627,8 @@ begin
             select
             from postrider.claim c
             where c.message_ids @> array[d.message_id]
+            -- Nobody's: it was redriven.
+            and c.owner <> '00000000-0000-0000-0000-000000000000'
         )
         returning d.target, d.ordering_key, d.is_blocked
     )
@@ -10354,7 +10356,7 @@ begin
     return exists (
         select
         from (
-            select c.message_ids, c.targets, c.retry_counts
+            select c.seq, c.message_ids, c.targets, c.retry_counts
             from postrider.claim c
             where c.owner = (
                 select s.owner
@@ -10372,6 +10374,20 @@ begin
             where r.message_id = p_message_id
             and r.target = p_target
             and r.retry_count = p_retry_count
+        )
+        -- Void, as in standing_claims.
+        and not exists (
+            select
+            from postrider.claim v
+            where v.owner = '00000000-0000-0000-0000-000000000000'
+            and v.seq > newest.seq
+            and v.message_ids @> array[p_message_id]
+            and exists (
+                select
+                from unnest(v.message_ids, v.targets) r (message_id, target)
+                where r.message_id = p_message_id
+                and r.target = p_target
+            )
         )
     );
 end;
@@ -17986,6 +18002,7 @@ CREATE FUNCTION postrider.standing_claims(p_owners uuid[], p_shards smallint[]) 
         from postrider.claim c
         cross join lateral unnest(c.message_ids, c.targets) r (message_id, target)
         where c.owner = '00000000-0000-0000-0000-000000000000'
+        and (r.message_id & 1023) >> 4 = any (p_shards)
     ), owned as materialized (
         select distinct o.owner, o.shard
         from unnest(p_owners, p_shards) o (owner, shard)
