@@ -129,6 +129,14 @@ async fn a_waiting_delivery_is_cancelled_if_it_was_never_attempted() {
             from postrider.deferred",
             false,
         ),
+        // Nobody's: another delivery of the message was redriven.
+        (
+            "",
+            "insert into postrider.claim (slot, owner, message_ids, targets, retry_counts)
+            select 1, '00000000-0000-0000-0000-000000000000', array[message_id], array[4711], array[0]
+            from postrider.deferred",
+            true,
+        ),
     ] {
         let id = id_of(&client, schedule).await;
         take_all(&client).await;
@@ -142,6 +150,34 @@ async fn a_waiting_delivery_is_cancelled_if_it_was_never_attempted() {
         assert_eq!(shop.ask::<bool>(&waits).await, !expected);
         assert!(!cancel(&client, id).await);
         batch(&client, "delete from postrider.deferred").await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_claimed_before_it_was_redriven_is_in_nobodys_hand() {
+    let shop = Shop::open_to_producers().await;
+    let client = shop.client().await;
+    let id = id_of(&client, SEND).await;
+    take_all(&client).await;
+    defer(&client, id, "").await;
+    for (owner, expected) in [("1", true), ("0", false), ("1", true), ("2", true), ("0", false)] {
+        let owner = format!("0000000{owner}-0000-0000-0000-000000000000");
+        batch(
+            &client,
+            &format!(
+                "update postrider.shard set owner = '00000001-0000-0000-0000-000000000000';
+                insert into postrider.claim (slot, owner, message_ids, targets, retry_counts)
+                select 1, '{owner}', array[message_id], array[target], array[0]
+                from postrider.deferred"
+            ),
+        )
+        .await;
+        for function in ["is_claimed", "is_in_hand"] {
+            let sql = format!(
+                "select postrider.{function}(message_id, target, 0) from postrider.deferred"
+            );
+            assert_eq!(shop.ask::<bool>(&sql).await, expected, "{function} after {owner}");
+        }
     }
 }
 

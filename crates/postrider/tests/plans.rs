@@ -1078,7 +1078,7 @@ fn of_readers() -> Vec<Bound> {
             "api_dead_letters",
             include_str!("../../../sql/queries/api_dead_letters.sql"),
             &["'sink'", "null", "101"],
-            1_500,
+            2_500,
         ),
         call(
             "api_dead_letter",

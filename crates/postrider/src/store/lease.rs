@@ -178,7 +178,7 @@ pub struct PendingAt {
 impl Serialize for PendingAt {
     /// As `[endpoint, count, oldest, left_since]`, times in microseconds since 1970.
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let unix_us = |at: Timestamp| at.0 + EPOCH_US;
+        let unix_us = |at: Timestamp| at.0.saturating_add(EPOCH_US);
         let fields =
             (self.endpoint.0, self.count, unix_us(self.oldest), self.left_since.map(unix_us));
         fields.serialize(serializer)
