@@ -4,8 +4,8 @@
 --   $6 bigint[], $7 integer[]: messages and targets in hand. Their rows are not locked: who records their results would
 --   find them locked, and take them for somebody else's
 -- The columns are those of deferred_due.sql, without what is sent, and whether the row is free to be ended: of one of these
--- shards, and locked by nobody. A row that nobody has touched since it was written has no xmax, and costs no lock. Indexes:
--- deferred_expires_at, deferred_pkey, message_id.
+-- shards, and locked by nobody. A row that nobody has touched since it was written has no xmax, and costs no lock.
+-- Indexes: deferred_expires_at, deferred_pkey, message_id.
 with page as materialized (
     select
         w.message_id, w.target, w.endpoint_id, w.retry_count, w.recovery_count, w.run_at,
