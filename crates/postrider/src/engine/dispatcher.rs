@@ -12,7 +12,7 @@ mod claiming;
 mod counting;
 mod ending;
 mod expiring;
-mod keys;
+pub(super) mod keys;
 mod owning;
 mod reading;
 mod recording;
@@ -320,6 +320,8 @@ pub struct Dispatcher {
     is_fetching_expired: bool,
     /// Where the page before ended, unless it was the last one.
     expired_up_to: Option<ExpiryPlace>,
+    /// When the next page may be looked at, after one of which nothing was ours to end.
+    expired_page_at: Instant,
     /// What was found so, as long as nobody holds it up and it is not on record.
     expiring: HashSet<(MessageId, Target)>,
     /// Waiting deliveries whose dispatcher died more than once, and the one that is being
@@ -471,6 +473,7 @@ impl Dispatcher {
             expired_at: now,
             is_fetching_expired: false,
             expired_up_to: None,
+            expired_page_at: now,
             expiring: HashSet::default(),
             suspects: Vec::new(),
             suspect: None,
@@ -596,6 +599,9 @@ impl Dispatcher {
             at = at.min(self.maintenance_at);
             if self.lanes.has_active() {
                 at = at.min(self.refresh_deferred_at).min(self.expired_at);
+                if self.expired_up_to.is_some() && self.expired_page_at > now {
+                    at = at.min(self.expired_page_at);
+                }
             }
             at = at.min(if self.is_counting { at } else { self.count_at });
             at = at.min(self.endpoints.end_pauses(now).unwrap_or(at));

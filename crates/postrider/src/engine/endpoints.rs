@@ -23,7 +23,7 @@ use super::{
     delivery::Delivery,
     loans::{Demand, Loans},
     policies::EndpointPolicies,
-    queue::RankedQueue,
+    queue::{Kinds, RankedQueue},
 };
 use crate::{
     store::{
@@ -527,7 +527,7 @@ impl Endpoints {
         let mut weights = std::mem::replace(&mut self.weights, Weights::new(0));
         let first = weights.first_in_line(|id, size| {
             let endpoint = self.by_id.get(&id)?;
-            let waiting = endpoint.queue.aside(size)?;
+            let waiting = endpoint.queue.front_of(size)?;
             (self.permit(endpoint) != Permit::None).then(|| (&endpoint.weight, waiting.weight()))
         });
         for id in weights.take_woken() {
@@ -615,7 +615,7 @@ impl Endpoints {
             _ => return,
         }
         endpoint.is_trusted = is_trusted;
-        self.weights.doubt(&mut endpoint.weight, !is_trusted);
+        endpoint.weight.set_doubtful(!is_trusted);
     }
 
     /// Endpoints that have stalled are not trusted until they accept something again.
@@ -1075,40 +1075,28 @@ impl Endpoint {
     /// Takes up to so many deliveries out of the queue, as far as there is room for their payloads. Those that find none let
     /// those pass that need none, or another one.
     fn take_batch(&mut self, most: usize, weights: &mut Weights) -> Vec<Delivery> {
-        let mut batch = Vec::new();
-        for size in Size::ALL {
-            while batch.len() < most
-                && let Some(weight) = self.queue.aside(size).map(Delivery::weight)
-                && self.finds_room(weight, weights)
-            {
-                batch.extend(self.queue.pop_aside(size));
-            }
-        }
+        let (mut batch, mut kinds) = (Vec::new(), Kinds::ALL);
         while batch.len() < most
-            && let Some(weight) = self.queue.front().map(Delivery::weight)
+            && let Some(weight) = self.queue.front(kinds).map(Delivery::weight)
         {
-            let size = weights.size(weight);
-            let is_behind = weight > 0 && self.queue.aside(size).is_some();
-            if !is_behind && self.finds_room(weight, weights) {
-                batch.extend(self.queue.pop());
-            } else {
-                self.queue.set_aside(size);
+            match Size::of(weight) {
+                Some(size) if !self.finds_room(size, weight, weights) => kinds.leave_out(size),
+                _ => batch.extend(self.queue.pop(kinds)),
             }
         }
         batch
     }
 
     /// Takes room for a payload, or waits for it.
-    fn finds_room(&mut self, weight: usize, weights: &mut Weights) -> bool {
-        let has_turn = &mut self.has_turn[weights.size(weight).index()];
-        let finds = weights.may_take(&self.weight, weight, *has_turn);
-        if finds {
-            weights.take(&mut self.weight, weight);
-            *has_turn &= weight == 0;
-        } else {
-            weights.wait(self.id, &self.weight, weight);
+    fn finds_room(&mut self, size: Size, weight: usize, weights: &mut Weights) -> bool {
+        let has_turn = &mut self.has_turn[size.index()];
+        if !weights.may_take(&self.weight, weight, *has_turn) {
+            weights.wait(self.id, &self.weight, size);
+            return false;
         }
-        finds
+        weights.take(&mut self.weight, weight);
+        *has_turn = false;
+        true
     }
 
     fn buffered(&self) -> usize {

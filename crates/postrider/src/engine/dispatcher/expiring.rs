@@ -26,7 +26,8 @@ impl Dispatcher {
         let held = self.postponed.len() + self.held.put_down.len();
         let goes_on = self.expired_up_to.is_some()
             && self.expiring.len() < EXPIRING_MOST
-            && held < EXPIRING_MOST;
+            && held < EXPIRING_MOST
+            && now >= self.expired_page_at;
         if self.is_fetching_expired || !is_time && !goes_on {
             return;
         }
@@ -62,12 +63,18 @@ impl Dispatcher {
         }
         // Whoever has the rows of this page: they are come by again in the next round.
         self.expired_up_to = page.next;
+        if page.rows.is_empty() {
+            self.expired_page_at = self.now + IDLE_FETCH_PAUSE;
+        }
         let timestamp = self.clock.timestamp(self.now);
         let mut claimed = Vec::new();
         for row in page.rows {
             let place = (row.id, row.target);
             let epoch = self.lanes.epoch(row.id.lane().shard());
-            let (Some(epoch), false) = (epoch, self.in_hand.contains_key(&place)) else { continue };
+            // An endpoint that is not known is new, and its rows are come by again, or gone, and they end otherwise.
+            let is_passed =
+                self.in_hand.contains_key(&place) || !self.endpoints.is_known(row.endpoint);
+            let (Some(epoch), false) = (epoch, is_passed) else { continue };
             let delivery = Delivery::due(row, epoch);
             if delivery.is_expired(timestamp) && !self.is_leaving(&delivery) {
                 // It ends wherever it is in its chain. One that has ended since it was read waits no
@@ -87,7 +94,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::{
-        super::keys::tests::{dispatcher, queries, waiting},
+        super::keys::tests::{dispatcher, queries, switch, waiting},
         *,
     };
     use crate::store::wire::Timestamp;
@@ -120,6 +127,7 @@ mod tests {
         assert_eq!(numbers(&claimed.expect("it is claimed")), [2]);
         assert_eq!(numbers(&dispatcher.suspects), [1, 3]);
     }
+
     fn acquire(dispatcher: &mut Dispatcher, now: Instant) {
         let acquired = Acquired {
             owned: Owned { shard: Shard(0), epoch: 1 },
@@ -157,7 +165,10 @@ mod tests {
         assert!(dispatcher.expired_at > now + 3 * EXPIRY_INTERVAL, "nobody wakes for it meanwhile");
         let now = now + 3 * EXPIRY_INTERVAL;
         dispatcher.take(found(Some(place(5))), now);
-        assert_eq!(look(&mut dispatcher, now), Some((place(5), 0)), "at once");
+        assert_eq!(look(&mut dispatcher, now), None, "nothing of that page could be ended");
+        let now = now + IDLE_FETCH_PAUSE;
+        assert!(dispatcher.wake_at() <= now);
+        assert_eq!(look(&mut dispatcher, now), Some((place(5), 0)));
         dispatcher.take(found(None), now);
         assert_eq!(look(&mut dispatcher, now), None, "that was the last one");
         let now = now + EXPIRY_INTERVAL;
@@ -170,14 +181,22 @@ mod tests {
         let mut dispatcher = dispatcher(now);
         acquire(&mut dispatcher, now);
         let expired = Some(Timestamp(dispatcher.clock.timestamp(now).0 - 1));
-        let rows = (1..=EXPIRING_MOST as i64).map(|number| {
-            let mut row = waiting(number);
-            (row.terms.expires_at, row.terms.ordering_key) = (expired, None);
-            row
-        });
+        // What is at an endpoint that is not known yet is passed over.
+        let rows = || {
+            (1..=EXPIRING_MOST as i64).map(|number| {
+                let mut row = waiting(number);
+                (row.terms.expires_at, row.terms.ordering_key) = (expired, None);
+                row
+            })
+        };
         assert!(look(&mut dispatcher, now).is_some());
-        let page = ExpiredPage { rows: rows.collect(), next: Some(place(5)) };
-        dispatcher.take(Event::Expired(Ok(page)), now);
+        let page =
+            || Event::Expired(Ok(ExpiredPage { rows: rows().collect(), next: Some(place(5)) }));
+        dispatcher.take(page(), now);
+        assert_eq!(queries(std::mem::take(&mut dispatcher.commands)).count(), 0);
+        switch(&mut dispatcher, 1, true, now);
+        dispatcher.commands.clear();
+        dispatcher.take(page(), now);
         let claim = queries(std::mem::take(&mut dispatcher.commands)).find_map(|q| match q {
             Query::Claim { claimed, .. } => Some(claimed),
             _ => None,

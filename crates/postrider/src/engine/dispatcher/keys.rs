@@ -1,5 +1,7 @@
 //! Ordering keys, and every other reason for which a delivery that is claimed does not go yet.
 
+use std::cell::Cell;
+
 use postrider_core::{
     chains::Scope,
     mark::mark,
@@ -195,13 +197,16 @@ impl Dispatcher {
             return;
         }
         let (chains, endpoints) = (&self.chains, &self.endpoints);
-        let is_time_for_gone = now >= self.gone_at;
+        let (is_time_for_gone, is_gone_looked_at) = (now >= self.gone_at, Cell::new(false));
         let (asked, is_any_busy) = self.keys_to_fetch.next(
             KEYS_AT_ONCE,
             |endpoint, priority| match endpoints.is_known(endpoint) {
                 true => endpoints.room_for_waiting(endpoint, priority) > 0,
                 // What waited at one that is gone ends, which may take a while, and then the next may go.
-                false => is_time_for_gone,
+                false => {
+                    is_gone_looked_at.set(is_time_for_gone);
+                    is_time_for_gone
+                }
             },
             |key| match (chains.is_known(key), chains.version(key)) {
                 (false, _) => Asking::Gone,
@@ -209,13 +214,13 @@ impl Dispatcher {
                 (true, Some(version)) => Asking::At(version),
             },
         );
+        if is_gone_looked_at.get() {
+            self.gone_at = now + GONE_PAUSE;
+        }
         if asked.is_empty() {
             // What they wait for may come any time.
             self.followers_at = now + if is_any_busy { RECORD_PAUSE } else { NO_ROOM_PAUSE };
             return;
-        }
-        if asked.iter().any(|(_, endpoint, _)| !self.endpoints.is_known(*endpoint)) {
-            self.gone_at = now + GONE_PAUSE;
         }
         self.followers_at = now;
         self.is_fetching_followers = true;
@@ -226,7 +231,7 @@ impl Dispatcher {
 
     pub(super) fn take_followers(&mut self, asked: Vec<Asked>, rows: Vec<DueDelivery>) {
         self.is_fetching_followers = false;
-        let told = self.take_told_marks();
+        let told = self.take_told_marks(&asked);
         let mut by_key: HashMap<(Arc<str>, EndpointId), Vec<DueDelivery>> = HashMap::default();
         let is_global = self.chains.scope() == Scope::Global;
         for row in rows {
@@ -259,16 +264,20 @@ impl Dispatcher {
         self.claim_due(claimed, Look::After);
     }
 
-    /// The keys that somebody rang while they were fetched: they are fetched again. Anybody may ring, at any rate, so only a few
-    /// answers in a row are given up for it.
-    fn take_told_marks(&mut self) -> HashSet<u32> {
-        let told = std::mem::take(&mut self.told_marks);
-        self.heeded_in_a_row = if told.is_empty() { 0 } else { self.heeded_in_a_row + 1 };
-        if self.heeded_in_a_row <= HEEDED_IN_A_ROW {
-            return told;
+    /// The marks of keys that somebody rang while they were fetched: these are fetched again. Anybody may ring, at any rate, so
+    /// only a few answers in a row are given up for it; then they are taken, and the keys asked for once more.
+    fn take_told_marks(&mut self, asked: &[Asked]) -> HashSet<u32> {
+        let mut told = std::mem::take(&mut self.told_marks);
+        told.retain(|told| asked.iter().any(|(key, ..)| mark(key) == *told));
+        if told.is_empty() {
+            self.heeded_in_a_row = 0;
+        } else if self.heeded_in_a_row < HEEDED_IN_A_ROW {
+            self.heeded_in_a_row += 1;
+        } else {
+            self.heeded_in_a_row = 0;
+            self.marks.extend(told.drain());
         }
-        self.heeded_in_a_row = 0;
-        HashSet::default()
+        told
     }
 
     /// Takes in hand what may go of one ordering key: from the front up to the first that has to wait
@@ -304,14 +313,16 @@ impl Dispatcher {
             };
             let delivery = Delivery::due(row, epoch);
             last = Some(delivery.message.id);
-            if delivery.is_expired(timestamp) {
+            // One that is not known is new, and read soon, or gone, and its rows end: there is no room at it.
+            let is_known = self.endpoints.is_known(delivery.endpoint);
+            if is_known && delivery.is_expired(timestamp) {
                 // It ends where it is, once nobody can cancel it any more.
                 self.hold(&delivery);
                 self.endpoints.reserve(delivery.endpoint, delivery.priority());
                 ending.push(delivery);
                 continue;
             }
-            if delivery.scheduled_after(timestamp).is_some() {
+            if is_known && delivery.scheduled_after(timestamp).is_some() {
                 stopped_at = last;
                 if claimed.is_empty() {
                     // It is its turn, and not yet its time, which its row has to say.
@@ -391,4 +402,4 @@ impl Dispatcher {
 }
 
 #[cfg(test)]
-pub(super) mod tests;
+pub(in crate::engine) mod tests;

@@ -22,7 +22,7 @@ pub fn dispatcher(now: Instant) -> Dispatcher {
     Dispatcher::new(pace, identity, endpoints, None, now, fastrand::Rng::with_seed(1))
 }
 
-fn switch(dispatcher: &mut Dispatcher, version: i64, is_enabled: bool, now: Instant) {
+pub fn switch(dispatcher: &mut Dispatcher, version: i64, is_enabled: bool, now: Instant) {
     let row = EndpointRow {
         id: ENDPOINT,
         name: "one".to_owned(),
