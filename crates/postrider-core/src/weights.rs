@@ -37,8 +37,8 @@ impl Size {
     pub fn of(weight: usize) -> Option<Size> {
         match weight {
             0 => None,
-            ..=SMALL_MAX => Some(Size::Small),
-            ..=LARGE_MAX => Some(Size::Large),
+            1..=SMALL_MAX => Some(Size::Small),
+            _ if weight <= LARGE_MAX => Some(Size::Large),
             _ => Some(Size::Giant),
         }
     }
