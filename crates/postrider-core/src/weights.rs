@@ -209,11 +209,12 @@ impl Weights {
         held.parts[index] += part;
     }
 
-    /// It is not in memory any more. In which room it was is not known, if the endpoint has things in both.
+    /// It is not in memory any more. In which room it was is not known, if the endpoint has things in both: what was taken
+    /// while something else was thought of it is over first.
     pub fn put_down(&mut self, held: &mut Held, weight: usize) {
         let Some(size) = Size::of(weight) else { return };
         let mut part = size.part(weight);
-        for is_doubtful in [held.is_doubtful, !held.is_doubtful] {
+        for is_doubtful in [!held.is_doubtful, held.is_doubtful] {
             let index = size.room(is_doubtful);
             let given = part.min(held.parts[index]);
             self.rooms[index].give_back(given);
@@ -401,6 +402,20 @@ mod tests {
         }
         assert_eq!(fill(&mut weights, &mut Held::default(), 1_024), 16_384);
         assert_eq!(fill(&mut weights, &mut Held::doubtful(), 1_024), 8_192);
+    }
+
+    #[test]
+    fn what_was_taken_while_it_was_doubted_is_over_however_busy_it_is_since() {
+        let mut weights = Weights::new(TOTAL);
+        let mut busy = Held::doubtful();
+        let count = fill(&mut weights, &mut busy, 1_024) / 1_024;
+        busy.set_doubtful(false);
+        for _ in 0..count {
+            weights.put_down(&mut busy, 1_024);
+            weights.take(&mut busy, 1_024);
+        }
+        assert_eq!(fill(&mut weights, &mut Held::doubtful(), 1_024), 8_192);
+        assert_eq!(busy.parts.iter().sum::<usize>(), count * 1_024);
     }
 
     #[test]

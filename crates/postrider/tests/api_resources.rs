@@ -310,8 +310,11 @@ async fn what_failed_is_looked_at_and_sent_again() {
     let (shop, _dispatcher, admin) = open().await;
     let receiver = Receiver::start(Behaviour::Status(400)).unwrap();
     shop.quick_endpoint("hooks", &receiver.url()).await;
-    let ids = [shop.send("hooks", json!(1)).await, shop.send("hooks", json!(2)).await];
-    shop.until("select count(*) = 2 from postrider.dead_letter").await;
+    let mut ids = Vec::new();
+    for number in 1..=2 {
+        ids.push(shop.send("hooks", json!(number)).await);
+        shop.until(&format!("select count(*) = {number} from postrider.dead_letter")).await;
+    }
     let summary = read(&admin, "dead-letters/summary").await;
     assert_eq!(summary["items"][0]["failed_count"], 2);
     let letters = read(&admin, "dead-letters").await;

@@ -88,9 +88,9 @@ const DEFERRED_REFRESH: Duration = Duration::from_secs(5);
 /// How often we look for what has expired where it waits.
 const EXPIRY_INTERVAL: Duration = Duration::from_secs(2);
 /// So many rows are looked at at a time, whoever has them: some milliseconds of the connection that reads.
-const EXPIRED_ROWS: usize = 500;
+const EXPIRED_ROWS: usize = 1_000;
 /// The next page follows at once while less than this is on its way to be recorded as expired, by several flushes.
-const EXPIRING_MOST: usize = 4_000;
+const EXPIRING_MOST: usize = 8 * 1024;
 const MAINTENANCE: Duration = Duration::from_secs(60);
 /// Waiting deliveries are counted so often, and again after a while when the last count met with
 /// changes. Counting may take a twentieth of the time.

@@ -527,7 +527,7 @@ impl Endpoints {
         let mut weights = std::mem::replace(&mut self.weights, Weights::new(0));
         let first = weights.first_in_line(|id, size| {
             let endpoint = self.by_id.get(&id)?;
-            let waiting = endpoint.queue.front_of(size)?;
+            let waiting = endpoint.queue.front(Kinds::only(size))?;
             (self.permit(endpoint) != Permit::None).then(|| (&endpoint.weight, waiting.weight()))
         });
         for id in weights.take_woken() {
@@ -1076,6 +1076,23 @@ impl Endpoint {
     /// those pass that need none, or another one.
     fn take_batch(&mut self, most: usize, weights: &mut Weights) -> Vec<Delivery> {
         let (mut batch, mut kinds) = (Vec::new(), Kinds::ALL);
+        // A turn in line is for what has waited for it, whatever else is next.
+        for size in Size::ALL {
+            if !self.has_turn[size.index()] {
+                continue;
+            }
+            if batch.len() == most {
+                break;
+            }
+            let only = Kinds::only(size);
+            match self.queue.front(only).map(Delivery::weight) {
+                Some(weight) if self.finds_room(size, weight, weights) => {
+                    batch.extend(self.queue.pop(only));
+                }
+                Some(_) => kinds.leave_out(size),
+                None => self.has_turn[size.index()] = false,
+            }
+        }
         while batch.len() < most
             && let Some(weight) = self.queue.front(kinds).map(Delivery::weight)
         {

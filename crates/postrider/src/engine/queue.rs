@@ -1,10 +1,10 @@
 //! What waits in memory for one endpoint, by priority.
 
-use std::collections::VecDeque;
+use std::{cmp::Reverse, collections::VecDeque};
 
 use postrider_core::{
     id::{MessageId, PRIORITY_COUNT, Priority},
-    ranks::next_rank,
+    ranks::{SHARED_TURN, next_rank},
     weights::Size,
 };
 
@@ -26,13 +26,38 @@ pub struct RankedQueue {
     /// How many there are of each priority.
     counts: [usize; RANKS],
     len: usize,
+    pushed: u64,
     turn: u32,
 }
 
+/// Deliveries of one kind, each with its number among all that were queued.
 #[derive(Default)]
 struct Ranks {
-    ranks: [VecDeque<Delivery>; RANKS],
+    ranks: [VecDeque<(u64, Delivery)>; RANKS],
     len: usize,
+    turn: u32,
+}
+
+impl Ranks {
+    fn fronts(&self) -> [Option<MessageId>; RANKS] {
+        self.ranks.each_ref().map(|rank| rank.front().map(|(_, delivery)| delivery.message.id))
+    }
+
+    /// Who is next of these. Whoever finds no room then is next until there is some.
+    fn next(&self) -> Option<Priority> {
+        next_rank(&self.fronts(), self.turn)
+    }
+
+    /// The id of the one that has waited longest.
+    fn oldest(&self) -> Option<MessageId> {
+        self.fronts().into_iter().flatten().min()
+    }
+
+    /// The highest priority, and the number of its first one.
+    fn first(&self) -> Option<(usize, Reverse<u64>)> {
+        let filled = self.ranks.iter().enumerate().rev();
+        filled.map(|(index, rank)| Some((index, Reverse(rank.front()?.0)))).find_map(|first| first)
+    }
 }
 
 /// Which kinds may go.
@@ -41,6 +66,13 @@ pub struct Kinds([bool; KINDS]);
 
 impl Kinds {
     pub const ALL: Kinds = Kinds([true; KINDS]);
+
+    /// What is of this size, and nothing else.
+    pub fn only(size: Size) -> Kinds {
+        let mut kinds = Kinds([false; KINDS]);
+        kinds.0[kind(Some(size))] = true;
+        kinds
+    }
 
     /// None of this size.
     pub fn leave_out(&mut self, size: Size) {
@@ -70,8 +102,9 @@ impl RankedQueue {
     pub fn push(&mut self, delivery: Delivery) {
         let index = delivery.priority().index();
         let of_kind = &mut self.kinds[kind(Size::of(delivery.weight()))];
-        of_kind.ranks[index].push_back(delivery);
+        of_kind.ranks[index].push_back((self.pushed, delivery));
         of_kind.len += 1;
+        self.pushed += 1;
         self.counts[index] += 1;
         self.len += 1;
     }
@@ -79,43 +112,34 @@ impl RankedQueue {
     /// What [`pop`](Self::pop) takes.
     pub fn front(&self, kinds: Kinds) -> Option<&Delivery> {
         let (kind, priority) = self.next(kinds)?;
-        self.kinds[kind].ranks[priority.index()].front()
+        self.kinds[kind].ranks[priority.index()].front().map(|(_, delivery)| delivery)
     }
 
-    /// What is next of one size.
-    pub fn front_of(&self, size: Size) -> Option<&Delivery> {
-        let mut only = Kinds([false; KINDS]);
-        only.0[kind(Some(size))] = true;
-        self.front(only)
-    }
-
-    /// Of each priority the one that was sent first is next.
+    /// The kind that is next is chosen as a priority is: that of the highest one, and every eighth time that of what has
+    /// waited longest.
     fn next(&self, kinds: Kinds) -> Option<(usize, Priority)> {
-        let mut fronts: [Option<MessageId>; RANKS] = [None; RANKS];
-        let mut kind_of = [0; RANKS];
-        let filled = |index: &usize| kinds.0[*index] && self.kinds[*index].len > 0;
-        for kind in (0..KINDS).filter(filled) {
-            for (rank, deliveries) in self.kinds[kind].ranks.iter().enumerate() {
-                let Some(id) = deliveries.front().map(|delivery| delivery.message.id) else {
-                    continue;
-                };
-                if fronts[rank].is_none_or(|first| id < first) {
-                    (fronts[rank], kind_of[rank]) = (Some(id), kind);
-                }
+        let filled = (0..KINDS).filter(|kind| kinds.0[*kind] && self.kinds[*kind].len > 0);
+        let mut filled = filled.peekable();
+        let first = filled.next()?;
+        let kind = match filled.peek() {
+            None => first,
+            Some(_) if self.turn % SHARED_TURN == SHARED_TURN - 1 => {
+                filled.chain([first]).min_by_key(|kind| self.kinds[*kind].oldest())?
             }
-        }
-        let priority = next_rank(&fronts, self.turn)?;
-        Some((kind_of[priority.index()], priority))
+            Some(_) => filled.chain([first]).max_by_key(|kind| self.kinds[*kind].first())?,
+        };
+        Some((kind, self.kinds[kind].next()?))
     }
 
     pub fn pop(&mut self, kinds: Kinds) -> Option<Delivery> {
         let (kind, priority) = self.next(kinds)?;
         let of_kind = &mut self.kinds[kind];
-        let delivery = of_kind.ranks[priority.index()].pop_front()?;
+        let (_, delivery) = of_kind.ranks[priority.index()].pop_front()?;
         of_kind.len -= 1;
+        of_kind.turn = of_kind.turn.wrapping_add(1);
+        self.turn = self.turn.wrapping_add(1);
         self.counts[priority.index()] -= 1;
         self.len -= 1;
-        self.turn = self.turn.wrapping_add(1);
         Some(delivery)
     }
 
@@ -125,10 +149,10 @@ impl RankedQueue {
         for of_kind in &mut self.kinds {
             let before = taken.len();
             for rank in &mut of_kind.ranks {
-                let (out, kept): (VecDeque<Delivery>, VecDeque<Delivery>) =
-                    std::mem::take(rank).into_iter().partition(&mut is_wanted);
+                let (out, kept): (VecDeque<_>, VecDeque<_>) =
+                    std::mem::take(rank).into_iter().partition(|(_, delivery)| is_wanted(delivery));
                 *rank = kept;
-                taken.extend(out);
+                taken.extend(out.into_iter().map(|(_, delivery)| delivery));
             }
             of_kind.len -= taken.len() - before;
         }
@@ -190,10 +214,48 @@ mod tests {
         queue.push(delivery(8, 9, 100));
         queue.push(delivery(9, 9, 0));
         assert_eq!((queue.len(), queue.len_from(Priority::new(5))), (5, 3));
-        let next = queue.front_of(Size::Large).map(|delivery| delivery.message.id.0 >> 10);
-        assert_eq!((next, queue.front_of(Size::Giant).is_none()), (Some(8), true));
+        let next = queue.front(Kinds::only(Size::Large));
+        assert_eq!(next.map(|delivery| delivery.message.id.0 >> 10), Some(8));
+        assert!(queue.front(Kinds::only(Size::Giant)).is_none());
         assert_eq!(order(&mut queue, Kinds::ALL), [8, 9, 4, 1, 3]);
         assert!(queue.is_empty());
+    }
+
+    #[test]
+    fn kinds_of_one_priority_go_in_the_order_in_which_they_were_queued() {
+        let mut queue = RankedQueue::default();
+        // What has waited in the table is older than what comes from the log.
+        for (number, kib) in [(900, 3), (1, 0), (2, 0), (901, 3), (3, 0)] {
+            queue.push(delivery(number, 0, kib));
+        }
+        assert_eq!(order(&mut queue, Kinds::ALL), [900, 1, 2, 901, 3]);
+    }
+
+    /// Low ones of one kind, while high ones of it and of another keep coming; the low one is refused for a while when it is
+    /// its turn.
+    #[test]
+    fn high_ones_slow_low_ones_down_and_stop_none() {
+        let mut queue = RankedQueue::default();
+        queue.push(delivery(1, 0, 100));
+        let (mut number, mut refusals, mut pops) = (1, 0, 0);
+        loop {
+            for kib in [0, 100] {
+                number += 1;
+                queue.push(delivery(number, 5, kib));
+            }
+            let mut kinds = Kinds::ALL;
+            let is_low = |delivery: &Delivery| delivery.priority() == Priority::new(0);
+            if refusals < 5 && queue.front(kinds).is_some_and(is_low) {
+                refusals += 1;
+                kinds.leave_out(Size::Large);
+            }
+            pops += 1;
+            if is_low(&queue.pop(kinds).unwrap()) {
+                break;
+            }
+            assert!(pops < 100, "it is stopped, with {refusals} refusals");
+        }
+        assert_eq!(refusals, 5);
     }
 
     #[test]

@@ -63,9 +63,6 @@ impl Dispatcher {
         }
         // Whoever has the rows of this page: they are come by again in the next round.
         self.expired_up_to = page.next;
-        if page.rows.is_empty() {
-            self.expired_page_at = self.now + IDLE_FETCH_PAUSE;
-        }
         let timestamp = self.clock.timestamp(self.now);
         let mut claimed = Vec::new();
         for row in page.rows {
@@ -84,6 +81,9 @@ impl Dispatcher {
                 self.endpoints.reserve(delivery.endpoint, delivery.priority());
                 claimed.push(delivery);
             }
+        }
+        if claimed.is_empty() {
+            self.expired_page_at = self.now + IDLE_FETCH_PAUSE;
         }
         self.claim_due(claimed, Look::After);
     }
@@ -195,6 +195,8 @@ mod tests {
         dispatcher.take(page(), now);
         assert_eq!(queries(std::mem::take(&mut dispatcher.commands)).count(), 0);
         switch(&mut dispatcher, 1, true, now);
+        let now = now + IDLE_FETCH_PAUSE;
+        dispatcher.set_now(now);
         dispatcher.commands.clear();
         dispatcher.take(page(), now);
         let claim = queries(std::mem::take(&mut dispatcher.commands)).find_map(|q| match q {

@@ -268,7 +268,8 @@ impl Dispatcher {
     /// only a few answers in a row are given up for it; then they are taken, and the keys asked for once more.
     fn take_told_marks(&mut self, asked: &[Asked]) -> HashSet<u32> {
         let mut told = std::mem::take(&mut self.told_marks);
-        told.retain(|told| asked.iter().any(|(key, ..)| mark(key) == *told));
+        let asked: HashSet<u32> = asked.iter().map(|(key, ..)| mark(key)).collect();
+        told.retain(|told| asked.contains(told));
         if told.is_empty() {
             self.heeded_in_a_row = 0;
         } else if self.heeded_in_a_row < HEEDED_IN_A_ROW {
