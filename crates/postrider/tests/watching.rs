@@ -371,11 +371,17 @@ async fn a_service_that_delivers_is_healthy_and_one_that_does_not_is_not() {
         from postrider.health_check() h",
     )
     .await;
+    let owner = shop.ask::<uuid::Uuid>("select owner from postrider.shard limit 1").await;
     // Frozen, and to be seen for one that delivers by nobody for long.
     assert!(dispatcher.sigstop());
     until_health(&shop, "dispatchers", "unhealthy").await;
     until_details(&shop, "shards", "unhealthy", "without: 0, 1, 2").await;
     assert!(dispatcher.sigcont());
+    // A heartbeat of its old tenure may get through before it sees that this is over, and then it is nobody for a moment.
+    shop.until(&format!(
+        "select bool_and(owner is not null and owner <> '{owner}') from postrider.shard"
+    ))
+    .await;
     until_health(&shop, "dispatchers", "healthy").await;
     until_health(&shop, "shards", "healthy").await;
     dispatcher.sigkill();
