@@ -10375,20 +10375,7 @@ begin
             and r.target = p_target
             and r.retry_count = p_retry_count
         )
-        -- Void, as in standing_claims.
-        and not exists (
-            select
-            from postrider.claim v
-            where v.owner = '00000000-0000-0000-0000-000000000000'
-            and v.seq > newest.seq
-            and v.message_ids @> array[p_message_id]
-            and exists (
-                select
-                from unnest(v.message_ids, v.targets) r (message_id, target)
-                where r.message_id = p_message_id
-                and r.target = p_target
-            )
-        )
+        and not postrider.is_made_void(p_message_id, p_target, newest.seq)
     );
 end;
 $$;
@@ -10579,20 +10566,7 @@ CREATE FUNCTION postrider.is_in_hand(p_message_id bigint, p_target integer, p_re
             and r.target = p_target
             and r.retry_count = p_retry_count
         )
-        -- Void, as in standing_claims.
-        and not exists (
-            select
-            from postrider.claim v
-            where v.owner = '00000000-0000-0000-0000-000000000000'
-            and v.seq > c.seq
-            and v.message_ids @> array[p_message_id]
-            and exists (
-                select
-                from unnest(v.message_ids, v.targets) r (message_id, target)
-                where r.message_id = p_message_id
-                and r.target = p_target
-            )
-        )
+        and not postrider.is_made_void(p_message_id, p_target, c.seq)
     );
 $$;
 
@@ -10627,6 +10601,27 @@ begin
         and m.erased_at is null
     );
 end;
+$$;
+
+-- Name: is_made_void(bigint, integer, bigint); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.is_made_void(p_message_id bigint, p_target integer, p_seq bigint) RETURNS boolean
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+    select exists (
+        select
+        from postrider.claim v
+        where v.owner = '00000000-0000-0000-0000-000000000000'
+        and v.seq > p_seq
+        and v.message_ids @> array[p_message_id]
+        and exists (
+            select
+            from unnest(v.message_ids, v.targets) r (message_id, target)
+            where r.message_id = p_message_id
+            and r.target = p_target
+        )
+    );
 $$;
 
 -- Name: is_older(xid, xid8); Type: FUNCTION; Schema: postrider; Owner: -
@@ -24088,6 +24083,10 @@ REVOKE ALL ON FUNCTION postrider.is_letter_wanted(p_filter jsonb, p_failed_at ti
 -- Name: FUNCTION is_logged(p_message_id bigint); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.is_logged(p_message_id bigint) FROM PUBLIC;
+
+-- Name: FUNCTION is_made_void(p_message_id bigint, p_target integer, p_seq bigint); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.is_made_void(p_message_id bigint, p_target integer, p_seq bigint) FROM PUBLIC;
 
 -- Name: FUNCTION is_older(p_xmin xid, p_xid xid8); Type: ACL; Schema: postrider; Owner: -
 

@@ -31,19 +31,6 @@ as $$
             and r.target = p_target
             and r.retry_count = p_retry_count
         )
-        -- Void, as in standing_claims.
-        and not exists (
-            select
-            from postrider.claim v
-            where v.owner = '00000000-0000-0000-0000-000000000000'
-            and v.seq > c.seq
-            and v.message_ids @> array[p_message_id]
-            and exists (
-                select
-                from unnest(v.message_ids, v.targets) r (message_id, target)
-                where r.message_id = p_message_id
-                and r.target = p_target
-            )
-        )
+        and not postrider.is_made_void(p_message_id, p_target, c.seq)
     );
 $$;

@@ -337,6 +337,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "is_in_hand",
             "is_letter_wanted",
             "is_logged",
+            "is_made_void",
             "is_older",
             "is_operator",
             "is_partition_behind",
