@@ -99,6 +99,10 @@ impl Held {
         Held { is_doubtful: true, ..Held::default() }
     }
 
+    pub fn is_doubtful(&self) -> bool {
+        self.is_doubtful
+    }
+
     /// The endpoint has shown that it works, or that it may not: it takes from other rooms. What it has under way stays
     /// where it was taken until it is over.
     pub fn set_doubtful(&mut self, is_doubtful: bool) {

@@ -83,7 +83,8 @@ pub struct Endpoint {
     /// Deliveries, by priority, that come into the queue when they are claimed and it is their turn.
     reserved: [usize; PRIORITY_COUNT as usize],
     in_flight: usize,
-    /// What the payloads of those weigh that did not come along, in KiB.
+    /// What the payloads of those weigh that did not come along, and whether it is doubtful: it has accepted nothing yet, or
+    /// has stalled or kept failing since.
     weight: Held,
     /// There was room for its next one of this size, and it has not taken it yet.
     has_turn: [bool; Size::ALL.len()],
@@ -103,8 +104,6 @@ pub struct Endpoint {
     failures_in_a_row: u32,
     /// When something was last answered, or first sent after a rest.
     answered_at: Instant,
-    /// It has accepted something, and has neither stalled nor kept failing since.
-    is_trusted: bool,
 }
 
 /// All of them, and what they share.
@@ -277,7 +276,7 @@ impl Endpoints {
                 self.buffered -= endpoint.buffered();
                 self.in_flight -= endpoint.in_flight;
                 self.weights.forget(&endpoint.weight);
-                if !endpoint.is_trusted {
+                if !endpoint.is_trusted() {
                     self.doubtful_in_flight -= endpoint.in_flight;
                 }
                 orphans.extend(endpoint.queue.take(|_| true));
@@ -321,7 +320,6 @@ impl Endpoints {
             bucket: rate.map(Bucket::new),
             failures_in_a_row: 0,
             answered_at: self.now,
-            is_trusted: false,
         };
         self.by_target.extend(fresh.targets.iter().map(|target| (*target, row.id)));
         match self.by_id.get_mut(&row.id) {
@@ -476,7 +474,7 @@ impl Endpoints {
                 endpoint.answered_at = self.now;
             }
             endpoint.in_flight += count;
-            if !endpoint.is_trusted {
+            if !endpoint.is_trusted() {
                 self.doubtful_in_flight += count;
             }
             let transport = endpoint.transport.clone();
@@ -510,7 +508,7 @@ impl Endpoints {
         };
         let free = |total, taken| free_places(total, taken, endpoint.in_flight, limit);
         let places = free(self.max_in_flight, self.in_flight);
-        let places = match endpoint.is_trusted {
+        let places = match endpoint.is_trusted() {
             true => places,
             false => free(self.max_in_flight / DOUBTFUL_PART, self.doubtful_in_flight)
                 .max(usize::from(endpoint.in_flight == 0))
@@ -554,7 +552,7 @@ impl Endpoints {
             endpoint.in_flight -= 1;
             self.in_flight -= 1;
             self.weights.put_down(&mut endpoint.weight, delivery.weight());
-            if !endpoint.is_trusted {
+            if !endpoint.is_trusted() {
                 self.doubtful_in_flight -= 1;
             }
             self.wake(delivery.endpoint);
@@ -609,18 +607,17 @@ impl Endpoints {
 
     fn set_trust(&mut self, id: EndpointId, is_trusted: bool) {
         let Some(endpoint) = self.by_id.get_mut(&id) else { return };
-        match (endpoint.is_trusted, is_trusted) {
+        match (endpoint.is_trusted(), is_trusted) {
             (false, true) => self.doubtful_in_flight -= endpoint.in_flight,
             (true, false) => self.doubtful_in_flight += endpoint.in_flight,
             _ => return,
         }
-        endpoint.is_trusted = is_trusted;
         endpoint.weight.set_doubtful(!is_trusted);
     }
 
     /// Endpoints that have stalled are not trusted until they accept something again.
     pub fn doubt_stalled(&mut self, now: Instant) {
-        let is_stalled = |endpoint: &Endpoint| endpoint.is_trusted && endpoint.is_stalled(now);
+        let is_stalled = |endpoint: &Endpoint| endpoint.is_trusted() && endpoint.is_stalled(now);
         let stalled: Vec<EndpointId> =
             self.by_id.iter().filter(|(_, e)| is_stalled(e)).map(|(id, _)| *id).collect();
         for id in stalled {
@@ -1054,6 +1051,10 @@ impl Endpoints {
 }
 
 impl Endpoint {
+    fn is_trusted(&self) -> bool {
+        !self.weight.is_doubtful()
+    }
+
     fn is_stalled(&self, now: Instant) -> bool {
         self.in_flight > 0 && now >= self.answered_at + STALLED_AFTER
     }
@@ -1078,11 +1079,8 @@ impl Endpoint {
         let (mut batch, mut kinds) = (Vec::new(), Kinds::ALL);
         // A turn in line is for what has waited for it, whatever else is next.
         for size in Size::ALL {
-            if !self.has_turn[size.index()] {
+            if batch.len() == most || !self.has_turn[size.index()] {
                 continue;
-            }
-            if batch.len() == most {
-                break;
             }
             let only = Kinds::only(size);
             match self.queue.front(only).map(Delivery::weight) {

@@ -25,7 +25,6 @@ pub struct RankedQueue {
     kinds: [Ranks; KINDS],
     /// How many there are of each priority.
     counts: [usize; RANKS],
-    len: usize,
     pushed: u64,
     turn: u32,
 }
@@ -55,8 +54,8 @@ impl Ranks {
 
     /// The highest priority, and the number of its first one.
     fn first(&self) -> Option<(usize, Reverse<u64>)> {
-        let filled = self.ranks.iter().enumerate().rev();
-        filled.map(|(index, rank)| Some((index, Reverse(rank.front()?.0)))).find_map(|first| first)
+        let mut ranks = self.ranks.iter().enumerate().rev();
+        ranks.find_map(|(index, rank)| Some((index, Reverse(rank.front()?.0))))
     }
 }
 
@@ -82,11 +81,11 @@ impl Kinds {
 
 impl RankedQueue {
     pub fn len(&self) -> usize {
-        self.len
+        self.kinds.iter().map(|of_kind| of_kind.len).sum()
     }
 
     pub fn is_empty(&self) -> bool {
-        self.len == 0
+        self.len() == 0
     }
 
     /// How many there are of one priority.
@@ -106,7 +105,6 @@ impl RankedQueue {
         of_kind.len += 1;
         self.pushed += 1;
         self.counts[index] += 1;
-        self.len += 1;
     }
 
     /// What [`pop`](Self::pop) takes.
@@ -139,7 +137,6 @@ impl RankedQueue {
         of_kind.turn = of_kind.turn.wrapping_add(1);
         self.turn = self.turn.wrapping_add(1);
         self.counts[priority.index()] -= 1;
-        self.len -= 1;
         Some(delivery)
     }
 
@@ -159,7 +156,6 @@ impl RankedQueue {
         for delivery in &taken {
             self.counts[delivery.priority().index()] -= 1;
         }
-        self.len -= taken.len();
         taken
     }
 }

@@ -20,7 +20,7 @@ use uuid::Uuid;
 use super::{
     StoreError,
     bounded::{Bounded, Bounds},
-    wire::{EPOCH_US, Timestamp, Xid8},
+    wire::{Timestamp, Xid8},
 };
 
 /// A shard and the fencing token with which it is owned.
@@ -178,9 +178,8 @@ pub struct PendingAt {
 impl Serialize for PendingAt {
     /// As `[endpoint, count, oldest, left_since]`, times in microseconds since 1970.
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let unix_us = |at: Timestamp| at.0.saturating_add(EPOCH_US);
-        let fields =
-            (self.endpoint.0, self.count, unix_us(self.oldest), self.left_since.map(unix_us));
+        let left_since = self.left_since.map(Timestamp::since_1970);
+        let fields = (self.endpoint.0, self.count, self.oldest.since_1970(), left_since);
         fields.serialize(serializer)
     }
 }

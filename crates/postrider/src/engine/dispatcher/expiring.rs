@@ -91,10 +91,8 @@ impl Dispatcher {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use super::{
-        super::keys::tests::{dispatcher, queries, switch, waiting},
+        super::keys::tests::{acquire, dispatcher, queries, switch, waiting},
         *,
     };
     use crate::store::wire::Timestamp;
@@ -119,25 +117,26 @@ mod tests {
         let numbers = |deliveries: &[Delivery]| -> Vec<i64> {
             deliveries.iter().map(|delivery| delivery.message.id.0 >> 10).collect()
         };
-        let claimed =
+        assert_eq!(numbers(&claimed(&mut dispatcher)), [2]);
+        assert_eq!(numbers(&dispatcher.suspects), [1, 3]);
+    }
+
+    /// A dispatcher that owns the only shard.
+    fn owner(now: Instant) -> Dispatcher {
+        let mut dispatcher = dispatcher(now);
+        acquire(&mut dispatcher, Stored::default(), now);
+        dispatcher.commands.clear();
+        dispatcher
+    }
+
+    /// What it claims.
+    fn claimed(dispatcher: &mut Dispatcher) -> Vec<Delivery> {
+        let claim =
             queries(std::mem::take(&mut dispatcher.commands)).find_map(|query| match query {
                 Query::Claim { claimed, .. } => Some(claimed),
                 _ => None,
             });
-        assert_eq!(numbers(&claimed.expect("it is claimed")), [2]);
-        assert_eq!(numbers(&dispatcher.suspects), [1, 3]);
-    }
-
-    fn acquire(dispatcher: &mut Dispatcher, now: Instant) {
-        let acquired = Acquired {
-            owned: Owned { shard: Shard(0), epoch: 1 },
-            lanes: BTreeMap::new(),
-            backlog: 0,
-            last_owner: None,
-            held: Vec::new(),
-        };
-        dispatcher.take(Event::Acquired(Ok((vec![acquired], Stored::default()))), now);
-        dispatcher.commands.clear();
+        claim.expect("something is claimed")
     }
 
     /// From where on it is looked, if so, and what is in hand then.
@@ -157,8 +156,7 @@ mod tests {
     #[test]
     fn a_look_goes_on_where_the_one_before_stopped_and_begins_anew_after_the_last() {
         let now = Instant::now();
-        let mut dispatcher = dispatcher(now);
-        acquire(&mut dispatcher, now);
+        let mut dispatcher = owner(now);
         let found = |next| Event::Expired(Ok(ExpiredPage { rows: Vec::new(), next }));
         assert_eq!(look(&mut dispatcher, now), Some((ExpiryPlace::FIRST, 0)));
         assert_eq!(look(&mut dispatcher, now + 3 * EXPIRY_INTERVAL), None, "it is under way");
@@ -178,8 +176,7 @@ mod tests {
     #[test]
     fn no_more_expires_at_a_time_than_can_be_recorded_and_what_is_held_up_stops_nobody() {
         let now = Instant::now();
-        let mut dispatcher = dispatcher(now);
-        acquire(&mut dispatcher, now);
+        let mut dispatcher = owner(now);
         let expired = Some(Timestamp(dispatcher.clock.timestamp(now).0 - 1));
         // What is at an endpoint that is not known yet is passed over.
         let rows = || {
@@ -199,11 +196,7 @@ mod tests {
         dispatcher.set_now(now);
         dispatcher.commands.clear();
         dispatcher.take(page(), now);
-        let claim = queries(std::mem::take(&mut dispatcher.commands)).find_map(|q| match q {
-            Query::Claim { claimed, .. } => Some(claimed),
-            _ => None,
-        });
-        let claimed = claim.expect("all of it is claimed");
+        let claimed = claimed(&mut dispatcher);
         assert_eq!(claimed.len(), EXPIRING_MOST);
         assert_eq!(look(&mut dispatcher, now), None, "there is no room for more");
         // Somebody has one of them: it is claimed again later.

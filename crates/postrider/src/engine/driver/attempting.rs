@@ -53,22 +53,24 @@ impl Driver {
                     false => envelope(&log, &delivery, transport.needs_metadata()).await,
                 };
                 match sent {
-                    // What was asked of the database has taken a while.
-                    Ok(_) if delivery.is_expired(clock.timestamp(Instant::now())) => {
-                        let error = "it expired while its payload was fetched";
-                        not_sent.push((delivery, not_sent_for(error)));
-                    }
                     Ok(envelope) => batch.push((envelope, delivery)),
                     Err(report) => not_sent.push((delivery, report)),
                 }
             }
-            if Instant::now() >= fence.at() {
+            // What was asked of the database has taken a while.
+            let now = Instant::now();
+            if now >= fence.at() {
                 // The process was stopped in between, and a heartbeat may have got through since.
                 let batch = batch.into_iter().map(|(_, delivery)| delivery);
                 let late = batch.chain(not_sent.into_iter().map(|(delivery, _)| delivery));
                 let _ = report.send(Event::Late(late.collect()));
                 return;
             }
+            let is_over = |(_, delivery): &(_, Delivery)| delivery.is_expired(clock.timestamp(now));
+            let (expired, batch): (Vec<_>, Vec<_>) = batch.into_iter().partition(is_over);
+            let error = "it expired while its payload was fetched";
+            not_sent
+                .extend(expired.into_iter().map(|(_, delivery)| (delivery, not_sent_for(error))));
             for (delivery, report) in not_sent {
                 landing(delivery).report(report);
             }

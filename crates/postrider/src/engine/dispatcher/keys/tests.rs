@@ -69,6 +69,18 @@ pub fn waiting(number: i64) -> DueDelivery {
     }
 }
 
+/// It owns the only shard, of which this is stored.
+pub fn acquire(dispatcher: &mut Dispatcher, stored: Stored, now: Instant) {
+    let acquired = Acquired {
+        owned: Owned { shard: Shard(0), epoch: 1 },
+        lanes: BTreeMap::new(),
+        backlog: 0,
+        last_owner: None,
+        held: Vec::new(),
+    };
+    dispatcher.take(Event::Acquired(Ok((vec![acquired], stored))), now);
+}
+
 pub fn queries(commands: Vec<Command>) -> impl Iterator<Item = Query> {
     commands.into_iter().filter_map(|command| match command {
         Command::Ask(query) => Some(query),
@@ -92,16 +104,8 @@ fn what_is_put_down_and_waits_on_is_passed_by_nobody() {
     let mut dispatcher = dispatcher(now);
     switch(&mut dispatcher, 1, true, now);
     let [first, second] = [1, 2].map(waiting);
-    let acquired = Acquired {
-        owned: Owned { shard: Shard(0), epoch: 1 },
-        lanes: BTreeMap::new(),
-        backlog: 0,
-        last_owner: None,
-        held: Vec::new(),
-    };
     let link = Link { key: "key".into(), id: first.id, endpoint: ENDPOINT };
-    let stored = Stored { links: vec![link], counts: Vec::new() };
-    dispatcher.take(Event::Acquired(Ok((vec![acquired], stored))), now);
+    acquire(&mut dispatcher, Stored { links: vec![link], counts: Vec::new() }, now);
     let answer = DueAnswer { rows: vec![first.clone()], next: Vec::new() };
     dispatcher.take(Event::Due(vec![(ENDPOINT, 10)], 0, Ok(answer)), now);
     let claim = queries(dispatcher.step(now)).find_map(claimed).expect("the first is claimed");
