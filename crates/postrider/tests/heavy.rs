@@ -11,10 +11,25 @@ use xtask::receiver::{Answer, Arrival, Behaviour, Receiver, Request};
 const HEAVY: usize = 100;
 const HEAVY_BYTES: usize = 1_040_000;
 
-/// An endpoint that can take much at once, and has shown that it works.
-async fn trusted(shop: &Shop, name: &str, receiver: &Receiver) {
+/// An endpoint that can take much at once.
+async fn patient(shop: &Shop, name: &str, receiver: &Receiver) {
     let config = json!({ "url": receiver.url(), "concurrency": 1024, "timeout_seconds": 300 });
     shop.endpoint(name, config, json!({})).await;
+}
+
+/// Sends so many messages that are heavy.
+async fn send_heavy(shop: &Shop, name: &str, count: usize) {
+    shop.execute(&format!(
+        "select postrider.send_batch('{name}', array_agg(
+            jsonb_build_object('n', n, 'text', repeat('x', {HEAVY_BYTES}))))
+        from generate_series(1, {count}) n"
+    ))
+    .await;
+}
+
+/// An endpoint that can take much at once, and has shown that it works.
+async fn trusted(shop: &Shop, name: &str, receiver: &Receiver) {
+    patient(shop, name, receiver).await;
     shop.send(name, json!({ "n": 0 })).await;
     receiver.wait_for_accepted(1, LONG).await.unwrap();
 }
@@ -36,12 +51,7 @@ async fn an_endpoint_that_is_slow_with_large_payloads_holds_up_no_other() {
     let _dispatcher = shop.serve().await;
     trusted(&shop, "slow", &slow).await;
     trusted(&shop, "good", &good).await;
-    let text = format!("repeat('x', {HEAVY_BYTES})");
-    shop.execute(&format!(
-        "select postrider.send_batch('slow', array_agg(jsonb_build_object('n', n, 'text', {text})))
-        from generate_series(1, {HEAVY}) n"
-    ))
-    .await;
+    send_heavy(&shop, "slow", HEAVY).await;
     // Not all of them have room; those that have get no answer.
     slow.wait_for(12, LONG).await.unwrap();
     shop.execute(
@@ -53,8 +63,7 @@ async fn an_endpoint_that_is_slow_with_large_payloads_holds_up_no_other() {
     good.wait_for_accepted(201, LONG).await.unwrap();
     // So has one that comes now, with as large a payload.
     trusted(&shop, "late", &late).await;
-    shop.execute(&format!("select postrider.send('late', jsonb_build_object('text', {text}))"))
-        .await;
+    send_heavy(&shop, "late", 1).await;
     late.wait_for_accepted(2, LONG).await.unwrap();
     assert!(slow.request_count() <= 1 + HEAVY / 2, "{} at once", slow.request_count());
 }
@@ -69,27 +78,19 @@ async fn endpoints_that_hang_with_large_payloads_leave_room_to_those_that_work()
     let _dispatcher = shop.serve().await;
     trusted(&shop, "good", &good).await;
     for number in 0..HANGING {
-        let config = json!({ "url": hanging.url(), "concurrency": 1024, "timeout_seconds": 300 });
-        shop.endpoint(&format!("hanging-{number}"), config, json!({})).await;
+        patient(&shop, &format!("hanging-{number}"), &hanging).await;
     }
-    let batch = |name: &str, count: usize| {
-        format!(
-            "select postrider.send_batch({name}, array_agg(
-                jsonb_build_object('n', n, 'text', repeat('x', {HEAVY_BYTES}))))
-            from generate_series(1, {count}) n"
-        )
-    };
     for number in 0..HANGING {
-        shop.execute(&batch(&format!("'hanging-{number}'"), 10)).await;
+        send_heavy(&shop, &format!("hanging-{number}"), 10).await;
     }
     // As many as have room in theirs.
     hanging.wait_for(10, LONG).await.unwrap();
-    shop.execute(&batch("'good'", HEAVY)).await;
+    send_heavy(&shop, "good", HEAVY).await;
     good.wait_for_accepted(1 + HEAVY, LONG).await.unwrap();
     // What finds no room lets pass what needs none, or less.
     let new = Receiver::start(Behaviour::Status(200)).unwrap();
     shop.quick_endpoint("new", &new.url()).await;
-    shop.execute(&batch("'new'", 1)).await;
+    send_heavy(&shop, "new", 1).await;
     shop.execute(
         "select postrider.send('new', jsonb_build_object('n', 2));
         select postrider.send('new', jsonb_build_object('n', 3, 'text', repeat('x', 9000)))",
@@ -144,12 +145,7 @@ async fn a_payload_that_is_larger_than_any_share_goes_alone() {
     let _dispatcher = shop.serve().await;
     trusted(&shop, "slow", &slow).await;
     trusted(&shop, "big", &big).await;
-    shop.execute(&format!(
-        "select postrider.send_batch('slow', array_agg(
-            jsonb_build_object('n', n, 'text', repeat('x', {HEAVY_BYTES}))))
-        from generate_series(1, {HEAVY}) n"
-    ))
-    .await;
+    send_heavy(&shop, "slow", HEAVY).await;
     slow.wait_for(12, LONG).await.unwrap();
     for count in 2..=4 {
         shop.execute(
