@@ -100,11 +100,10 @@ pub fn test(filters: &[String]) -> Result<()> {
     run(&["test", "--doc", "--package", "postrider-client", "--all-features", "--quiet", "--"])
 }
 
-/// Most tests wait for a dispatcher more than they compute, so there are more of them than processors.
-/// Those that measure how soon messages arrive count as two (`.config/nextest.toml`).
+/// Most tests wait for a dispatcher now and then, so there are more of them than processors: two of each are as
+/// quick as more. Those that measure how soon messages arrive count as two (`.config/nextest.toml`).
 fn test_thread_count() -> usize {
-    let processors = std::thread::available_parallelism().map_or(1, usize::from);
-    processors * 5 / 2
+    2 * std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// Runs cargo in the workspace; what it prints is shown.

@@ -62,7 +62,7 @@ async fn write(
             ids.push(row.get(0));
             sent.fetch_add(1, Ordering::Relaxed);
             // So many that there is always something on its way, and not more than a slow machine delivers.
-            tokio::time::sleep(Duration::from_millis(5)).await;
+            tokio::time::sleep(Duration::from_millis(25)).await;
         }
         connection.abort();
     }
@@ -122,7 +122,7 @@ async fn a_month_ends_in_the_middle_and_comes_back() {
             tokio::spawn(write(writer, shop.url(), Arc::clone(&is_over), Arc::clone(&sent)))
         })
         .collect();
-    go_on(&good, &sent, 100).await;
+    go_on(&good, &sent, 50).await;
     let mut read = drain(&shop.client().await, "c", 1000).await;
 
     let is_past = format!("select clock_timestamp() > to_timestamp({end})");
@@ -143,7 +143,7 @@ async fn a_month_ends_in_the_middle_and_comes_back() {
     let reader = shop.client().await;
     read.extend(drain(&reader, "c", 1000).await);
     shop.until(&is_past).await;
-    go_on(&good, &sent, 100).await;
+    go_on(&good, &sent, 50).await;
     read.extend(drain(&reader, "c", 1000).await);
     long.batch_execute("commit").await.unwrap();
     go_on(&good, &sent, 10).await;
@@ -162,11 +162,11 @@ async fn a_month_ends_in_the_middle_and_comes_back() {
     drop((long, reader));
     set(&mut shop, &clock, end - DAY / 2).await;
     assert!(!shop.ask::<bool>(&is_past).await);
-    go_on(&good, &sent, 100).await;
+    go_on(&good, &sent, 50).await;
     read.extend(drain(&shop.client().await, "c", 1000).await);
     // And over it once more.
     set(&mut shop, &clock, end + DAY).await;
-    go_on(&good, &sent, 100).await;
+    go_on(&good, &sent, 50).await;
     is_over.store(true, Ordering::Relaxed);
     let mut certain = vec![late];
     for writer in writers {
