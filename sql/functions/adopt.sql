@@ -67,6 +67,8 @@ begin
     where d.datname = current_database();
     -- The version that this writes is of the same transaction.
     update postrider.identity i set mark = i.xmin;
+    -- Numbers were left out (rebase_log), whatever the timeline is.
+    delete from postrider.timeline t;
     for schedule in
         select s.*
         from postrider.schedule s

@@ -6,7 +6,8 @@
 -- as far, a standby that took over while it was behind, has forgotten commits that were delivered: an event
 -- log.rewound and a row of rewind say so. At most so many bytes, and about so many numbers: a standby goes on up to 32
 -- numbers further, and whoever had drawn some may not have committed. The numbers are for use_up_numbers. Without the
--- position at which a timeline was left (timeline_end) what is found is a lower bound.
+-- position at which a timeline was left (timeline_end) what is found is a lower bound. What dispatchers delivered that
+-- are gone nobody knows: on a new timeline numbers are left out (enter_timeline).
 create or replace function postrider.confirm_position(
     p_dispatcher uuid,
     p_timeline integer,
@@ -28,6 +29,7 @@ begin
     select greatest(p_number - s.last_value + (not s.is_called)::integer, 0)
     into lost_numbers
     from postrider.message_sequence s;
+    perform postrider.enter_timeline(p_dispatcher, timeline);
     if p_upto is null then
         return;
     end if;

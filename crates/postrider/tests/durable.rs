@@ -2,6 +2,7 @@
 
 use std::{
     collections::{HashMap, HashSet},
+    io::Write as _,
     process::Command,
 };
 
@@ -340,6 +341,123 @@ async fn check_failover(forgotten_count: usize) {
     assert_eq!(shop.ask::<i64>(REWOUND).await, 1);
 }
 
+/// Sends `KEPT` messages that a copy of the server has, and `FORGOTTEN` that it has not; all are delivered. Nobody lives who
+/// knows that: dispatcher and server are killed.
+async fn deliver_what_is_forgotten(
+    shop: &mut Shop,
+    receiver: &Receiver,
+    copy: &mut PrivatePostgres,
+) {
+    let dispatcher = shop.serve().await;
+    shop.send_many("hooks", KEPT).await;
+    receiver.wait_for_accepted(KEPT, LONG).await.unwrap();
+    shop.until(
+        "select exists (
+            select
+            from pg_stat_replication r
+            where r.replay_lsn >= pg_current_wal_flush_lsn())",
+    )
+    .await;
+    copy.kill().unwrap();
+    shop.execute("select pg_create_restore_point('forgotten')").await;
+    shop.send_many("hooks", FORGOTTEN).await;
+    receiver.wait_for_accepted(KEPT + FORGOTTEN, LONG).await.unwrap();
+    assert!(dispatcher.sigkill());
+    shop.postgres.kill().unwrap();
+}
+
+const KEPT: usize = 10;
+/// More than the numbers that a server writes down in advance.
+const FORGOTTEN: usize = 50;
+
+/// What is sent once a dispatcher has looked has ids that nobody had; what the event says of the timeline.
+async fn check_new_ids(shop: &Shop, receiver: &Receiver, sent_before: usize) -> Value {
+    let former: HashSet<i64> = delivered(receiver).map(|(id, _)| id).collect();
+    let _heir = shop.serve().await;
+    let last: i64 = shop.ask("select last_value from postrider.message_sequence").await;
+    shop.send_many("hooks", FORGOTTEN).await;
+    let new = format!("select array_agg(id) from postrider.message where id >> 10 > {last}");
+    let new: Vec<i64> = shop.ask(&new).await;
+    assert_eq!(new.len(), FORGOTTEN);
+    let doubled: Vec<&i64> = new.iter().filter(|id| former.contains(id)).collect();
+    assert!(doubled.is_empty(), "{doubled:?} are others' ids");
+    receiver.wait_for_accepted(KEPT + 2 * FORGOTTEN + sent_before, LONG).await.unwrap();
+    shop.until("select not exists (select from postrider.queue)").await;
+    let timeline = "select e.details from postrider.event_log e where e.event = 'log.timeline'";
+    let details: Value = shop.ask(timeline).await;
+    let number = |name: &str| details[name].as_u64().unwrap() as usize;
+    assert_eq!((number("former_timeline"), number("timeline")), (1, 2), "{details}");
+    // Perhaps some that were kept: they came after the last heartbeat as well.
+    assert!((sent_before..=sent_before + KEPT).contains(&number("sent_before")), "{details}");
+    details
+}
+
+/// Nobody knows what was delivered: numbers are left out.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_id_comes_twice_after_a_failover_that_no_dispatcher_lived_through() {
+    let mut shop = Shop::open_to_receivers().await;
+    let receiver = Receiver::start(Behaviour::Status(200)).unwrap();
+    shop.quick_endpoint("hooks", &receiver.url()).await;
+    let mut standby = shop.postgres.standby().unwrap();
+    deliver_what_is_forgotten(&mut shop, &receiver, &mut standby).await;
+    standby.start_again().unwrap();
+    shop.postgres = standby;
+    shop.execute("select pg_promote()").await;
+    shop.until("select not pg_is_in_recovery()").await;
+    // Applications are quicker than dispatchers.
+    shop.send_many("hooks", 3).await;
+    let details = check_new_ids(&shop, &receiver, 3).await;
+    assert_eq!(details["numbers_left_out"], 1 << 30, "{details}");
+    // Whoever comes next leaves nothing out.
+    let _other = shop.serve().await;
+    let count = "select count(*) from postrider.event_log where event = 'log.timeline'";
+    assert_eq!(shop.ask::<i64>(count).await, 1);
+    // But where somebody says that a disk was set back.
+    shop.execute("update postrider.timeline set number = 0").await;
+    let _next = shop.serve().await;
+    assert_eq!(shop.ask::<i64>(count).await, 2);
+}
+
+/// The same, while a sender's transaction stays open.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_id_comes_twice_after_a_restore_to_a_moment() {
+    let mut shop = Shop::open_to_receivers().await;
+    let receiver = Receiver::start(Behaviour::Status(200)).unwrap();
+    shop.quick_endpoint("hooks", &receiver.url()).await;
+    let mut backup = shop.postgres.standby().unwrap();
+    deliver_what_is_forgotten(&mut shop, &receiver, &mut backup).await;
+    let (log, data) = (shop.postgres.data_dir().join("pg_wal"), backup.data_dir());
+    let settings = format!(
+        "primary_conninfo = ''\nrestore_command = 'cp \"{}/%f\" \"%p\"'\nrecovery_target_name = 'forgotten'\n\
+         recovery_target_action = 'promote'\n",
+        log.display()
+    );
+    let mut file =
+        std::fs::OpenOptions::new().append(true).open(data.join("postgresql.auto.conf")).unwrap();
+    file.write_all(settings.as_bytes()).unwrap();
+    std::fs::rename(data.join("standby.signal"), data.join("recovery.signal")).unwrap();
+    backup.start_again().unwrap();
+    let restored = backup.connect_to("shop").await.unwrap();
+    let has_ended = async || {
+        let row = restored.query_one("select not pg_is_in_recovery()", &[]).await.unwrap();
+        row.get::<_, bool>(0)
+    };
+    while !has_ended().await {
+        tokio::task::yield_now().await;
+    }
+    shop.postgres = backup;
+    let sender = shop.client().await;
+    sender.batch_execute("begin; select postrider.send('hooks', '{\"n\": 0}')").await.unwrap();
+    let details = tokio::join!(check_new_ids(&shop, &receiver, 1), async {
+        shop.until("select exists (select from postrider.event_log where event = 'log.timeline')")
+            .await;
+        sender.batch_execute("commit").await.unwrap();
+    })
+    .0;
+    let left_out = details["numbers_left_out"].as_i64().unwrap();
+    assert!((100_000..200_000).contains(&left_out), "{details}");
+}
+
 /// A server that has a dispatcher's past, and not as far: what `confirm_position` says of a timeline 99, which this one
 /// left at 0/100.
 const CONFIRM: &str = "select coalesce(c.left_at::text, 'unknown') || case when c.lost_bytes > 0 then ', lost' else '' end
@@ -354,7 +472,7 @@ async fn a_timelines_history_that_cannot_be_read_ends_nothing() {
         grant usage on schema postrider to keeper;
         grant execute on all functions in schema postrider to keeper;
         grant select on postrider.message_sequence to keeper;
-        grant select, insert on postrider.event_log, postrider.rewind to keeper",
+        grant select, insert on postrider.event_log, postrider.rewind, postrider.timeline to keeper",
     )
     .await;
     let client = shop.client().await;

@@ -34,12 +34,13 @@ const NOT_FILLED: &[(&str, &str)] = &[
     ),
     (
         "number_gap",
-        "a row for each time that the log was adopted, or a failover has forgotten a million messages",
+        "a row for each time that the log was adopted, or that a server was promoted or restored",
     ),
     (
         "rewind",
         "a row for each dispatcher that finds that a failover has forgotten what was delivered",
     ),
+    ("timeline", "has one row"),
     ("cancellation", "a row goes when its message is read, and dispatchers read at once"),
     ("partly_done", "is written where some targets of a message are done; has months like done"),
     ("parked_message", "waits for somebody to resolve it, as its page says"),

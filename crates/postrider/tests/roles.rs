@@ -276,6 +276,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "end_stale_flushes",
             "ended_status",
             "enter_generation",
+            "enter_timeline",
             "erase_batch",
             "erase_letters",
             "erase_logged",
@@ -365,6 +366,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "known_schedule",
             "known_worker",
             "lane_tails",
+            "leave_out_numbers",
             "leaving_worker",
             "live_dispatchers",
             "live_worker",
@@ -572,6 +574,7 @@ const RELATIONS: &[(&str, &[&str])] = &[
             "schedule_message",
             "tick_passing",
             "tick_turn",
+            "timeline",
         ],
     ),
     (
