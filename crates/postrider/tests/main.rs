@@ -45,6 +45,7 @@ mod fleet_carriers;
 mod fleet_figures;
 mod fleet_generations;
 mod fleet_guide;
+mod fleet_model;
 mod fleet_plans;
 mod fleet_proof;
 mod fleet_publisher;
