@@ -317,10 +317,10 @@ impl History<'_> {
             action: ACTIONS[self.dice.usize(..3)].to_owned(),
             worker_id: None,
             pool,
-            priority: self.dice.i32(..3),
+            priority: self.dice.i32(0..3),
             ttl_ms: self.dice.i64(1..8) * 2_500,
             timeout_ms: self.dice.i64(1..8) * 2_500,
-            max_retries: self.dice.i32(..4),
+            max_retries: self.dice.i32(0..4),
             is_repeated: false,
         };
         Call::Submit { order, worker }
@@ -402,8 +402,7 @@ fn sql_of(call: &Call) -> String {
             or_null(concurrency)
         ),
         Call::SetPolicy { fails_when_lost } => format!(
-            "select coalesce(nullif(
-                postrider.set_setting('stale_worker_policy', '{}')::text, ''), 'null')",
+            "select postrider.set_setting('stale_worker_policy', '{}')",
             if *fails_when_lost { "fail" } else { "reroute" }
         ),
         Call::CheckWorkers => "select postrider.check_workers()".to_owned(),

@@ -40,7 +40,6 @@ const NOT_FILLED: &[(&str, &str)] = &[
         "rewind",
         "a row for each dispatcher that finds that a failover has forgotten what was delivered",
     ),
-    ("timeline", "has one row"),
     ("cancellation", "a row goes when its message is read, and dispatchers read at once"),
     ("partly_done", "is written where some targets of a message are done; has months like done"),
     ("parked_message", "waits for somebody to resolve it, as its page says"),

@@ -260,7 +260,7 @@ impl Fleet {
             }
             Call::SetPolicy { fails_when_lost } => {
                 self.fails_when_lost = *fails_when_lost;
-                Ok("null".to_owned())
+                Ok(if *fails_when_lost { "fail" } else { "reroute" }.to_owned())
             }
             Call::CheckWorkers => Ok(self.check_workers(at).to_string()),
             Call::CheckExecutions => Ok(self.check_executions(at).to_string()),
