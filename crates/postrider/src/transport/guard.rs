@@ -284,3 +284,6 @@ fn keep_allowed(
     let addresses: Vec<_> = addresses.into_iter().map(|ip| SocketAddr::new(ip, 0)).collect();
     Ok(addresses.into_iter())
 }
+
+#[cfg(test)]
+mod tests;
