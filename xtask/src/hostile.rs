@@ -1,8 +1,8 @@
 //! Receivers that do what no receiver should: each kind is a row of a table.
 //!
 //! A script says what happens on each connection, byte by byte: over TCP, or HTTP/2 frame by frame over TLS. All kinds
-//! are served by one thread, on ports of their own, and so is a server of names. What a dispatcher has to make of each kind stands in
-//! its row.
+//! are served by one thread, on ports of their own, and so is a server of names. What a dispatcher has to make of each
+//! kind stands in its row.
 
 mod kinds;
 pub mod names;
@@ -74,10 +74,28 @@ pub enum Expected {
     Accepted,
     /// Accepted, or unavailable with an error that contains one of these.
     AcceptedOr(&'static [&'static str]),
+    /// The same, and one of a kind's attempts at least is accepted: those that share a connection may be lost with it.
+    SomeAccepted(&'static [&'static str]),
     /// Unavailable or unknown, with an error that contains one of these.
     Unavailable(&'static [&'static str]),
     /// Rejected, with an error that contains this.
     Rejected(&'static str),
+}
+
+impl Expected {
+    /// Whether an attempt may end with this outcome and this error; empty: without an error.
+    pub fn fits(self, outcome: &str, error: &str) -> bool {
+        let is_failure = ["unavailable", "unknown"].contains(&outcome);
+        let is_one_of = |parts: &[&str]| parts.iter().any(|part| error.contains(part));
+        match self {
+            Self::Accepted => outcome == "accepted" && error.is_empty(),
+            Self::AcceptedOr(parts) | Self::SomeAccepted(parts) => {
+                outcome == "accepted" || is_one_of(parts)
+            }
+            Self::Unavailable(parts) => is_failure && is_one_of(parts),
+            Self::Rejected(part) => outcome == "rejected" && error.contains(part),
+        }
+    }
 }
 
 /// Something that happens on a connection.
@@ -95,6 +113,8 @@ pub enum Step {
     Frames(&'static [Frame]),
     /// Writes frames over and over until the other side has gone.
     FloodFrames(&'static [Frame]),
+    /// Writes frames over and over, a frame at a time with this pause.
+    DripFrames(&'static [Frame], Duration),
     /// Reads nothing, and waits so long for the other side to go.
     Deaf(Duration),
     /// Reads until the other side has gone.
@@ -294,6 +314,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Line<S> {
                 Step::Drip(bytes, pause) => self.drip(bytes, pause).await?,
                 Step::Frames(frames) => self.say(&self.encode(frames)).await?,
                 Step::FloodFrames(frames) => self.flood(&self.encode(frames)).await?,
+                Step::DripFrames(frames, pause) => self.drip_frames(frames, pause).await?,
                 Step::Deaf(wait) => tokio::time::sleep(wait).await,
                 Step::Wait => while self.read_some().await? > 0 {},
                 Step::Again => steps = script.iter(),
@@ -318,6 +339,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Line<S> {
     async fn drip(&mut self, bytes: &[u8], pause: Duration) -> std::io::Result<()> {
         for byte in bytes.iter().cycle() {
             self.say(&[*byte]).await?;
+            tokio::time::sleep(pause).await;
+        }
+        Ok(())
+    }
+
+    async fn drip_frames(&mut self, frames: &[Frame], pause: Duration) -> std::io::Result<()> {
+        for frame in frames.iter().cycle() {
+            self.say(&self.encode(&[*frame])).await?;
             tokio::time::sleep(pause).await;
         }
         Ok(())

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{
-    Expected::{self, Accepted, AcceptedOr, Rejected, Unavailable},
+    Expected::{self, Accepted, AcceptedOr, Rejected, SomeAccepted, Unavailable},
     Frame, Kind,
     Step::{self, *},
     Stream, Wire,
@@ -106,10 +106,42 @@ const PING: Frame = connection(6, 0, b"12345678");
 /// `:status: 200`
 const OK: Frame = request(1, END_HEADERS, b"\x88");
 const OK_AND_END: Frame = request(1, END_HEADERS | END_STREAM, b"\x88");
-/// `:status: 103`
+/// `:status: 100`, `102` and `103`
+const CONTINUE: Frame = request(1, END_HEADERS, b"\x08\x03100");
+const PROCESSING: Frame = request(1, END_HEADERS, b"\x08\x03102");
 const HINTS: Frame = request(1, END_HEADERS, b"\x08\x03103");
 const DATA: Frame = request(0, 0, &[b'x'; 1024]);
 const EMPTY_DATA: Frame = request(0, 0, b"");
+const BYTE: Frame = request(0, 0, b"x");
+/// Nothing of a request's body may be sent, ever: nobody widens this window of 0 bytes.
+const NO_WINDOW: Frame = connection(4, 0, b"\0\x04\0\0\0\0");
+/// `x: y`, and there is more.
+const MORE_HEADERS: Frame = request(9, 0, b"\0\x01x\x01y");
+/// A piece of a value of 2^28 bytes, as long as a frame may be.
+const MORE_VALUE: Frame = request(9, 0, &[b'x'; 16_384]);
+/// The rest of a head or of trailers: a field of 4,000 bytes that is kept in HPACK's table, and named 10,000 times more
+/// by a byte each. That is 40 MB.
+const UNFOLDING: &[Frame] = &[
+    request(9, 0, b"\x40\x01x\x7f\xa1\x1e"),
+    request(9, 0, &[b'x'; 4_000]),
+    request(9, END_HEADERS, &[0xbe; 10_000]),
+];
+
+/// A whole gzip of 50,000,401 NUL in 48,482 bytes: head, table of codes and a NUL, then 193,800 times "the same, 258
+/// times more" in two bits of 0 each, then the end and the sums. Nothing shorter unfolds to as much.
+const GZIP_HEAD: &[u8] =
+    b"\x1f\x8b\x08\0\0\0\0\0\0\x03\xed\xc0\x81\0\0\0\0\x80\xa0\xfd\xa9\x17\xa9";
+const GZIP_THIRD: &[u8] = &[0; 16_150];
+const GZIP_END: &[u8] = b"\x06\x55\x98\x2c\xad\x11\xf2\xfa\x02";
+/// `:status: 200`, `content-encoding: gzip`
+const GZIPPED: &[Frame] = &[
+    request(1, END_HEADERS, b"\x88\x0f\x0b\x04gzip"),
+    request(0, 0, GZIP_HEAD),
+    request(0, 0, GZIP_THIRD),
+    request(0, 0, GZIP_THIRD),
+    request(0, 0, GZIP_THIRD),
+    request(0, END_STREAM, GZIP_END),
+];
 
 const CHUNKED: &[u8] = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
 
@@ -220,6 +252,7 @@ pub const KINDS: &[Kind] = &[
     plain("half a body", &[Request, Say(b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf")], Accepted),
     plain("half a body, reset", &[Request, Say(b"HTTP/1.1 500 x\r\ncontent-length: 9\r\n\r\nhalf"), Reset], Unavailable(&[""])),
     plain("a compressed flood", &[Request, Say(b"HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\n\r\n\x1f\x8b\x08\0\0\0\0\0\0\x03\xec\xc1\x01\x0d\0\0\0\xc2\xa0"), Flood(b"\0")], Accepted),
+    plain("a small gzip of 50 MB", &[Request, Say(b"HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: 48482\r\n\r\n"), Say(GZIP_HEAD), Say(GZIP_THIRD), Say(GZIP_THIRD), Say(GZIP_THIRD), Say(GZIP_END), Again], Accepted),
     plain("a chunk of no number", &[Request, Say(CHUNKED), Say(b"zz\r\n"), Wait], Accepted),
     plain("a negative chunk", &[Request, Say(CHUNKED), Say(b"-1\r\nx\r\n"), Wait], Accepted),
     plain("a chunk of 2^64", &[Request, Say(CHUNKED), Say(b"10000000000000000\r\nx"), Wait], Accepted),
@@ -245,8 +278,14 @@ pub const KINDS: &[Kind] = &[
     http2("HTTP/2: settings for ever", &[Frames(&[SETTINGS]), Request, FloodFrames(&[SETTINGS])], TOO_MUCH),
     http2("HTTP/2: unknown frames for ever", &[Frames(&[SETTINGS]), Request, FloodFrames(&[connection(99, 0, b"x")])], TOO_MUCH),
     http2("HTTP/2: priorities for ever", &[Frames(&[SETTINGS]), Request, FloodFrames(&[request(2, 0, b"\0\0\0\0\0")])], Unavailable(&["protocol error: ", "the connection failed"])),
+    http2("HTTP/2: 100 for ever", &[Frames(&[SETTINGS]), Request, FloodFrames(&[CONTINUE])], TOO_MUCH),
+    http2("HTTP/2: 102 for ever", &[Frames(&[SETTINGS]), Request, FloodFrames(&[PROCESSING])], TOO_MUCH),
     http2("HTTP/2: 103 for ever", &[Frames(&[SETTINGS]), Request, FloodFrames(&[HINTS])], TOO_MUCH),
     http2("HTTP/2: continuations for ever", &[Frames(&[SETTINGS]), Request, Frames(&[request(1, 0, b"\x88")]), FloodFrames(&[request(9, 0, b"\x08\x03103")])], PROTOCOL),
+    http2("HTTP/2: headers for ever", &[Frames(&[SETTINGS]), Request, Frames(&[request(1, 0, b"\x88")]), FloodFrames(&[MORE_HEADERS])], PROTOCOL),
+    http2("HTTP/2: an endless header", &[Frames(&[SETTINGS]), Request, Frames(&[request(1, 0, b"\x88\0\x01x\x7f\xff\xff\xff\x7f")]), FloodFrames(&[MORE_VALUE])], PROTOCOL),
+    http2("HTTP/2: headers that unfold to 40 MB", &[Frames(&[SETTINGS]), Request, Frames(&[request(1, 0, b"\x88")]), Frames(UNFOLDING), Wait], PROTOCOL),
+    large(http2("HTTP/2: does not read", &[Frames(&[NO_WINDOW]), Request, Wait], TIMEOUT)),
     http2("HTTP/2: windows of 2^31", &[Frames(&[SETTINGS]), Request, FloodFrames(&[connection(8, 0, b"\x7f\xff\xff\xff")])], PROTOCOL),
     http2("HTTP/2: status 20", &[Frames(&[SETTINGS]), Request, Frames(&[request(1, 5, b"\x08\x0220")]), Wait], PROTOCOL),
     http2("HTTP/2: status 999", &[Frames(&[SETTINGS]), Request, Frames(&[request(1, 5, b"\x08\x03999")]), Again], Unavailable(&["HTTP 999"])),
@@ -257,15 +296,72 @@ pub const KINDS: &[Kind] = &[
     http2("HTTP/2: a body before the head", &[Frames(&[SETTINGS]), Request, Frames(&[DATA]), Wait], PROTOCOL),
     http2("HTTP/2: a reset", &[Frames(&[SETTINGS]), Request, Frames(&[request(3, 0, b"\0\0\0\x02")]), Again], PROTOCOL),
     http2("HTTP/2: GOAWAY", &[Frames(&[SETTINGS]), Request, Frames(&[connection(7, 0, b"\0\0\0\0\0\0\0\x02bye\xff\0")]), Wait], PROTOCOL),
+    once(http2("HTTP/2: Retry-After of 10^23", &[Frames(&[SETTINGS]), Request, Frames(&[request(1, 5, b"\x08\x03503\x0f\x26\x18100000000000000000000000")]), Wait], Unavailable(&["HTTP 503"]))),
+    once(http2("HTTP/2: Retry-After of the year 9999", &[Frames(&[SETTINGS]), Request, Frames(&[request(1, 5, b"\x08\x03503\x0f\x26\x1dFri, 31 Dec 9999 23:59:59 GMT")]), Wait], Unavailable(&["HTTP 503"]))),
+    http2("HTTP/2: a negative Retry-After", &[Frames(&[SETTINGS]), Request, Frames(&[request(1, 5, b"\x08\x03429\x0f\x26\x02-1")]), Again], Unavailable(&["HTTP 429"])),
+    http2("HTTP/2: Retry-After that is no UTF-8", &[Frames(&[SETTINGS]), Request, Frames(&[request(1, 5, b"\x08\x03503\x0f\x26\x02\xff\xfe")]), Again], Unavailable(&["HTTP 503"])),
+    http2("HTTP/2: two lengths", &[Frames(&[SETTINGS]), Request, Frames(&[request(1, 4, b"\x88\x0f\x0d\x012\x0f\x0d\x013")]), Again], PROTOCOL),
+    http2("HTTP/2: a negative length", &[Frames(&[SETTINGS]), Request, Frames(&[request(1, 4, b"\x88\x0f\x0d\x02-1")]), Again], PROTOCOL),
+    http2("HTTP/2: a length and no body", &[Frames(&[SETTINGS]), Request, Frames(&[request(1, 5, b"\x88\x0f\x0d\x015")]), Again], PROTOCOL),
     http2("HTTP/2: a push", &[Frames(&[SETTINGS]), Request, Frames(&[request(5, 4, b"\0\0\0\x02\x88")]), Wait], PROTOCOL),
     http2("HTTP/2: another's stream", &[Frames(&[SETTINGS]), Request, Frames(&[Frame { kind: 1, flags: 5, stream: Stream::Other(99), payload: b"\x88" }]), Wait], AcceptedOr(&["protocol error: "])),
     http2("HTTP/2: a frame that is too long", &[Frames(&[SETTINGS]), Request, Say(b"\xff\xff\xff\0\0\0\0\0\x01"), Flood(b"x")], PROTOCOL),
     http2("HTTP/2: half a head", &[Frames(&[SETTINGS]), Request, Say(b"\0\0\x05\x01")], Unavailable(&[""])),
     http2("HTTP/2: half a head, silence", &[Frames(&[SETTINGS]), Request, Say(b"\0\0\x05\x01"), Wait], TIMEOUT),
     http2("HTTP/2: a head, a byte a second", &[Frames(&[SETTINGS]), Request, Say(b"\0\x40\0\x01\x04\0\0\0\x01"), Drip(b"\x88", SLOW)], TIMEOUT),
+    http2("HTTP/2: 204 with a body", &[Frames(&[SETTINGS]), Request, Frames(&[request(1, 4, b"\x89\x0f\x0d\x015"), request(0, END_STREAM, b"hello")]), Again], Accepted),
+    http2("HTTP/2: half a body", &[Frames(&[SETTINGS]), Request, Frames(&[request(1, 4, b"\x88\x0f\x0d\x019"), request(0, END_STREAM, b"half")]), Again], Accepted),
+    http2("HTTP/2: more than its length", &[Frames(&[SETTINGS]), Request, Frames(&[request(1, 4, b"\x88\x0f\x0d\x012"), request(0, END_STREAM, b"hello")]), Again], Accepted),
+    http2("HTTP/2: a body that is promised", &[Frames(&[SETTINGS]), Request, Frames(&[request(1, 4, b"\x88\x0f\x0d\x0b99999999999")]), Again], Accepted),
+    // Answers that come faster than they are read overrun the window of their connection, and end it.
+    http2("HTTP/2: a small gzip of 50 MB", &[Frames(&[SETTINGS]), Request, Frames(GZIPPED), Again], SomeAccepted(&["protocol error: ", "the destination sent more than"])),
+    // One answer at a time: the other requests of its connection get none.
+    http2("HTTP/2: a body, a byte a second", &[Frames(&[SETTINGS]), Request, Frames(&[OK]), DripFrames(&[BYTE], SLOW)], SomeAccepted(&["timeout: "])),
+    http2("HTTP/2: trailers, a byte a second", &[Frames(&[SETTINGS]), Request, Frames(&[OK, DATA]), Say(b"\0\x40\0\x01\x05\0\0\0\x01"), Drip(b"\0", SLOW)], SomeAccepted(&["timeout: "])),
+    http2("HTTP/2: trailers for ever", &[Frames(&[SETTINGS]), Request, Frames(&[OK, request(1, END_STREAM, b"\0\x01x\x01y")]), FloodFrames(&[MORE_HEADERS])], AcceptedOr(&["protocol error: "])),
+    http2("HTTP/2: an endless trailer", &[Frames(&[SETTINGS]), Request, Frames(&[OK, request(1, END_STREAM, b"\0\x01x\x7f\xff\xff\xff\x7f")]), FloodFrames(&[MORE_VALUE])], AcceptedOr(&["protocol error: "])),
+    http2("HTTP/2: trailers that unfold to 40 MB", &[Frames(&[SETTINGS]), Request, Frames(&[OK, request(1, END_STREAM, b"")]), Frames(UNFOLDING), Wait], AcceptedOr(&["protocol error: "])),
     http2("HTTP/2: a body for ever", &[Frames(&[SETTINGS]), Request, Frames(&[OK]), FloodFrames(&[DATA])], AcceptedOr(&["the destination sent more than"])),
     http2("HTTP/2: empty data for ever", &[Frames(&[SETTINGS]), Request, Frames(&[OK]), FloodFrames(&[EMPTY_DATA])], AcceptedOr(&["protocol error: "])),
     http2("HTTP/2: trailers of NUL", &[Frames(&[SETTINGS]), Request, Frames(&[OK, request(1, 5, b"\x00\x01x\x01\x00")]), Wait], AcceptedOr(&["protocol error: "])),
     // The second answer ends the connection, on a busy machine before the first one is looked at.
     http2("HTTP/2: two answers to a request", &[Frames(&[SETTINGS]), Request, Frames(&[OK_AND_END, OK_AND_END]), Again], AcceptedOr(&["protocol error: "])),
 ];
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        io::{Seek, Write},
+        process::Command,
+    };
+
+    use super::*;
+
+    fn script(name: &str) -> &'static [Step] {
+        KINDS.iter().find(|kind| kind.name == name).unwrap().script
+    }
+
+    #[test]
+    fn the_small_gzip_is_whole_and_unfolds_to_50_mb() {
+        let mut said = script("a small gzip of 50 MB").iter().filter_map(|step| match step {
+            Say(bytes) => Some(*bytes),
+            _ => None,
+        });
+        let head = String::from_utf8_lossy(said.next().unwrap());
+        let gzip = said.collect::<Vec<_>>().concat();
+        assert!(head.contains(&format!("\r\ncontent-length: {}\r\n", gzip.len())), "{head}");
+        let frames = script("HTTP/2: a small gzip of 50 MB").iter().filter_map(|step| match step {
+            Frames(frames) => Some(*frames),
+            _ => None,
+        });
+        let data = frames.flatten().filter(|frame| frame.kind == 0).map(|frame| frame.payload);
+        assert!(data.collect::<Vec<_>>().concat() == gzip, "another body over HTTP/2");
+
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(&gzip).unwrap();
+        file.rewind().unwrap();
+        let unfolded = Command::new("gzip").arg("-dc").stdin(file).output().unwrap();
+        assert!(unfolded.status.success(), "{}", String::from_utf8_lossy(&unfolded.stderr));
+        assert!(unfolded.stdout == vec![0; 50_000_401], "{} bytes", unfolded.stdout.len());
+    }
+}
