@@ -9,16 +9,22 @@
 //! payload. The marker tells messages apart whose ids are unknown (their transaction ended in an
 //! error) or used twice (PostgreSQL may hand out the ids of transactions that a crash undid again),
 //! and shows an altered payload.
+//!
+//! Where nobody was told for certain whether a transaction committed, the log of the database decides in
+//! the end ([`Ledger::settle`]).
 
 pub mod arrivals;
 mod check;
 mod report;
 
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-pub use report::{Altered, Duplicate, Latency, Lost, OutOfOrder, Phantom, PhantomCause, Report};
+pub use report::{
+    Altered, Duplicate, Latency, Lost, OutOfOrder, Phantom, PhantomCause, Report, Reused,
+};
 
 /// The id of a message, as `postrider.send` returns it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -40,7 +46,8 @@ pub struct Commit {
     pub order: Option<Order>,
     /// When the commit returned.
     pub at: Instant,
-    /// False when the answer to `commit` was lost: the message may or may not exist.
+    /// False when the answer to `commit` was lost, or did not wait for the disk: the message may or may
+    /// not exist, until [`Ledger::settle`].
     pub is_certain: bool,
 }
 
@@ -60,6 +67,24 @@ pub struct Rollback {
     pub id: Option<MessageId>,
     /// What the payload carried.
     pub marker: Option<String>,
+}
+
+/// A message that the log of the database holds.
+#[derive(Debug, Clone)]
+pub struct Logged {
+    /// Its id.
+    pub id: MessageId,
+    /// What its payload carries.
+    pub marker: String,
+}
+
+/// What became of deliveries whose commit was in doubt.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Settled {
+    /// The log holds them: they were committed.
+    pub kept_count: usize,
+    /// It does not: they never existed, whatever their sender was told.
+    pub forgotten_count: usize,
 }
 
 /// A request that arrived at a destination.
@@ -128,6 +153,9 @@ pub enum FaultKind {
     ConnectionsCut,
     /// PostgreSQL was down from `at` until `until`.
     PostgresCrashed,
+    /// PostgreSQL died for good, and its standby, which had followed until `at`, was in its place at `until`:
+    /// what did not wait for the standby between them is gone.
+    FailedOver,
     /// Answers of one destination were lost: it was cut off, or too slow.
     AnswersLost {
         /// The destination; others have no excuse.
@@ -174,6 +202,7 @@ pub struct Ledger {
     requests: Vec<Request>,
     ends: Vec<End>,
     faults: Vec<Fault>,
+    logged: Vec<Logged>,
 }
 
 impl Ledger {
@@ -186,6 +215,7 @@ impl Ledger {
             requests: Vec::new(),
             ends: Vec::new(),
             faults: Vec::new(),
+            logged: Vec::new(),
         }
     }
 
@@ -244,6 +274,36 @@ impl Ledger {
         self.requests.extend(other.requests);
         self.ends.extend(other.ends);
         self.faults.extend(other.faults);
+        self.logged.extend(other.logged);
+    }
+
+    /// Decides by the log, all of it, when everything is recorded and nothing commits any more: what is in doubt
+    /// and there was committed, what is in doubt and not there was rolled back. Without a marker it stays in doubt.
+    pub fn settle(&mut self, logged: Vec<Logged>) -> Settled {
+        let known: HashMap<&str, MessageId> =
+            logged.iter().map(|message| (message.marker.as_str(), message.id)).collect();
+        let mut settled = Settled::default();
+        for commit in std::mem::take(&mut self.commits) {
+            if commit.is_certain || commit.marker.is_none() {
+                self.commits.push(commit);
+                continue;
+            }
+            let found = commit.marker.as_deref().and_then(|marker| known.get(marker).copied());
+            match found {
+                Some(id) => {
+                    settled.kept_count += 1;
+                    let id = commit.id.or(Some(id));
+                    self.commits.push(Commit { id, is_certain: true, ..commit });
+                }
+                None => {
+                    settled.forgotten_count += 1;
+                    // Its id may be another message's by now.
+                    self.rollbacks.push(Rollback { id: None, marker: commit.marker });
+                }
+            }
+        }
+        self.logged.extend(logged);
+        settled
     }
 
     /// The faults.
@@ -275,6 +335,7 @@ impl fmt::Display for FaultKind {
             Self::ProcessStopped => formatter.write_str("frozen"),
             Self::ConnectionsCut => formatter.write_str("connections cut"),
             Self::PostgresCrashed => formatter.write_str("PostgreSQL crashed"),
+            Self::FailedOver => formatter.write_str("its standby took over"),
             Self::AnswersLost { destination } => write!(formatter, "answers of {destination} lost"),
         }
     }

@@ -3,7 +3,9 @@
 use std::collections::{HashMap, HashSet};
 use std::time::Instant;
 
-use super::report::{Altered, Duplicate, Latency, Lost, OutOfOrder, Phantom, PhantomCause, Report};
+use super::report::{
+    Altered, Duplicate, Latency, Lost, OutOfOrder, Phantom, PhantomCause, Report, Reused,
+};
 use super::{
     Commit, Destination, EndKind, Fault, FaultKind, Ledger, MessageId, Request, Tolerance,
 };
@@ -68,6 +70,7 @@ pub(super) fn check(ledger: &Ledger, tolerance: Tolerance) -> Report {
         lost: find_lost(ledger, &fates, &ends),
         phantoms,
         altered,
+        reused: find_reused(ledger),
         out_of_order: find_out_of_order(ledger, &fates, &ends),
         duplicates: find_duplicates(ledger, &fates, tolerance),
         latency: measure_latency(ledger, &fates),
@@ -199,6 +202,43 @@ fn find_lost(ledger: &Ledger, fates: &[Fate], ends: &Ends<'_>) -> Vec<Lost> {
         .collect()
 }
 
+/// Ids under which there was more than one message: for who committed it for certain, in the log, or at any
+/// receiver. What was told to a sender and forgotten may be given again, unless it was delivered before.
+fn find_reused(ledger: &Ledger) -> Vec<Reused> {
+    let committed = ledger.commits.iter().filter_map(|commit| commit.marker.as_deref());
+    let rolled_back = ledger.rollbacks.iter().filter_map(|rollback| rollback.marker.as_deref());
+    let sent: HashSet<&str> = committed.chain(rolled_back).collect();
+
+    let certain = ledger.commits.iter().filter(|commit| commit.is_certain);
+    let certain = certain.map(|commit| (commit.id, commit.marker.as_deref()));
+    // A payload that nobody has sent is an altered one, and no other message.
+    let arrived = ledger.requests.iter().map(|request| {
+        let marker = request.marker.as_deref().filter(|marker| sent.contains(marker));
+        (request.id, marker)
+    });
+    let logged = ledger.logged.iter();
+    let logged = logged.map(|message| (Some(message.id), Some(message.marker.as_str())));
+
+    let mut payloads: HashMap<MessageId, Vec<&str>> = HashMap::new();
+    for (id, marker) in certain.chain(arrived).chain(logged) {
+        let (Some(id), Some(marker)) = (id, marker) else { continue };
+        let seen = payloads.entry(id).or_default();
+        if !seen.contains(&marker) {
+            seen.push(marker);
+        }
+    }
+    let mut found: Vec<Reused> = payloads
+        .into_iter()
+        .filter(|(_, markers)| markers.len() > 1)
+        .map(|(id, markers)| Reused {
+            id,
+            markers: markers.into_iter().map(str::to_owned).collect(),
+        })
+        .collect();
+    found.sort_by_key(|reused| reused.id);
+    found
+}
+
 /// Messages of a key reach a destination one after the other: the first request of each comes after
 /// the first acceptance of all before it. Those that ended otherwise hold nobody up, and may come
 /// back at any time by a redrive.
@@ -282,9 +322,10 @@ fn excuses(
             && second_at + tolerance.arrival >= from
     };
     match &fault.kind {
-        FaultKind::ProcessKilled | FaultKind::ConnectionsCut | FaultKind::PostgresCrashed => {
-            unrecorded_at(fault.at, fault.until)
-        }
+        FaultKind::ProcessKilled
+        | FaultKind::ConnectionsCut
+        | FaultKind::PostgresCrashed
+        | FaultKind::FailedOver => unrecorded_at(fault.at, fault.until),
         // While it is frozen its successor does flush: only what was in flight at the beginning is
         // sent again by the successor, and only what it was about to send goes out at the end.
         FaultKind::ProcessStopped => {

@@ -37,6 +37,8 @@ pub struct Report {
     pub phantoms: Vec<Phantom>,
     /// Requests whose payload is not the committed one.
     pub altered: Vec<Altered>,
+    /// Ids that were given to more than one message.
+    pub reused: Vec<Reused>,
     /// Messages that overtook an earlier one of their ordering key.
     pub out_of_order: Vec<OutOfOrder>,
     /// Messages accepted again, with the fault that excuses it.
@@ -104,6 +106,15 @@ pub struct Altered {
     pub arrived: String,
 }
 
+/// An id under which there was more than one message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reused {
+    /// The id.
+    pub id: MessageId,
+    /// The markers of the messages.
+    pub markers: Vec<String>,
+}
+
 /// A message that overtook an earlier one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutOfOrder {
@@ -148,12 +159,13 @@ pub struct Latency {
 }
 
 impl Report {
-    /// Whether the guarantees held: nothing lost, nothing from nowhere, nothing altered, nothing out
-    /// of order, no duplicate without a cause.
+    /// Whether the guarantees held: nothing lost, nothing from nowhere, nothing altered, no id twice,
+    /// nothing out of order, no duplicate without a cause.
     pub fn is_balanced(&self) -> bool {
         self.lost.is_empty()
             && self.phantoms.is_empty()
             && self.altered.is_empty()
+            && self.reused.is_empty()
             && self.out_of_order.is_empty()
             && self.unexplained().next().is_none()
     }
@@ -186,7 +198,7 @@ impl fmt::Display for Report {
         let verdict = |is_empty: bool| if is_empty { "ok" } else { "VIOLATION" };
         writeln!(formatter, "Ledger (deliveries)")?;
         line(formatter, "committed", self.committed_count, "")?;
-        line(formatter, "perhaps committed", self.uncertain_count, "the commit's answer was lost")?;
+        line(formatter, "perhaps committed", self.uncertain_count, "nobody knows")?;
         line(formatter, "delivered", self.delivered_count, "accepted at least once")?;
         line(formatter, "dead-lettered", self.dead_lettered_count, "")?;
         line(formatter, "expired", self.expired_count, "")?;
@@ -197,6 +209,7 @@ impl fmt::Display for Report {
         line(formatter, "lost", self.lost.len(), verdict(self.lost.is_empty()))?;
         line(formatter, "phantoms", self.phantoms.len(), verdict(self.phantoms.is_empty()))?;
         line(formatter, "altered", self.altered.len(), verdict(self.altered.is_empty()))?;
+        line(formatter, "an id twice", self.reused.len(), verdict(self.reused.is_empty()))?;
         let is_ordered = self.out_of_order.is_empty();
         line(formatter, "out of order", self.out_of_order.len(), verdict(is_ordered))?;
         let explained = self.duplicates.len() - unexplained.len();
@@ -228,6 +241,9 @@ impl fmt::Display for Report {
         write_findings(formatter, "altered", &self.altered, |altered| {
             let Altered { destination, id, expected, arrived } = altered;
             format!("{} at {destination}: `{arrived}` for `{expected}`", describe(*id, None))
+        })?;
+        write_findings(formatter, "an id twice", &self.reused, |reused| {
+            format!("{}: `{}`", describe(Some(reused.id), None), reused.markers.join("`, `"))
         })?;
         write_findings(formatter, "out of order", &self.out_of_order, |order| {
             let OutOfOrder { destination, key, earlier, later } = order;

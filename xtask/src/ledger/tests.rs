@@ -102,7 +102,7 @@ fn findings(report: &Report) -> [usize; 6] {
         report.unexplained().count(),
     ];
     let [lost, phantoms, altered, out_of_order, _, unexplained] = findings;
-    let violations = lost + phantoms + altered + out_of_order + unexplained;
+    let violations = lost + phantoms + altered + out_of_order + unexplained + report.reused.len();
     assert_eq!(report.is_balanced(), violations == 0, "{report}");
     let printed = report.to_string();
     assert_eq!(printed.contains("NOT BALANCED"), violations > 0, "{printed}");
@@ -218,6 +218,86 @@ fn an_uncertain_commit_may_arrive_or_not() {
 }
 
 #[test]
+fn an_id_is_never_that_of_two_messages() {
+    let other = |id| Request { marker: Some("m2".to_owned()), is_accepted: true, ..request(id) };
+    let elsewhere = |id| Request { destination: "other".into(), ..other(id) };
+    let second = |is_certain| Commit { id: Some(MessageId(1)), is_certain, ..commit(2) };
+    let committed = |is_certain| {
+        let mut run = Run::new().commit(1, 0).accept(1, 10);
+        run.ledger.commit(second(is_certain));
+        run
+    };
+    let logged = |id, marker: &str| {
+        let mut run = Run::new().commit(1, 0).accept(1, 10);
+        run.ledger.settle(vec![Logged { id: MessageId(id), marker: marker.to_owned() }]);
+        run
+    };
+    let cases = [
+        ("once", Run::new().commit(1, 0).accept(1, 10).accept(1, 20), false),
+        ("two committed, and each arrived", committed(true).request(other(1), 20), true),
+        ("two committed, and one arrived", committed(true), true),
+        ("the second was perhaps committed", committed(false), false),
+        (
+            "the second was perhaps committed, and arrived",
+            committed(false).request(other(1), 20),
+            true,
+        ),
+        (
+            "a rolled back one",
+            Run::new().roll_back(Some(1), Some("m2")).commit(1, 0).accept(1, 1),
+            false,
+        ),
+        (
+            "delivered and forgotten, elsewhere",
+            Run::new().roll_back(None, Some("m2")).commit(1, 0).request(elsewhere(1), 1),
+            true,
+        ),
+        ("another one in the log", logged(1, "m2"), true),
+        ("the same one in the log", logged(1, "m1"), false),
+    ];
+    for (name, run, expected) in cases {
+        let report = run.check();
+        assert_eq!(!report.reused.is_empty(), expected, "{name}: {report}");
+        findings(&report);
+        if expected {
+            assert_eq!(report.reused[0].id, MessageId(1), "{name}");
+            assert_eq!(report.reused[0].markers, ["m1", "m2"], "{name}");
+            assert!(report.to_string().contains("an id twice: message 1: `m1`, `m2`"), "{report}");
+        }
+    }
+}
+
+#[test]
+fn what_is_in_doubt_is_settled_by_the_log() {
+    let in_doubt = |id| Commit { is_certain: false, ..commit(id) };
+    let logged = |id| Logged { id: MessageId(id), marker: format!("m{id}") };
+    let run = |requests: &[i64]| {
+        let mut run = Run::new().commit(1, 0).accept(1, 10);
+        run.ledger.commit(Commit { id: None, ..in_doubt(2) });
+        run.ledger.commit(in_doubt(3));
+        let run = requests.iter().fold(run, |run, id| run.accept(*id, 20));
+        let mut ledger = run.ledger;
+        let settled = ledger.settle(vec![logged(1), logged(2)]);
+        assert_eq!(settled, Settled { kept_count: 1, forgotten_count: 1 });
+        ledger.check()
+    };
+    let report = run(&[2]);
+    assert_eq!(findings(&report), [0; 6]);
+    assert_eq!((report.committed_count, report.uncertain_count), (2, 0));
+    assert_eq!((report.delivered_count, report.rolled_back_count), (2, 1));
+    // It was committed, and has to arrive; it was forgotten, and must not.
+    assert_eq!(findings(&run(&[])), [1, 0, 0, 0, 0, 0]);
+    let report = run(&[2, 3]);
+    assert_eq!(findings(&report), [0, 1, 0, 0, 0, 0]);
+    assert_eq!(report.phantoms[0].cause, PhantomCause::RolledBack);
+    // Its id is free again.
+    let mut reused = Run::new().ledger;
+    reused.commit(in_doubt(3));
+    reused.settle(vec![Logged { id: MessageId(3), marker: "another".to_owned() }]);
+    assert_eq!(findings(&reused.check()), [0; 6]);
+}
+
+#[test]
 fn overtaking_within_a_key_is_out_of_order() {
     let two = || Run::new().ordered(1, "k", 1).ordered(2, "k", 2);
     let cases = [
@@ -260,7 +340,9 @@ fn one_late_message_overtaken_by_two_counts_twice() {
 
 #[test]
 fn a_duplicate_needs_a_fault_near_its_first_acceptance() {
-    use FaultKind::{AnswersLost, ConnectionsCut, PostgresCrashed, ProcessKilled, ProcessStopped};
+    use FaultKind::{
+        AnswersLost, ConnectionsCut, FailedOver, PostgresCrashed, ProcessKilled, ProcessStopped,
+    };
     let twice = |first, second| Run::new().commit(1, 0).accept(1, first).accept(1, second);
     let lost_at = |name: &str| AnswersLost { destination: name.into() };
     // Tolerance: 2,000 ms until success is recorded, 1,000 ms for the way.
@@ -293,6 +375,16 @@ fn a_duplicate_needs_a_fault_near_its_first_acceptance() {
         (
             "accepted before the crash",
             twice(5_000, 30_000).fault(PostgresCrashed, 10_000, 20_000),
+            false,
+        ),
+        (
+            "accepted when the standby did not follow any more",
+            twice(11_000, 30_000).fault(FailedOver, 10_000, 20_000),
+            true,
+        ),
+        (
+            "accepted while the standby followed",
+            twice(5_000, 30_000).fault(FailedOver, 10_000, 20_000),
             false,
         ),
         ("frozen in flight", twice(10_000, 26_000).fault(ProcessStopped, 10_500, 40_000), true),
