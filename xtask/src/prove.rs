@@ -54,6 +54,8 @@ pub struct Scale {
     pub crashes: usize,
     /// How often the synchronous standby, for which commits wait, is killed and started again.
     pub standby_outages: usize,
+    /// Whether the standby that takes over gets one of its own, for which commits wait to the end.
+    pub renews_standby: bool,
 }
 
 impl Scale {
@@ -65,8 +67,9 @@ impl Scale {
         kills: 20,
         cuts: 10,
         freezes: 2,
-        crashes: 2,
+        crashes: 3,
         standby_outages: 3,
+        renews_standby: true,
     };
 
     pub const SHORT: Scale = Scale {
@@ -79,6 +82,7 @@ impl Scale {
         freezes: 1,
         crashes: 1,
         standby_outages: 1,
+        renews_standby: false,
     };
 }
 

@@ -1,8 +1,12 @@
 //! Continuous traffic, and operators who tell deliveries what to do, while dispatchers are killed and frozen,
-//! connections are cut, PostgreSQL crashes and its standby goes away.
+//! connections are cut, PostgreSQL crashes, its standby goes away, and takes over in the end.
+//!
+//! The faults come in three parts: commits wait for a synchronous standby; they wait for nobody but the disk, which is
+//! the other road to what is durable; the standby has taken over, and everybody goes on with it.
+
+mod standby;
 
 use std::{
-    collections::HashMap,
     fmt,
     path::{Path, PathBuf},
     sync::{Arc, atomic::Ordering},
@@ -10,7 +14,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, ensure};
-use tokio_postgres::Client;
+use tokio_postgres::{Client, Row};
 
 use super::{
     Scale,
@@ -19,7 +23,9 @@ use super::{
     writers::{self, DESTINATIONS, Shared, connect},
 };
 use crate::{
-    ledger::{Commit, Destination, Fault, FaultKind, Ledger, MessageId, Report, Rollback},
+    ledger::{
+        Commit, Destination, Fault, FaultKind, Ledger, Logged, MessageId, Report, Rollback, Settled,
+    },
     postgres::{Options, PrivatePostgres},
     process::{Dispatcher, DispatcherOptions},
     receiver::{Behaviour, Receiver, Request},
@@ -33,13 +39,29 @@ const DRAIN: Duration = Duration::from_secs(300);
 const RETRY_POLICY: &str =
     r#"{"backoff": "fixed", "base_delay_seconds": 1, "max_retries": 500, "jitter": 0.5}"#;
 const LONG_MARKER: &str = "long";
+/// No other private server has one of this name: whoever has taken the port of one that is gone turns our clients away.
+const DATABASE: &str = "faults";
+/// What a dispatcher says when it has found its server for the first time.
+const CONNECTED: &str = " connected dispatcher=";
+/// How long whatever is waited for may take, far longer than it does.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// How long the standby is away: longer than a dispatcher waits for it before it reads anew.
+const OUTAGE: Duration = Duration::from_secs(2);
+const REWOUND: &str = "select count(*) from postrider.event_log where event = 'log.rewound'";
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Disturbance {
     Kill,
     Cut,
     Freeze,
     Crash,
     StandbyOutage,
+    /// Commits wait for no standby any more.
+    StopFollowing,
+    /// They wait for the standby again.
+    Follow,
+    /// The primary dies for good, and the standby takes over.
+    FailOver,
 }
 
 /// What a run has come to.
@@ -47,18 +69,43 @@ enum Disturbance {
 pub struct FaultFigures {
     pub report: Report,
     pub verbs: Verbs,
+    /// Commits that did not wait for the disk, or got no answer.
+    pub settled: Settled,
+    /// Of these, what was certainly forgotten: told to be committed, and not on the standby that took over.
+    pub doomed_count: usize,
+    /// How often a dispatcher said that PostgreSQL has forgotten what it had delivered.
+    pub rewound_count: i64,
 }
 
 impl FaultFigures {
-    /// Whether nothing was lost, invented or doubled without a cause, and whatever operators told came true.
+    /// Whether nothing was lost, invented or doubled without a cause, or delivered and forgotten, and whatever operators
+    /// told came true.
     pub fn is_balanced(&self) -> bool {
-        self.report.is_balanced() && self.verbs.are_kept()
+        self.report.is_balanced()
+            && self.verbs.are_kept()
+            && self.rewound_count == 0
+            && self.settled.forgotten_count >= self.doomed_count
     }
 }
 
 impl fmt::Display for FaultFigures {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}{}", self.report, self.verbs)
+        let Settled { kept_count, forgotten_count } = self.settled;
+        writeln!(formatter, "{}", self.report)?;
+        writeln!(formatter, "Commits that did not wait for the disk, or got no answer")?;
+        writeln!(formatter, "  {:<24}{kept_count:>10}  in the log, and due", "kept")?;
+        writeln!(
+            formatter,
+            "  {:<24}{forgotten_count:>10}  not in the log, and a phantom if it arrived; doomed: {}",
+            "forgotten", self.doomed_count
+        )?;
+        let verdict = if self.rewound_count == 0 { "ok" } else { "VIOLATION" };
+        writeln!(
+            formatter,
+            "  {:<24}{:>10}  {verdict}; dispatchers that say what they delivered is gone",
+            "said to be forgotten", self.rewound_count
+        )?;
+        write!(formatter, "{}", self.verbs)
     }
 }
 
@@ -69,44 +116,19 @@ impl fmt::Display for FaultFigures {
 /// When the run itself cannot go on. A ledger that does not add up is in the report.
 pub async fn prove_faults(binary: &Path, scale: Scale, seed: u64) -> Result<FaultFigures> {
     let mut dice = fastrand::Rng::with_seed(seed);
-    // It forgets what did not wait for the disk for longer than it usually would.
-    let options = Options::default()
-        .set("wal_writer_delay", "2s")
-        // A standby that has lost its primary asks for it again soon.
-        .set("wal_retrieve_retry_interval", "200ms");
-    let postgres = PrivatePostgres::start(options)?;
-    postgres.create_database("proof").await?;
-    let url = postgres.url_for("proof");
     let receivers = [
         Receiver::start(Behaviour::Status(200))?,
         Receiver::start(Behaviour::Fraction { status: 503, share: 0.33, seed })?,
         Receiver::start(Behaviour::Status(200))?,
     ];
-    install(binary, &url)?;
-    let client = connect(&url).await?;
-    client.batch_execute(&setup(&receivers)).await?;
+    let mut scene = Scene::open(binary, &receivers, scale.renews_standby).await?;
     receivers[2].down()?;
-    let standby = postgres.standby()?;
-    let follow = "alter system set synchronous_standby_names = '*'";
-    client.batch_execute(follow).await?;
-    client.batch_execute("select pg_reload_conf()").await?;
-
-    let started_at = Instant::now();
-    let mut scene = Scene {
-        binary: binary.to_owned(),
-        url: url.clone(),
-        dispatchers: Vec::new(),
-        ledger: Ledger::new(started_at),
-        postgres,
-        standby,
-        started_count: 0,
-        long: None,
-    };
     for _ in 0..scale.dispatchers {
-        let dispatcher = scene.start_dispatcher()?;
+        let dispatcher = scene.start_dispatcher().await?;
         scene.dispatchers.push(dispatcher);
     }
     scene.begin_long_transaction().await?;
+    let (url, started_at) = (scene.url.clone(), scene.ledger.started_at());
     let shared = Arc::new(Shared::default());
     let mut writers = writers::start(&url, scale.writers, seed, &shared, started_at);
     let operators = operators::start(&url, scale.operators, seed, &shared);
@@ -114,7 +136,7 @@ pub async fn prove_faults(binary: &Path, scale: Scale, seed: u64) -> Result<Faul
     for disturbance in schedule(scale, &mut dice) {
         // A random moment is the point here.
         tokio::time::sleep(Duration::from_millis(dice.u64(200..1500))).await;
-        scene.disturb(&disturbance, &mut dice).await?;
+        scene.disturb(disturbance, &mut dice).await.with_context(|| format!("{disturbance:?}"))?;
         if scene.ledger_age() > Duration::from_secs(5) {
             receivers[2].up()?;
         }
@@ -125,19 +147,15 @@ pub async fn prove_faults(binary: &Path, scale: Scale, seed: u64) -> Result<Faul
     })
     .await?;
     shared.is_over.store(true, Ordering::Relaxed);
-    let mut hasty = Vec::new();
     while let Some(written) = writers.join_next().await {
-        let written = written.context("a writer panicked")?;
-        scene.ledger.merge(written.ledger);
-        hasty.extend(written.hasty);
+        scene.ledger.merge(written.context("a writer panicked")?);
     }
     let operated = operators.join_all().await;
-    let forgotten = settle(&mut scene.ledger, &connect(&url).await?, hasty).await?;
-    println!("  {forgotten} messages of asynchronous commits were forgotten by PostgreSQL");
+    let settled = scene.ledger.settle(logged(&connect(&url).await?).await?);
     scene.end_long_transaction().await?;
     scene.drain().await?;
 
-    let Scene { mut ledger, dispatchers, .. } = scene;
+    let Scene { mut ledger, dispatchers, doomed_count, .. } = scene;
     for dispatcher in &dispatchers {
         dispatcher.stop(Duration::from_secs(90)).await?;
     }
@@ -146,44 +164,43 @@ pub async fn prove_faults(binary: &Path, scale: Scale, seed: u64) -> Result<Faul
     }
     let client = connect(&url).await?;
     let verbs = operators::judge(operated, &mut ledger, &client, &receivers).await?;
-    Ok(FaultFigures { report: ledger.check(), verbs })
+    let rewound_count = client.query_one(REWOUND, &[]).await?.get(0);
+    Ok(FaultFigures { report: ledger.check(), verbs, settled, doomed_count, rewound_count })
 }
 
-/// Commits that did not wait for the disk: what the log has was committed, what it has not never existed,
-/// whatever its sender was told. Returns how many it has not.
-async fn settle(ledger: &mut Ledger, client: &Client, hasty: Vec<Commit>) -> Result<usize> {
+/// Everything that the log holds.
+async fn logged(client: &Client) -> Result<Vec<Logged>> {
     let sql = "select m.id, m.payload ->> 'marker' from postrider.message m";
     let rows = client.query(sql, &[]).await?;
-    let known: HashMap<String, i64> = rows
-        .iter()
-        .filter_map(|row| Some((row.get::<_, Option<String>>(1)?, row.get(0))))
-        .collect();
-    let mut forgotten = 0;
-    for commit in hasty {
-        let id = commit.marker.as_ref().and_then(|marker| known.get(marker));
-        match id {
-            Some(id) => {
-                ledger.commit(Commit { id: Some(MessageId(*id)), is_certain: true, ..commit })
-            }
-            None => {
-                forgotten += 1;
-                // Its id may be another message's by now.
-                ledger.roll_back(Rollback { id: None, marker: commit.marker });
-            }
-        }
-    }
-    Ok(forgotten)
+    let message = |row: &Row| {
+        Some(Logged { id: MessageId(row.get(0)), marker: row.get::<_, Option<String>>(1)? })
+    };
+    Ok(rows.iter().filter_map(message).collect())
 }
 
-/// All faults in a random order.
+/// All faults in a random order within each of the three parts.
 fn schedule(scale: Scale, dice: &mut fastrand::Rng) -> Vec<Disturbance> {
-    let mut all = Vec::new();
-    all.extend((0..scale.kills).map(|_| Disturbance::Kill));
-    all.extend((0..scale.cuts).map(|_| Disturbance::Cut));
-    all.extend((0..scale.freezes).map(|_| Disturbance::Freeze));
-    all.extend((0..scale.crashes).map(|_| Disturbance::Crash));
-    all.extend((0..scale.standby_outages).map(|_| Disturbance::StandbyOutage));
-    dice.shuffle(&mut all);
+    let mut parts: [Vec<Disturbance>; 3] = Default::default();
+    let mut deal = |count: usize, disturbance: Disturbance, among: &[usize]| {
+        for number in 0..count {
+            parts[among[number % among.len()]].push(disturbance);
+        }
+    };
+    deal(scale.kills, Disturbance::Kill, &[0, 1, 2]);
+    deal(scale.cuts, Disturbance::Cut, &[0, 1, 2]);
+    deal(scale.freezes, Disturbance::Freeze, &[0, 1, 2]);
+    // The first one where it is up to the crashing server alone what is forgotten.
+    deal(scale.crashes, Disturbance::Crash, &[1, 2, 0]);
+    let among: &[usize] = if scale.renews_standby { &[0, 2] } else { &[0] };
+    deal(scale.standby_outages, Disturbance::StandbyOutage, among);
+    for part in &mut parts {
+        dice.shuffle(part);
+    }
+    let [mut all, alone, taken_over] = parts;
+    all.push(Disturbance::StopFollowing);
+    all.extend(alone);
+    all.extend([Disturbance::Follow, Disturbance::FailOver]);
+    all.extend(taken_over);
     all
 }
 
@@ -220,28 +237,67 @@ fn marker_of(request: &Request) -> Option<String> {
 /// Everything that runs and can be disturbed.
 struct Scene {
     binary: PathBuf,
+    /// That of whichever server is the primary.
     url: String,
     dispatchers: Vec<Dispatcher>,
     ledger: Ledger,
     postgres: PrivatePostgres,
-    /// Commits wait for it.
-    standby: PrivatePostgres,
-    started_count: usize,
+    /// It follows, whether commits wait for it or not, until it takes over.
+    standby: Option<PrivatePostgres>,
+    /// Whether the server that takes over gets one of its own.
+    renews_standby: bool,
     /// A transaction that has sent a message and stays open.
-    long: Option<(tokio_postgres::Client, MessageId, String)>,
+    long: Option<(Client, MessageId, String)>,
+    doomed_count: usize,
 }
 
 impl Scene {
-    fn start_dispatcher(&mut self) -> Result<Dispatcher> {
-        self.started_count += 1;
-        Dispatcher::start(&DispatcherOptions::serve(&self.binary, &self.url))
+    /// Starts a primary and a standby for which commits wait.
+    async fn open(binary: &Path, receivers: &[Receiver], renews_standby: bool) -> Result<Scene> {
+        let options = Options::default()
+            // It forgets what did not wait for the disk for longer than it usually would.
+            .set("wal_writer_delay", "2s")
+            // A standby that has lost its primary asks for it again soon, and finds what it has missed.
+            .set("wal_retrieve_retry_interval", "200ms")
+            .set("wal_keep_size", "256MB");
+        let postgres = PrivatePostgres::start(options)?;
+        postgres.create_database(DATABASE).await?;
+        install(binary, &postgres.url_for(DATABASE))?;
+        postgres.execute(DATABASE, &setup(receivers)).await?;
+        // Before commits wait for it: it is to have no such setting when it takes over.
+        let standby = postgres.standby()?;
+        let (first, second) = (postgres.port(), standby.port());
+        let url = format!(
+            "postgres://postgres@127.0.0.1:{first},127.0.0.1:{second}/{DATABASE}\
+             ?target_session_attrs=read-write"
+        );
+        let scene = Scene {
+            binary: binary.to_owned(),
+            url,
+            dispatchers: Vec::new(),
+            ledger: Ledger::new(Instant::now()),
+            postgres,
+            standby: Some(standby),
+            renews_standby,
+            long: None,
+            doomed_count: 0,
+        };
+        scene.wait_for_standbys("*").await?;
+        Ok(scene)
+    }
+
+    /// One that has found its server, and so does not end by itself when that is gone.
+    async fn start_dispatcher(&self) -> Result<Dispatcher> {
+        let dispatcher = Dispatcher::start(&DispatcherOptions::serve(&self.binary, &self.url))?;
+        dispatcher.wait_for_log(CONNECTED, PATIENCE).await?;
+        Ok(dispatcher)
     }
 
     fn ledger_age(&self) -> Duration {
         self.ledger.started_at().elapsed()
     }
 
-    async fn disturb(&mut self, disturbance: &Disturbance, dice: &mut fastrand::Rng) -> Result<()> {
+    async fn disturb(&mut self, disturbance: Disturbance, dice: &mut fastrand::Rng) -> Result<()> {
         let victim = dice.usize(..self.dispatchers.len());
         let subject = format!("dispatcher {victim}");
         match disturbance {
@@ -249,7 +305,7 @@ impl Scene {
                 let at = Instant::now();
                 self.dispatchers[victim].sigkill();
                 self.ledger.fault(Fault::new(FaultKind::ProcessKilled, subject, at));
-                self.dispatchers[victim] = self.start_dispatcher()?;
+                self.dispatchers[victim] = self.start_dispatcher().await?;
             }
             Disturbance::Cut => {
                 let client = connect(&self.url).await?;
@@ -279,19 +335,23 @@ impl Scene {
                 self.postgres.start_again()?;
                 let fault = Fault::new(FaultKind::PostgresCrashed, "PostgreSQL", at);
                 self.ledger.fault(fault.until(Instant::now()));
-                if let Some((_, id, marker)) = self.long.take() {
-                    self.ledger.roll_back(Rollback { id: Some(id), marker: Some(marker) });
-                }
-                self.begin_long_transaction().await?;
+                self.begin_long_transaction_anew().await?;
             }
             // Nothing is sent twice for it, so it is no fault that excuses anything.
-            Disturbance::StandbyOutage => {
-                self.standby.kill()?;
-                tokio::time::sleep(Duration::from_secs(2)).await;
-                self.standby.start_again()?;
-            }
+            Disturbance::StandbyOutage => self.be_without_standby(OUTAGE).await?,
+            Disturbance::StopFollowing => self.wait_for_standbys("").await?,
+            Disturbance::Follow => self.follow().await?,
+            Disturbance::FailOver => self.fail_over().await?,
         }
         Ok(())
+    }
+
+    /// The one before is gone with its server.
+    async fn begin_long_transaction_anew(&mut self) -> Result<()> {
+        if let Some((_, id, marker)) = self.long.take() {
+            self.ledger.roll_back(Rollback { id: Some(id), marker: Some(marker) });
+        }
+        self.begin_long_transaction().await
     }
 
     async fn begin_long_transaction(&mut self) -> Result<()> {

@@ -32,28 +32,22 @@ struct Sent {
     marker: String,
 }
 
-/// What a writer has done.
-pub struct Written {
-    pub ledger: Ledger,
-    /// Messages of commits that did not wait for the disk: PostgreSQL may have forgotten them when it crashed.
-    pub hasty: Vec<Commit>,
-}
-
-/// Starts writers that go on until `shared.is_over`.
+/// Starts writers that go on until `shared.is_over`; each returns its book. Commits that did not wait for the disk are
+/// in doubt there, because PostgreSQL may have forgotten them when it crashed, and so are those without an answer.
 pub fn start(
     url: &str,
     count: usize,
     seed: u64,
     shared: &Arc<Shared>,
     started_at: Instant,
-) -> JoinSet<Written> {
+) -> JoinSet<Ledger> {
     let mut writers = JoinSet::new();
     for number in 0..count {
         let writer = Writer {
             number,
             url: url.to_owned(),
             dice: fastrand::Rng::with_seed(seed ^ (number as u64) << 32),
-            written: Written { ledger: Ledger::new(started_at), hasty: Vec::new() },
+            ledger: Ledger::new(started_at),
             serial: 0,
         };
         writers.spawn(writer.write(Arc::clone(shared)));
@@ -65,12 +59,12 @@ struct Writer {
     number: usize,
     url: String,
     dice: fastrand::Rng,
-    written: Written,
+    ledger: Ledger,
     serial: usize,
 }
 
 impl Writer {
-    async fn write(mut self, shared: Arc<Shared>) -> Written {
+    async fn write(mut self, shared: Arc<Shared>) -> Ledger {
         while !shared.is_over.load(Ordering::Relaxed) {
             // The server may be down: an application tries again.
             let Ok(client) = connect(&self.url).await else {
@@ -88,7 +82,7 @@ impl Writer {
                 tokio::time::sleep(Duration::from_millis(self.dice.u64(1..12))).await;
             }
         }
-        self.written
+        self.ledger
     }
 
     /// One transaction; how many messages it committed.
@@ -111,19 +105,14 @@ impl Writer {
         let at = Instant::now();
         let count = sent.len();
         for message in sent {
-            let commit = Commit {
+            self.ledger.commit(Commit {
                 destination: message.destination.into(),
                 id: message.id,
                 marker: Some(message.marker),
                 order: None,
                 at,
-                is_certain: committed.is_ok(),
-            };
-            if is_hasty {
-                self.written.hasty.push(commit);
-            } else {
-                self.written.ledger.commit(commit);
-            }
+                is_certain: committed.is_ok() && !is_hasty,
+            });
         }
         committed.context("commit")?;
         Ok(count)
@@ -203,9 +192,7 @@ impl Writer {
 
     fn roll_back(&mut self, sent: Vec<Sent>) {
         for message in sent {
-            self.written
-                .ledger
-                .roll_back(Rollback { id: message.id, marker: Some(message.marker) });
+            self.ledger.roll_back(Rollback { id: message.id, marker: Some(message.marker) });
         }
     }
 }
