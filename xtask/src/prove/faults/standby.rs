@@ -53,14 +53,22 @@ impl Scene {
         self.wait_for_standbys("*").await?;
         // Sessions have the setting before their commits obey it: that is seen when one waits.
         self.be_without_standby(Duration::ZERO).await?;
+        self.until_it_has_everything().await?;
+        Ok(())
+    }
+
+    /// Returns a moment up to which the standby has everything.
+    async fn until_it_has_everything(&self) -> Result<Instant> {
         let client = connect(&self.url).await?;
+        let at = Instant::now();
         let sql = "select pg_current_wal_insert_lsn()::text";
         let position: String = client.query_one(sql, &[]).await?.get(0);
         let (client, position) = (&client, &position);
         until("a standby that has everything", PATIENCE, || async move {
             Ok(client.query_one(HAS_EVERYTHING, &[position]).await?.get(0))
         })
-        .await
+        .await?;
+        Ok(at)
     }
 
     /// The standby is killed, and started again when a commit waits for it and so much time has passed.
@@ -74,9 +82,9 @@ impl Scene {
     /// The primary dies while its standby is away, so that it takes along what nobody else has. Then the standby takes
     /// over, and is not waited for any more; its own one is, if there is to be one.
     pub(super) async fn fail_over(&mut self) -> Result<()> {
-        let mut standby = self.standby.take().context("there is no standby")?;
         let doomed = self.begin_doomed().await?;
-        let at = Instant::now();
+        let at = self.until_it_has_everything().await?;
+        let mut standby = self.standby.take().context("there is no standby")?;
         standby.kill()?;
         self.until_a_commit_waits().await?;
         for transaction in doomed {
