@@ -4,6 +4,9 @@
 //! The faults and their times come from the seed alone and are printed before anything runs. Everything
 //! else is real and takes the time it takes. What is wrong is told with its history, and logs and data
 //! stay in the target folder.
+//!
+//! What a crash may have taken back, a commit that did not wait for the disk or got no answer, is looked up in the
+//! log at the end. No fault here takes back what is on disk, so what is not in the log must not have arrived.
 
 mod administrator;
 mod book;
@@ -188,7 +191,7 @@ impl Stage {
         }
         let ledger = std::mem::replace(&mut scene.ledger, crate::ledger::Ledger::new(started_at));
         book.ledger.merge(ledger);
-        Ok(judge::judge(book, &scene.receivers, &stored))
+        Ok(judge::judge(book, &scene.receivers, stored))
     }
 
     /// Prints the history of what is wrong.

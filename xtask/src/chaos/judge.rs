@@ -15,7 +15,7 @@ use super::book::{Book, Cancel, Terms};
 use super::schedule::{DESTINATIONS, PICKY};
 use super::writers::BYTES_MARK;
 use crate::ledger::{
-    Destination, End, EndKind, Fault, FaultKind, MessageId, Report, Tolerance,
+    Destination, End, EndKind, Fault, FaultKind, Logged, MessageId, Report, Settled, Tolerance,
     arrivals::{self, Arrival},
 };
 use crate::receiver::{Receiver, Request};
@@ -40,11 +40,15 @@ pub struct Stored {
     pub ended: Vec<(String, MessageId, String)>,
     /// Endpoint and message of what still waits.
     pub waiting: Vec<(String, MessageId)>,
+    /// All messages that there are.
+    pub logged: Vec<Logged>,
 }
 
 #[derive(Debug)]
 pub struct Verdict {
     pub report: Report,
+    /// Commits that did not wait for the disk, or got no answer.
+    pub settled: Settled,
     /// What is wrong besides what the report says.
     pub findings: Vec<Finding>,
     /// Broken orders that a fault excuses.
@@ -73,6 +77,7 @@ impl Verdict {
             .filter_map(|lost| lost.id)
             .chain(report.phantoms.iter().filter_map(|phantom| phantom.id))
             .chain(report.altered.iter().filter_map(|altered| altered.id))
+            .chain(report.reused.iter().map(|reused| reused.id))
             .chain(report.unexplained().filter_map(|duplicate| duplicate.id))
             .chain(self.findings.iter().filter_map(|finding| finding.message))
             .collect();
@@ -86,6 +91,11 @@ impl Verdict {
 impl fmt::Display for Verdict {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(formatter, "{}", self.report)?;
+        let Settled { kept_count, forgotten_count } = self.settled;
+        writeln!(
+            formatter,
+            "  commits that did not wait for the disk, or got no answer: {kept_count} in the log, {forgotten_count} not"
+        )?;
         writeln!(formatter, "  taken back by cancel_message: {}", self.cancelled)?;
         writeln!(formatter, "  dead letters, all redriven and delivered: {}", self.redriven)?;
         writeln!(formatter, "  requests of one key out of turn, at a fault: {}", self.excused)?;
@@ -109,6 +119,10 @@ impl Stored {
             from postrider.ended d
             join postrider.endpoints e on e.id = d.endpoint_id";
         let waiting = "select endpoint_name, id from postrider.queue limit 1000";
+        // Of a body of bytes its end, where the marker is.
+        let logged = "select m.id, m.payload ->> 'marker',
+                substring(m.body from greatest(octet_length(m.body) - 99, 1))
+            from postrider.message m";
         let mut stored = Stored::default();
         for row in client.query(dead, &[]).await? {
             let id = MessageId(row.get(1));
@@ -120,12 +134,19 @@ impl Stored {
         for row in client.query(waiting, &[]).await? {
             stored.waiting.push((row.get(0), MessageId(row.get(1))));
         }
+        for row in client.query(logged, &[]).await? {
+            let (marker, body): (Option<String>, Option<Vec<u8>>) = (row.get(1), row.get(2));
+            if let Some(marker) = marker.or_else(|| marker_of(&body?)) {
+                stored.logged.push(Logged { id: MessageId(row.get(0)), marker });
+            }
+        }
         Ok(stored)
     }
 }
 
 /// Adds everything up.
-pub fn judge(mut book: Book, receivers: &[Receiver], stored: &Stored) -> Verdict {
+pub fn judge(mut book: Book, receivers: &[Receiver], mut stored: Stored) -> Verdict {
+    let settled = book.ledger.settle(std::mem::take(&mut stored.logged));
     let mut findings: Vec<Finding> =
         book.problems.drain(..).map(|text| Finding { text, message: None }).collect();
     let mut arrivals = Vec::new();
@@ -150,7 +171,7 @@ pub fn judge(mut book: Book, receivers: &[Receiver], stored: &Stored) -> Verdict
             check_times(name, requests, &book, &report.faults, &mut findings);
         });
     }
-    check_ends(stored, &book, &mut findings);
+    check_ends(&stored, &book, &mut findings);
     let broken = arrivals::check(arrivals, &report.faults);
     let excused = broken.iter().filter(|finding| finding.is_excused).count();
     for finding in broken.iter().filter(|finding| !finding.is_excused) {
@@ -158,6 +179,7 @@ pub fn judge(mut book: Book, receivers: &[Receiver], stored: &Stored) -> Verdict
     }
     Verdict {
         report,
+        settled,
         findings,
         excused,
         cancelled: book.cancels.iter().filter(|cancel| cancel.is_certain).count(),

@@ -142,6 +142,48 @@ fn what_ends_without_arriving_was_allowed_to() {
 }
 
 #[test]
+fn what_a_crash_took_back_has_not_arrived_and_what_it_left_has() {
+    let check = |is_logged: bool, has_arrived: bool| {
+        let Run { at, mut book, .. } = Run::new(|_| Terms::default());
+        let fast = Commit {
+            destination: "steady".into(),
+            id: Some(MessageId(2)),
+            marker: Some("fast".to_owned()),
+            order: None,
+            at,
+            is_certain: false,
+        };
+        book.ledger.commit(fast);
+        let mut stored = Stored::default();
+        for (id, marker, is_logged, has_arrived) in
+            [(1, "m", true, true), (2, "fast", is_logged, has_arrived)]
+        {
+            let (id, marker) = (MessageId(id), marker.to_owned());
+            if has_arrived {
+                book.ledger.request(crate::ledger::Request {
+                    destination: "steady".into(),
+                    id: Some(id),
+                    marker: Some(marker.clone()),
+                    attempt: 1,
+                    at,
+                    is_accepted: true,
+                });
+            }
+            if is_logged {
+                stored.logged.push(Logged { id, marker });
+            }
+        }
+        let verdict = judge(book, &[], stored);
+        assert_eq!(verdict.is_good(), is_logged == has_arrived, "{verdict}");
+        verdict.report
+    };
+    check(true, true);
+    check(false, false);
+    assert_eq!(check(true, false).lost.len(), 1);
+    assert_eq!(check(false, true).phantoms.len(), 1);
+}
+
+#[test]
 fn a_marker_is_found_in_any_body() {
     let check = |body: &[u8], expected| assert_eq!(marker_of(body).as_deref(), expected);
     check(br#"{"marker": "1-2", "order": null}"#, Some("1-2"));
