@@ -94,7 +94,8 @@ impl fmt::Display for Verdict {
         let Settled { kept_count, forgotten_count } = self.settled;
         writeln!(
             formatter,
-            "  commits that did not wait for the disk, or got no answer: {kept_count} in the log, {forgotten_count} not"
+            "  commits that did not wait for the disk, or got no answer: {kept_count} in the log, \
+             {forgotten_count} not"
         )?;
         writeln!(formatter, "  taken back by cancel_message: {}", self.cancelled)?;
         writeln!(formatter, "  dead letters, all redriven and delivered: {}", self.redriven)?;

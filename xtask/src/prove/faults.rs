@@ -96,7 +96,7 @@ impl fmt::Display for FaultFigures {
         writeln!(formatter, "  {:<24}{kept_count:>10}  in the log, and due", "kept")?;
         writeln!(
             formatter,
-            "  {:<24}{forgotten_count:>10}  not in the log, and a phantom if it arrived; doomed: {}",
+            "  {:<24}{forgotten_count:>10}  not in the log, a phantom if it arrived; doomed: {}",
             "forgotten", self.doomed_count
         )?;
         let verdict = if self.rewound_count == 0 { "ok" } else { "VIOLATION" };
@@ -401,5 +401,46 @@ impl Scene {
             Ok(row.get(0))
         })
         .await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_fault_has_its_part() {
+        for (scale, seed) in (0..50).flat_map(|seed| [(Scale::FULL, seed), (Scale::SHORT, seed)]) {
+            let all = schedule(scale, &mut fastrand::Rng::with_seed(seed));
+            let count =
+                |part: &[Disturbance], kind| part.iter().filter(|one| **one == kind).count();
+            let place = |kind| all.iter().position(|one| *one == kind).unwrap();
+            let (stop, follow) = (place(Disturbance::StopFollowing), place(Disturbance::Follow));
+            assert_eq!(place(Disturbance::FailOver), follow + 1, "{all:?}");
+            let (waiting, alone, taken_over) =
+                (&all[..stop], &all[stop + 1..follow], &all[follow + 2..]);
+
+            for (kind, expected) in [
+                (Disturbance::Kill, scale.kills),
+                (Disturbance::Cut, scale.cuts),
+                (Disturbance::Freeze, scale.freezes),
+                (Disturbance::Crash, scale.crashes),
+                (Disturbance::StandbyOutage, scale.standby_outages),
+                (Disturbance::StopFollowing, 1),
+                (Disturbance::Follow, 1),
+                (Disturbance::FailOver, 1),
+            ] {
+                assert_eq!(count(&all, kind), expected, "{kind:?}: {all:?}");
+            }
+            for part in [waiting, alone, taken_over] {
+                assert!(count(part, Disturbance::Kill) > 0, "{all:?}");
+            }
+            assert!(count(alone, Disturbance::Crash) > 0, "{all:?}");
+            // Only where commits wait for it.
+            assert!(count(waiting, Disturbance::StandbyOutage) > 0, "{all:?}");
+            assert_eq!(count(alone, Disturbance::StandbyOutage), 0, "{all:?}");
+            let has_another = count(taken_over, Disturbance::StandbyOutage) > 0;
+            assert_eq!(has_another, scale.renews_standby, "{all:?}");
+        }
     }
 }
