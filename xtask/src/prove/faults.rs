@@ -412,9 +412,10 @@ mod tests {
     fn every_fault_has_its_part() {
         for (scale, seed) in (0..50).flat_map(|seed| [(Scale::FULL, seed), (Scale::SHORT, seed)]) {
             let all = schedule(scale, &mut fastrand::Rng::with_seed(seed));
-            let count =
-                |part: &[Disturbance], kind| part.iter().filter(|one| **one == kind).count();
-            let place = |kind| all.iter().position(|one| *one == kind).unwrap();
+            let count = |part: &[Disturbance], kind: Disturbance| {
+                part.iter().filter(|one| **one == kind).count()
+            };
+            let place = |kind: Disturbance| all.iter().position(|one| *one == kind).unwrap();
             let (stop, follow) = (place(Disturbance::StopFollowing), place(Disturbance::Follow));
             assert_eq!(place(Disturbance::FailOver), follow + 1, "{all:?}");
             let (waiting, alone, taken_over) =
