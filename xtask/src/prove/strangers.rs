@@ -1,6 +1,8 @@
 //! The matrix of strangers: for each role everything that it may call, lock or change, in a transaction that
-//! stays open, while an unrelated endpoint, consumer and action, two dispatchers that lend each other places, a dump and a
-//! migration go on.
+//! stays open, while an unrelated endpoint, consumer and action, two dispatchers that lend each other places, a dump
+//! and a migration go on. What strangers hold is worked on as well: an endpoint refuses what it gets, so that rows
+//! which they lock are claimed, attempted and flushed all the time. Now and then a dispatcher is killed while
+//! something is held.
 //!
 //! What there is to hold is read from the catalog, so a new function or grant is in it or the run fails. In the
 //! short form each statement is one role's, as many as go together are open at once, and a group that disturbs somebody
@@ -19,7 +21,7 @@ use anyhow::{Result, ensure};
 use self::{
     catalog::Hold,
     holding::{Held, Opened},
-    scene::{DATABASE, Scene},
+    scene::{DATABASE, Round, Scene},
     watch::Wait,
 };
 
@@ -38,6 +40,16 @@ const LONGEST_STEP_DELAY_BESIDE_TESTS: Duration = Duration::from_secs(10);
 const AGAIN: usize = 5;
 /// How often one that is alone is tried while a dispatcher has what it wants.
 const TRIES: usize = 5;
+/// The same while a dispatcher has the delivery in hand that it is about, which takes as long as an attempt; and beside
+/// others, of which one may hold it.
+const IN_HAND_TRIES: usize = 100;
+const IN_HAND_TRIES_BESIDE_OTHERS: usize = 3;
+/// How far these tries are apart.
+const IN_HAND_PAUSE: Duration = Duration::from_millis(150);
+/// Beside strangers everything together may touch so many times as many buffers as the worst control, and so many
+/// more: whoever walks over what is held again and again touches more than that.
+const MOST_TIMES_THE_BUFFERS: i64 = 10;
+const MOST_MORE_BUFFERS: i64 = 20_000;
 
 /// How much of the matrix is tried.
 #[derive(Debug, Clone, Copy)]
@@ -53,6 +65,16 @@ pub struct StrangersScale {
     /// The dispatchers' lease. In the short form a machine that stands still for some seconds, as machines of tests do,
     /// must not end one.
     pub lease: Duration,
+    /// In the first group and each so many after it a dispatcher is killed while something is held.
+    pub kill_every: usize,
+}
+
+/// How one group is tried.
+#[derive(Debug, Clone, Copy)]
+struct Trial {
+    delay: Duration,
+    /// A dispatcher is killed, and another one takes its place.
+    is_killed: bool,
 }
 
 impl StrangersScale {
@@ -62,6 +84,7 @@ impl StrangersScale {
         is_full: true,
         delay: LONGEST_STEP_DELAY,
         lease: Duration::from_secs(5),
+        kill_every: 10,
     };
     pub const SHORT: StrangersScale = StrangersScale {
         scenes: 1,
@@ -69,6 +92,7 @@ impl StrangersScale {
         is_full: false,
         delay: LONGEST_STEP_DELAY_BESIDE_TESTS,
         lease: Duration::from_secs(20),
+        kill_every: usize::MAX,
     };
 }
 
@@ -84,6 +108,10 @@ pub struct StrangersFigures {
     pub refused: Vec<String>,
     /// How long each step took while something was held, and in controls of the same run.
     pub times: HashMap<&'static str, (Vec<Duration>, Vec<Duration>)>,
+    /// How many buffers all steps together touched while something was held, and in controls of the same run.
+    pub buffers: (Vec<i64>, Vec<i64>),
+    /// How often a dispatcher was killed while something was held.
+    pub killed: usize,
     /// How often a step took longer than 99 of 100 controls, and the transaction that was open was held again.
     pub held_again: usize,
     /// Steps beside each transaction that was held alone.
@@ -97,8 +125,10 @@ impl StrangersFigures {
         self.faults.is_empty() && self.refused.is_empty()
     }
 
-    fn note(&mut self, times: &[(&'static str, Duration)], is_control: bool) {
-        for (step, time) in times {
+    fn note(&mut self, round: &Round, is_control: bool) {
+        let (held, control) = &mut self.buffers;
+        if is_control { control } else { held }.push(round.buffers);
+        for (step, time) in &round.times {
             let (held, control) = self.times.entry(step).or_default();
             if is_control { control } else { held }.push(*time);
         }
@@ -116,6 +146,9 @@ impl StrangersFigures {
             all_held.extend(held);
             all_control.extend(control);
         }
+        self.buffers.0.extend(other.buffers.0);
+        self.buffers.1.extend(other.buffers.1);
+        self.killed += other.killed;
         self.held_again += other.held_again;
     }
 
@@ -135,6 +168,22 @@ impl StrangersFigures {
             }
         }
         slow
+    }
+
+    /// Whether a round beside strangers was as one without: quick, and without much more to read.
+    fn judge(&self, round: &Round, delay: Duration) -> Vec<String> {
+        let slow = self.judge_steps(&round.times, delay);
+        slow.into_iter().chain(self.judge_buffers(round.buffers)).collect()
+    }
+
+    /// Whether all steps together touched not many times as many buffers as at most without strangers.
+    fn judge_buffers(&self, buffers: i64) -> Option<String> {
+        let Some(most) = self.buffers.1.iter().max() else {
+            return Some("buffers were never read without strangers".to_owned());
+        };
+        (buffers > most * MOST_TIMES_THE_BUFFERS + MOST_MORE_BUFFERS).then(|| {
+            format!("{buffers} buffers were touched, and {most} at most without strangers")
+        })
     }
 
     /// Whether these steps were as quick as the longest ones without strangers. Without any of those nobody can tell.
@@ -183,6 +232,10 @@ impl fmt::Display for StrangersFigures {
                  {control} ms and {longest_control} ms"
             )?;
         }
+        let [held, control] =
+            [&self.buffers.0, &self.buffers.1].map(|all| all.iter().max().copied().unwrap_or(0));
+        writeln!(formatter, "  {held} buffers in a round at most; in controls {control}")?;
+        writeln!(formatter, "  {} dispatchers killed while something was held", self.killed)?;
         writeln!(formatter, "  {} steps took longer and were tried again", self.held_again)?;
         for refused in &self.refused {
             writeln!(formatter, "  NOT HELD {refused}")?;
@@ -236,9 +289,13 @@ async fn prove_part(
     let faults = control(&mut scene, &mut figures).await?;
     figures.faults.extend(faults);
     let mut left: Vec<Hold> = all.into_iter().skip(part).step_by(scale.scenes).collect();
-    while !left.is_empty() {
+    for number in 0.. {
+        if left.is_empty() {
+            break;
+        }
+        let trial = Trial { delay: scale.delay, is_killed: number % scale.kill_every == 0 };
         let rest = left.split_off(left.len().min(scale.group));
-        let later = check(&mut scene, left, scale.delay, &mut figures).await?;
+        let later = check(&mut scene, left, trial, &mut figures).await?;
         left = later.into_iter().chain(rest).collect();
     }
     if scale.is_full {
@@ -257,17 +314,16 @@ async fn hold_again(scene: &mut Scene, figures: &mut StrangersFigures) -> Result
             let (held, _) = open(scene, vec![hold.clone()], figures).await?;
             let client = scene.bystander().await?;
             match scene.go_on(&client).await {
-                Ok(times) => {
-                    again.extend(times.iter().filter(|time| time.0 == step).map(|time| time.1));
+                Ok(round) => {
+                    let times = round.times.iter().filter(|time| time.0 == step);
+                    again.extend(times.map(|time| time.1));
                 }
                 Err(error) => figures.faults.push(format!("by {}: {error:#}", hold.name())),
             }
-            holding::release(&scene.owner, held).await?;
-            scene.keep_worker().await?;
+            release(scene, held).await?;
             let faults = go_on_again(scene).await?;
-            figures
-                .faults
-                .extend(faults.iter().map(|fault| format!("by {}: {fault}", hold.name())));
+            let faults = faults.into_iter().chain(scene.went_on().await);
+            figures.faults.extend(faults.map(|fault| format!("by {}: {fault}", hold.name())));
         }
         eprintln!("{step} beside {}: again {again:?}, {limit:?} allowed", hold.name());
         if again.iter().filter(|time| **time > limit).count() > AGAIN / 2 {
@@ -302,6 +358,7 @@ async fn holds(scene: &Scene, scale: StrangersScale, seed: u64) -> Result<Vec<Ho
         let as_login = scene.postgres.connect_as(&login, DATABASE).await?;
         add(&login, catalog::holds_of(&scene.owner, &as_login, &login).await?);
     }
+    add(catalog::OWNER, catalog::holds_of_owner());
     add("stranger", catalog::holds_of_nobody());
     dice.shuffle(&mut holds);
     let mut statements = std::collections::HashSet::new();
@@ -314,11 +371,12 @@ async fn holds(scene: &Scene, scale: StrangersScale, seed: u64) -> Result<Vec<Ho
 async fn check(
     scene: &mut Scene,
     holds: Vec<Hold>,
-    delay: Duration,
+    trial: Trial,
     figures: &mut StrangersFigures,
 ) -> Result<Vec<Hold>> {
     // What took place shortly before has its part in how long a step takes: controls come before as often as behind.
-    let is_control_first = scene.dice.bool();
+    // Behind a takeover there is none.
+    let is_control_first = scene.dice.bool() || trial.is_killed;
     let mut faults = Vec::new();
     if is_control_first {
         faults.extend(control(scene, figures).await?);
@@ -330,12 +388,13 @@ async fn check(
         return Ok(later);
     }
     let holds: Vec<Hold> = held.iter().map(|held| held.hold.clone()).collect();
-    faults.extend(disturb(scene, held, delay, figures).await?);
+    faults.extend(disturb(scene, held, trial, figures).await?);
     // What waited for them goes on at once, or they are charged with it, and not those that are held next.
     match is_control_first {
         true => faults.extend(go_on_again(scene).await?),
         false => faults.extend(control(scene, figures).await?),
     }
+    faults.extend(scene.went_on().await);
     if !faults.is_empty() {
         eprintln!("{} held together disturb others: {faults:#?}", holds.len());
     }
@@ -354,7 +413,7 @@ async fn check(
     for half in [left, right] {
         let mut rest = half.to_vec();
         while !rest.is_empty() {
-            rest = Box::pin(check(scene, rest, delay, figures)).await?;
+            rest = Box::pin(check(scene, rest, trial, figures)).await?;
         }
     }
     if figures.faults.len() == before {
@@ -371,13 +430,19 @@ async fn open(
 ) -> Result<(Vec<Held>, Vec<Hold>)> {
     let (mut held, mut later) = (Vec::new(), Vec::new());
     for hold in holds {
+        let in_hand_tries =
+            if held.is_empty() { IN_HAND_TRIES } else { IN_HAND_TRIES_BESIDE_OTHERS };
         for attempt in 1.. {
             match holding::open(&scene.postgres, DATABASE, &hold).await? {
                 Opened::Held(opened) => held.push(*opened),
+                Opened::InHand if attempt < in_hand_tries => {
+                    tokio::time::sleep(IN_HAND_PAUSE).await;
+                    continue;
+                }
                 // What another one holds may be why it is refused.
-                Opened::Later | Opened::Refused(_) if !held.is_empty() => later.push(hold.clone()),
+                _ if !held.is_empty() => later.push(hold.clone()),
                 Opened::Later if attempt < TRIES => continue,
-                Opened::Later => {
+                Opened::Later | Opened::InHand => {
                     figures.refused.push(format!("{}: it waits for a dispatcher", hold.name()));
                 }
                 Opened::Refused(reason) => {
@@ -394,8 +459,8 @@ async fn open(
 async fn control(scene: &mut Scene, figures: &mut StrangersFigures) -> Result<Vec<String>> {
     let client = scene.bystander().await?;
     let went_on = match scene.go_on(&client).await {
-        Ok(times) => {
-            figures.note(&times, true);
+        Ok(round) => {
+            figures.note(&round, true);
             scene.look_after().await
         }
         Err(error) => Err(error),
@@ -417,7 +482,7 @@ async fn go_on_again(scene: &mut Scene) -> Result<Vec<String>> {
 async fn disturb(
     scene: &mut Scene,
     held: Vec<Held>,
-    delay: Duration,
+    trial: Trial,
     figures: &mut StrangersFigures,
 ) -> Result<Vec<String>> {
     figures.groups += 1;
@@ -429,11 +494,18 @@ async fn disturb(
     };
     let watch = watch::start(scene.url(), holders.clone());
     let mut faults = Vec::new();
+    if trial.is_killed {
+        figures.killed += 1;
+        let error = scene.replace_dispatcher().await.err();
+        faults.extend(error.map(|error| format!("when a dispatcher was killed: {error:#}")));
+    }
     match scene.go_on(&client).await {
-        Ok(times) => {
-            faults.extend(figures.judge_steps(&times, delay));
-            figures.note(&times, false);
-            figures.steps.extend(alone.map(|hold| (hold, times)));
+        // That it goes on is all. Who has just taken over reads more, and is not as quick as others.
+        Ok(_) if trial.is_killed => {}
+        Ok(round) => {
+            faults.extend(figures.judge(&round, trial.delay));
+            figures.note(&round, false);
+            figures.steps.extend(alone.map(|hold| (hold, round.times)));
         }
         Err(error) => faults.push(format!("{error:#}")),
     }
@@ -445,10 +517,16 @@ async fn disturb(
     for wait in watch.stop().await? {
         faults.extend(fault_of(&wait, &names));
     }
-    holding::release(&scene.owner, held).await?;
-    scene.keep_worker().await?;
+    release(scene, held).await?;
     faults.extend(scene.ended_tenures().await?);
     Ok(faults)
+}
+
+/// Strangers let go what they hold.
+async fn release(scene: &mut Scene, held: Vec<Held>) -> Result<()> {
+    holding::release(&scene.owner, held).await?;
+    scene.keep_worker().await?;
+    scene.note_release().await
 }
 
 fn fault_of(wait: &Wait, names: &HashMap<i32, String>) -> Option<String> {
@@ -464,15 +542,34 @@ fn fault_of(wait: &Wait, names: &HashMap<i32, String>) -> Option<String> {
 mod tests {
     use super::*;
 
+    fn round(time: Duration, buffers: i64) -> Round {
+        Round { times: vec![("send", time)], buffers }
+    }
+
+    #[test]
+    fn who_touches_many_times_as_many_buffers_as_without_strangers_is_disturbed() {
+        let mut figures = StrangersFigures::default();
+        let (time, delay) = (Duration::from_secs(1), LONGEST_STEP_DELAY);
+        assert_eq!(figures.judge_buffers(1).unwrap(), "buffers were never read without strangers");
+        figures.note(&round(time, 500), false);
+        figures.note(&round(time, 70), true);
+        figures.note(&round(time, 50), true);
+        assert!(figures.judge(&round(time, 20_700), delay).is_empty());
+        assert_eq!(
+            figures.judge(&round(time, 20_701), delay),
+            ["20701 buffers were touched, and 70 at most without strangers"]
+        );
+    }
+
     #[test]
     fn a_step_that_nothing_was_compared_with_is_a_fault() {
         let mut figures = StrangersFigures::default();
         let slow = [("send", Duration::from_secs(30))];
         let delay = LONGEST_STEP_DELAY_BESIDE_TESTS;
         assert_eq!(figures.judge_steps(&slow, delay), ["send was never timed without strangers"]);
-        figures.note(&slow, false);
+        figures.note(&round(slow[0].1, 100), false);
         assert_eq!(figures.judge_steps(&slow, delay).len(), 1, "others that were held count not");
-        figures.note(&[("send", Duration::from_secs(1))], true);
+        figures.note(&round(Duration::from_secs(1), 100), true);
         assert_eq!(
             figures.judge_steps(&slow, delay),
             ["send took 30s, and 1s at most without strangers"]

@@ -1,5 +1,6 @@
 //! What each role is able to hold, read from the catalog: every function that it may call, every relation
-//! that it may lock, every row that it may change.
+//! that it may lock, every row that it may change. And what the owner may do with the rows that dispatchers work on
+//! all the time.
 
 use anyhow::{Context, Result};
 use tokio_postgres::{Client, error::SqlState};
@@ -16,6 +17,16 @@ const MODES: &[&str] = &[
     "row exclusive",
     "row share",
     "access share",
+];
+
+/// A login with the rights of the owner.
+pub const OWNER: &str = "stranger_owner";
+/// Our roles lock rows of few tables, the owner those of any. What waits is passed over by whoever finds it locked.
+const OWNER_STATEMENTS: &[&str] = &[
+    "select 1 from postrider.deferred for update",
+    "select 1 from postrider.deferred for key share",
+    "update postrider.deferred set run_at = run_at",
+    "delete from postrider.deferred",
 ];
 
 /// Keys of advisory locks of a class that Postrider uses or has used, and their neighbours.
@@ -68,7 +79,7 @@ impl Hold {
     }
 }
 
-/// A login for each role of ours, and one without any.
+/// A login for each role of ours; beside these one without any, and one of the owner.
 pub async fn make_logins(client: &Client) -> Result<Vec<(String, String)>> {
     let roles = "select r.rolname::text from pg_roles r
         where r.rolname like 'postrider\\_%' and not r.rolcanlogin order by 1";
@@ -80,6 +91,9 @@ pub async fn make_logins(client: &Client) -> Result<Vec<(String, String)>> {
         logins.push((login, role));
     }
     client.batch_execute("create role stranger login").await?;
+    let owner = format!("select format('create role {OWNER} login in role %I', current_user)");
+    let owner: String = client.query_one(&owner, &[]).await?.get(0);
+    client.batch_execute(&owner).await?;
     Ok(logins)
 }
 
@@ -108,15 +122,21 @@ pub fn holds_of_nobody() -> Vec<String> {
     CLASSES.flat_map(|class| locks.map(|lock| hold(class, lock))).collect()
 }
 
+/// What the owner of the schema holds.
+pub fn holds_of_owner() -> Vec<String> {
+    OWNER_STATEMENTS.iter().map(|statement| (*statement).to_owned()).collect()
+}
+
 async fn functions_of(owner: &Client, login: &str) -> Result<Vec<String>> {
     let mut statements = Vec::new();
     for row in owner.query(FUNCTIONS, &[&login]).await? {
         let (function, parameters): (String, Vec<String>) = (row.get(0), row.get(1));
-        let own = values::STATEMENTS.iter().filter(|(name, _)| *name == function);
-        if own.clone().count() > 0 {
-            for (_, statement) in own {
-                statements.push(fill(owner, &function, &parameters, statement).await?);
-            }
+        let is_own = |statement: &&(&str, &str)| statement.0 == function;
+        let more = values::ALSO.iter().filter(is_own);
+        for (_, statement) in values::STATEMENTS.iter().filter(is_own).chain(more) {
+            statements.push(fill(owner, &function, &parameters, statement).await?);
+        }
+        if values::STATEMENTS.iter().any(|statement| is_own(&statement)) {
             continue;
         }
         let mut values = Vec::new();

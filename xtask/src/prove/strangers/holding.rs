@@ -28,6 +28,8 @@ pub enum Opened {
     Held(Box<Held>),
     /// Somebody has what it wants.
     Later,
+    /// A dispatcher has the delivery in hand that it is about, or another stranger has it locked.
+    InHand,
     /// The statement is refused for another reason.
     Refused(String),
 }
@@ -41,6 +43,9 @@ pub async fn open(postgres: &PrivatePostgres, database: &str, hold: &Hold) -> Re
         let waiting = [SqlState::LOCK_NOT_AVAILABLE, SqlState::T_R_DEADLOCK_DETECTED];
         if error.code().is_some_and(|code| waiting.contains(code)) {
             return Ok(Opened::Later);
+        }
+        if error.code() == Some(&SqlState::OBJECT_IN_USE) {
+            return Ok(Opened::InHand);
         }
         let text = error.as_db_error().map_or_else(|| error.to_string(), ToString::to_string);
         return Ok(Opened::Refused(text));

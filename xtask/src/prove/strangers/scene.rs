@@ -1,6 +1,7 @@
 //! What strangers hold, and what goes on beside them.
 
 use std::{
+    collections::{HashMap, HashSet},
     path::{Path, PathBuf},
     time::{Duration, Instant},
 };
@@ -9,10 +10,11 @@ use anyhow::{Context, Result, bail, ensure};
 use tokio_postgres::Client;
 
 use crate::{
+    ledger::MessageId,
     postgres::{Options, PrivatePostgres},
     process::{Dispatcher, DispatcherOptions},
     prove::{faults::install, until, writers::connect},
-    receiver::{Behaviour, Receiver},
+    receiver::{Answer, Arrival, Behaviour, Receiver, Request},
 };
 
 pub const DATABASE: &str = "proof";
@@ -31,6 +33,20 @@ const BURST: usize = 48;
 const BURSTS: usize = 3;
 /// So long a request of a burst takes: others have that often the time to lend.
 const BURST_WAIT: Duration = Duration::from_millis(500);
+/// Messages that `failing` refuses again and again, for a minute or so: dispatchers claim, attempt and flush their rows
+/// all the time, and strangers hold them.
+const STAYING: usize = 8;
+/// So often it refuses each of them, at random, so that they are not accepted all at once. Fewer in a row than open a
+/// circuit, and fewer than there are retries.
+const REFUSALS: std::ops::Range<i64> = 30..60;
+/// Messages of one round that `failing` refuses once. They are sent while strangers hold what they hold.
+const PASSING: usize = 2;
+/// So long a request of `failing` takes: so long its row is in hand at least.
+const REFUSAL_WAIT: Duration = Duration::from_millis(200);
+/// How far two looks are apart at what is in hand for a moment.
+const LOOK: Duration = Duration::from_millis(10);
+/// So much later than it was sent a request may be noted: it lay in the kernel when its dispatcher was killed.
+const LATE: Duration = Duration::from_secs(1);
 
 const SETUP: &str = include_str!("setup.sql");
 const WAIT: &str = include_str!("wait.sql");
@@ -44,7 +60,15 @@ pub struct Scene {
     held: Receiver,
     burst: Receiver,
     bursts: usize,
+    failing: Receiver,
+    /// Everything that `failing` is to get in the end.
+    refused: usize,
+    /// What waited for `failing` when strangers let go what they had held.
+    left_behind: Option<LeftBehind>,
+    lease: Duration,
     dispatchers: Vec<Dispatcher>,
+    /// When a dispatcher was killed.
+    kills: Vec<Instant>,
     /// Everything that `good` is to get, and what of it a consumer is to read.
     sent: usize,
     events: usize,
@@ -52,6 +76,56 @@ pub struct Scene {
     tenures: Vec<String>,
     pub dice: fastrand::Rng,
 }
+
+/// What came of everything going on once.
+#[derive(Debug)]
+pub struct Round {
+    /// How long each step took.
+    pub times: Vec<(&'static str, Duration)>,
+    /// Buffers that all sessions of the database have touched meanwhile, as far as they have reported it.
+    pub buffers: i64,
+}
+
+/// Deliveries that wait, and how many requests their receiver had got by then.
+#[derive(Debug)]
+struct LeftBehind {
+    requests: usize,
+    ids: HashSet<MessageId>,
+}
+
+/// 64 numbers in a row are of one shard.
+const SKIP: &str = "select nextval('postrider.message_sequence')
+    from generate_series(1, 64 - (select s.last_value % 64 from postrider.message_sequence s))";
+
+/// What waits for `failing`.
+const REFUSED: &str = "
+    select d.message_id
+    from postrider.deferred d
+    join postrider.endpoints e on e.id = d.endpoint_id
+    where e.name = 'failing'";
+
+/// A dispatcher that has a row of `failing` in hand: its process and its id.
+const BUSY: &str = "
+    select o.pid, o.id::text
+    from postrider.deferred d
+    join postrider.endpoints e on e.id = d.endpoint_id
+    join postrider.shard s on s.shard = d.shard
+    join postrider.dispatcher o on o.id = s.owner
+    where e.name = 'failing'
+    and postrider.is_in_hand(d.message_id, d.target, d.retry_count)
+    limit 1";
+
+/// Whether all shards belong to others than this one, and each of them has some.
+const TAKEN_OVER: &str = "
+    select bool_and(s.owner is not null and s.owner <> $1::text::uuid) and count(distinct s.owner) = $2
+    from postrider.shard s";
+
+/// Dispatchers that live.
+const LIVING: &str = "select l.id::text from postrider.live_dispatchers() l (id) order by 1";
+
+/// Blocks found in memory or read.
+const BUFFERS: &str = "select (d.blks_hit + d.blks_read)::bigint from pg_stat_database d
+    where d.datname = current_database()";
 
 /// What a worker sends: without it, one is taken for lost in the course of the full form.
 const HEARTBEAT: &str = "
@@ -98,11 +172,13 @@ impl Scene {
         let held = Receiver::start(Behaviour::Status(400))?;
         let late = Behaviour::Delay { wait: BURST_WAIT, then: Box::new(Behaviour::Status(200)) };
         let burst = Receiver::start(late)?;
+        let failing = Receiver::start(Behaviour::custom(refuse))?;
         let setup = SETUP
             .replace("{lease}", &lease.as_secs().to_string())
             .replace("{good}", &good.url())
             .replace("{held}", &held.url())
-            .replace("{burst}", &burst.url());
+            .replace("{burst}", &burst.url())
+            .replace("{failing}", &failing.url());
         owner.batch_execute(&setup).await?;
         let mut scene = Scene {
             postgres,
@@ -113,7 +189,12 @@ impl Scene {
             held,
             burst,
             bursts: 0,
+            failing,
+            refused: 0,
+            left_behind: None,
+            lease,
             dispatchers: Vec::new(),
+            kills: Vec::new(),
             sent: 0,
             events: 0,
             read: 0,
@@ -121,14 +202,19 @@ impl Scene {
             dice,
         };
         for _ in 0..DISPATCHERS {
-            let dispatcher =
-                Dispatcher::start(&DispatcherOptions::serve(&scene.binary, &scene.url))?;
-            dispatcher.wait_for_log("shards acquired", PATIENCE).await?;
-            scene.dispatchers.push(dispatcher);
+            scene.start_dispatcher(PATIENCE).await?;
         }
         scene.prepare().await?;
         scene.ended_tenures().await?;
         Ok(scene)
+    }
+
+    /// One more, which has shards.
+    async fn start_dispatcher(&mut self, patience: Duration) -> Result<()> {
+        let dispatcher = Dispatcher::start(&DispatcherOptions::serve(&self.binary, &self.url))?;
+        dispatcher.wait_for_log("shards acquired", patience).await?;
+        self.dispatchers.push(dispatcher);
+        Ok(())
     }
 
     /// Dead letters, waiting messages, a parked one, executions in every state, a job.
@@ -186,7 +272,9 @@ impl Scene {
     }
 
     /// Everything that has nothing to do with strangers, once: what took how long.
-    pub async fn go_on(&mut self, client: &Client) -> Result<Vec<(&'static str, Duration)>> {
+    pub async fn go_on(&mut self, client: &Client) -> Result<Round> {
+        let buffers = self.buffers().await?;
+        let requests = self.failing.request_count();
         let mut times = Vec::new();
         let mut began = Instant::now();
         let mut took = |what: &'static str, time: Option<Duration>| {
@@ -194,6 +282,7 @@ impl Scene {
             began = Instant::now();
         };
         self.send(client).await?;
+        let passing = self.send_refused(client).await?;
         took("send", None);
         self.good.wait_for_accepted(self.sent, PATIENCE).await.context("deliveries to `good`")?;
         took("deliver", None);
@@ -216,7 +305,22 @@ impl Scene {
             .await
             .context("health")??;
         took("health", None);
-        Ok(times)
+        // Their second is over by now, mostly.
+        until("what `failing` has refused once is accepted", PATIENCE, || async {
+            Ok(self.failing.with_requests(|all| {
+                let accepted = all[requests..].iter().filter(|request| request.is_accepted());
+                let accepted: HashSet<_> = accepted.filter_map(|request| request.id).collect();
+                passing.is_subset(&accepted)
+            }))
+        })
+        .await?;
+        took("retry", None);
+        let buffers = self.buffers().await? - buffers;
+        Ok(Round { times, buffers })
+    }
+
+    async fn buffers(&self) -> Result<i64> {
+        Ok(self.owner.query_one(BUFFERS, &[]).await?.get(0))
     }
 
     async fn send(&mut self, client: &Client) -> Result<()> {
@@ -232,6 +336,52 @@ impl Scene {
         self.sent += SENDS + EVENTS;
         self.events += EVENTS;
         Ok(())
+    }
+
+    /// To `failing`: what is to be refused once, and as much as has been accepted of what it refuses for long. Each of
+    /// another shard.
+    async fn send_refused(&mut self, client: &Client) -> Result<HashSet<MessageId>> {
+        let send = "select postrider.send('failing', jsonb_build_object('refusals', $1::bigint))";
+        let waiting = client.query(REFUSED, &[]).await?.len();
+        for _ in waiting..STAYING {
+            client.execute(SKIP, &[]).await?;
+            client.execute(send, &[&self.dice.i64(REFUSALS)]).await?;
+            self.refused += 1;
+        }
+        let mut passing = HashSet::new();
+        for _ in 0..PASSING {
+            client.execute(SKIP, &[]).await?;
+            passing.insert(MessageId(client.query_one(send, &[&1_i64]).await?.get(0)));
+            self.refused += 1;
+        }
+        Ok(passing)
+    }
+
+    /// Strangers hold nothing any more: of what waits for `failing` now all has to go on.
+    pub async fn note_release(&mut self) -> Result<()> {
+        let requests = self.failing.request_count();
+        let rows = self.owner.query(REFUSED, &[]).await?;
+        let ids = rows.iter().map(|row| MessageId(row.get(0))).collect();
+        self.left_behind = Some(LeftBehind { requests, ids });
+        Ok(())
+    }
+
+    /// Each delivery that waited for `failing` when strangers let go has been attempted since: what has not. One that
+    /// was accepted before then has only to be recorded.
+    pub async fn went_on(&mut self) -> Option<String> {
+        let LeftBehind { requests: before, ids } = self.left_behind.take()?;
+        let left = || {
+            self.failing.with_requests(|all| {
+                let attempted = all.iter().enumerate();
+                let attempted = attempted.filter(|(n, one)| *n >= before || one.is_accepted());
+                let attempted: HashSet<_> = attempted.filter_map(|(_, one)| one.id).collect();
+                ids.difference(&attempted).copied().collect::<Vec<_>>()
+            })
+        };
+        let ended = until("all is attempted", PATIENCE, || async { Ok(left().is_empty()) }).await;
+        ended.err().map(|_| {
+            format!("of {} that waited, {:?} were not attempted after the end", ids.len(), left())
+        })
     }
 
     /// Bursts that one dispatcher has, until the other one has lent it places: how long that burst took. On a slow machine a burst may be over before places are lent.
@@ -250,10 +400,7 @@ impl Scene {
 
     /// A burst that one dispatcher has: how many places it had.
     async fn burst(&mut self, client: &Client) -> Result<usize> {
-        // 64 numbers in a row are of one shard.
-        let skip = "select nextval('postrider.message_sequence')
-            from generate_series(1, 64 - (select s.last_value % 64 from postrider.message_sequence s))";
-        client.execute(skip, &[]).await?;
+        client.execute(SKIP, &[]).await?;
         self.burst.forget_peak();
         let send = format!(
             "select postrider.send_batch('burst', array_agg(to_jsonb(n)))
@@ -313,11 +460,52 @@ impl Scene {
         Ok(())
     }
 
-    /// Says so when other dispatchers are there than the last time: a tenure has ended.
+    /// Kills a dispatcher that has a delivery to `failing` in hand, and starts another one. Returns when all shards of
+    /// the dead one belong to others, and each has some.
+    ///
+    /// # Errors
+    ///
+    /// When that does not come about, or the other one's tenure ends, too.
+    pub async fn replace_dispatcher(&mut self) -> Result<()> {
+        let patience = self.lease + PATIENCE;
+        let deadline = Instant::now() + PATIENCE;
+        let busy = loop {
+            if let Some(row) = self.owner.query_opt(BUSY, &[]).await? {
+                break row;
+            }
+            ensure!(Instant::now() < deadline, "nothing of `failing` is in hand");
+            tokio::time::sleep(LOOK).await;
+        };
+        let (pid, id): (i32, String) = (busy.get(0), busy.get(1));
+        let place = self.dispatchers.iter().position(|one| i64::from(one.pid()) == i64::from(pid));
+        let dead = self.dispatchers.swap_remove(place.context("it is none of ours")?);
+        self.kills.push(Instant::now());
+        dead.sigkill();
+        dead.wait(PATIENCE).await?;
+        self.start_dispatcher(patience).await?;
+        let count = DISPATCHERS as i64;
+        until("all of a dead dispatcher's is taken over", patience, || async {
+            Ok(self.owner.query_one(TAKEN_OVER, &[&id, &count]).await?.get(0))
+        })
+        .await?;
+        let now = self.living().await?;
+        let before = std::mem::replace(&mut self.tenures, now);
+        let is_there = |one: &String| *one == id || self.tenures.contains(one);
+        ensure!(
+            self.tenures.len() == DISPATCHERS && before.iter().all(is_there),
+            "tenures ended when {id} was killed: {before:?} became {:?}",
+            self.tenures
+        );
+        Ok(())
+    }
+
+    async fn living(&self) -> Result<Vec<String>> {
+        Ok(self.owner.query(LIVING, &[]).await?.iter().map(|row| row.get(0)).collect())
+    }
+
+    /// Says so when other dispatchers live than the last time: a tenure has ended.
     pub async fn ended_tenures(&mut self) -> Result<Option<String>> {
-        let sql = "select d.id::text from postrider.dispatcher d order by d.id";
-        let now: Vec<String> =
-            self.owner.query(sql, &[]).await?.iter().map(|row| row.get(0)).collect();
+        let now = self.living().await?;
         let before = std::mem::replace(&mut self.tenures, now);
         let now = &self.tenures;
         Ok((before != *now).then(|| format!("tenures ended: {before:?} became {now:?}")))
@@ -342,19 +530,19 @@ impl Scene {
             .wait_for_accepted(waiting as usize, PATIENCE)
             .await
             .context("the backlog of `held`")?;
-        for (name, receiver) in [("good", &self.good), ("held", &self.held), ("burst", &self.burst)]
-        {
-            let (accepted, ids) = (
-                receiver.accepted_count(),
-                receiver.with_requests(|requests| {
-                    let accepted = requests.iter().filter(|request| request.is_accepted());
-                    accepted
-                        .filter_map(|request| request.id)
-                        .collect::<std::collections::HashSet<_>>()
-                        .len()
-                }),
-            );
-            ensure!(accepted == ids, "{name}: {accepted} deliveries of {ids} messages");
+        self.failing.set_behaviour(Behaviour::Status(200));
+        self.failing
+            .wait_for_accepted(self.refused, PATIENCE)
+            .await
+            .context("what waits for `failing`")?;
+        for (name, receiver) in [
+            ("good", &self.good),
+            ("held", &self.held),
+            ("burst", &self.burst),
+            ("failing", &self.failing),
+        ] {
+            let again = receiver.with_requests(|requests| came_again(requests, &self.kills));
+            ensure!(again.is_empty(), "{name}: came again without a cause: {again:?}");
         }
         for dispatcher in &self.dispatchers {
             dispatcher.stop(PATIENCE).await?;
@@ -378,6 +566,31 @@ impl Scene {
     }
 }
 
+/// Refuses each message as often as it says.
+fn refuse(arrival: &Arrival<'_>) -> Answer {
+    let payload: serde_json::Value = serde_json::from_slice(arrival.body).unwrap_or_default();
+    let refusals = payload["refusals"].as_u64().unwrap_or_default();
+    let status = if u64::from(arrival.earlier_count) < refusals { 503 } else { 200 };
+    Answer { delay: REFUSAL_WAIT, ..Answer::status(status) }
+}
+
+/// Messages that came again after they had been accepted, or with the number of an attempt that had come. Who was
+/// killed between the two is the only cause: it had not recorded yet what became of the first.
+fn came_again(requests: &[Request], kills: &[Instant]) -> Vec<MessageId> {
+    let mut last: HashMap<MessageId, &Request> = HashMap::new();
+    let mut again = Vec::new();
+    for request in requests {
+        let Some(id) = request.id else { continue };
+        let Some(before) = last.insert(id, request) else { continue };
+        let is_again = before.is_accepted() || request.attempt <= before.attempt;
+        let has_cause = kills.iter().any(|at| before.at <= *at + LATE && *at <= request.at);
+        if is_again && !has_cause {
+            again.push(id);
+        }
+    }
+    again
+}
+
 async fn execute(client: &Client) -> Result<()> {
     let submit = "select postrider.submit_execution('good', p_pool => 'good')";
     client.execute(submit, &[]).await?;
@@ -394,5 +607,42 @@ async fn execute(client: &Client) -> Result<()> {
         let complete = "select postrider.complete_execution($1, $2)";
         client.execute(complete, &[&execution, &fence]).await?;
         return Ok(());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::SystemTime;
+
+    use super::*;
+
+    fn request(id: i64, attempt: u32, status: u16, at: Instant) -> Request {
+        Request {
+            id: Some(MessageId(id)),
+            attempt,
+            path: "/".to_owned(),
+            at,
+            wall_clock_at: SystemTime::now(),
+            status: Some(status),
+            delay: Duration::ZERO,
+            body: Default::default(),
+            headers: Default::default(),
+        }
+    }
+
+    #[test]
+    fn what_comes_again_needs_a_kill_between_the_two() {
+        let at = |seconds| Instant::now() + Duration::from_secs(seconds);
+        let (first, second, third) = (at(10), at(20), at(30));
+        let retried = [request(1, 1, 503, first), request(1, 2, 200, second)];
+        assert!(came_again(&retried, &[]).is_empty());
+        let accepted_twice = [request(1, 1, 200, first), request(1, 2, 200, second)];
+        let attempted_twice = [request(1, 2, 503, first), request(1, 2, 200, second)];
+        for requests in [accepted_twice, attempted_twice] {
+            assert_eq!(came_again(&requests, &[]), [MessageId(1)]);
+            assert_eq!(came_again(&requests, &[third]), [MessageId(1)], "killed afterwards");
+            assert_eq!(came_again(&requests, &[at(5)]), [MessageId(1)], "killed before");
+            assert!(came_again(&requests, &[at(15)]).is_empty());
+        }
     }
 }

@@ -160,6 +160,90 @@ pub const STATEMENTS: &[(&str, &str)] = &[
     ("register_worker", "select postrider.register_worker('held', 'held', 10)"),
 ];
 
+/// What is held besides: other branches of the same functions, with optional parameters, and verbs about deliveries to
+/// `failing`, which dispatchers claim and flush meanwhile. Each of these takes another one of those that wait for long.
+pub const ALSO: &[(&str, &str)] = &[
+    (
+        "retry_delivery",
+        "select postrider.retry_delivery((
+            select d.message_id
+            from postrider.deferred d
+            join postrider.endpoints e on e.id = d.endpoint_id
+            where e.name = 'failing'
+            and d.retry_count > 1
+            order by d.message_id
+            limit 1), 'failing')",
+    ),
+    (
+        "fail_delivery",
+        "select postrider.fail_delivery((
+            select d.message_id
+            from postrider.deferred d
+            join postrider.endpoints e on e.id = d.endpoint_id
+            where e.name = 'failing'
+            and d.retry_count > 1
+            order by d.message_id
+            offset 1
+            limit 1), 'failing', 'reason')",
+    ),
+    (
+        "skip_delivery",
+        "select postrider.skip_delivery((
+            select d.message_id
+            from postrider.deferred d
+            join postrider.endpoints e on e.id = d.endpoint_id
+            where e.name = 'failing'
+            and d.retry_count > 1
+            order by d.message_id
+            offset 2
+            limit 1), null, 'reason')",
+    ),
+    ("retry_matching_deliveries", "select * from postrider.retry_matching_deliveries('failing')"),
+    ("cancel_endpoint_messages", "select * from postrider.cancel_endpoint_messages('failing')"),
+    ("drop_endpoint", "select * from postrider.drop_endpoint('failing', true)"),
+    ("pause_endpoint", "select postrider.pause_endpoint('failing')"),
+    ("reset_circuit_breaker", "select postrider.reset_circuit_breaker('failing')"),
+    (
+        "redrive_matching",
+        "select * from postrider.redrive_matching('held', p_cause => 'rejected', p_rate => 1)",
+    ),
+    // It moves the gate that every send looks at.
+    ("set_setting", "select postrider.set_setting('max_queue_size', '1')"),
+    // It locks two settings.
+    ("set_setting", "select postrider.set_setting('worker_heartbeat_interval', '20')"),
+    ("reset_setting", "select postrider.reset_setting('stale_recovery_timeout')"),
+    (
+        "publish",
+        "select postrider.publish(
+            'held', '{}', p_idempotency_key => 'published', p_ordering_key => 'key',
+            p_expires_at => now() + interval '1 hour')",
+    ),
+    (
+        "create_schedule",
+        "select postrider.create_schedule(
+            'made_for_an_event', '@yearly', p_event_type => 'held', p_missed => 'skip',
+            p_expires_in => '1 hour')",
+    ),
+    (
+        "create_consumer",
+        "select postrider.create_consumer(
+            'ordered', array['held'], '{\"n\": 1}', p_start => 'now', p_ordering => 'transaction',
+            p_partitions => 4)",
+    ),
+    (
+        "fetch_messages",
+        "select * from postrider.fetch_messages(
+            'held', 3, p_partition => 0, p_wait_for_holder => true)",
+    ),
+    // It holds the row of a worker that has left.
+    (
+        "submit_execution",
+        "select postrider.submit_execution('held', p_worker => 'spare', p_pool => 'held')",
+    ),
+    ("set_action", "select postrider.set_action('made', p_concurrency => 1, p_max_retries => 1)"),
+    ("register_worker", "select * from postrider.register_worker('made', 'made', 10)"),
+];
+
 /// The expression for a parameter.
 pub fn value_of(function: &str, parameter: &str) -> Option<&'static str> {
     let special = SPECIAL
@@ -167,4 +251,20 @@ pub fn value_of(function: &str, parameter: &str) -> Option<&'static str> {
         .find(|(name, of, _)| *of == parameter && (*name == function || *name == "*"));
     let value = VALUES.iter().find(|(of, _)| *of == parameter);
     special.map(|(_, _, value)| *value).or(value.map(|(_, value)| *value))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn statements_are_of_functions_that_there_are() {
+        let functions = Path::new(env!("CARGO_MANIFEST_DIR")).join("../sql/functions");
+        for (function, statement) in STATEMENTS.iter().chain(ALSO) {
+            assert!(functions.join(format!("{function}.sql")).is_file(), "{function}");
+            assert!(statement.contains(&format!("postrider.{function}(")), "{statement}");
+        }
+    }
 }
