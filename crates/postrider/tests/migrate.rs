@@ -8,11 +8,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::shop::{Shop, run};
+use crate::shop::{Run, Shop, run, serving::LONG};
 use postrider::store::{
     connect::{Connector, DatabaseUrl},
     migrate::{self, SchemaError},
 };
+use tokio::task::JoinHandle;
+use xtask::receiver::{Behaviour, Receiver};
 
 /// What the names of the roles end with.
 const KINDS: [&str; 7] =
@@ -328,9 +330,42 @@ async fn a_migration_that_changes_nothing_waits_for_nobody() {
     shop.psql("shop", &["-1", "-f", "-"], &script).succeed();
 }
 
+/// Sends a message whenever the migration waits for that session, and waits until it is delivered. How many were
+/// delivered before the migration has ended.
+async fn deliver_beside(
+    shop: &Shop,
+    receiver: &Receiver,
+    migration: &JoinHandle<Run>,
+    holder: i32,
+) -> usize {
+    const LOOK: Duration = Duration::from_millis(10);
+    let (sender, looker) = (shop.client().await, shop.client().await);
+    sender.batch_execute("set lock_timeout = '4s'").await.unwrap();
+    let waits = "select exists (
+        select from pg_stat_activity a where $1 = any (pg_blocking_pids(a.pid)))";
+    let (mut sent, mut delivered) = (0, 0);
+    while !migration.is_finished() {
+        if !looker.query_one(waits, &[&holder]).await.unwrap().get::<_, bool>(0) {
+            tokio::time::sleep(LOOK).await;
+            continue;
+        }
+        sender.batch_execute("select postrider.send('good', '{}')").await.unwrap();
+        sent += 1;
+        receiver.wait_for_accepted(sent, LONG).await.unwrap();
+        delivered += usize::from(!migration.is_finished());
+    }
+    assert_eq!(receiver.request_count(), sent, "nothing comes twice");
+    delivered
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_migration_that_is_held_up_names_the_holder_and_holds_up_nobody() {
-    let shop = Shop::open_migrated().await;
+    let shop = Shop::open_to_receivers().await;
+    let receiver = Receiver::start(Behaviour::Status(200)).unwrap();
+    shop.quick_endpoint("good", &receiver.url()).await;
+    let _dispatcher = shop.serve().await;
+    let owners = "select array_agg(distinct owner::text || epoch) from postrider.shard";
+    let before: Vec<String> = shop.ask(owners).await;
     shop.execute("update postrider.installation set fingerprint = 'another'").await;
     shop.execute("create role watcher login in role postrider_monitor").await;
     let reader = shop.client().await;
@@ -355,9 +390,14 @@ async fn a_migration_that_is_held_up_names_the_holder_and_holds_up_nobody() {
         count
     });
     let url = shop.url();
-    let run = tokio::task::spawn_blocking(move || run(&url, &["migrate"], "")).await.unwrap();
+    let migration = tokio::task::spawn_blocking(move || run(&url, &["migrate"], ""));
+    let delivered = deliver_beside(&shop, &receiver, &migration, pid).await;
+    let run = migration.await.unwrap();
     is_over.store(true, Ordering::Relaxed);
     assert!(reading.await.unwrap() > 0);
+    // It tries five times at least, and most of the time between is others'.
+    assert!(delivered >= 3, "{delivered} were delivered while it waited");
+    assert_eq!(shop.ask::<Vec<String>>(owners).await, before, "the tenure is the same");
     let holder = format!(
         "pid {pid} (role \"postgres\", application \"report\", its transaction open since "
     );
@@ -368,6 +408,9 @@ async fn a_migration_that_is_held_up_names_the_holder_and_holds_up_nobody() {
     reader.batch_execute("rollback").await.unwrap();
     shop.run(&["migrate"]).succeed();
     check(&shop.url()).await.unwrap();
+    let delivered = receiver.accepted_count();
+    shop.send_many("good", 1).await;
+    receiver.wait_for_accepted(delivered + 1, LONG).await.unwrap();
 }
 
 /// What a dispatcher of the version before is writing has ended before the new fence counts.
