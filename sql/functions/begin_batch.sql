@@ -100,6 +100,11 @@ begin
         values (
             reader.id, p_partition, known.generation, known.message_count,
             allowed, failures, suspects);
+        -- Whoever holds the partition's lock is the only one to see that it is not the newest any more.
+        delete from postrider.consumer_attempt a
+        where a.consumer_id = reader.id
+        and a.partition = p_partition
+        and a.seq = last_attempt.seq;
     end if;
     return query select allowed, failures;
 end;

@@ -1,7 +1,9 @@
 -- postrider.forget_consumer_rows() → how many rows were deleted
 --
 -- Internal, by any dispatcher once a minute. Of positions, begun batches and leases of consumers the newest
--- counts; what is older goes, and leases that ran out ten minutes ago: 10,000 of each at most. Readers begin at the newest, so what
+-- counts; what is older goes, and leases that ran out ten minutes ago: 10,000 of each at most. Whoever writes a newer row
+-- takes the older one along, so what is left are rows of members that never came back, and of versions before
+-- that. A lease that a member's open transaction deletes is left to it. Readers begin at the newest, so what
 -- vacuum has not removed yet costs them nothing. Truncating, as other tables that are only appended to, would
 -- wait for every consumer that is in the middle of a batch. Uses consumer_position_newest,
 -- consumer_attempt_newest, consumer_lease_newest.
@@ -55,6 +57,7 @@ as $$
             and (l.seq < n.seq or n.lease_until < clock_timestamp() - interval '10 minutes')
             order by l.seq
             limit 10000
+            for update skip locked
         ) o
         limit 10000
     ), positions as (

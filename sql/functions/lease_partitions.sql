@@ -8,6 +8,9 @@
 -- Raises 22004 (a null), 22023 (a lease out of its range), 25001 (isolation level), 42501 (another role has taken the
 -- member's lease), 42704 (no such consumer), 55006 (somebody's transaction keeps others from renewing).
 --
+-- The row of its former lease goes, and those of some members whose leases ran out ten minutes ago, whether a dispatcher
+-- runs or not. What a dispatcher deletes at the moment is left to it. Uses consumer_lease_newest.
+--
 -- For affinity and balance only: who reads a partition holds its lock, whatever the leases say, and a
 -- member whose lease has run out keeps its partition to the end of its transaction.
 create or replace function postrider.lease_partitions(
@@ -16,12 +19,18 @@ returns integer[]
 language plpgsql
 security definer
 set search_path = pg_catalog, postrider, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
 as $$
 declare
     shortest constant interval := '1 second';
     longest constant interval := '1 hour';
+    most_forgotten constant integer := 100;
     reader postrider.consumer := postrider.known_consumer(p_consumer);
     at timestamptz;
+    known postrider.consumer_lease[];
     own postrider.consumer_lease;
     others postrider.consumer_lease[];
     even_share integer;
@@ -41,11 +50,12 @@ begin
 
     -- After the lock: what others have got by then is seen.
     at := clock_timestamp();
-    select l.* into own from postrider.newest_leases(reader.id) l where l.member = p_member;
+    known := array(select l from postrider.newest_leases(reader.id) l);
+    select l.* into own from unnest(known) l where l.member = p_member;
     perform postrider.check_lease_role(reader.name, own, at);
     others := array(
         select l
-        from postrider.newest_leases(reader.id) l
+        from unnest(known) l
         where l.member <> p_member
         and l.lease_until > at
     );
@@ -73,6 +83,19 @@ begin
         ) f
         order by f.partition
     );
+    delete from postrider.consumer_lease l
+    where l.ctid = any (array(
+        select k.ctid
+        from unnest(known) n
+        join postrider.consumer_lease k
+        on k.consumer_id = reader.id
+        and k.member = n.member
+        and k.seq = n.seq
+        where n.member = p_member
+        or n.lease_until < at - interval '10 minutes'
+        order by n.member <> p_member
+        limit most_forgotten
+        for update of k skip locked));
     insert into postrider.consumer_lease (
         consumer_id, member, partitions, lease_until, joined_at, leased_by)
     values (

@@ -8,6 +8,8 @@ returns boolean
 language plpgsql
 security definer
 set search_path = pg_catalog, postrider, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
 as $$
 declare
     reader postrider.consumer := postrider.known_consumer(p_consumer);
@@ -25,6 +27,10 @@ begin
         insert into postrider.consumer_lease (
             consumer_id, member, partitions, lease_until, joined_at, leased_by)
         values (reader.id, p_member, '{}', at, own.joined_at, own.leased_by);
+        delete from postrider.consumer_lease l
+        where l.consumer_id = reader.id
+        and l.member = p_member
+        and l.seq = own.seq;
         return true;
     end if;
     return false;

@@ -201,7 +201,7 @@ async fn a_part_of_a_page_is_acknowledged_without_a_look_at_the_rest() {
     shop.psql("shop", &[], "call public.fill(100, 1000, 1, true)").succeed();
     for consumer in ["c", "t"] {
         // The first round makes the plans.
-        for limits in [[u64::MAX; 2], [100, 50]] {
+        for limits in [[u64::MAX; 2], [108, 58]] {
             place(&early, consumer, 50).await;
             early.batch_execute("begin").await.unwrap();
             let first = format!("select min(position) from postrider.fetch_messages('{consumer}')");

@@ -258,3 +258,75 @@ async fn a_consumer_whose_ticks_are_gone_goes_on_with_the_next() {
     assert_eq!(tick(&client).await, Some(1_000_006));
     assert_eq!(ids(&fetch(&client, "c", 100).await), new);
 }
+
+/// What a consumer and its members do in a while: it begins anew, fails, reads all, looks in vain, and leases.
+async fn work(client: &Client) {
+    run(client, "select postrider.reset_consumer('c'), postrider.reset_consumer('t')").await;
+    for partition in [0, 0, 1, 1] {
+        run(client, &format!("select postrider.begin_batch('c', {partition}, 5)")).await;
+    }
+    for name in ["c", "t"] {
+        drain(client, name, 5).await;
+    }
+    // A look is noted every ten seconds.
+    let later =
+        "update postrider.consumer_position set fetched_at = fetched_at - interval '1 minute'";
+    run(client, later).await;
+    for name in ["c", "t"] {
+        assert_eq!(fetch(client, name, 1).await, []);
+    }
+    let member = "00000000-0000-0000-0000-000000000001";
+    for _ in 0..3 {
+        run(client, &format!("select postrider.lease_partitions('c', '{member}', '1 hour')")).await;
+    }
+    run(client, &format!("select postrider.release_partitions('c', '{member}')")).await;
+    run(client, &format!("select postrider.lease_partitions('c', '{member}', '1 hour')")).await;
+    // One that is never seen again.
+    run(client, "select postrider.lease_partitions('c', gen_random_uuid())").await;
+    let later = format!(
+        "update postrider.consumer_lease set lease_until = lease_until - interval '1 hour'
+        where member <> '{member}'"
+    );
+    run(client, &later).await;
+}
+
+/// No dispatcher runs: consumers make their ticks themselves, and senders are refused when the log is full.
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_dispatcher_what_consumers_write_stays_level() {
+    const ROUNDS: usize = 6;
+    const SENT: i64 = 20;
+    let shop = Shop::open_to_consumers().await;
+    let client = shop.client().await;
+    run(
+        &client,
+        "select postrider.set_setting('max_queue_size', '40');
+        select postrider.create_consumer('c', p_partitions => 2);
+        select postrider.create_consumer('t', p_ordering => 'transaction')",
+    )
+    .await;
+    let count = "select array[
+            (select count(*) from postrider.message),
+            (select count(*) from postrider.tick),
+            (select count(*) from postrider.consumer_position),
+            (select count(*) from postrider.consumer_attempt),
+            (select count(*) from postrider.consumer_lease)]";
+    let mut seen: Vec<Vec<i64>> = Vec::new();
+    for _ in 0..ROUNDS {
+        for _ in 0..SENT {
+            if let Err(error) = client.batch_execute(SEND).await {
+                assert_eq!(error.code().map(|code| code.code()), Some("53400"), "{error:?}");
+            }
+            tick(&client).await;
+        }
+        work(&client).await;
+        seen.push(shop.ask(count).await);
+    }
+    assert!(seen[0][0] >= SENT && seen[1][0] > seen[0][0], "{seen:?}");
+    // The log is full from the third round on.
+    assert!(seen[3..].iter().all(|sizes| sizes[..2] == seen[2][..2]), "{seen:?}");
+    for sizes in &seen {
+        assert!(sizes[1] <= 2 * sizes[0], "ticks without messages: {seen:?}");
+        // One for each partition, and one for each member: who leases, and who came last.
+        assert_eq!(sizes[2..], [3, 2, 2], "{seen:?}");
+    }
+}

@@ -742,7 +742,7 @@ async fn only_the_newest_positions_are_kept() {
     run(&client, "select postrider.forget_consumer_rows()").await;
     run(&holder, "commit").await;
     let left: i64 = shop.ask("select count(*) from postrider.consumer_position").await;
-    assert_eq!(left, 4);
+    assert_eq!(left, 3);
     for (consumer, read) in [("c", 2), ("held", 3), ("t", 2)] {
         assert_eq!(drain(&client, consumer, 10).await, sent[read..], "{consumer}");
     }
