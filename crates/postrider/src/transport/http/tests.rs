@@ -567,6 +567,55 @@ async fn secrets_are_not_sent_in_the_clear_and_requests_only_to_web_servers() {
     );
 }
 
+/// What SQL cannot judge: a name leads where its server says.
+#[tokio::test]
+async fn secrets_go_in_the_clear_to_names_of_private_addresses_only() {
+    let plain = "secret headers are sent over plain http to private addresses only: use https";
+    let receiver = Receiver::answering(OK).await;
+    let answer = |name: &str| match name {
+        name if name.starts_with("public") => Answers::Addresses(&[[192, 0, 2, 1]]),
+        name if name.starts_with("mixed") => Answers::Addresses(&[[192, 0, 2, 1], [127, 0, 0, 1]]),
+        _ => Answers::Addresses(&[[127, 0, 0, 1]]),
+    };
+    let server = NameServer::start(answer).await.unwrap();
+    let shared = asking(&server, "on");
+    let error = async |shared: &Arc<Shared>, config: &Value| {
+        let endpoint = transport::open("http", config, shared).unwrap();
+        send(&endpoint, envelope(1)).await.error
+    };
+    let secret = json!({ "authorization": "Bearer t" });
+    let private = format!("http://{}/", receiver.address);
+    let proxy = json!({ "url": "http://public.example:3128", "username": "me", "password": "p" });
+    let oauth2 = json!({
+        "type": "oauth2", "token_url": "http://public.example/token", "client_id": "me",
+        "client_secret": "hush"
+    });
+    for config in [
+        json!({ "url": "http://public.example/", "headers": secret }),
+        json!({ "url": "http://public.example/", "auth": { "type": "bearer", "token": "t" } }),
+        json!({ "url": "https://192.0.2.2/", "proxy": proxy }),
+        json!({ "url": private, "auth": oauth2 }),
+    ] {
+        let error = error(&shared, &config).await.unwrap();
+        assert!(error.ends_with(plain), "{config}: {error}");
+    }
+    // It is the secret that is refused, not the name.
+    let options = SharedOptions { name_servers: vec![server.address], ..SharedOptions::default() };
+    let connect = Settings { http_connect_timeout: Duration::from_millis(300), ..settings() };
+    let impatient = Shared::with_options(connect, options);
+    let without = error(&impatient, &json!({ "url": "http://public.example/" })).await.unwrap();
+    assert_ne!(without, plain);
+    assert_eq!(receiver.connection_count(), 0);
+
+    // Of several addresses those are left that may read it.
+    let port = receiver.address.port();
+    for (host, connection_count) in [("private.example", 1), ("mixed.example", 2)] {
+        let config = json!({ "url": format!("http://{host}:{port}/"), "headers": secret });
+        assert_eq!(error(&shared, &config).await, None, "{host}");
+        assert_eq!(receiver.connection_count(), connection_count, "{host}");
+    }
+}
+
 #[test]
 fn the_kit_starts_no_receiver_where_none_may_be() {
     assert!(xtask::port::RANGE.into_iter().all(postrider_core::networks::is_web_port));
