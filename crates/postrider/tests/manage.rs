@@ -251,6 +251,10 @@ async fn a_secret_is_kept_apart_and_stays_until_it_is_changed() {
     let secret =
         "select (select nullif(config - 'signing_keys', '{}') from postrider.endpoint_secret)";
     let stored = json!({"headers": {"authorization": "s3cret"}});
+    // Keys that sign are never sent, so they follow wherever the endpoint goes.
+    let keys = "select (select s.config -> 'signing_keys' from postrider.endpoint_secret s)";
+    let own_keys = value(&client, keys).await;
+    assert!(own_keys.as_array().is_some_and(|keys| keys.len() == 1), "{own_keys}");
     assert_eq!(value(&client, visible).await, json!({"url": "http://a.test/"}));
     assert_eq!(value(&client, secret).await, stored);
 
@@ -264,15 +268,21 @@ async fn a_secret_is_kept_apart_and_stays_until_it_is_changed() {
         assert_eq!(shop.refusal(&alter(&config)).await, "22023", "{elsewhere}");
     }
     assert_eq!(value(&client, secret).await, stored);
+    assert_eq!(value(&client, keys).await, own_keys);
     let direct = r#"update postrider.endpoints set config = '{"url": "http://b.test/",
         "headers": {"x-a": "new"}}'"#;
     client.batch_execute(direct).await.unwrap();
     assert_eq!(value(&client, visible).await, json!({"url": "http://b.test/"}));
     assert_eq!(value(&client, secret).await, json!({"headers": {"x-a": "new"}}));
+    assert_eq!(value(&client, keys).await, own_keys, "to another host, with other headers");
     let config = r#"{"url": "http://b.test/", "headers": null}"#;
     client.batch_execute(&alter(config)).await.unwrap();
     assert_eq!(value(&client, secret).await, Value::Null);
     assert_eq!(value(&client, "select version from postrider.endpoints").await, json!(4));
+    for elsewhere in ["https://c.test/", "http://c.test:8080/", "http://b.test/"] {
+        client.batch_execute(&alter(&format!(r#"{{"url": "{elsewhere}"}}"#))).await.unwrap();
+        assert_eq!(value(&client, keys).await, own_keys, "nothing but keys: {elsewhere}");
+    }
 
     let config = r#"{"url": "http://b.test/", "headers": {"authorization": "s3cret"}}"#;
     client.batch_execute(&alter(config)).await.unwrap();
