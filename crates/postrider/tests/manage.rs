@@ -710,6 +710,78 @@ async fn the_event_log_says_who_changed_what() {
     let shown = shop.run(&["endpoint", "show", "b", "--json"]).json();
     assert!(shown["secrets_set_at"]["headers"].is_string(), "{shown}");
     assert!(!shown.to_string().contains("s3cret"), "{shown}");
+    check_ages_of_secrets(&shop, &admin).await;
+}
+
+/// Of the bytes `signing-key-of-tests-0000`.
+const SIGNING_KEY: &str = "whsec_c2lnbmluZy1rZXktb2YtdGVzdHMtMDAwMA==";
+
+/// Whatever is stored apart is shown as set, and only what is set anew is younger.
+async fn check_ages_of_secrets(shop: &Shop, admin: &Client) {
+    let url = "https://c.test/";
+    let proxy = |password: &str| json!({ "url": "https://proxy.example.com", "username": "u", "password": password });
+    let all = json!({
+        "url": url,
+        "headers": { "x-a": "s3cret" },
+        "auth": { "type": "bearer", "token": "s3cret" },
+        "proxy": proxy("s3cret"),
+        "tls": { "certificate": "s3cret", "key": "s3cret" },
+    });
+    let create = "select postrider.create_endpoint('c', 'http', $1)";
+    admin.execute(create, &[&all]).await.unwrap();
+    let old = "2020-01-01T00:00:00+00:00";
+    let age = format!(
+        "update postrider.endpoint_secret s
+        set set_at = (select jsonb_object_agg(k.key, '{old}') from jsonb_object_keys(s.config) k (key))"
+    );
+    let set_at =
+        "select c.secrets_set_at from postrider.endpoint_configs c where c.endpoint_name = 'c'";
+    let logged = "select e.details -> 'secrets_set_at' from postrider.event_log e
+        where e.event in ('endpoint.created', 'endpoint.altered') order by e.id desc limit 1";
+    let created = value(admin, set_at).await;
+    assert_eq!(value(admin, logged).await, created);
+    let mut names: Vec<&String> = created.as_object().unwrap().keys().collect();
+    names.sort_unstable();
+    assert_eq!(names, ["auth", "headers", "proxy", "signing_keys", "tls"]);
+    let headers = json!({ "x-a": "s3cret-2" });
+    let auth = json!({ "type": "bearer", "token": "s3cret-2" });
+    for (name, mut config) in [
+        ("headers", json!({ "headers": headers })),
+        ("auth", json!({ "auth": auth })),
+        ("tls", json!({ "tls": { "certificate": "s3cret-2", "key": "s3cret-2" } })),
+        // To another proxy the others are given again, and are as old as they are.
+        ("proxy", json!({ "proxy": proxy("s3cret-2"), "headers": headers, "auth": auth })),
+        ("signing_keys", json!({ "signing_keys": [SIGNING_KEY] })),
+    ] {
+        shop.execute(&age).await;
+        config["url"] = url.into();
+        let alter = "select postrider.alter_endpoint('c', $1)";
+        admin.execute(alter, &[&config]).await.unwrap_or_else(|error| panic!("{name}: {error:?}"));
+        let shown = value(admin, set_at).await;
+        assert_eq!(shown.as_object().unwrap().len(), 5, "{name}: {shown}");
+        for (secret, at) in shown.as_object().unwrap() {
+            assert!(at.is_string(), "{name}: {shown}");
+            assert_eq!(at != old, secret == name, "{name}: {shown}");
+        }
+        assert_eq!(value(admin, logged).await, shown, "{name}");
+    }
+    let take_away =
+        "select postrider.alter_endpoint('c', '{\"url\": \"https://c.test/\", \"tls\": null}')";
+    admin.batch_execute(take_away).await.unwrap();
+    let left = value(admin, set_at).await;
+    assert!(left.get("tls").is_none() && left["auth"] == old, "{left}");
+
+    let shown = shop.run(&["endpoint", "show", "c", "--json"]).json();
+    assert_eq!(shown["secrets_set_at"], left);
+    let monitor = shop.client().await;
+    monitor.batch_execute("set role postrider_monitor").await.unwrap();
+    assert_eq!(value(&monitor, set_at).await, left);
+    let log = value(admin, "select jsonb_agg(to_jsonb(e)) from postrider.event_log e").await;
+    for told in [shown, log] {
+        for secret in ["s3cret", SIGNING_KEY] {
+            assert!(!told.to_string().contains(secret), "{told}");
+        }
+    }
 }
 
 /// A worker that counted as lost between two heartbeats would be lost for ever.
