@@ -22,7 +22,9 @@ begin
     insert into postrider.event_log (event, endpoint_name, details)
     values (
         'signing_key.added', add_signing_key.endpoint,
-        jsonb_build_object('by', session_user, 'id', postrider.signing_key_id(added)));
+        jsonb_build_object(
+            'by', session_user, 'id', postrider.signing_key_id(added), 'before', null,
+            'after', jsonb_build_object('retires_at', null)));
     return added;
 end;
 $$;

@@ -33,7 +33,12 @@ begin
         insert into postrider.event_log (event, details)
         values (
             'execution.cancelled',
-            jsonb_build_object('execution_id', p_execution, 'was', live.status, 'by', session_user));
+            jsonb_build_object('execution_id', p_execution, 'was', live.status, 'by', session_user)
+            || postrider.changes_between(
+                jsonb_build_object('status', live.status),
+                -- It runs until its worker has let go of it.
+                jsonb_build_object(
+                    'status', case live.status when 'running' then 'cancelling' else 'cancelled' end)));
     end if;
     if live.status <> 'running' then
         perform postrider.end_execution(live, 'cancelled', 'cancelled', null, null);

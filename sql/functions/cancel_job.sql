@@ -32,7 +32,9 @@ begin
     values (
         'job.cancelled', known.endpoint_name,
         jsonb_build_object(
-            'id', known.id, 'kind', known.kind, 'count', known.done_count, 'by', session_user));
+            'id', known.id, 'kind', known.kind, 'count', known.done_count, 'by', session_user,
+            'before', jsonb_build_object('state', 'running'),
+            'after', jsonb_build_object('state', 'cancelled')));
     return true;
 end;
 $$;

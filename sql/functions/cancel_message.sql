@@ -113,7 +113,10 @@ begin
         insert into postrider.event_log (event, details)
         values (
             'message.cancelled',
-            jsonb_build_object('message_id', p_message_id, 'by', session_user));
+            jsonb_build_object(
+                'message_id', p_message_id, 'by', session_user,
+                'before', jsonb_build_object('status', 'waiting'),
+                'after', jsonb_build_object('status', 'cancelled')));
     end if;
     return true;
 end;

@@ -24,7 +24,9 @@ begin
         values (
             'replay.cancelled', cancelled.endpoint_name,
             jsonb_build_object(
-                'id', p_replay_id, 'replayed', cancelled.replayed_count, 'by', session_user));
+                'id', p_replay_id, 'replayed', cancelled.replayed_count, 'by', session_user,
+                'before', jsonb_build_object('state', 'running'),
+                'after', jsonb_build_object('state', 'cancelled')));
         return true;
     end if;
     if not exists (select from postrider.replay r where r.id = p_replay_id) then

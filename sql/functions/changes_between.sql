@@ -1,19 +1,15 @@
--- postrider.changes_between(before, after) → {"before": …, "after": …}: what differs, empty where nothing does
+-- postrider.changes_between(before, after) → {"before": …, "after": …}: what differs, both empty where nothing does
 --
--- Internal, for event_log.
+-- Internal, for event_log, where every change has both.
 create or replace function postrider.changes_between(p_before jsonb, p_after jsonb)
 returns jsonb
 language sql
 immutable
 set search_path = pg_catalog, postrider, pg_temp
 as $$
-    select case
-        when bool_or(true)
-        then jsonb_build_object(
-            'before', jsonb_object_agg(k.key, p_before -> k.key),
-            'after', jsonb_object_agg(k.key, p_after -> k.key))
-        else '{}'
-    end
+    select jsonb_build_object(
+        'before', coalesce(jsonb_object_agg(k.key, p_before -> k.key), '{}'),
+        'after', coalesce(jsonb_object_agg(k.key, p_after -> k.key), '{}'))
     from (
         select jsonb_object_keys(coalesce(p_before, '{}') || coalesce(p_after, '{}'))
     ) k (key)

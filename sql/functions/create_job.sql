@@ -35,7 +35,8 @@ begin
         jsonb_strip_nulls(
             jsonb_build_object(
                 'id', job_id, 'kind', p_kind, 'filter', nullif(p_filter, '{}'), 'rate', p_rate,
-                'by', session_user)));
+                'by', session_user))
+        || jsonb_build_object('before', null, 'after', jsonb_build_object('state', 'running')));
     perform postrider.ring('postrider', 'jobs');
     return job_id;
 end;

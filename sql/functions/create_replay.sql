@@ -52,7 +52,7 @@ begin
         'replay.created', p_endpoint_name,
         jsonb_build_object(
             'id', replay_id, 'from_ts', p_from_ts, 'to_ts', p_to_ts, 'rate', p_rate,
-            'by', session_user));
+            'by', session_user, 'before', null, 'after', jsonb_build_object('state', 'running')));
     return replay_id;
 end;
 $$;

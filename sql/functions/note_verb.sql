@@ -17,5 +17,9 @@ as $$
         n.name,
         jsonb_strip_nulls(
             jsonb_build_object('message_id', p_message_id, 'reason', p_reason, 'by', session_user))
+        || jsonb_build_object(
+            'before', jsonb_build_object('status', 'waiting'),
+            'after', jsonb_build_object(
+                'status', case p_verb when 'retry' then 'due' when 'fail' then 'failed' else 'skipped' end))
     from unnest(p_endpoint_names) n (name);
 $$;

@@ -77,7 +77,8 @@ begin
         'consumer.message_parked',
         jsonb_build_object(
             'consumer', p_consumer, 'id', parked_id, 'message_id', first.id, 'position', p_position,
-            'partition', first.partition, 'attempt_count', p_attempt_count, 'by', session_user));
+            'partition', first.partition, 'attempt_count', p_attempt_count, 'by', session_user,
+            'before', null, 'after', jsonb_build_object('attempt_count', p_attempt_count)));
     return parked_id;
 end;
 $$;

@@ -37,7 +37,10 @@ begin
     insert into postrider.event_log (event, endpoint_name, details)
     values (
         'dlq.redriven', letter.endpoint_name,
-        jsonb_build_object('dlq_id', p_dlq_id, 'by', session_user));
+        jsonb_build_object(
+            'dlq_id', p_dlq_id, 'by', session_user,
+            'before', jsonb_build_object('status', letter.status),
+            'after', jsonb_build_object('status', 'redriven')));
     perform postrider.ring('postrider', 'deferred');
     return letter.message_id;
 end;

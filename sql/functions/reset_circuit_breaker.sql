@@ -42,7 +42,12 @@ begin
         'circuit.reset', p_endpoint_name,
         jsonb_build_object(
             'from', former.state, 'to', 'closed', 'failure_count', former.failure_count,
-            'by', session_user));
+            'by', session_user)
+        || postrider.changes_between(
+            jsonb_build_object(
+                'state', former.state, 'failure_count', former.failure_count,
+                'paused_until', former.paused_until),
+            jsonb_build_object('state', 'closed', 'failure_count', 0, 'paused_until', null)));
     perform postrider.ring('postrider', 'circuits');
     return true;
 end;

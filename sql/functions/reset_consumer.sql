@@ -38,7 +38,10 @@ begin
     values (
         'consumer.reset',
         jsonb_build_object(
-            'consumer', p_name, 'start', p_start, 'before', former, 'after', start.message_id,
+            'consumer', p_name, 'start', p_start, 'before', former,
+            'after', (
+                select jsonb_object_agg(k, start.message_id)
+                from generate_series(0, reader.partition_count - 1) k),
             'by', session_user));
     return true;
 end;

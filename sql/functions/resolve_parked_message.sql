@@ -25,7 +25,8 @@ begin
     select
         'consumer.message_resolved',
         jsonb_build_object(
-            'consumer', c.name, 'id', removed.id, 'message_id', removed.message_id, 'by', session_user)
+            'consumer', c.name, 'id', removed.id, 'message_id', removed.message_id, 'by', session_user,
+            'before', jsonb_build_object('attempt_count', removed.attempt_count), 'after', null)
     from postrider.consumer c
     where c.id = removed.consumer_id;
     return true;

@@ -13,6 +13,7 @@ as $$
 declare
     held record := postrider.lock_signing_keys(retire_signing_key.endpoint, false);
     ends_at timestamptz;
+    former timestamptz;
 begin
     perform postrider.find_signing_key(
         retire_signing_key.endpoint, held.keys, retire_signing_key.key_id);
@@ -31,6 +32,11 @@ begin
                 hint = 'Add another one first, or set signature to none if nothing is to be signed.';
     end if;
     ends_at := now() + retire_signing_key.after;
+    select k.retires_at
+    into former
+    from postrider.signing_key k
+    where k.endpoint_id = held.endpoint_id
+    and k.id = retire_signing_key.key_id;
     update postrider.signing_key k
     set retires_at = ends_at
     where k.endpoint_id = held.endpoint_id
@@ -40,7 +46,9 @@ begin
     values (
         'signing_key.retired', retire_signing_key.endpoint,
         jsonb_build_object(
-            'by', session_user, 'id', retire_signing_key.key_id, 'retires_at', ends_at));
+            'by', session_user, 'id', retire_signing_key.key_id, 'retires_at', ends_at,
+            'before', jsonb_build_object('retires_at', former),
+            'after', jsonb_build_object('retires_at', ends_at)));
     return ends_at;
 end;
 $$;

@@ -29,7 +29,9 @@ begin
     insert into postrider.event_log (event, details)
     values (
         'execution.retried',
-        jsonb_build_object('execution_id', new_id, 'retry_of', p_execution, 'by', session_user));
+        jsonb_build_object(
+            'execution_id', new_id, 'retry_of', p_execution, 'by', session_user, 'before', null,
+            'after', jsonb_build_object('status', 'requested')));
     return new_id;
 end;
 $$;

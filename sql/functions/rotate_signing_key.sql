@@ -15,8 +15,13 @@ declare
     held record := postrider.lock_signing_keys(rotate_signing_key.endpoint, true);
     added text := postrider.make_signing_key();
     ends_at timestamptz;
+    former jsonb;
 begin
     perform postrider.check_key_pause('overlap', rotate_signing_key.overlap);
+    select jsonb_object_agg(k.id, k.retires_at)
+    into former
+    from postrider.signing_key k
+    where k.endpoint_id = held.endpoint_id;
     ends_at := now() + rotate_signing_key.overlap;
     update postrider.signing_key k
     set retires_at = ends_at
@@ -28,7 +33,13 @@ begin
     values (
         'signing_key.rotated', rotate_signing_key.endpoint,
         jsonb_build_object(
-            'by', session_user, 'id', postrider.signing_key_id(added), 'others_retire_at', ends_at));
+            'by', session_user, 'id', postrider.signing_key_id(added), 'others_retire_at', ends_at,
+            'before', jsonb_build_object('retire_at', former),
+            'after', jsonb_build_object(
+                'retire_at', (
+                    select jsonb_object_agg(k.id, k.retires_at)
+                    from postrider.signing_key k
+                    where k.endpoint_id = held.endpoint_id))));
     return added;
 end;
 $$;

@@ -47,7 +47,9 @@ begin
     values (
         'setting.changed',
         jsonb_build_object(
-            'name', known.name, 'from', known.value, 'to', checked, 'by', session_user));
+            'name', known.name, 'from', known.value, 'to', checked, 'by', session_user,
+            'before', jsonb_build_object('value', known.value),
+            'after', jsonb_build_object('value', checked)));
     if known.name = 'max_queue_size' then
         -- Down at once, and up when a send finds the log full: until this is committed others see
         -- the old limit, and a gate that a rollback left too low is set right by who comes to it.

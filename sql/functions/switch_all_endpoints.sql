@@ -42,6 +42,9 @@ begin
     insert into postrider.event_log (event, details)
     values (
         case when p_paused then 'endpoints.paused' else 'endpoints.resumed' end,
-        jsonb_build_object('count', switched_count, 'held', held, 'by', session_user));
+        jsonb_build_object(
+            'count', switched_count, 'held', held, 'by', session_user,
+            'before', jsonb_build_object('paused', not p_paused),
+            'after', jsonb_build_object('paused', p_paused)));
 end;
 $$;

@@ -18,7 +18,10 @@ begin
     insert into postrider.event_log (event, details)
     values (
         case when p_is_cordoned then 'worker.cordoned' else 'worker.uncordoned' end,
-        jsonb_build_object('worker', p_name, 'by', session_user));
+        jsonb_build_object(
+            'worker', p_name, 'by', session_user,
+            'before', jsonb_build_object('cordoned', not p_is_cordoned),
+            'after', jsonb_build_object('cordoned', p_is_cordoned)));
     if not p_is_cordoned then
         perform postrider.ring_workers(postrider.execution_queue(known.id, null));
         perform postrider.ring_workers(postrider.execution_queue(null, known.pool));

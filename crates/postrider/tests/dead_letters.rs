@@ -284,7 +284,7 @@ async fn letters_are_put_back_by_a_filter() {
     let user: String = shop.ask("select session_user::text").await;
     assert_eq!((&event["event"], &event["endpoint_name"]), (&json!("job.created"), &json!("a")));
     let details = json!({"id": event["details"]["id"], "kind": "redrive", "by": user, "rate": 5,
-        "filter": {"cause": "gone"}});
+        "filter": {"cause": "gone"}, "before": null, "after": {"state": "running"}});
     assert_eq!(event["details"], details);
 }
 

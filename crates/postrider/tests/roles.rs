@@ -1209,6 +1209,21 @@ const WITHOUT_EVENT: &[(&str, &str)] = &[
     ("validate_retry_policy", "changes nothing"),
 ];
 
+/// What is no change of a state that was before or is after, and why.
+const WITHOUT_STATES: &[(&str, &str)] = &[
+    ("dlq.cleaned_up", "removes many, and says how many"),
+    ("event_log.cleaned_up", "removes many, and says how many"),
+    ("message.replayed", "sends something new, and what was stays as it is"),
+    ("messages.expired", "ends many, and says how many"),
+    ("partition.dropped", "has its name, and what was in it is gone"),
+    ("partition.drop_postponed", "changes nothing"),
+    ("partitions.made", "makes some, and says how many"),
+    ("range.replayed", "sends something new, and what was stays as it is"),
+    ("signing_key.revealed", "shows, and changes nothing"),
+    ("worker.deregistered", "is what a process says of itself"),
+    ("worker.registered", "is what a process says of itself"),
+];
+
 /// What makes a call of this function change something.
 fn occasion(name: &str) -> &'static str {
     match name {
@@ -1280,6 +1295,26 @@ async fn every_function_of_operators_and_admins_leaves_an_event_that_says_who() 
         .filter(|name| !telling.contains(name))
         .collect();
     assert_eq!(silent, excused);
+
+    // What was before and after: an object, or null where there was nothing.
+    let is_told = "details ?& array['by', 'before', 'after']
+        and jsonb_typeof(details -> 'before') in ('object', 'null')
+        and jsonb_typeof(details -> 'after') in ('object', 'null')
+        and 'object' in (jsonb_typeof(details -> 'before'), jsonb_typeof(details -> 'after'))";
+    let told = async |condition: &str| {
+        let sql = format!(
+            "select distinct event from postrider.event_log
+            where details ->> 'role' = 'anna' and {condition} order by 1"
+        );
+        BTreeSet::from_iter(strings(&client, &sql).await)
+    };
+    let excused: BTreeSet<String> =
+        WITHOUT_STATES.iter().map(|(name, _)| (*name).to_owned()).collect();
+    let lacking = told(&format!("not coalesce({is_told}, false)")).await;
+    assert_eq!(lacking.difference(&excused).collect::<Vec<_>>(), [""; 0], "they say half of it");
+    let telling = told(is_told).await;
+    assert_eq!(telling.intersection(&excused).collect::<Vec<_>>(), [""; 0], "no excuse is needed");
+    assert!(telling.len() > 40, "{telling:?}");
 }
 
 /// Whoever sends may take it back, and need not be an operator for that.

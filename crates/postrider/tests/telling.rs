@@ -60,7 +60,10 @@ async fn what_waits_for_a_retry_can_be_retried_at_once() {
     let logged: Value = shop
         .ask("select details - 'role' from postrider.event_log where event = 'delivery.retried'")
         .await;
-    assert_eq!(logged, json!({ "message_id": id, "by": "postgres" }));
+    let expected = json!({
+        "message_id": id, "by": "postgres", "before": {"status": "waiting"}, "after": {"status": "due"}
+    });
+    assert_eq!(logged, expected);
 }
 
 #[tokio::test(flavor = "multi_thread")]
