@@ -16,9 +16,10 @@ use xtask::{
 
 const SECRET: &str = "s3cret";
 
-/// A dispatcher that is told of this broker.
+/// A dispatcher that is told of this broker, and tells all that it may.
 fn serve(shop: &Shop, url: &str, ca_file: Option<&Path>) -> Dispatcher {
     let mut options = shop.serve_options().variable("POSTRIDER_AMQP_URL", url);
+    options.arguments.extend(["--log-level", "trace"].map(str::to_owned));
     if let Some(path) = ca_file {
         options = options.variable("POSTRIDER_AMQP_CA_FILE", path.display().to_string());
     }
@@ -71,12 +72,15 @@ async fn executions_travel_over_tls_by_a_broker_that_is_trusted_and_by_no_other(
     let ca_file = folder.0.join("authority.pem");
     std::fs::write(&ca_file, &certificate).unwrap();
 
-    // Nobody knows who has signed it; and somebody does, for a host of another name.
+    // Nobody knows who has signed it; and somebody does, for a host of another name, or with another password.
+    server.host().add_user("shop", SECRET).unwrap();
     let url = |user: &str, host: &str| format!("amqps://{user}@{host}:{port}");
     let shopper = format!("shop:{SECRET}");
+    let stranger = format!("shop:{SECRET}-of-another");
     let cases = [
         (url(&shopper, "localhost"), None, "UnknownIssuer"),
         (url(&shopper, "127.0.0.1"), Some(&ca_file), "certificate not valid for name"),
+        (url(&stranger, "localhost"), Some(&ca_file), "ACCESS_REFUSED"),
     ];
     for (url, ca_file, reason) in &cases {
         let dispatcher = serve(&shop, url, ca_file.map(PathBuf::as_path));
@@ -98,7 +102,7 @@ async fn executions_travel_over_tls_by_a_broker_that_is_trusted_and_by_no_other(
     }
 
     // With the authority and the right name all of it works, for the command line, too.
-    let url = url("guest:guest", "localhost");
+    let url = url(&shopper, "localhost");
     let dispatcher = serve(&shop, &url, Some(&ca_file));
     dispatcher.wait_for_log("connected to RabbitMQ", LONG).await.unwrap();
     let mut options = DispatcherOptions::serve(
@@ -106,11 +110,12 @@ async fn executions_travel_over_tls_by_a_broker_that_is_trusted_and_by_no_other(
         &shop.postgres.url_as("app", "shop"),
     );
     let ca_file = ca_file.display().to_string();
-    let arguments = ["worker", "--exec", "/bin/cat", "--amqp-ca-file", &ca_file];
+    let arguments =
+        ["worker", "--log-level", "trace", "--exec", "/bin/cat", "--amqp-ca-file", &ca_file];
     options.arguments = arguments.map(str::to_owned).to_vec();
     let worker = Dispatcher::start(&options.variable("POSTRIDER_AMQP_URL", &url)).unwrap();
     let id: i64 =
-        shop.ask(r#"select postrider.submit_execution('resize', '{"width": 200}')"#).await;
+        shop.ask(r#"select postrider.submit_execution('resize', '{"card": "s3cret-card"}')"#).await;
     shop.until(&format!("select status = 'completed' from postrider.executions where id = {id}"))
         .await;
     let carrier: Value = shop
@@ -120,9 +125,15 @@ async fn executions_travel_over_tls_by_a_broker_that_is_trusted_and_by_no_other(
             join postrider.workers w on w.name = e.worker",
         )
         .await;
-    assert_eq!(carrier, json!({ "result": { "width": 200 }, "carrier": "rabbitmq" }));
-    worker.sigterm();
-    assert!(worker.wait(LONG).await.unwrap().success());
+    assert_eq!(carrier, json!({ "result": { "card": "s3cret-card" }, "carrier": "rabbitmq" }));
+    // No level shows the password that was right, nor what went by the broker.
+    for process in [&worker, &dispatcher] {
+        process.sigterm();
+        assert!(process.wait(LONG).await.unwrap().success());
+        let lines = process.log_lines();
+        let told: Vec<_> = lines.iter().filter(|line| line.contains(SECRET)).collect();
+        assert!(!lines.is_empty() && told.is_empty(), "{told:#?}");
+    }
 }
 
 /// A folder that goes with the value.

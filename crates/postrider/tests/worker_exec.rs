@@ -8,7 +8,7 @@ use crate::shop::asking::{Asked, listener};
 use crate::shop::serving::LONG;
 use serde_json::{Value, json};
 use xtask::process::{Dispatcher, DispatcherOptions};
-use xtask::receiver::{Behaviour, Receiver};
+use xtask::receiver::{Answer, Behaviour, Ending, Receiver};
 
 async fn open() -> Shop {
     let shop = Shop::open_migrated().await;
@@ -277,6 +277,75 @@ async fn ask_in_secret(shop: &Shop, asked: Asked, token: &str) {
     once.bearing("s3cret-token").post(path, &body(json!(1))).await.expect(401);
 }
 
+/// Gives a token that is secret, and at `/bad` none, with the secret in what it says.
+fn token_endpoint() -> Receiver {
+    let behaviour = Behaviour::custom(|arrival| {
+        let (status, body) = match arrival.path {
+            "/bad" => (
+                400,
+                json!({ "error": "invalid_client", "error_description": "s3cret-client is wrong" }),
+            ),
+            _ => (200, json!({ "access_token": "s3cret-access", "token_type": "Bearer" })),
+        };
+        Answer::status(status).ending(body.to_string(), Ending::Plain)
+    });
+    Receiver::start(behaviour).unwrap()
+}
+
+/// What endpoints have to show, that the receiver takes.
+const SHOWN: [&str; 6] = ["bearer", "basic", "api_key", "hmac", "sigv4", "oauth2"];
+/// Who gets no token, no way through the proxy, and no TLS.
+const FAILING: [&str; 4] = ["bad", "no_token", "proxied", "tls"];
+
+/// Endpoints with a secret in whatever else may have one; the key of one of them.
+async fn plant_in_endpoints(
+    shop: &Shop,
+    receiver: &Receiver,
+    failing: &Receiver,
+    tokens: &Receiver,
+) -> String {
+    let certified = rcgen::generate_simple_self_signed(["client.test".to_owned()]).unwrap();
+    let (certificate, key) = (certified.cert.pem(), certified.signing_key.serialize_pem());
+    let url = receiver.url();
+    let with = |auth: Value| json!({ "url": url, "auth": auth });
+    let oauth2 = |path: &str, client_auth: &str| {
+        with(json!({
+            "type": "oauth2", "token_url": format!("{}{path}", tokens.url()), "client_id": "me",
+            "client_secret": "s3cret-client", "client_auth": client_auth
+        }))
+    };
+    let proxy = json!({
+        "url": failing.url().trim_end_matches('/'), "username": "me", "password": "s3cret-proxy"
+    });
+    let tls = |certificate: &str, key: &str| {
+        json!({
+            "url": url.replacen("http:", "https:", 1),
+            "tls": { "certificate": certificate, "key": key }
+        })
+    };
+    let sigv4 = json!({
+        "type": "sigv4", "region": "eu-west-1", "service": "events", "access_key_id": "AKID",
+        "secret_access_key": "s3cret-sigv4", "session_token": "s3cret-session"
+    });
+    let basic = json!({ "type": "basic", "username": "me", "password": "s3cret-basic" });
+    let api_key = json!({ "type": "api_key", "query": "key", "value": "s3cret-api-key" });
+    for (name, config) in [
+        ("bearer", with(json!({ "type": "bearer", "token": "s3cret-bearer" }))),
+        ("basic", with(basic)),
+        ("api_key", with(api_key)),
+        ("hmac", with(json!({ "type": "hmac", "header": "x-mac", "key": "s3cret-hmac" }))),
+        ("sigv4", with(sigv4)),
+        ("oauth2", oauth2("good", "client_secret_basic")),
+        ("no_token", oauth2("bad", "client_secret_post")),
+        ("proxied", json!({ "url": "http://127.0.0.1:1080/", "proxy": proxy })),
+        ("tls", tls(&certificate, &key)),
+        ("unopened", tls("s3cret-certificate", "s3cret-key")),
+    ] {
+        shop.endpoint(name, config, json!({ "max_retries": 0 })).await;
+    }
+    key
+}
+
 /// Every level, of a dispatcher that answers over HTTP and a worker: nothing that was planted.
 #[tokio::test]
 async fn no_level_of_the_log_shows_what_is_secret() {
@@ -297,6 +366,8 @@ async fn no_level_of_the_log_shows_what_is_secret() {
         });
         shop.endpoint(name, config, json!({ "max_retries": 0 })).await;
     }
+    let tokens = token_endpoint();
+    let tls_key = plant_in_endpoints(&shop, &receiver, &failing, &tokens).await;
     let url = shop.postgres.url_as("app", "shop").replace("app@", "app:s3cret-password@");
     let levels = |more: &[&str]| {
         let arguments = more.iter().map(|text| (*text).to_owned());
@@ -311,24 +382,36 @@ async fn no_level_of_the_log_shows_what_is_secret() {
     worker.arguments = levels(&["worker", "--name", "w1", "--exec", "/bin/cat"]);
     let worker = Dispatcher::start(&worker).unwrap();
 
-    shop.execute(
-        "select postrider.send_with_options(n, '{\"card\": \"s3cret-payload\"}',
+    let names = [&["good", "unopened"][..], &SHOWN, &FAILING].concat().join("', '");
+    shop.execute(&format!(
+        "select postrider.send_with_options(n, '{{\"card\": \"s3cret-payload\"}}',
             p_ordering_key => 's3cret-key', p_idempotency_key => 's3cret-once ' || n,
-            p_headers => '{\"x-token\": \"s3cret-own\"}', p_metadata => '{\"m\": \"s3cret-meta\"}')
-        from unnest(array['good', 'bad']) n",
-    )
+            p_headers => '{{\"x-token\": \"s3cret-own\"}}', p_metadata => '{{\"m\": \"s3cret-meta\"}}')
+        from unnest(array['{names}']) n"
+    ))
     .await;
     let execution = submit(&shop, "echo", ", '{\"p\": \"s3cret-parameter\"}'").await;
     ended(&shop, execution, "completed").await;
-    shop.until("select count(*) = 1 from postrider.dlq").await;
-    receiver.wait_for_accepted(2, LONG).await.unwrap();
+    receiver.wait_for_accepted(2 + SHOWN.len(), LONG).await.unwrap();
+    dispatcher.wait_for_log("endpoint cannot be opened", LONG).await.unwrap();
+    let failed = format!(
+        "select count(distinct a.endpoint_name) = {} from postrider.attempts a
+        where a.error is not null and a.endpoint_name in ('{}')",
+        FAILING.len(),
+        FAILING.join("', '")
+    );
+    shop.until(&failed).await;
+    let told = "select coalesce(string_agg(a.error, '; '), '') from postrider.attempts a
+        where a.error like '%s3cret%'";
+    assert_eq!(shop.ask::<String>(told).await, "");
     assert!(worker.sigterm() && dispatcher.sigterm());
     worker.wait(LONG).await.unwrap();
     dispatcher.wait(LONG).await.unwrap();
 
     // As they are written, and the bytes themselves.
     let (key, digits) = (&SIGNING_KEY["whsec_".len()..], token.rsplit('_').next().unwrap());
-    let planted = ["s3cret", key, "signing-key-of-tests", digits];
+    let line_of_key = tls_key.lines().nth(1).unwrap();
+    let planted = ["s3cret", key, "signing-key-of-tests", digits, line_of_key];
     for (process, lines) in [("serve", dispatcher.log_lines()), ("worker", worker.log_lines())] {
         assert!(!lines.is_empty(), "{process}");
         let told: Vec<_> =

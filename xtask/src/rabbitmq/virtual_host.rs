@@ -57,6 +57,21 @@ impl VirtualHost {
         Self { port, ..self.clone() }.url()
     }
 
+    /// Makes a user of the server, who may do everything here.
+    ///
+    /// # Errors
+    ///
+    /// When the server does not answer, or there is one of that name.
+    pub fn add_user(&self, name: &str, password: &str) -> Result<()> {
+        let (name, password) = (binary(name), binary(password));
+        self.evaluate(&format!(
+            "rabbit_auth_backend_internal:add_user({name}, {password}, <<\"xtask\">>), \
+             ok = rabbit_auth_backend_internal:set_permissions({name}, HOST, <<\".*\">>, \
+                  <<\".*\">>, <<\".*\">>, <<\"xtask\">>)."
+        ))?;
+        Ok(())
+    }
+
     /// The name, such as `/`.
     pub fn name(&self) -> &str {
         &self.name
