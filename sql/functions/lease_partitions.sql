@@ -93,6 +93,14 @@ begin
         and k.seq = n.seq
         where n.member = p_member
         or n.lease_until < at - interval '10 minutes'
+        and not exists (
+            -- It would come to life again.
+            select
+            from postrider.consumer_lease o
+            where o.consumer_id = reader.id
+            and o.member = n.member
+            and o.seq < n.seq
+        )
         order by n.member <> p_member
         limit most_forgotten
         for update of k skip locked));

@@ -317,6 +317,21 @@ async fn leases_that_count_are_kept() {
     assert_eq!(shop.ask::<i64>(count).await, 2);
     assert_eq!(lease(&client, 2).await, [0, 1]);
 
+    // Nor when the next member takes away what has run out.
+    let given_up = format!(
+        "insert into postrider.consumer_lease (
+            consumer_id, member, partitions, lease_until, joined_at)
+        select c.id, '{}', l.partitions, clock_timestamp() + l.rest, now()
+        from postrider.consumer c
+        cross join (values ('{{1}}'::smallint[], interval '1 hour'), ('{{}}', '-11 minutes')) l (partitions, rest)",
+        member(7)
+    );
+    client.batch_execute(&given_up).await.unwrap();
+    for _ in 0..2 {
+        assert_eq!(lease(&client, 2).await, [0, 1]);
+    }
+    assert_eq!(shop.ask::<i64>(count).await, 4);
+
     // What ran out goes after a while.
     let later = "update postrider.consumer_lease
         set lease_until = clock_timestamp() - interval '11 minutes'";
