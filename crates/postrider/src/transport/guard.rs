@@ -76,6 +76,9 @@ pub enum ConnectError {
     /// The destination sends more than an answer can be made of.
     #[error("the destination sent more than it was asked for")]
     Flood,
+    /// The destination answers requests that it does not take.
+    #[error("the destination answered, and did not take what it was sent")]
+    Untaken,
 }
 
 /// How long connecting may take: the endpoint's own limit, or the setting of the moment.

@@ -28,7 +28,8 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use body::Payload;
+use body::{Payload, Unsent};
+use frames::Switch;
 use bytes::Bytes;
 use dial::{Dial, Route};
 use http::{
@@ -338,9 +339,9 @@ impl Http {
         let started_at = Instant::now();
         let settings = self.shared.settings();
         let sent_at = Arc::new(OnceLock::new());
-        let mut request = match self.request(envelope, &settings, &sent_at) {
+        let (mut request, unsent) = match self.request(envelope, &settings, &sent_at) {
             _ if deadline <= started_at => return failure::not_sent(),
-            Ok(request) => request,
+            Ok(made) => made,
             Err(error) => return failure::unsendable(&error),
         };
         if let Some(token) = token {
@@ -362,10 +363,17 @@ impl Http {
             Ok(response) => {
                 let mut report = report(&response, duration);
                 let end = limits.end().min(Instant::now() + BODY_TIMEOUT);
+                let switch = response.extensions().get::<Switch>().cloned();
                 if self.captures_responses.unwrap_or(settings.captures_responses) {
                     report.response = Some(self.capture(response, &settings, end).await);
                 } else {
                     answer::drain(response.into_body(), end).await;
+                }
+                // What its receiver does not take would be kept, and counted by nobody.
+                if !unsent.is_gone_by(end).await
+                    && let Some(switch) = switch
+                {
+                    switch.pull();
                 }
                 report
             }
@@ -391,7 +399,7 @@ impl Http {
         envelope: Envelope,
         settings: &Settings,
         sent_at: &Arc<OnceLock<Instant>>,
-    ) -> Result<Request<Payload>, RequestError> {
+    ) -> Result<(Request<Payload>, Unsent), RequestError> {
         let now = now();
         let (mut uri, mut headers, body) =
             self.render(envelope, &settings.cloudevents_source, now)?;
@@ -404,11 +412,12 @@ impl Http {
             };
             auth.apply(request, now)?;
         }
-        let mut request = Request::new(Payload::new(body, Arc::clone(sent_at)));
+        let (payload, unsent) = Payload::new(body, Arc::clone(sent_at));
+        let mut request = Request::new(payload);
         *request.method_mut() = self.method.clone();
         *request.uri_mut() = uri;
         *request.headers_mut() = headers;
-        Ok(request)
+        Ok((request, unsent))
     }
 
     /// What is sent of a message, but for what proves who sends it: where, with which headers, and which body.

@@ -1,4 +1,4 @@
-//! The body of a request, which notes when it is sent.
+//! The body of a request, which notes when it is sent, and tells when nothing of it is kept any more.
 
 use std::{
     convert::Infallible,
@@ -9,7 +9,10 @@ use std::{
 
 use bytes::Bytes;
 use hyper::body::{Body, Frame, SizeHint};
-use tokio::time::Instant;
+use tokio::{
+    sync::oneshot,
+    time::{Instant, timeout_at},
+};
 
 /// A message's payload.
 ///
@@ -24,11 +27,38 @@ pub struct Payload {
 impl Payload {
     /// Sets `sent_at` once, when the request is sent. An empty payload is never asked for and
     /// counts as sent now.
-    pub fn new(bytes: Bytes, sent_at: Arc<OnceLock<Instant>>) -> Self {
-        if bytes.is_empty() {
+    pub fn new(bytes: Bytes, sent_at: Arc<OnceLock<Instant>>) -> (Self, Unsent) {
+        let (gone, unsent) = oneshot::channel();
+        let bytes = if bytes.is_empty() {
             let _ = sent_at.set(Instant::now());
-        }
-        Self { bytes, sent_at }
+            bytes
+        } else {
+            Bytes::from_owner(Kept { bytes, _gone: gone })
+        };
+        (Self { bytes, sent_at }, Unsent(unsent))
+    }
+}
+
+/// Lives as long as anything of a payload does, in whichever buffer.
+struct Kept {
+    bytes: Bytes,
+    _gone: oneshot::Sender<Infallible>,
+}
+
+impl AsRef<[u8]> for Kept {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+/// Tells when nothing of a payload is kept for sending any more.
+#[derive(Debug)]
+pub struct Unsent(oneshot::Receiver<Infallible>);
+
+impl Unsent {
+    /// Whether that is so by then.
+    pub async fn is_gone_by(self, end: Instant) -> bool {
+        timeout_at(end, self.0).await.is_ok()
     }
 }
 

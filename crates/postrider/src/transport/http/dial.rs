@@ -136,7 +136,7 @@ pub type Line = TokioIo<Frames<TokioIo<Secured>>>;
 
 impl Connection for Frames<TokioIo<Secured>> {
     fn connected(&self) -> Connected {
-        self.stream().inner().connected()
+        self.stream().inner().connected().extra(self.switch())
     }
 }
 

@@ -1,4 +1,5 @@
-//! Counts the frames of an HTTP/2 connection against the requests on it.
+//! Counts the frames of an HTTP/2 connection against the requests on it, and ends connections whose receiver takes no
+//! requests.
 //!
 //! Frames of a few bytes each (informational answers, pings, settings, empty data) cost much more than their
 //! length says, and nothing else bounds their number. Only heads of frames are looked at.
@@ -6,9 +7,14 @@
 use std::{
     io,
     pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     task::{Context, Poll, ready},
 };
 
+use futures_util::task::AtomicWaker;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::transport::{guard::ConnectError, idle::Open};
@@ -35,12 +41,39 @@ const HEADERS: u8 = 1;
 const WINDOW_UPDATE: u8 = 8;
 const END_STREAM: u8 = 1;
 
-/// Stands between HTTP/2 and the network; `None` where HTTP/1 is spoken, which is let through as it is.
+/// Stands between HTTP and the network. Where HTTP/1 is spoken nothing is counted.
 #[derive(Debug)]
 pub struct Frames<S> {
     stream: S,
     counts: Option<Counts>,
+    switch: Switch,
     _open: Open,
+}
+
+/// Ends a connection. The answers to requests on it carry one.
+///
+/// A receiver may answer and never take the request, of which HTTP then keeps what is unsent for as long as the
+/// connection is there.
+#[derive(Debug, Clone, Default)]
+pub struct Switch(Arc<Wire>);
+
+#[derive(Debug, Default)]
+struct Wire {
+    is_off: AtomicBool,
+    reader: AtomicWaker,
+}
+
+impl Switch {
+    /// Nothing is read from the connection any more, so it ends.
+    pub fn pull(&self) {
+        self.0.is_off.store(true, Ordering::Release);
+        self.0.reader.wake();
+    }
+
+    fn is_off(&self, context: &Context<'_>) -> bool {
+        self.0.reader.register(context.waker());
+        self.0.is_off.load(Ordering::Acquire)
+    }
 }
 
 #[derive(Debug)]
@@ -61,11 +94,15 @@ impl<S> Frames<S> {
             excess: 0,
             due: 0,
         });
-        Self { stream, counts, _open: open }
+        Self { stream, counts, switch: Switch::default(), _open: open }
     }
 
     pub fn stream(&self) -> &S {
         &self.stream
+    }
+
+    pub fn switch(&self) -> Switch {
+        self.switch.clone()
     }
 }
 
@@ -137,6 +174,9 @@ impl<S: AsyncRead + Unpin> AsyncRead for Frames<S> {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        if self.switch.is_off(context) {
+            return Poll::Ready(Err(io::Error::other(ConnectError::Untaken)));
+        }
         let before = buffer.filled().len();
         ready!(Pin::new(&mut self.stream).poll_read(context, buffer))?;
         let bytes = &buffer.filled()[before..];

@@ -182,7 +182,7 @@ impl TokenSource {
             Client::builder(TokioExecutor::new()).pool_max_idle_per_host(0).build(dial);
         let nonce = Uuid::new_v4().to_string();
         let question = self.client.question(now(), &nonce)?;
-        let body = Payload::new(Bytes::from(question.body), Arc::new(OnceLock::new()));
+        let (body, _) = Payload::new(Bytes::from(question.body), Arc::new(OnceLock::new()));
         let mut request = Request::new(body);
         *request.method_mut() = Method::POST;
         *request.uri_mut() = self.url.clone();
