@@ -287,7 +287,7 @@ pub const KINDS: &[Kind] = &[
     http2("HTTP/2: headers that unfold to 40 MB", &[Frames(&[SETTINGS]), Request, Frames(&[request(1, 0, b"\x88")]), Frames(UNFOLDING), Wait], PROTOCOL),
     // Where large ones take their turns, the connection is found dead in the end: nobody answers its pings.
     large(http2("HTTP/2: does not read", &[Frames(&[NO_WINDOW]), Request, Wait], Unavailable(&["timeout: no answer within", "timeout: the connection is dead"]))),
-    http2("HTTP/2: does not read, and answers", &[Frames(&[NO_WINDOW]), Request, Frames(&[OK_AND_END]), Again], Accepted),
+    large(http2("HTTP/2: does not read, and answers", &[Frames(&[NO_WINDOW]), Request, Frames(&[OK_AND_END]), Again], Accepted)),
     http2("HTTP/2: windows of 2^31", &[Frames(&[SETTINGS]), Request, FloodFrames(&[connection(8, 0, b"\x7f\xff\xff\xff")])], PROTOCOL),
     http2("HTTP/2: status 20", &[Frames(&[SETTINGS]), Request, Frames(&[request(1, 5, b"\x08\x0220")]), Wait], PROTOCOL),
     http2("HTTP/2: status 999", &[Frames(&[SETTINGS]), Request, Frames(&[request(1, 5, b"\x08\x03999")]), Again], Unavailable(&["HTTP 999"])),
