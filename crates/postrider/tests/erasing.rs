@@ -13,12 +13,20 @@ fn patient() -> Value {
     json!({ "base_delay_seconds": 3600, "backoff": "fixed", "jitter": 0, "max_retries": 5 })
 }
 
-/// Sends one message for a customer, with a secret in everything that a sender can write.
+/// By which a customer's messages belong together.
+fn correlation_id(customer: u32) -> String {
+    format!("00000000-0000-0000-0000-{customer:012}")
+}
+
+/// Sends one message for a customer, with a secret in everything that a sender can write, and with all by which it
+/// can be found: ordering key, correlation id and metadata.
 async fn send(shop: &Shop, endpoint: &str, customer: u32) -> i64 {
+    let correlation_id = correlation_id(customer);
     let sql = format!(
         r#"select postrider.send_with_options(
             '{endpoint}', '{{"name": "secret-{customer}"}}',
-            p_ordering_key => 'customer-{customer}-' || '{endpoint}',
+            p_ordering_key => 'customer-{customer}',
+            p_correlation_id => '{correlation_id}',
             p_headers => '{{"X-Name": "secret-{customer}"}}',
             p_metadata => '{{"customer": {customer}, "name": "secret-{customer}"}}')"#
     );
@@ -147,7 +155,7 @@ async fn what_somebody_wrote_goes_and_what_became_of_it_stays() {
             ids[2]
         ))
         .await;
-    let expected = ["customer-7-refusing", "refusing"];
+    let expected = ["customer-7", "refusing"];
     assert_eq!(kept, json!([expected[0], expected[1], null, true, "rejected", 404, "(erased)"]));
     let event: Value = shop
         .ask("select details - 'role' from postrider.event_log where event = 'messages.erased'")
@@ -268,7 +276,16 @@ async fn a_kill_leaves_nothing_out_and_counts_nothing_twice() {
     assert_eq!(receiver.accepted_count(), COUNT, "nothing is sent again");
 }
 
-/// A dead letter and a parked message whose message the log has no more.
+/// Customers, and by what their messages are erased: each by another of the three that one can go by.
+fn filters() -> [(u32, String); 3] {
+    [
+        (6, "erase_messages('customer-6')".to_owned()),
+        (7, r#"erase_messages(p_metadata => '{"customer": 7}')"#.to_owned()),
+        (9, format!("erase_messages(p_correlation_id => '{}')", correlation_id(9))),
+    ]
+}
+
+/// Dead letters and parked messages whose messages the log has no more.
 #[tokio::test(flavor = "multi_thread")]
 async fn copies_are_erased_when_the_log_has_nothing() {
     let shop = Shop::open_to_receivers().await;
@@ -280,32 +297,40 @@ async fn copies_are_erased_when_the_log_has_nothing() {
     )
     .await;
     let dispatcher = shop.serve().await;
-    for _ in 0..3 {
-        send(&shop, "hooks", 7).await;
+    for (customer, _) in &filters() {
+        send(&shop, "hooks", *customer).await;
     }
     shop.until("select count(*) = 3 from postrider.dead_letter").await;
     dispatcher.sigterm();
     assert!(dispatcher.wait(LONG).await.unwrap().success());
-    let park = "select postrider.park_message(
-        'c', (select f.position from postrider.fetch_messages('c', 1) f), 1, 'secret-7')";
-    shop.execute(park).await;
+    for (customer, _) in &filters() {
+        let park = format!(
+            "select postrider.park_message(
+                'c', (select f.position from postrider.fetch_messages('c', 1) f), 1, 'secret-{customer}')"
+        );
+        shop.execute(&park).await;
+    }
     // One waits again, and only its letter knows what is to be sent.
     shop.execute("select postrider.redrive_message(2); delete from postrider.message").await;
-    let call = "erase_messages('customer-7-hooks')";
-    assert_eq!(made(&shop, call).await, json!({ "estimate": 0, "has_more": true }));
-    shop.finish_jobs().await;
-    assert_eq!(job(&shop).await, json!(["completed", 4]));
+    for (index, (customer, call)) in filters().into_iter().enumerate() {
+        let left = "select count(*) from postrider.parked_message where erased_at is null";
+        assert_eq!(shop.ask::<i64>(left).await as usize, 3 - index, "the others' are left");
+        assert_eq!(made(&shop, &call).await, json!({ "estimate": 0, "has_more": true }));
+        shop.finish_jobs().await;
+        assert_eq!(job(&shop).await, json!(["completed", 2]), "{call}");
+        // The attempts of messages that are gone have no text of a sender's, and go with their partition.
+        check_gone(&shop, &format!("secret-{customer}")).await;
+    }
     let erased = "select count(*) from postrider.dead_letter where erased_at is not null and payload = 'null'";
     assert_eq!(shop.ask::<i64>(erased).await, 3);
     assert!(!shop.ask::<bool>("select exists (select from postrider.deferred)").await);
     assert!(
         shop.ask::<bool>(
-            "select erased_at is not null and last_error = '(erased)' from postrider.parked_message"
+            "select count(*) = 3 and bool_and(erased_at is not null and last_error = '(erased)')
+            from postrider.parked_message"
         )
         .await
     );
-    // The attempts of messages that are gone have no text of a sender's, and go with their partition.
-    check_gone(&shop, "secret-7").await;
 }
 
 /// A message whose transaction was open while the job looked at the log, and whose copy it finds later.
@@ -447,10 +472,11 @@ async fn a_replay_beside_the_erasure_is_found() {
     check_gone(&shop, "secret-7").await;
 }
 
-/// Over months, in copies of every kind, and with the other customers' messages between them.
+/// Over months, in copies of every kind, by each filter, and with the other customers' messages between them.
 #[tokio::test(flavor = "multi_thread")]
 async fn every_partition_and_every_copy_is_looked_at() {
     const COUNT: u32 = 60;
+    const CUSTOMERS: [u32; 4] = [6, 7, 8, 9];
     let shop = Shop::open_to_receivers().await;
     let statuses = [("good", 200), ("refusing", 404), ("broken", 503), ("hanging", 0)];
     let receivers = statuses.map(|(_, status)| match status {
@@ -464,7 +490,8 @@ async fn every_partition_and_every_copy_is_looked_at() {
     }
     let first = shop.serve().await;
     for number in 0..COUNT {
-        send(&shop, statuses[(number % 3) as usize].0, 7 + number % 2).await;
+        let customer = CUSTOMERS[(number / 3 % 4) as usize];
+        send(&shop, statuses[(number % 3) as usize].0, customer).await;
     }
     // Of each key at the broken endpoint the first is tried, and the others wait behind it.
     shop.until(&format!("select count(*) = {} from postrider.attempt", COUNT / 3 * 2 + 2)).await;
@@ -483,33 +510,55 @@ async fn every_partition_and_every_copy_is_looked_at() {
     });
     shop.execute(&format!("do $do$ begin {} end $do$", partitions.concat())).await;
     let moved = "update postrider.message m
-        set created_at = m.created_at - (m.id >> 10) % 3 * interval '1 month'
+        set created_at = m.created_at - (m.id >> 10) / 3 % 3 * interval '1 month'
         where m.created_at >= date_trunc('month', now())";
     shop.execute(&crate::shop::changing_the_log(moved)).await;
     let others = occurrences(&shop.dump_all("shop"), "secret-8");
 
     let _second = shop.serve().await;
-    let hanging = send(&shop, "hanging", 7).await;
-    receivers[3].wait_for(1, LONG).await.unwrap();
-    shop.execute(r#"select * from postrider.erase_messages(p_metadata => '{"customer": 7}')"#)
-        .await;
+    let mut hanging = Vec::new();
+    for (customer, _) in &filters() {
+        hanging.push(send(&shop, "hanging", *customer).await);
+    }
+    receivers[3].wait_for(3, LONG).await.unwrap();
+    for (_, call) in &filters() {
+        shop.execute(&format!("select * from postrider.{call}")).await;
+    }
     let erased = "select count(*) from postrider.message where erased_at is not null";
-    shop.until(&format!("select ({erased}) = {}", COUNT / 2)).await;
+    shop.until(&format!("select ({erased}) = {}", COUNT / 4 * 3)).await;
     // Nothing is taken out of what is in hand before its attempt is over.
     let kept = format!(
-        "select m.payload ? 'name' and m.headers ? 'X-Name' and m.erased_at is null
-        from postrider.message m where m.id = {hanging}"
+        "select count(*) from postrider.message m
+        where m.payload ? 'name' and m.headers ? 'X-Name' and m.erased_at is null
+        and m.id = any ('{{{},{},{}}}')",
+        hanging[0], hanging[1], hanging[2]
     );
-    assert!(shop.ask::<bool>(&kept).await);
-    assert_eq!(job(&shop).await[0], "running");
+    assert_eq!(shop.ask::<i64>(&kept).await, 3);
+    let states = |state: &str| {
+        format!("select count(*) = 3 and bool_and(j.state = '{state}') from postrider.jobs j")
+    };
+    assert!(shop.ask::<bool>(&states("running")).await);
     receivers[3].down().unwrap();
-    shop.until("select j.state = 'completed' from postrider.job j").await;
-    check_gone(&shop, "secret-7").await;
+    shop.until(&states("completed")).await;
+    let done: Value =
+        shop.ask("select jsonb_agg(j.done_count order by j.id) from postrider.jobs j").await;
+    assert_eq!(done, json!([COUNT / 4 + 1, COUNT / 4 + 1, COUNT / 4 + 1]));
+    for (customer, _) in &filters() {
+        check_gone(&shop, &format!("secret-{customer}")).await;
+    }
     assert_eq!(occurrences(&shop.dump_all("shop"), "secret-8"), others);
-    let parts: i64 = shop
-        .ask("select count(distinct tableoid) from postrider.message where erased_at is not null")
+    let parts: Vec<i64> = shop
+        .ask(
+            "select array_agg(p.count)
+            from (
+                select count(distinct m.tableoid)
+                from postrider.message m
+                where m.erased_at is not null
+                group by m.ordering_key
+            ) p",
+        )
         .await;
-    assert_eq!(parts, 3);
+    assert_eq!(parts, [3, 3, 3]);
     let waiting: i64 = shop
         .ask(
             "select count(*) from postrider.deferred d
@@ -582,16 +631,18 @@ async fn the_command_line_erases_with_its_progress() {
     send(&shop, "hooks", 7).await;
     send(&shop, "hooks", 7).await;
     send(&shop, "hooks", 8).await;
-    receiver.wait_for_accepted(3, LONG).await.unwrap();
+    send(&shop, "hooks", 9).await;
+    receiver.wait_for_accepted(4, LONG).await.unwrap();
     let run = |arguments: &[&str]| shop.run(&[&["message", "erase", "--yes"], arguments].concat());
-    let said = run(&["--ordering-key", "customer-7-hooks"]).succeed().stdout;
+    let said = run(&["--ordering-key", "customer-7"]).succeed().stdout;
     assert_eq!(said, "2 messages are erased.\n");
     let metadata = r#"{"customer": 8}"#;
     let told = run(&["--metadata", metadata, "--from", "2001-01-01T00:00Z", "--json"]).json();
     assert_eq!(told, json!({ "erased": 1, "job_id": 2 }));
-    let id = "00000000-0000-0000-0000-000000000001";
-    let made = run(&["--correlation-id", id, "--no-wait", "--json"]).json();
-    assert_eq!(made, json!({ "job_id": 3, "estimate": 0, "has_more": false }));
+    let told = run(&["--correlation-id", &correlation_id(9), "--json"]).json();
+    assert_eq!(told, json!({ "erased": 1, "job_id": 3 }));
+    let made = run(&["--correlation-id", &correlation_id(1), "--no-wait", "--json"]).json();
+    assert_eq!(made, json!({ "job_id": 4, "estimate": 0, "has_more": false }));
     for wrong in [&[][..], &["--from", "2001-01-01T00:00Z"], &["--metadata", "7"]] {
         assert_eq!(run(wrong).code, 2, "{wrong:?}");
     }
