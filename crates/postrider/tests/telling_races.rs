@@ -1,25 +1,33 @@
 //! Operators tell deliveries what to do while dispatchers attempt them: what was ended is not attempted
 //! afterwards, and everything comes to one end.
+//!
+//! Nothing in hand is ended, so each request for a message arrived before it was ended, and none is let pass. For a
+//! verb, that moment is when its function has returned, by the clock of this process. For a job, it is when its batch
+//! committed, as the server has noted it: the times in the rows are those of the batch's beginning, and an attempt may
+//! have begun and failed since.
 
 use std::{
-    collections::{HashMap, hash_map::Entry},
+    collections::{HashMap, HashSet},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
-    time::Duration,
+    time::{Duration, Instant, SystemTime},
 };
 
 use crate::shop::{Shop, serving::LONG};
 use serde_json::json;
 use tokio_postgres::Client;
-use xtask::receiver::{Behaviour, Receiver};
+use xtask::{
+    postgres::Options,
+    receiver::{Behaviour, Receiver, Request},
+};
 
-/// What an operator did to a message, and how often it had been requested when that was committed.
+/// What an operator did to a message, and when that was sure to happen unless the operator took it back.
 #[derive(Debug, Clone, Copy)]
 struct Told {
     status: &'static str,
-    request_count: usize,
+    at: Instant,
 }
 
 const OPERATORS: u64 = 6;
@@ -34,18 +42,19 @@ const WAITING: &str = "select w.message_id
     order by random()
     limit 1";
 
-fn request_count(receiver: &Receiver, id: i64) -> usize {
-    let is_of = |request: &&xtask::receiver::Request| request.id.is_some_and(|of| of.0 == id);
-    receiver.with_requests(|requests| requests.iter().filter(is_of).count())
+/// How often each message has been requested, and the newest request for it.
+fn newest_requests(receiver: &Receiver) -> HashMap<i64, (usize, Request)> {
+    let mut newest: HashMap<i64, (usize, Request)> = HashMap::new();
+    for request in receiver.requests() {
+        let Some(id) = request.id else { continue };
+        let count = newest.get(&id.0).map_or(0, |(count, _)| *count);
+        newest.insert(id.0, (count + 1, request));
+    }
+    newest
 }
 
 /// Tells deliveries something until it is over; returns what was ended.
-async fn operate(
-    client: Client,
-    receiver: Arc<Receiver>,
-    is_over: Arc<AtomicBool>,
-    seed: u64,
-) -> HashMap<i64, Told> {
+async fn operate(client: Client, is_over: Arc<AtomicBool>, seed: u64) -> HashMap<i64, Told> {
     let mut dice = fastrand::Rng::with_seed(seed);
     let mut told = HashMap::new();
     while !is_over.load(Ordering::Relaxed) {
@@ -66,6 +75,7 @@ async fn operate(
             client.batch_execute("rollback").await.unwrap();
             continue;
         }
+        let at = Instant::now();
         if dice.u8(..20) == 0 {
             tokio::time::sleep(Duration::from_millis(dice.u64(100..600))).await;
         }
@@ -75,8 +85,7 @@ async fn operate(
         }
         client.batch_execute("commit").await.unwrap();
         if let Some(status) = status {
-            let end = Told { status, request_count: request_count(&receiver, id) };
-            assert!(told.insert(id, end).is_none(), "{id} was ended twice");
+            assert!(told.insert(id, Told { status, at }).is_none(), "{id} was ended twice");
         }
     }
     told
@@ -102,15 +111,14 @@ async fn send(shop: &Shop, endpoint: &str, count: usize) {
 }
 
 /// Sends messages that are refused once, with a few ordering keys, while operators are at it.
-async fn race(shop: &Arc<Shop>, receiver: &Arc<Receiver>, count: usize) -> HashMap<i64, Told> {
+async fn race(shop: &Shop, count: usize) -> HashMap<i64, Told> {
     let seed = fastrand::u64(..1_000_000);
     println!("seed {seed}");
     let is_over = Arc::new(AtomicBool::new(false));
     let mut operators = Vec::new();
     for index in 0..OPERATORS {
-        let (receiver, is_over) = (Arc::clone(receiver), Arc::clone(&is_over));
         let client = shop.client().await;
-        operators.push(tokio::spawn(operate(client, receiver, is_over, seed + index)));
+        operators.push(tokio::spawn(operate(client, Arc::clone(&is_over), seed + index)));
     }
     send(shop, "hooks", count).await;
     shop.until(ENDED).await;
@@ -133,17 +141,20 @@ async fn check(shop: &Shop, receiver: &Receiver, count: usize, told: &HashMap<i6
     let rows = client.query(sql, &[]).await.unwrap();
     assert_eq!(rows.len(), count);
     let mut ends: HashMap<String, usize> = HashMap::new();
+    let requests = newest_requests(receiver);
     for row in rows {
         let (id, status, error): (i64, String, String) = (row.get(0), row.get(1), row.get(2));
-        let requests = request_count(receiver, id);
+        let request = requests.get(&id);
         match told.get(&id) {
             Some(end) => {
                 assert_eq!((status.as_str(), error.ends_with("raced")), (end.status, true), "{id}");
-                assert_eq!(requests, end.request_count, "{id} was attempted after its end");
+                let is_before = request.is_none_or(|(_, newest)| newest.at <= end.at);
+                assert!(is_before, "{id} was attempted after its end: {end:?}, {request:?}");
             }
             None => {
                 assert_eq!(status, "completed", "{id}: {error}");
-                assert!(requests >= 2, "{id} was refused once, and accepted");
+                let request_count = request.map_or(0, |(count, _)| *count);
+                assert!(request_count >= 2, "{id} was refused once, and accepted");
             }
         }
         *ends.entry(status).or_default() += 1;
@@ -165,7 +176,8 @@ async fn check(shop: &Shop, receiver: &Receiver, count: usize, told: &HashMap<i6
 }
 
 async fn open() -> (Arc<Shop>, Arc<Receiver>) {
-    let shop = Shop::open_to_receivers().await;
+    let options = Options::default().set("track_commit_timestamp", "on");
+    let shop = Shop::open_to_receivers_with(options).await;
     shop.execute("select postrider.set_setting('stale_recovery_timeout', '5')").await;
     let receiver = Receiver::start(Behaviour::FirstFail { count: 1, status: 503 }).unwrap();
     let policy =
@@ -179,7 +191,7 @@ async fn a_delivery_is_either_ended_or_attempted() {
     const COUNT: usize = 1_000;
     let (shop, receiver) = open().await;
     let _dispatchers = (shop.serve().await, shop.serve().await);
-    let told = race(&shop, &receiver, COUNT).await;
+    let told = race(&shop, COUNT).await;
     check(&shop, &receiver, COUNT, &told).await;
     assert_eq!(receiver.accepted_count() + told.len(), COUNT, "nothing came twice");
 }
@@ -194,7 +206,7 @@ async fn it_is_so_when_a_dispatcher_is_killed_as_well() {
         receiver.wait_for(COUNT / 2, LONG).await.unwrap();
         killed.sigkill();
     };
-    let (told, ()) = tokio::join!(race(&shop, &receiver, COUNT), kill);
+    let (told, ()) = tokio::join!(race(&shop, COUNT), kill);
     check(&shop, &receiver, COUNT, &told).await;
 }
 
@@ -203,18 +215,14 @@ const EACH_VERB_HAS_ENDED_SOMETHING: &str = "select count(distinct j.kind) = 3
     where j.kind in ('fail', 'skip', 'cancel')
     and j.done_count > 0";
 
-/// What jobs of one kind have ended: how often each message had been requested when its job was over.
-type EndedByJobs = HashMap<i64, usize>;
-
 /// Makes jobs of one kind until it is over, one after the other. Each has ended as many as it says, and these once.
 async fn operate_by_jobs(
     shop: Arc<Shop>,
-    receiver: Arc<Receiver>,
     is_over: Arc<AtomicBool>,
     verb: &'static str,
-) -> EndedByJobs {
+) -> HashSet<i64> {
     let client = shop.client().await;
-    let mut ended = HashMap::new();
+    let mut ended = HashSet::new();
     let mut number = 0;
     while !is_over.load(Ordering::Relaxed) {
         number += 1;
@@ -248,16 +256,25 @@ async fn operate_by_jobs(
         let done_count: i64 = client.query_one(&count, &[]).await.unwrap().get(0);
         let mut new_count = 0;
         for row in client.query(&ends, &[]).await.unwrap() {
-            let message = row.get(0);
             // Of what jobs before it have cancelled, too, the first look counts.
-            if let Entry::Vacant(entry) = ended.entry(message) {
-                entry.insert(request_count(&receiver, message));
-                new_count += 1;
-            }
+            new_count += i64::from(ended.insert(row.get(0)));
         }
         assert_eq!(new_count, done_count, "{reason}: each is ended once, by one job");
     }
     ended
+}
+
+/// When each message's end was committed, by the clock that all on this machine share: of those that operators ended.
+async fn committed_ends(shop: &Shop) -> HashMap<i64, SystemTime> {
+    let sql = "select e.message_id, pg_xact_commit_timestamp(e.xmin) from postrider.ended e
+        union all
+        select l.message_id, pg_xact_commit_timestamp(l.xmin)
+        from postrider.dead_letter l
+        where l.cause = 'operator'";
+    let rows = shop.client().await.query(sql, &[]).await.unwrap();
+    let ends: HashMap<i64, SystemTime> = rows.iter().map(|row| (row.get(0), row.get(1))).collect();
+    assert_eq!(ends.len(), rows.len(), "each has one end");
+    ends
 }
 
 /// A dispatcher is killed while it does jobs: what they have ended is ended once and not attempted afterwards, and
@@ -274,10 +291,7 @@ async fn what_jobs_end_is_not_attempted_either() {
     let is_over = Arc::new(AtomicBool::new(false));
     let operators: Vec<_> = ["retry", "fail", "skip", "cancel"]
         .into_iter()
-        .map(|verb| {
-            let (shop, receiver) = (Arc::clone(&shop), Arc::clone(&receiver));
-            tokio::spawn(operate_by_jobs(shop, receiver, Arc::clone(&is_over), verb))
-        })
+        .map(|verb| tokio::spawn(operate_by_jobs(Arc::clone(&shop), Arc::clone(&is_over), verb)))
         .collect();
     send(&shop, "hooks", COUNT / 2).await;
     send(&shop, "withdrawn", COUNT / 4).await;
@@ -299,12 +313,15 @@ async fn what_jobs_end_is_not_attempted_either() {
     }
     shop.until(ENDED).await;
     is_over.store(true, Ordering::Relaxed);
-    let mut told: EndedByJobs = HashMap::new();
+    let mut told: HashSet<i64> = HashSet::new();
     for operator in operators {
-        for (id, count) in operator.await.unwrap() {
-            assert!(told.insert(id, count).is_none(), "{id} was ended twice");
+        for id in operator.await.unwrap() {
+            assert!(told.insert(id), "{id} was ended twice");
         }
     }
+    let ended_at = committed_ends(&shop).await;
+    assert_eq!(ended_at.keys().copied().collect::<HashSet<_>>(), told);
+    let requests = newest_requests(&receiver);
     let client = shop.client().await;
     let sql = "select m.id, m.endpoint_name, s.status
         from postrider.message m
@@ -312,13 +329,16 @@ async fn what_jobs_end_is_not_attempted_either() {
     let mut ends: HashMap<(String, String), usize> = HashMap::new();
     for row in client.query(sql, &[]).await.unwrap() {
         let (id, endpoint, status): (i64, String, String) = (row.get(0), row.get(1), row.get(2));
-        match told.get(&id) {
-            Some(count) => {
+        match ended_at.get(&id) {
+            Some(at) => {
                 let expected =
                     if endpoint == "hooks" { &["failed", "skipped"][..] } else { &["cancelled"] };
                 assert!(expected.contains(&status.as_str()), "{id}: {status}");
-                let requests = request_count(&receiver, id);
-                assert_eq!(requests, *count, "{id} was attempted after its end");
+                // What was cancelled before anybody read it has no request.
+                if let Some((_, newest)) = requests.get(&id) {
+                    let is_before = newest.wall_clock_at <= *at;
+                    assert!(is_before, "{id} was attempted after its end at {at:?}: {newest:?}");
+                }
             }
             None => assert_eq!(status, "completed", "{id}"),
         }

@@ -5,7 +5,10 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 use tokio_postgres::types::FromSql;
-use xtask::process::{Dispatcher, DispatcherOptions};
+use xtask::{
+    postgres::Options,
+    process::{Dispatcher, DispatcherOptions},
+};
 
 use super::Shop;
 
@@ -20,7 +23,12 @@ impl Shop {
     /// refuse is tried again without regard to circuit breakers, which have tests of their own: what
     /// refuses so often that one opens waits for as short as can be set.
     pub async fn open_to_receivers() -> Shop {
-        let shop = Shop::open_migrated().await;
+        Self::open_to_receivers_with(Options::default()).await
+    }
+
+    /// The same on a server that is set up differently.
+    pub async fn open_to_receivers_with(options: Options) -> Shop {
+        let shop = Shop::open_migrated_with(options).await;
         shop.execute(
             "select postrider.set_setting('allow_internal_destinations', 'on');
             select postrider.set_setting('circuit_breaker_threshold', '1000');
