@@ -1,9 +1,11 @@
 //! What an operator tells many deliveries at once: jobs over what waits, and over what was not read yet.
 
+use std::time::{Duration, SystemTime};
+
 use crate::shop::{Shop, producing::check_refusals, serving::LONG};
 use serde_json::{Value, json};
 use tokio_postgres::Client;
-use xtask::receiver::{Answer, Behaviour, Receiver};
+use xtask::receiver::{Answer, Behaviour, Receiver, Request};
 
 async fn batch(client: &Client, sql: &str) {
     client.batch_execute(sql).await.unwrap_or_else(|error| panic!("{error:?}: {sql}"));
@@ -23,6 +25,12 @@ async fn made(shop: &Shop, call: &str) -> Value {
 async fn job(shop: &Shop, kind: &str) -> Value {
     let sql = "select jsonb_build_array(j.state, j.done_count) from postrider.jobs j";
     shop.ask(&format!("{sql} where j.kind = '{kind}' order by j.id desc limit 1")).await
+}
+
+/// How the job with this id stands: its state, how much it has done, and its rate.
+async fn job_of(shop: &Shop, id: i64) -> Value {
+    let sql = "select jsonb_build_array(j.state, j.done_count, j.rate) from postrider.jobs j";
+    shop.ask(&format!("{sql} where j.id = {id}")).await
 }
 
 /// `count` messages that have failed once with 503 and wait, and no dispatcher.
@@ -290,6 +298,105 @@ async fn what_cannot_be_meant_is_refused() {
     check_refusals(&client, &cases).await;
 }
 
+/// What job 2 has retried came a tenth of a second apart at the least, counted from when the job was made.
+async fn check_spread(shop: &Shop, receiver: &Receiver) {
+    // A dispatcher may be ahead of the database's clock by less than that.
+    const SLACK: Duration = Duration::from_millis(500);
+    assert_eq!(job_of(shop, 2).await, json!(["completed", 20, 10]));
+    let made_at: SystemTime = shop.ask("select created_at from postrider.job where id = 2").await;
+    let is_later = |request: &Request| request.is_accepted() && request.wall_clock_at >= made_at;
+    let mut arrivals: Vec<SystemTime> = receiver
+        .requests()
+        .iter()
+        .filter(|request| is_later(request))
+        .map(|request| request.wall_clock_at)
+        .collect();
+    arrivals.sort_unstable();
+    assert_eq!(arrivals.len(), 20);
+    for (place, arrival) in (0_u32..).zip(&arrivals) {
+        let due_at = made_at + place * Duration::from_millis(100);
+        assert!(*arrival + SLACK >= due_at, "number {place} of {arrivals:?} was due at {due_at:?}");
+    }
+}
+
+/// By a filter, dead letters are made and deliveries skipped on the command line, and all others wait on.
+async fn check_filtered_ends(shop: &Shop, receiver: &Receiver) {
+    const RATED: usize = 20;
+    let former_count = receiver.request_count();
+    shop.send_many("a", RATED).await;
+    shop.execute(
+        "select postrider.create_event_type('e');
+        select postrider.subscribe('e', 'a');
+        select postrider.publish('e', '{}');
+        select postrider.send_with_options('a', '{}', p_ordering_key => k)
+        from unnest('{x,x,y}'::text[]) k",
+    )
+    .await;
+    // The second of one key waits for the first.
+    receiver.wait_for(former_count + RATED + 3, LONG).await.unwrap();
+    let waiting = "select count(*) from postrider.deferred d
+        join postrider.endpoints e on e.id = d.endpoint_id and e.name = 'a'";
+    let failed = format!("{waiting} where d.retry_count = 1 or d.is_blocked");
+    shop.until(&format!("select ({failed}) = {}", RATED + 4)).await;
+
+    let run =
+        |arguments: &[&str]| shop.run(&[&["message"], arguments, &["--yes", "--json"]].concat());
+    for (number, line, count, done_count, rate) in [
+        (5, "fail --ordering-key x --reason by-key", "failed", 2, None),
+        (6, "skip --event-type e --reason by-type", "skipped", 1, None),
+        (7, "skip --ordering-key y --rate 1 --reason one", "skipped", 1, Some(1)),
+        (
+            8,
+            "fail --endpoint a --error HTTP.50[3] --rate 2 --reason rated",
+            "failed",
+            RATED,
+            Some(2),
+        ),
+    ] {
+        let told = run(&line.split(' ').collect::<Vec<_>>()).json();
+        assert_eq!(told, json!({ count: done_count, "job_id": number }), "{line}");
+        assert_eq!(job_of(shop, number).await, json!(["completed", done_count, rate]));
+    }
+    let ends: Value = shop
+        .ask(
+            "select jsonb_object_agg(e.end, e.count)
+            from (
+                select note as end, count(*)
+                from postrider.ended
+                where reason = 'skipped' and note <> 'r'
+                group by 1
+                union all
+                select last_error, count(*)
+                from postrider.dead_letter
+                where cause = 'operator' and last_error <> '[OPERATOR] r'
+                group by 1
+            ) e",
+        )
+        .await;
+    assert_eq!(
+        ends,
+        json!({ "by-type": 1, "one": 1, "[OPERATOR] by-key": 2, "[OPERATOR] rated": RATED })
+    );
+    assert_eq!(shop.ask::<i64>(waiting).await, 0);
+    assert_eq!(receiver.request_count(), former_count + RATED + 3, "what was ended came no more");
+    // Two a second, and five seconds ahead at the most. The time is that of the batch's beginning, a moment before it
+    // counts how many it may do.
+    let early: i64 = shop
+        .ask(
+            "select count(*)
+            from (
+                select l.failed_at, row_number() over (order by l.id) as place
+                from postrider.dead_letter l
+                where l.last_error = '[OPERATOR] rated'
+            ) n
+            cross join postrider.job j
+            where j.id = 8
+            and j.created_at + (n.place / 2.0 - 6) * interval '1 second' > n.failed_at",
+        )
+        .await;
+    assert_eq!(early, 0);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_command_line_tells_one_or_many() {
     let shop = Shop::open_to_receivers().await;
@@ -318,15 +425,17 @@ async fn the_command_line_tells_one_or_many() {
 
     let made = run(&["skip", "--error", "HTTP 404", "--reason", "r", "--no-wait", "--yes"]).json();
     assert_eq!(made, json!({ "job_id": 1, "estimate": 0, "has_more": false }));
-    let told = run(&["retry", "--endpoint", "b", "--from", "2001-01-01T00:00Z"]).json();
-    assert_eq!(told, json!({ "retried": 20, "job_id": 2 }));
+    let rated = ["retry", "--endpoint", "b", "--from", "2001-01-01T00:00Z", "--rate", "10"];
+    assert_eq!(run(&rated).json(), json!({ "retried": 20, "job_id": 2 }));
     receiver.wait_for_accepted(21, LONG).await.unwrap();
+    check_spread(&shop, &receiver).await;
 
     shop.execute("select postrider.pause_endpoint('b')").await;
     shop.send_many("b", 5).await;
     let arguments = ["endpoint", "cancel-messages", "b", "--yes", "--json"];
     assert_eq!(shop.run(&arguments).json(), json!({ "cancelled": 5, "job_id": 3 }));
     assert_eq!(shop.run(&arguments).json(), json!({ "cancelled": 0, "job_id": 4 }));
+    check_filtered_ends(&shop, &receiver).await;
 
     for wrong in [
         &["retry"][..],
