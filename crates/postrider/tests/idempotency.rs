@@ -34,9 +34,13 @@ fn dead(id: i64, target: i32) -> String {
 }
 
 fn expired(id: i64, target: i32) -> String {
+    ended(id, target, "expired")
+}
+
+fn ended(id: i64, target: i32, reason: &str) -> String {
     format!(
         "insert into postrider.ended (message_id, target, endpoint_id, reason)
-        values ({id}, {target}, 1, 'expired')"
+        values ({id}, {target}, 1, '{reason}')"
     )
 }
 
@@ -277,6 +281,63 @@ async fn a_published_message_has_ended_when_all_its_deliveries_have() {
     assert_eq!(id_of(&client, publish).await, id);
     finish(&client, "delete from postrider.deferred", id).await;
     assert_ne!(id_of(&client, publish).await, id);
+}
+
+/// By default: whatever came of one of the deliveries holds the key, whichever of them ended last.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_window_holds_a_published_key_once_anything_came_of_it() {
+    let shop = Shop::open_to_producers().await;
+    let client = shop.client().await;
+    batch(
+        &client,
+        "select postrider.create_endpoint('b', 'discard', '{}');
+        select postrider.create_event_type('e');
+        select postrider.subscribe('e', 'a'), postrider.subscribe('e', 'b');",
+    )
+    .await;
+    let end = |how: &str, id: i64, target: i32| match how {
+        "delivered" => partly(id, target),
+        "dead" => dead(id, target),
+        reason => ended(id, target, reason),
+    };
+    for (first, second, is_held) in [
+        ("delivered", "expired", true),
+        ("delivered", "cancelled", true),
+        ("delivered", "dead", true),
+        ("dead", "expired", true),
+        ("dead", "skipped", true),
+        ("skipped", "expired", true),
+        ("skipped", "cancelled", true),
+        ("skipped", "skipped", true),
+        ("expired", "cancelled", false),
+        ("cancelled", "cancelled", false),
+    ] {
+        for (first, second) in [(first, second), (second, first)] {
+            let case = format!("{first}, then {second}");
+            let publish =
+                format!("select postrider.publish('e', '1', p_idempotency_key => '{case}')");
+            let id = id_of(&client, &publish).await;
+            let sql = format!("select targets from postrider.message where id = {id}");
+            let targets: Vec<i32> = shop.ask(&sql).await;
+            finish(&client, &end(first, id, targets[0]), id).await;
+            assert_eq!(id_of(&client, &publish).await, id, "{case}: one is under way");
+            finish(&client, &end(second, id, targets[1]), id).await;
+            let held = format!(
+                "select array_agg(message_id) from postrider.idempotency_key where key = '{case}'"
+            );
+            let held: Option<Vec<i64>> = shop.ask(&held).await;
+            assert_eq!(held, is_held.then(|| vec![id]), "{case}");
+            assert_eq!(id_of(&client, &publish).await == id, is_held, "{case}");
+            if is_held {
+                let pass = format!(
+                    "update postrider.idempotency_key
+                    set created_at = created_at - interval '24 hours' where key = '{case}'"
+                );
+                batch(&client, &pass).await;
+                assert_ne!(id_of(&client, &publish).await, id, "{case}: its window is over");
+            }
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

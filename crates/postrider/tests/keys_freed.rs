@@ -157,5 +157,18 @@ async fn a_key_that_nothing_came_of_is_free_at_once() {
     let first: i64 = shop.ask(&cancelled).await;
     shop.until(&format!("select postrider.cancel_message({first})")).await;
     assert_ne!(shop.ask::<i64>(&cancelled).await, first);
+
+    // What an operator skips has ended as a dead letter has: somebody has seen to it.
+    let skipped = send("paused", "skipped", "");
+    let first: i64 = shop.ask(&skipped).await;
+    shop.until(&format!(
+        "select exists (select from postrider.deferred where message_id = {first})"
+    ))
+    .await;
+    shop.execute("select * from postrider.skip_matching_deliveries('seen to', 'paused')").await;
+    shop.until("select j.state = 'completed' from postrider.job j").await;
+    let status = format!("select status from postrider.message_status({first})");
+    assert_eq!(shop.ask::<String>(&status).await, "skipped");
+    assert_eq!(shop.ask::<i64>(&skipped).await, first);
     assert_eq!(good.accepted_count() + refusing.request_count(), 2);
 }
