@@ -1,6 +1,8 @@
 -- postrider.prepare_endpoint()
 --
--- Internal: the trigger before every insert and update of an endpoint, whoever writes. Checks config
+-- Internal: the trigger before every insert and update of an endpoint, whoever writes, also where
+-- session_replication_role turns other triggers off; not in a copy that follows its original, whose rows it would
+-- change and whose secrets come as rows of their own (see is_replicating). Checks config
 -- and retry policy (22023), moves secret options out of the config, and raises the version. Secrets
 -- that an update does not mention stay; a secret that is given as null is taken away. To another
 -- scheme, host or port they do not follow (22023): whoever may change an address need not be trusted
@@ -21,6 +23,9 @@ declare
     is_generated boolean := false;
     is_other boolean;
 begin
+    if postrider.is_replicating() then
+        return new;
+    end if;
     if tg_op = 'UPDATE' then
         if (new.id, new.name, new.protocol, new.direct_subscription_id)
             is distinct from (old.id, old.name, old.protocol, old.direct_subscription_id)
@@ -181,3 +186,6 @@ $$;
 create or replace trigger prepare
 before insert or update on postrider.endpoints
 for each row execute function postrider.prepare_endpoint();
+
+-- Replaced, a trigger fires as others do until this says otherwise.
+alter table postrider.endpoints enable always trigger prepare;

@@ -1,8 +1,8 @@
 -- postrider.prepare_subscription()
 --
--- Internal: the trigger before a subscription is made or changed by people, whoever writes. Raises
--- 22004 and 22023 with the column and the rule when a value is not valid, and 55000 for the one that
--- stands for its endpoint.
+-- Internal: the trigger before a subscription is made or changed by people, whoever writes, also where
+-- session_replication_role turns other triggers off (see is_replicating). Raises 22004 and 22023 with the column and
+-- the rule when a value is not valid, and 55000 for the one that stands for its endpoint.
 create or replace function postrider.prepare_subscription()
 returns trigger
 language plpgsql
@@ -10,6 +10,9 @@ security definer
 set search_path = pg_catalog, postrider, pg_temp
 as $$
 begin
+    if postrider.is_replicating() then
+        return new;
+    end if;
     if tg_op = 'UPDATE'
         and new.event_type is null
         and (new.filter, new.retry_policy, new.enabled)
@@ -33,3 +36,6 @@ $$;
 create or replace trigger prepare
 before insert or update of filter, retry_policy, enabled on postrider.subscriptions
 for each row execute function postrider.prepare_subscription();
+
+-- Replaced, a trigger fires as others do until this says otherwise.
+alter table postrider.subscriptions enable always trigger prepare;

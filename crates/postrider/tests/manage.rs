@@ -951,6 +951,50 @@ async fn a_delete_of_an_endpoint_with_messages_waiting_is_refused() {
         }
     }
     client.batch_execute("reset role").await.unwrap();
+    // The first of those that have something waiting is named.
+    let truncate = "truncate postrider.endpoints cascade";
+    check_refusals(
+        &client,
+        &[(truncate, "55000", "Endpoint 'unread' has messages waiting for it")],
+    )
+    .await;
+    // Where replication turns other triggers off.
+    client.batch_execute("set session_replication_role = replica").await.unwrap();
+    let cases = [
+        (truncate, "55000", "Endpoint 'unread' has messages waiting for it"),
+        (
+            "delete from postrider.endpoints where name = 'published'",
+            "55000",
+            "Endpoint 'published' has messages waiting for it",
+        ),
+        (
+            "update postrider.endpoints set name = 'other' where name = 'waiting'",
+            "22023",
+            "Name and protocol of endpoint 'waiting' cannot be changed: create another one",
+        ),
+        (
+            "update postrider.endpoints set config = '[]' where name = 'waiting'",
+            "22023",
+            "config must be an object",
+        ),
+        (
+            "update postrider.event_types set metadata = '[]'",
+            "22023",
+            "metadata must be an object, got array",
+        ),
+        (
+            "update postrider.subscriptions set filter = '[]' where event_type is not null",
+            "22023",
+            "filter must be an object, got array",
+        ),
+        (
+            "update postrider.subscriptions set enabled = false where id = 1",
+            "55000",
+            "Subscription 1 stands for its endpoint and cannot be changed",
+        ),
+    ];
+    check_refusals(&client, &cases).await;
+    client.batch_execute("reset session_replication_role").await.unwrap();
     client.batch_execute("delete from postrider.endpoints where name = 'empty'").await.unwrap();
     for name in ["unread", "waiting", "published"] {
         client.execute("select postrider.drop_endpoint($1, true)", &[&name]).await.unwrap();
@@ -958,8 +1002,13 @@ async fn a_delete_of_an_endpoint_with_messages_waiting_is_refused() {
     shop.finish_jobs().await;
     shop.until("select count(*) = 0 from postrider.deferred").await;
     shop.until("select count(*) = 1 from postrider.dead_letter").await;
+    // What nothing waits for may go.
+    shop.execute("select postrider.create_endpoint('later', 'discard', '{}')").await;
+    shop.execute(truncate).await;
+    assert!(!shop.ask::<bool>("select exists (select from postrider.endpoints)").await);
 }
 
+/// Updates and inserts, also where replication turns other triggers off.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_update_of_a_setting_is_checked_like_set_setting() {
     let shop = Shop::open_migrated().await;
@@ -998,12 +1047,51 @@ async fn an_update_of_a_setting_is_checked_like_set_setting() {
             "22023",
             "Setting 'http_timeout' cannot be called otherwise",
         ),
+        (
+            "with gone as (select s.* from postrider.setting s where s.name = 'http_timeout')
+            insert into postrider.setting
+            select g.* from gone g
+            on conflict (name) do update set value = '301'",
+            "22023",
+            "Setting 'http_timeout' must be between 1 and 300 s, got '301'",
+        ),
+        (
+            "insert into postrider.setting (name, value, default_value, kind, minimum, maximum, unit, description)
+            values ('http_timeout', '0', '10', 'integer', 1, 300, 's', '')
+            on conflict (name) do nothing",
+            "22023",
+            "Setting 'http_timeout' must be between 1 and 300 s, got '0'",
+        ),
+        (
+            "begin;
+            delete from postrider.setting where name = 'ordering_scope';
+            insert into postrider.setting (name, value, default_value, kind, choices, description)
+            values ('ordering_scope', 'none', 'endpoint', 'choice', '{endpoint,global}', '')",
+            "22023",
+            "Setting 'ordering_scope' must be one of endpoint, global, got 'none'",
+        ),
+        (
+            "rollback; insert into postrider.setting (name, value, default_value, kind, description)
+            values ('x', null, 'on', 'switch', '')",
+            "22004",
+            "Setting name and value must not be null",
+        ),
     ];
-    check_refusals(&client, &cases).await;
+    for role in ["origin", "replica"] {
+        let set = format!("set session_replication_role = {role}");
+        client.batch_execute(&set).await.unwrap();
+        check_refusals(&client, &cases).await;
+    }
+    client.batch_execute("reset session_replication_role").await.unwrap();
     let set = "update postrider.setting set value = ' 20 ' where name = 'http_timeout'";
     client.batch_execute(set).await.unwrap();
     assert_eq!(shop.run(&["setting", "get", "http_timeout"]).succeed().stdout, "20\n");
     shop.run(&["setting", "set", "http_timeout", "30"]).succeed();
     shop.run(&["setting", "reset", "http_timeout"]).succeed();
     shop.run(&["migrate"]).succeed();
+    // By another program the triggers are made anew, and are as strict.
+    shop.execute("update postrider.installation set fingerprint = 'another'").await;
+    shop.run(&["migrate"]).succeed();
+    client.batch_execute("set session_replication_role = replica").await.unwrap();
+    check_refusals(&client, &cases[..1]).await;
 }

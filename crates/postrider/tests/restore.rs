@@ -540,6 +540,7 @@ async fn a_replicated_log_is_delivered_once_it_is_adopted() {
         let identify = format!("alter table postrider.{table} replica identity full");
         original.shop.execute(&identify).await;
     }
+    original.shop.execute("select postrider.create_endpoint('gone', 'discard', '{}')").await;
     let publish =
         "create publication copies for all tables with (publish_via_partition_root = true)";
     original.shop.execute(publish).await;
@@ -551,12 +552,27 @@ async fn a_replicated_log_is_delivered_once_it_is_adopted() {
         .await;
     let synced = "select not exists (select from pg_subscription_rel r where r.srsubstate <> 'r')";
     other.until(synced).await;
+    // What has its triggers there as well arrives as it is here: they do nothing with it a second time.
+    original
+        .shop
+        .execute(
+            "delete from postrider.endpoints where name = 'gone';
+            select postrider.set_setting('http_timeout', '20');
+            select postrider.create_event_type('e'), postrider.subscribe('e', 'hooks');
+            update postrider.subscriptions set enabled = false where event_type = 'e'",
+        )
+        .await;
     // Something comes while it follows, and all of it is there.
     let last = original.shop.send("hooks", json!({ "is": "unfinished" })).await;
     original.unfinished.push(last);
     other
         .until(&format!("select exists (select from postrider.message m where m.id = {last})"))
         .await;
+    let followed = "select (select array_agg(e.name) from postrider.endpoints e) = '{hooks}'
+        and (select s.value from postrider.setting s where s.name = 'http_timeout') = '20'
+        and (select not s.enabled from postrider.subscriptions s where s.event_type = 'e')
+        and (select count(*) from postrider.event_log l where l.event = 'endpoint.dropped') = 1";
+    assert!(other.ask::<bool>(followed).await);
     other.execute("drop subscription copies").await;
     original.shop.execute("drop publication copies").await;
     check_copy(&mut original, &other.url(), Some(0)).await;

@@ -347,6 +347,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "is_partition_unread",
             "is_position_behind",
             "is_private",
+            "is_replicating",
             "is_reserved_header",
             "is_signing_key",
             "is_slot_filled",
