@@ -529,6 +529,46 @@ async fn a_database_made_of_another_is_delivered_once_it_is_adopted() {
     check_copy(&mut original, &url, None).await;
 }
 
+/// Rows alone, put back where they come from, say nothing of it: neither the tables are others nor is anything ahead.
+/// Whoever does that says so, and no id is given away again that was given away since the dump.
+#[tokio::test(flavor = "multi_thread")]
+async fn rows_that_are_put_back_are_adopted_when_somebody_says_so() {
+    let original = Original::open(Options::default()).await;
+    let (shop, receiver) = (&original.shop, &original.receiver);
+    let rows = shop.dump_data("shop");
+    let lost = shop.send("hooks", json!({ "is": "sent since" })).await;
+    let empty = "do $do$
+        begin
+            execute (
+                select 'truncate ' || string_agg(c.oid::regclass::text, ', ')
+                from pg_class c
+                where c.relnamespace = 'postrider'::regnamespace
+                and c.relkind in ('r', 'p')
+                and not c.relispartition
+                and c.relname <> 'endpoints');
+            truncate postrider.endpoints cascade;
+        end;
+        $do$";
+    shop.execute(empty).await;
+    let restore = format!("set session_replication_role = replica;\n{rows}");
+    shop.psql("shop", &[], &restore).succeed();
+    assert_eq!(shop.ask::<String>(SIGN).await, "none");
+    let next = "select s.last_value < {} from postrider.message_sequence s";
+    assert!(shop.ask::<bool>(&next.replace("{}", &(lost >> 10).to_string())).await);
+
+    shop.execute("delete from postrider.identity").await;
+    shop.run(&["serve"]).fail(3, "`postrider adopt`");
+    shop.run(&["adopt", "--yes"]).succeed();
+    let new = shop.send("hooks", json!({ "is": "new" })).await;
+    assert!(new > lost + (1 << 40), "{new}, and {lost} was given away before");
+    let _dispatcher = shop.serve().await;
+    receiver.wait_for_accepted(31, LONG).await.unwrap();
+    shop.until("select not exists (select from postrider.queue)").await;
+    let mut expected = original.unfinished.clone();
+    expected.push(new);
+    assert_eq!(received(receiver)[20..], expected);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_replicated_log_is_delivered_once_it_is_adopted() {
     let mut original = Original::open(Options::default().set("wal_level", "logical")).await;

@@ -102,6 +102,13 @@ impl Shop {
         format!("{}\n{}", self.dump_roles(), finish(dump, "").succeed().stdout)
     }
 
+    /// `pg_dump` of the rows and sequences alone.
+    pub fn dump_data(&self, database: &str) -> String {
+        let mut dump = Command::new(self.postgres.bin_dir().join("pg_dump"));
+        dump.args(["--data-only", "-d", &self.postgres.url_for(database)]);
+        finish(dump, "").succeed().stdout
+    }
+
     /// The roles of the cluster but the one that every cluster has.
     pub fn dump_roles(&self) -> String {
         let mut roles = Command::new(self.postgres.bin_dir().join("pg_dumpall"));
