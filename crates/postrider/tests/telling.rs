@@ -111,6 +111,44 @@ async fn what_was_failed_or_skipped_is_not_attempted_and_the_next_of_its_key_is(
     }
 }
 
+/// Where a key waits across endpoints, what is skipped or failed at one lets it go on at all of them, in order.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_that_waits_across_endpoints_goes_on_at_each() {
+    let shop = Shop::open_to_receivers().await;
+    let receiver = Receiver::start(Behaviour::custom(|arrival| {
+        Answer::status(if number(arrival) % 10 == 1 { 503 } else { 200 })
+    }))
+    .unwrap();
+    for name in ["a", "b", "c"] {
+        shop.endpoint(name, json!({ "url": receiver.url() }), patient()).await;
+    }
+    shop.execute("select postrider.set_setting('ordering_scope', 'global')").await;
+    let _dispatcher = shop.serve().await;
+    let mut expected = Vec::new();
+    for (round, verb) in (1..).zip(["skip", "fail"]) {
+        let mut ids = Vec::new();
+        for (n, endpoint) in (round * 10 + 1..).zip(["a", "b", "c", "a"]) {
+            let send = format!(
+                "select postrider.send_with_options('{endpoint}', '{{\"n\": {n}}}', p_ordering_key => 'k')"
+            );
+            ids.push(shop.ask::<i64>(&send).await);
+        }
+        until_failed_once(&shop, ids[0]).await;
+        shop.until("select count(*) = 3 from postrider.deferred where is_blocked").await;
+        expected.push(ids[0]);
+        // What has no key waits for nobody.
+        expected.push(shop.send("b", json!({ "n": 0 })).await);
+        receiver.wait_for(expected.len(), LONG).await.unwrap();
+        let call = format!("select postrider.{verb}_delivery({}, 'a', 'r')", ids[0]);
+        assert_eq!(shop.ask::<i32>(&call).await, 1);
+        expected.extend(&ids[1..]);
+        receiver.wait_for(expected.len(), LONG).await.unwrap();
+        shop.until("select not exists (select from postrider.deferred)").await;
+        let requested: Vec<i64> = receiver.requests().iter().map(|r| r.id.unwrap().0).collect();
+        assert_eq!(requested, expected, "{verb}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_delivery_that_is_being_attempted_is_refused() {
     let shop = Shop::open_to_receivers().await;
