@@ -599,9 +599,19 @@ async fn the_command_line_does_it_all() {
     assert_eq!(replayed["replayed"], 20);
     run(&["replay", "range", "b", "--yes"]).fail(1, "Endpoint 'b' does not exist");
     run(&["replay", "range", "a", "--status", "lost"]).fail(2, "lost");
-    let job =
-        run(&["replay", "create", "a", "--rate", "1", "--filter", "{\"n\": 1}", "--json"]).json();
+    for wrong in ["lost", "Completed", "complete", ""] {
+        let refused = run(&["replay", "create", "a", "--status", wrong]).fail(2, "--status");
+        for known in ["completed", "failed", "expired", "cancelled", "skipped"] {
+            assert!(refused.stderr.contains(known), "{refused:?}");
+        }
+    }
+    let none = "select not exists (select from postrider.replay)";
+    assert!(shop.ask::<bool>(none).await, "a job was made");
+    let create = ["replay", "create", "a", "--rate", "1", "--filter", "{\"n\": 1}"];
+    let job = run(&[&create[..], &["--status", "completed", "--json"]].concat()).json();
     assert_eq!(job["replay_id"], 1);
+    let status: String = shop.ask("select status from postrider.replay").await;
+    assert_eq!(status, "completed");
     shop.run(&["replay", "list"]).succeed();
     let jobs = shop.run(&["replay", "list", "--json"]).json();
     assert_eq!(jobs[0]["endpoint_name"], "a");
