@@ -149,9 +149,13 @@ pub fn run(url: &str, arguments: &[&str], input: &str) -> Run {
 fn finish(mut command: Command, input: &str) -> Run {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
-    // A program that has refused its arguments does not read.
-    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
-    let Output { status, stdout, stderr } = child.wait_with_output().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    // Beside what it says: a program whose output nobody takes away does not read on.
+    let Output { status, stdout, stderr } = std::thread::scope(|scope| {
+        // A program that has refused its arguments does not read.
+        scope.spawn(move || drop(stdin.write_all(input.as_bytes())));
+        child.wait_with_output().unwrap()
+    });
     Run {
         code: status.code().unwrap_or(-1),
         stdout: String::from_utf8(stdout).unwrap(),
