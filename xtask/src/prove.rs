@@ -8,6 +8,7 @@ mod fleets;
 mod memory;
 mod operators;
 mod ordering;
+mod plans;
 mod poison;
 mod receivers;
 mod simulation;
@@ -89,7 +90,7 @@ impl Scale {
 /// How the proofs are run.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Options {
-    /// A form of a minute.
+    /// A form of a minute or two.
     #[arg(long)]
     pub short: bool,
     /// What the dice start from. Without it a new number, which is printed.
@@ -124,12 +125,14 @@ pub enum Proof {
     Receivers,
     /// Nobody who holds something open, whatever the role, disturbs anybody else.
     Strangers,
+    /// No statement reads more than its bound, at a million waiting rows too, whatever its plan was made for.
+    Plans,
     /// The dispatcher in a simulated world: thousands of lives.
     Simulation,
 }
 
 impl Proof {
-    const ALL: [Proof; 10] = [
+    const ALL: [Proof; 11] = [
         Proof::Faults,
         Proof::Ordering,
         Proof::Poison,
@@ -139,6 +142,7 @@ impl Proof {
         Proof::Fleets,
         Proof::Receivers,
         Proof::Strangers,
+        Proof::Plans,
         Proof::Simulation,
     ];
 }
@@ -156,6 +160,9 @@ pub fn run(options: &Options) -> Result<()> {
         return simulation::prove(seconds(options), seed);
     }
     crate::postgres::ensure_installed()?;
+    if options.only == Some(Proof::Plans) {
+        return plans::prove(options.short);
+    }
     let binary = postrider_binary(Profile::Release, &["--features", "test-hooks"])?;
     let proofs = options.only.map_or(Proof::ALL.to_vec(), |only| vec![only]);
     let runtime = tokio::runtime::Runtime::new()?;
@@ -163,6 +170,7 @@ pub fn run(options: &Options) -> Result<()> {
         let began = Instant::now();
         match proof {
             Proof::Simulation => simulation::prove(seconds(options), seed)?,
+            Proof::Plans => plans::prove(options.short)?,
             proof => runtime.block_on(run_one(proof, &binary, options.short, seed))?,
         }
         println!("took {:.0} s", began.elapsed().as_secs_f64());
@@ -231,7 +239,9 @@ async fn run_one(proof: Proof, binary: &Path, is_short: bool, seed: u64) -> Resu
                 ensure!(figures.is_proven(), "fleets do not hold (seed {seed})");
             }
         }
-        Proof::Simulation => unreachable!("it needs no server"),
+        Proof::Simulation | Proof::Plans => {
+            unreachable!("tests of the workspace, which cargo runs")
+        }
         Proof::Strangers => {
             let scale = if is_short { StrangersScale::SHORT } else { StrangersScale::FULL };
             println!("Strangers: {scale:?}");
