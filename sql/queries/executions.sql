@@ -45,7 +45,17 @@ found as materialized (
         x.requested_at, x.scheduled_at, x.started_at, x.ended_at, x.expires_at, x.deadline_at,
         x.retry_at, x.cancel_requested_at, x.correlation_id, x.idempotency_key
     from looked_at a
-    join postrider.executions x on x.id = a.id
+    -- Each by its id: joined, a plan for many reads all executions that there are.
+    cross join lateral (
+        select
+            v.id, v.action, v.status, v.addressed_to, v.pool, v.worker, v.priority, v.ttl, v.timeout,
+            v.attempt, v.max_retries, v.retry_reason, v.original_execution, v.reason, v.created_at,
+            v.requested_at, v.scheduled_at, v.started_at, v.ended_at, v.expires_at, v.deadline_at,
+            v.retry_at, v.cancel_requested_at, v.correlation_id, v.idempotency_key
+        from postrider.executions v
+        where v.id = a.id
+        limit 1
+    ) x
     where (x.status = $1::text or $1::text is null)
     and (x.action = $2::text or $2::text is null)
     and (x.pool = $3::text or $3::text is null)
