@@ -119,7 +119,10 @@ async fn a_scheduled_message_is_attempted_when_it_is_due() {
     let control = control[control.len() / 2] / 1000;
     let usual = lateness[count / 2];
     println!("at once: median {control} ms");
-    assert!(usual < control + USUAL_MS, "{usual} ms in the middle, {control} ms of what is sent at once");
+    assert!(
+        usual < control + USUAL_MS,
+        "{usual} ms in the middle, {control} ms of what is sent at once"
+    );
     let late = lateness.iter().filter(|late| **late > control + PUNCTUAL_MS).count();
     assert!(late * 4 <= count, "{late} of {count} are late");
 }

@@ -29,9 +29,9 @@ use std::{
 };
 
 use body::{Payload, Unsent};
-use frames::Switch;
 use bytes::Bytes;
 use dial::{Dial, Route};
+use frames::Switch;
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri,
     header::{AUTHORIZATION, RETRY_AFTER},
