@@ -179,12 +179,12 @@ async fn set_clock(from: i64, to: i64) -> Waits {
     let replays = "select array[count(*), count(distinct replay_of)] from postrider.message where replay_of is not null";
     assert_eq!(shop.ask::<Vec<i64>>(replays).await, [REPLAYED, REPLAYED]);
     good.wait_for_accepted(2 * REPLAYED as usize, LONG).await.unwrap();
-    let waits = format!(
+    let keeps_its_time = format!(
         "select d.run_at = m.scheduled_at and d.retry_count = 0
         from postrider.deferred d join postrider.message m on m.id = d.message_id
         where d.message_id = {scheduled}"
     );
-    assert!(shop.ask::<bool>(&waits).await, "its sender meant that time");
+    assert!(shop.ask::<bool>(&keeps_its_time).await, "its sender meant that time");
     let lost =
         "select exists (select from postrider.dead_letter) or exists (select from postrider.ended)";
     assert!(!shop.ask::<bool>(lost).await);
