@@ -242,7 +242,9 @@ begin
     insert into postrider.event_log (event, endpoint_name, details)
     values (
         'signing_key.added', add_signing_key.endpoint,
-        jsonb_build_object('by', session_user, 'id', postrider.signing_key_id(added)));
+        jsonb_build_object(
+            'by', session_user, 'id', postrider.signing_key_id(added), 'before', null,
+            'after', jsonb_build_object('retires_at', null)));
     return added;
 end;
 $$;
@@ -464,6 +466,8 @@ begin
     where d.datname = current_database();
     -- The version that this writes is of the same transaction.
     update postrider.identity i set mark = i.xmin;
+    -- Numbers were left out (rebase_log), whatever the timeline is.
+    delete from postrider.timeline t;
     for schedule in
         select s.*
         from postrider.schedule s
@@ -1330,6 +1334,8 @@ CREATE TABLE postrider.consumer_position (
 CREATE FUNCTION postrider.append_position(p_from postrider.consumer_position, p_tick bigint, p_xid xid8, p_message_id bigint, p_acknowledged_count bigint, p_fetched_at timestamp with time zone) RETURNS bigint
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
     AS $$
 declare
     new_seq bigint;
@@ -1351,6 +1357,10 @@ begin
         coalesce(p_fetched_at, p_from.fetched_at),
         case when p_acknowledged_count > 0 then clock_timestamp() else p_from.acknowledged_at end
     returning seq into new_seq;
+    delete from postrider.consumer_position p
+    where p.consumer_id = p_from.consumer_id
+    and p.partition = p_from.partition
+    and p.seq = p_from.seq;
     return new_seq;
 end;
 $$;
@@ -1707,6 +1717,11 @@ begin
         values (
             reader.id, p_partition, known.generation, known.message_count,
             allowed, failures, suspects);
+        -- Whoever holds the partition's lock is the only one to see that it is not the newest any more.
+        delete from postrider.consumer_attempt a
+        where a.consumer_id = reader.id
+        and a.partition = p_partition
+        and a.seq = last_attempt.seq;
     end if;
     return query select allowed, failures;
 end;
@@ -2519,7 +2534,12 @@ begin
         insert into postrider.event_log (event, details)
         values (
             'execution.cancelled',
-            jsonb_build_object('execution_id', p_execution, 'was', live.status, 'by', session_user));
+            jsonb_build_object('execution_id', p_execution, 'was', live.status, 'by', session_user)
+            || postrider.changes_between(
+                jsonb_build_object('status', live.status),
+                -- It runs until its worker has let go of it.
+                jsonb_build_object(
+                    'status', case live.status when 'running' then 'cancelling' else 'cancelled' end)));
     end if;
     if live.status <> 'running' then
         perform postrider.end_execution(live, 'cancelled', 'cancelled', null, null);
@@ -2569,7 +2589,9 @@ begin
     values (
         'job.cancelled', known.endpoint_name,
         jsonb_build_object(
-            'id', known.id, 'kind', known.kind, 'count', known.done_count, 'by', session_user));
+            'id', known.id, 'kind', known.kind, 'count', known.done_count, 'by', session_user,
+            'before', jsonb_build_object('state', 'running'),
+            'after', jsonb_build_object('state', 'cancelled')));
     return true;
 end;
 $$;
@@ -2676,7 +2698,10 @@ begin
         insert into postrider.event_log (event, details)
         values (
             'message.cancelled',
-            jsonb_build_object('message_id', p_message_id, 'by', session_user));
+            jsonb_build_object(
+                'message_id', p_message_id, 'by', session_user,
+                'before', jsonb_build_object('status', 'waiting'),
+                'after', jsonb_build_object('status', 'cancelled')));
     end if;
     return true;
 end;
@@ -2704,7 +2729,9 @@ begin
         values (
             'replay.cancelled', cancelled.endpoint_name,
             jsonb_build_object(
-                'id', p_replay_id, 'replayed', cancelled.replayed_count, 'by', session_user));
+                'id', p_replay_id, 'replayed', cancelled.replayed_count, 'by', session_user,
+                'before', jsonb_build_object('state', 'running'),
+                'after', jsonb_build_object('state', 'cancelled')));
         return true;
     end if;
     if not exists (select from postrider.replay r where r.id = p_replay_id) then
@@ -2805,13 +2832,9 @@ CREATE FUNCTION postrider.changes_between(p_before jsonb, p_after jsonb) RETURNS
     LANGUAGE sql IMMUTABLE
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
     AS $$
-    select case
-        when bool_or(true)
-        then jsonb_build_object(
-            'before', jsonb_object_agg(k.key, p_before -> k.key),
-            'after', jsonb_object_agg(k.key, p_after -> k.key))
-        else '{}'
-    end
+    select jsonb_build_object(
+        'before', coalesce(jsonb_object_agg(k.key, p_before -> k.key), '{}'),
+        'after', coalesce(jsonb_object_agg(k.key, p_after -> k.key), '{}'))
     from (
         select jsonb_object_keys(coalesce(p_before, '{}') || coalesce(p_after, '{}'))
     ) k (key)
@@ -5441,6 +5464,7 @@ begin
     select greatest(p_number - s.last_value + (not s.is_called)::integer, 0)
     into lost_numbers
     from postrider.message_sequence s;
+    perform postrider.enter_timeline(p_dispatcher, timeline);
     if p_upto is null then
         return;
     end if;
@@ -6153,7 +6177,8 @@ begin
         jsonb_strip_nulls(
             jsonb_build_object(
                 'id', job_id, 'kind', p_kind, 'filter', nullif(p_filter, '{}'), 'rate', p_rate,
-                'by', session_user)));
+                'by', session_user))
+        || jsonb_build_object('before', null, 'after', jsonb_build_object('state', 'running')));
     perform postrider.ring('postrider', 'jobs');
     return job_id;
 end;
@@ -6201,7 +6226,7 @@ begin
         'replay.created', p_endpoint_name,
         jsonb_build_object(
             'id', replay_id, 'from_ts', p_from_ts, 'to_ts', p_to_ts, 'rate', p_rate,
-            'by', session_user));
+            'by', session_user, 'before', null, 'after', jsonb_build_object('state', 'running')));
     return replay_id;
 end;
 $$;
@@ -7201,6 +7226,76 @@ begin
         exit when present = pg_sequence_last_value('postrider.present_generation');
     end loop;
     return present;
+end;
+$$;
+
+-- Name: enter_timeline(uuid, integer); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.enter_timeline(p_dispatcher uuid, p_timeline integer) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+declare
+    margin constant bigint := 1073741824;
+    most_drawn constant integer := 100000;
+    most_counted constant integer := 1000000;
+    former integer;
+    last_xid xid8;
+    last_at timestamptz;
+    sent_before bigint;
+    before bigint;
+    left_out bigint;
+begin
+    select t.number into former from postrider.timeline t;
+    if former = p_timeline then
+        return;
+    end if;
+    if former is null then
+        insert into postrider.timeline (number) values (p_timeline)
+        on conflict (singleton) do nothing;
+        return;
+    end if;
+    -- Numbers that are given again after a crash were not left out. No standby is waited for: it may be the server that is gone.
+    perform set_config('synchronous_commit', 'local', true);
+    -- One of those who start at the same time; the others wait for it.
+    update postrider.timeline t
+    set number = p_timeline, at = clock_timestamp()
+    where t.number <> p_timeline;
+    if not found then
+        return;
+    end if;
+
+    select h.xid, h.at
+    into last_xid, last_at
+    from postrider.heartbeat h
+    order by h.xid desc
+    limit 1;
+    select count(*)
+    into sent_before
+    from (
+        select
+        from postrider.message m
+        where m.xid > last_xid
+        order by m.xid
+        limit most_counted
+    ) m;
+    select s.last_value into before from postrider.message_sequence s;
+    if not postrider.leave_out_numbers(before + margin) then
+        for drawn in 1 .. most_drawn loop
+            perform nextval('postrider.message_sequence');
+        end loop;
+    end if;
+    select s.last_value - before into left_out from postrider.message_sequence s;
+    insert into postrider.event_log (event, details)
+    values (
+        'log.timeline',
+        jsonb_build_object(
+            'dispatcher', p_dispatcher, 'former_timeline', former, 'timeline', p_timeline,
+            'numbers_left_out', left_out, 'sent_before', sent_before, 'last_heartbeat_at', last_at,
+            'by', session_user));
 end;
 $$;
 
@@ -8944,6 +9039,7 @@ CREATE FUNCTION postrider.forget_consumer_rows() RETURNS bigint
             and (l.seq < n.seq or n.lease_until < clock_timestamp() - interval '10 minutes')
             order by l.seq
             limit 10000
+            for update skip locked
         ) o
         limit 10000
     ), positions as (
@@ -10813,6 +10909,17 @@ CREATE FUNCTION postrider.is_private(address inet) RETURNS boolean
         'fe80::/10']::inet[]);
 $$;
 
+-- Name: is_replicating(); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.is_replicating() RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+begin
+    return current_setting('session_replication_role') = 'replica' and postrider.is_copy();
+end;
+$$;
+
 -- Name: is_reserved_header(text); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.is_reserved_header(p_name text) RETURNS boolean
@@ -10988,19 +11095,36 @@ CREATE FUNCTION postrider.keep_endpoint() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
     AS $$
+declare
+    found_name text;
 begin
-    if not exists (
-            select
-            from postrider.job j
-            where j.kind = 'drop'
-            and j.state = 'running'
-            and j.endpoint_id = old.id
-        )
-        and postrider.has_waiting_messages(old.id)
-    then
-        raise exception 'Endpoint ''%'' has messages waiting for it', old.name
+    if not postrider.is_replicating() then
+        if tg_op = 'TRUNCATE' then
+            select e.name
+            into found_name
+            from postrider.endpoints e
+            where postrider.has_waiting_messages(e.id)
+            order by e.id
+            limit 1;
+        elsif not exists (
+                select
+                from postrider.job j
+                where j.kind = 'drop'
+                and j.state = 'running'
+                and j.endpoint_id = old.id
+            )
+            and postrider.has_waiting_messages(old.id)
+        then
+            found_name := old.name;
+        end if;
+    end if;
+    if found_name is not null then
+        raise exception 'Endpoint ''%'' has messages waiting for it', found_name
             using errcode = '55000',
                 hint = 'postrider.drop_endpoint with p_force => true moves them to the dead letter queue.';
+    end if;
+    if tg_op = 'TRUNCATE' then
+        return null;
     end if;
     return old;
 end;
@@ -11327,12 +11451,18 @@ $$;
 CREATE FUNCTION postrider.lease_partitions(p_consumer text, p_member uuid, p_lease interval DEFAULT '00:00:15'::interval) RETURNS integer[]
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
     AS $$
 declare
     shortest constant interval := '1 second';
     longest constant interval := '1 hour';
+    most_forgotten constant integer := 100;
     reader postrider.consumer := postrider.known_consumer(p_consumer);
     at timestamptz;
+    known postrider.consumer_lease[];
     own postrider.consumer_lease;
     others postrider.consumer_lease[];
     even_share integer;
@@ -11352,11 +11482,12 @@ begin
 
     -- After the lock: what others have got by then is seen.
     at := clock_timestamp();
-    select l.* into own from postrider.newest_leases(reader.id) l where l.member = p_member;
+    known := array(select l from postrider.newest_leases(reader.id) l);
+    select l.* into own from unnest(known) l where l.member = p_member;
     perform postrider.check_lease_role(reader.name, own, at);
     others := array(
         select l
-        from postrider.newest_leases(reader.id) l
+        from unnest(known) l
         where l.member <> p_member
         and l.lease_until > at
     );
@@ -11384,6 +11515,27 @@ begin
         ) f
         order by f.partition
     );
+    delete from postrider.consumer_lease l
+    where l.ctid = any (array(
+        select k.ctid
+        from unnest(known) n
+        join postrider.consumer_lease k
+        on k.consumer_id = reader.id
+        and k.member = n.member
+        and k.seq = n.seq
+        where n.member = p_member
+        or n.lease_until < at - interval '10 minutes'
+        and not exists (
+            -- It would come to life again.
+            select
+            from postrider.consumer_lease o
+            where o.consumer_id = reader.id
+            and o.member = n.member
+            and o.seq < n.seq
+        )
+        order by n.member <> p_member
+        limit most_forgotten
+        for update of k skip locked));
     insert into postrider.consumer_lease (
         consumer_id, member, partitions, lease_until, joined_at, leased_by)
     values (
@@ -11392,6 +11544,36 @@ begin
         -- Whoever renews it for that role does not take it away.
         coalesce(case when own.lease_until > at then own.leased_by end, postrider.caller()));
     return leased;
+end;
+$$;
+
+-- Name: leave_out_numbers(bigint); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.leave_out_numbers(p_upto bigint) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET lock_timeout TO '1s'
+    AS $$
+declare
+    present bigint;
+begin
+    -- Written anew, the sequence is locked, and what is set is undone with us.
+    alter sequence postrider.message_sequence increment by 1;
+    -- A sequence that nobody has used yet says 1 although 1 is still to come.
+    select s.last_value - (not s.is_called)::integer into present from postrider.message_sequence s;
+    if p_upto > present then
+        perform setval('postrider.message_sequence', p_upto);
+        insert into postrider.number_gap (after_number, last_number)
+        values (present, p_upto);
+    end if;
+    return true;
+exception
+    -- Somebody's transaction is open.
+    when lock_not_available then return false;
+    -- An event trigger does not allow it.
+    when others then
+        raise warning 'the sequence of message numbers cannot be set (%): they are drawn one by one', sqlstate;
+        return false;
 end;
 $$;
 
@@ -12972,6 +13154,10 @@ CREATE FUNCTION postrider.note_verb(p_verb text, p_message_id bigint, p_endpoint
         n.name,
         jsonb_strip_nulls(
             jsonb_build_object('message_id', p_message_id, 'reason', p_reason, 'by', session_user))
+        || jsonb_build_object(
+            'before', jsonb_build_object('status', 'waiting'),
+            'after', jsonb_build_object(
+                'status', case p_verb when 'retry' then 'due' when 'fail' then 'failed' else 'skipped' end))
     from unnest(p_endpoint_names) n (name);
 $$;
 
@@ -13191,7 +13377,8 @@ begin
         'consumer.message_parked',
         jsonb_build_object(
             'consumer', p_consumer, 'id', parked_id, 'message_id', first.id, 'position', p_position,
-            'partition', first.partition, 'attempt_count', p_attempt_count, 'by', session_user));
+            'partition', first.partition, 'attempt_count', p_attempt_count, 'by', session_user,
+            'before', null, 'after', jsonb_build_object('attempt_count', p_attempt_count)));
     return parked_id;
 end;
 $$;
@@ -13907,6 +14094,9 @@ declare
     is_generated boolean := false;
     is_other boolean;
 begin
+    if postrider.is_replicating() then
+        return new;
+    end if;
     if tg_op = 'UPDATE' then
         if (new.id, new.name, new.protocol, new.direct_subscription_id)
             is distinct from (old.id, old.name, old.protocol, old.direct_subscription_id)
@@ -14071,6 +14261,9 @@ CREATE FUNCTION postrider.prepare_event_type() RETURNS trigger
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
     AS $$
 begin
+    if postrider.is_replicating() then
+        return new;
+    end if;
     if jsonb_typeof(new.schema) not in ('object', 'boolean') then
         raise exception 'schema must be a JSON Schema (an object or a boolean), got %',
             jsonb_typeof(new.schema) using errcode = '22023';
@@ -14091,13 +14284,20 @@ CREATE FUNCTION postrider.prepare_setting() RETURNS trigger
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
     AS $$
 begin
-    if new.name <> old.name then
+    if postrider.is_replicating() then
+        return new;
+    end if;
+    if tg_op = 'UPDATE' and new.name <> old.name then
         raise exception 'Setting ''%'' cannot be called otherwise', old.name using errcode = '22023';
     end if;
     if new.value is null then
         raise exception 'Setting name and value must not be null' using errcode = '22004';
     end if;
-    if new.value <> old.value
+    if tg_op = 'INSERT' then
+        if new.value <> new.default_value then
+            new.value := postrider.check_setting(new, new.value);
+        end if;
+    elsif new.value <> old.value
         and (new.value <> new.default_value or new.default_value = old.default_value)
     then
         new.value := postrider.check_setting(new, new.value);
@@ -14113,6 +14313,9 @@ CREATE FUNCTION postrider.prepare_subscription() RETURNS trigger
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
     AS $$
 begin
+    if postrider.is_replicating() then
+        return new;
+    end if;
     if tg_op = 'UPDATE'
         and new.event_type is null
         and (new.filter, new.retry_policy, new.enabled)
@@ -15578,7 +15781,10 @@ begin
     insert into postrider.event_log (event, endpoint_name, details)
     values (
         'dlq.redriven', letter.endpoint_name,
-        jsonb_build_object('dlq_id', p_dlq_id, 'by', session_user));
+        jsonb_build_object(
+            'dlq_id', p_dlq_id, 'by', session_user,
+            'before', jsonb_build_object('status', letter.status),
+            'after', jsonb_build_object('status', 'redriven')));
     perform postrider.ring('postrider', 'deferred');
     return letter.message_id;
 end;
@@ -15912,6 +16118,8 @@ $$;
 CREATE FUNCTION postrider.release_partitions(p_consumer text, p_member uuid) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
     AS $$
 declare
     reader postrider.consumer := postrider.known_consumer(p_consumer);
@@ -15929,6 +16137,10 @@ begin
         insert into postrider.consumer_lease (
             consumer_id, member, partitions, lease_until, joined_at, leased_by)
         values (reader.id, p_member, '{}', at, own.joined_at, own.leased_by);
+        delete from postrider.consumer_lease l
+        where l.consumer_id = reader.id
+        and l.member = p_member
+        and l.seq = own.seq;
         return true;
     end if;
     return false;
@@ -16177,7 +16389,12 @@ begin
         'circuit.reset', p_endpoint_name,
         jsonb_build_object(
             'from', former.state, 'to', 'closed', 'failure_count', former.failure_count,
-            'by', session_user));
+            'by', session_user)
+        || postrider.changes_between(
+            jsonb_build_object(
+                'state', former.state, 'failure_count', former.failure_count,
+                'paused_until', former.paused_until),
+            jsonb_build_object('state', 'closed', 'failure_count', 0, 'paused_until', null)));
     perform postrider.ring('postrider', 'circuits');
     return true;
 end;
@@ -16193,11 +16410,12 @@ declare
     reader postrider.consumer := postrider.known_consumer(p_name);
     start record;
     former jsonb;
+    former_seqs bigint[];
 begin
     select s.* into start from postrider.consumer_start(reader.ordering, p_start) s;
     perform postrider.hold_consumer(reader);
-    select jsonb_object_agg(g.partition, p.message_id)
-    into former
+    select jsonb_object_agg(g.partition, p.message_id), array_agg(p.seq)
+    into former, former_seqs
     from generate_series(0, reader.partition_count - 1) g (partition)
     cross join lateral postrider.newest_position(reader.id, g.partition) p;
     update postrider.consumer c
@@ -16205,6 +16423,10 @@ begin
         start_id = start.start_id,
         start_at = start.start_at
     where c.id = reader.id;
+    delete from postrider.consumer_position p
+    where p.consumer_id = reader.id
+    and p.partition between 0 and reader.partition_count - 1
+    and p.seq = any (former_seqs);
     insert into postrider.consumer_position (
         consumer_id, partition, tick, xid, message_id, message_count)
     select reader.id, k, start.tick, start.xid, start.message_id, 0
@@ -16213,7 +16435,10 @@ begin
     values (
         'consumer.reset',
         jsonb_build_object(
-            'consumer', p_name, 'start', p_start, 'before', former, 'after', start.message_id,
+            'consumer', p_name, 'start', p_start, 'before', former,
+            'after', (
+                select jsonb_object_agg(k, start.message_id)
+                from generate_series(0, reader.partition_count - 1) k),
             'by', session_user));
     return true;
 end;
@@ -16264,7 +16489,8 @@ begin
     select
         'consumer.message_resolved',
         jsonb_build_object(
-            'consumer', c.name, 'id', removed.id, 'message_id', removed.message_id, 'by', session_user)
+            'consumer', c.name, 'id', removed.id, 'message_id', removed.message_id, 'by', session_user,
+            'before', jsonb_build_object('attempt_count', removed.attempt_count), 'after', null)
     from postrider.consumer c
     where c.id = removed.consumer_id;
     return true;
@@ -16428,6 +16654,7 @@ CREATE FUNCTION postrider.retire_signing_key(endpoint text, key_id text, after i
 declare
     held record := postrider.lock_signing_keys(retire_signing_key.endpoint, false);
     ends_at timestamptz;
+    former timestamptz;
 begin
     perform postrider.find_signing_key(
         retire_signing_key.endpoint, held.keys, retire_signing_key.key_id);
@@ -16446,6 +16673,11 @@ begin
                 hint = 'Add another one first, or set signature to none if nothing is to be signed.';
     end if;
     ends_at := now() + retire_signing_key.after;
+    select k.retires_at
+    into former
+    from postrider.signing_key k
+    where k.endpoint_id = held.endpoint_id
+    and k.id = retire_signing_key.key_id;
     update postrider.signing_key k
     set retires_at = ends_at
     where k.endpoint_id = held.endpoint_id
@@ -16455,7 +16687,9 @@ begin
     values (
         'signing_key.retired', retire_signing_key.endpoint,
         jsonb_build_object(
-            'by', session_user, 'id', retire_signing_key.key_id, 'retires_at', ends_at));
+            'by', session_user, 'id', retire_signing_key.key_id, 'retires_at', ends_at,
+            'before', jsonb_build_object('retires_at', former),
+            'after', jsonb_build_object('retires_at', ends_at)));
     return ends_at;
 end;
 $$;
@@ -16580,7 +16814,9 @@ begin
     insert into postrider.event_log (event, details)
     values (
         'execution.retried',
-        jsonb_build_object('execution_id', new_id, 'retry_of', p_execution, 'by', session_user));
+        jsonb_build_object(
+            'execution_id', new_id, 'retry_of', p_execution, 'by', session_user, 'before', null,
+            'after', jsonb_build_object('status', 'requested')));
     return new_id;
 end;
 $$;
@@ -17073,8 +17309,13 @@ declare
     held record := postrider.lock_signing_keys(rotate_signing_key.endpoint, true);
     added text := postrider.make_signing_key();
     ends_at timestamptz;
+    former jsonb;
 begin
     perform postrider.check_key_pause('overlap', rotate_signing_key.overlap);
+    select jsonb_object_agg(k.id, k.retires_at)
+    into former
+    from postrider.signing_key k
+    where k.endpoint_id = held.endpoint_id;
     ends_at := now() + rotate_signing_key.overlap;
     update postrider.signing_key k
     set retires_at = ends_at
@@ -17086,7 +17327,13 @@ begin
     values (
         'signing_key.rotated', rotate_signing_key.endpoint,
         jsonb_build_object(
-            'by', session_user, 'id', postrider.signing_key_id(added), 'others_retire_at', ends_at));
+            'by', session_user, 'id', postrider.signing_key_id(added), 'others_retire_at', ends_at,
+            'before', jsonb_build_object('retire_at', former),
+            'after', jsonb_build_object(
+                'retire_at', (
+                    select jsonb_object_agg(k.id, k.retires_at)
+                    from postrider.signing_key k
+                    where k.endpoint_id = held.endpoint_id))));
     return added;
 end;
 $$;
@@ -17871,7 +18118,9 @@ begin
     values (
         'setting.changed',
         jsonb_build_object(
-            'name', known.name, 'from', known.value, 'to', checked, 'by', session_user));
+            'name', known.name, 'from', known.value, 'to', checked, 'by', session_user,
+            'before', jsonb_build_object('value', known.value),
+            'after', jsonb_build_object('value', checked)));
     if known.name = 'max_queue_size' then
         -- Down at once, and up when a send finds the log full: until this is committed others see
         -- the old limit, and a gate that a rollback left too low is set right by who comes to it.
@@ -18242,7 +18491,10 @@ begin
     insert into postrider.event_log (event, details)
     values (
         case when p_paused then 'endpoints.paused' else 'endpoints.resumed' end,
-        jsonb_build_object('count', switched_count, 'held', held, 'by', session_user));
+        jsonb_build_object(
+            'count', switched_count, 'held', held, 'by', session_user,
+            'before', jsonb_build_object('paused', not p_paused),
+            'after', jsonb_build_object('paused', p_paused)));
 end;
 $$;
 
@@ -18305,7 +18557,10 @@ begin
     insert into postrider.event_log (event, details)
     values (
         case when p_is_cordoned then 'worker.cordoned' else 'worker.uncordoned' end,
-        jsonb_build_object('worker', p_name, 'by', session_user));
+        jsonb_build_object(
+            'worker', p_name, 'by', session_user,
+            'before', jsonb_build_object('cordoned', not p_is_cordoned),
+            'after', jsonb_build_object('cordoned', p_is_cordoned)));
     if not p_is_cordoned then
         perform postrider.ring_workers(postrider.execution_queue(known.id, null));
         perform postrider.ring_workers(postrider.execution_queue(null, known.pool));
@@ -19391,7 +19646,6 @@ $_$;
 CREATE FUNCTION postrider.use_up_numbers(p_upto bigint) RETURNS bigint
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
-    SET lock_timeout TO '1s'
     AS $$
 declare
     most_drawn constant bigint := 1000000;
@@ -19402,24 +19656,8 @@ begin
     perform set_config('synchronous_commit', 'local', true);
     -- A sequence that nobody has used yet says 1 although 1 is still to come.
     select s.last_value - (not s.is_called)::integer into present from postrider.message_sequence s;
-    if upto - present > most_drawn then
-        begin
-            -- Written anew, the sequence is locked, and what is set is undone with us.
-            alter sequence postrider.message_sequence increment by 1;
-            select s.last_value - (not s.is_called)::integer into present from postrider.message_sequence s;
-            if upto > present then
-                perform setval('postrider.message_sequence', upto);
-                insert into postrider.number_gap (after_number, last_number)
-                values (present, upto);
-            end if;
-            return 0;
-        exception
-            -- Somebody's transaction is open.
-            when lock_not_available then null;
-            -- An event trigger does not allow it.
-            when others then
-                raise warning 'the sequence of message numbers cannot be set (%): they are drawn one by one', sqlstate;
-        end;
+    if upto - present > most_drawn and postrider.leave_out_numbers(upto) then
+        return 0;
     end if;
     for drawn in 1 .. greatest(least(upto - present, most_drawn), 0) loop
         perform nextval('postrider.message_sequence');
@@ -21929,6 +22167,15 @@ CREATE SEQUENCE postrider.tick_sequence
 CREATE TABLE postrider.tick_turn (
 );
 
+-- Name: timeline; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.timeline (
+    singleton boolean DEFAULT true NOT NULL,
+    number integer NOT NULL,
+    at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    CONSTRAINT timeline_singleton_check CHECK (singleton)
+);
+
 -- Name: tokens; Type: VIEW; Schema: postrider; Owner: -
 
 CREATE VIEW postrider.tokens AS
@@ -22359,6 +22606,11 @@ ALTER TABLE ONLY postrider.signing_key
 
 ALTER TABLE ONLY postrider.subscriptions
     ADD CONSTRAINT subscriptions_pkey PRIMARY KEY (id);
+
+-- Name: timeline timeline_pkey; Type: CONSTRAINT; Schema: postrider; Owner: -
+
+ALTER TABLE ONLY postrider.timeline
+    ADD CONSTRAINT timeline_pkey PRIMARY KEY (singleton);
 
 -- Name: transport_option transport_option_pkey; Type: CONSTRAINT; Schema: postrider; Owner: -
 
@@ -22880,6 +23132,14 @@ CREATE TRIGGER announce AFTER UPDATE OF filter, retry_policy, enabled ON postrid
 
 CREATE TRIGGER keep BEFORE DELETE ON postrider.endpoints FOR EACH ROW EXECUTE FUNCTION postrider.keep_endpoint();
 
+ALTER TABLE postrider.endpoints ENABLE ALWAYS TRIGGER keep;
+
+-- Name: endpoints keep_all; Type: TRIGGER; Schema: postrider; Owner: -
+
+CREATE TRIGGER keep_all BEFORE TRUNCATE ON postrider.endpoints FOR EACH STATEMENT EXECUTE FUNCTION postrider.keep_endpoint();
+
+ALTER TABLE postrider.endpoints ENABLE ALWAYS TRIGGER keep_all;
+
 -- Name: event_log note_actor; Type: TRIGGER; Schema: postrider; Owner: -
 
 CREATE TRIGGER note_actor BEFORE INSERT ON postrider.event_log FOR EACH ROW EXECUTE FUNCTION postrider.note_actor();
@@ -22888,17 +23148,25 @@ CREATE TRIGGER note_actor BEFORE INSERT ON postrider.event_log FOR EACH ROW EXEC
 
 CREATE TRIGGER prepare BEFORE INSERT OR UPDATE ON postrider.endpoints FOR EACH ROW EXECUTE FUNCTION postrider.prepare_endpoint();
 
+ALTER TABLE postrider.endpoints ENABLE ALWAYS TRIGGER prepare;
+
 -- Name: event_types prepare; Type: TRIGGER; Schema: postrider; Owner: -
 
 CREATE TRIGGER prepare BEFORE INSERT OR UPDATE ON postrider.event_types FOR EACH ROW EXECUTE FUNCTION postrider.prepare_event_type();
 
+ALTER TABLE postrider.event_types ENABLE ALWAYS TRIGGER prepare;
+
 -- Name: setting prepare; Type: TRIGGER; Schema: postrider; Owner: -
 
-CREATE TRIGGER prepare BEFORE UPDATE ON postrider.setting FOR EACH ROW EXECUTE FUNCTION postrider.prepare_setting();
+CREATE TRIGGER prepare BEFORE INSERT OR UPDATE ON postrider.setting FOR EACH ROW EXECUTE FUNCTION postrider.prepare_setting();
+
+ALTER TABLE postrider.setting ENABLE ALWAYS TRIGGER prepare;
 
 -- Name: subscriptions prepare; Type: TRIGGER; Schema: postrider; Owner: -
 
 CREATE TRIGGER prepare BEFORE INSERT OR UPDATE OF filter, retry_policy, enabled ON postrider.subscriptions FOR EACH ROW EXECUTE FUNCTION postrider.prepare_subscription();
+
+ALTER TABLE postrider.subscriptions ENABLE ALWAYS TRIGGER prepare;
 
 -- Name: message refuse_change; Type: TRIGGER; Schema: postrider; Owner: -
 
@@ -23728,6 +23996,10 @@ REVOKE ALL ON FUNCTION postrider.ended_status(p_message_id bigint, p_target inte
 
 REVOKE ALL ON FUNCTION postrider.enter_generation() FROM PUBLIC;
 
+-- Name: FUNCTION enter_timeline(p_dispatcher uuid, p_timeline integer); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.enter_timeline(p_dispatcher uuid, p_timeline integer) FROM PUBLIC;
+
 -- Name: FUNCTION erase_batch(p_job postrider.job, OUT done_count bigint, OUT reached jsonb, OUT held_from jsonb, OUT held_count bigint, OUT paced_to timestamp with time zone, OUT pause interval, OUT is_over boolean); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.erase_batch(p_job postrider.job, OUT done_count bigint, OUT reached jsonb, OUT held_from jsonb, OUT held_count bigint, OUT paced_to timestamp with time zone, OUT pause interval, OUT is_over boolean) FROM PUBLIC;
@@ -24120,6 +24392,10 @@ REVOKE ALL ON FUNCTION postrider.is_position_behind(p_position jsonb, p_xid xid8
 
 REVOKE ALL ON FUNCTION postrider.is_private(address inet) FROM PUBLIC;
 
+-- Name: FUNCTION is_replicating(); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.is_replicating() FROM PUBLIC;
+
 -- Name: FUNCTION is_reserved_header(p_name text); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.is_reserved_header(p_name text) FROM PUBLIC;
@@ -24218,6 +24494,10 @@ REVOKE ALL ON FUNCTION postrider.lease_partitions(p_consumer text, p_member uuid
 GRANT ALL ON FUNCTION postrider.lease_partitions(p_consumer text, p_member uuid, p_lease interval) TO postrider_consumer;
 GRANT ALL ON FUNCTION postrider.lease_partitions(p_consumer text, p_member uuid, p_lease interval) TO postrider_application;
 GRANT ALL ON FUNCTION postrider.lease_partitions(p_consumer text, p_member uuid, p_lease interval) TO postrider_admin;
+
+-- Name: FUNCTION leave_out_numbers(p_upto bigint); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.leave_out_numbers(p_upto bigint) FROM PUBLIC;
 
 -- Name: FUNCTION leaving_worker(p_worker_id integer, p_epoch integer); Type: ACL; Schema: postrider; Owner: -
 
@@ -26347,6 +26627,10 @@ GRANT SELECT ON TABLE postrider.tick_passing TO postrider_admin;
 -- Name: TABLE tick_turn; Type: ACL; Schema: postrider; Owner: -
 
 GRANT SELECT ON TABLE postrider.tick_turn TO postrider_admin;
+
+-- Name: TABLE timeline; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT ON TABLE postrider.timeline TO postrider_admin;
 
 -- Name: TABLE tokens; Type: ACL; Schema: postrider; Owner: -
 
