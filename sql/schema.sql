@@ -14633,7 +14633,15 @@ CREATE FUNCTION postrider.queue_base() RETURNS bigint
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
     AS $$
-    select floor(sum(coalesce(newest.backlog, 0)) / count(*))::bigint
+    select floor(
+        sum(
+            coalesce(newest.backlog, 0) + (
+                select coalesce(sum(g.last_number - g.after_number), 0)
+                from postrider.number_gap g
+                where g.after_number >= coalesce(newest.backlog, 0)
+            )
+        ) / count(*)
+    )::bigint
     from postrider.shard s
     left join lateral (
         select c.backlogs[array_position(c.shards, s.shard)] as backlog
@@ -16405,6 +16413,8 @@ $$;
 CREATE FUNCTION postrider.reset_consumer(p_name text, p_start text DEFAULT 'beginning'::text) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
     AS $$
 declare
     reader postrider.consumer := postrider.known_consumer(p_name);

@@ -8,6 +8,8 @@ returns boolean
 language plpgsql
 security definer
 set search_path = pg_catalog, postrider, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
 as $$
 declare
     reader postrider.consumer := postrider.known_consumer(p_name);
