@@ -106,6 +106,9 @@ impl Options {
             // Postrider's own sessions have it off. What tests ask of views over and over is estimated
             // to be worth compiling, which took a tenth of the processors' time of all tests.
             ("jit", "off".to_owned()),
+            // What is asked of a standby is answered, whatever the primary has removed since.
+            ("max_standby_archive_delay", "-1".to_owned()),
+            ("max_standby_streaming_delay", "-1".to_owned()),
             ("log_line_prefix", "%m [%p] %a ".to_owned()),
         ];
         let fixed = fixed.map(|(name, value)| (name.to_owned(), value));

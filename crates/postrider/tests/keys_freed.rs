@@ -159,14 +159,16 @@ async fn a_key_that_nothing_came_of_is_free_at_once() {
     assert_ne!(shop.ask::<i64>(&cancelled).await, first);
 
     // What an operator skips has ended as a dead letter has: somebody has seen to it.
-    let skipped = send("paused", "skipped", "");
+    let failing = Receiver::start(Behaviour::Status(503)).unwrap();
+    let policy = json!({ "base_delay_seconds": 3_600, "backoff": "fixed", "jitter": 0 });
+    shop.endpoint("failing", json!({ "url": failing.url() }), policy).await;
+    let skipped = send("failing", "skipped", "");
     let first: i64 = shop.ask(&skipped).await;
     shop.until(&format!(
         "select exists (select from postrider.deferred where message_id = {first})"
     ))
     .await;
-    shop.execute("select * from postrider.skip_matching_deliveries('seen to', 'paused')").await;
-    shop.until("select j.state = 'completed' from postrider.job j").await;
+    shop.execute(&format!("select postrider.skip_delivery({first}, null, 'seen to')")).await;
     let status = format!("select status from postrider.message_status({first})");
     assert_eq!(shop.ask::<String>(&status).await, "skipped");
     assert_eq!(shop.ask::<i64>(&skipped).await, first);
