@@ -10,17 +10,20 @@ security definer
 set search_path = pg_catalog, postrider, pg_temp
 set enable_seqscan = off
 set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
 as $$
 declare
     reader postrider.consumer := postrider.known_consumer(p_name);
     start record;
     former jsonb;
+    former_partitions integer[];
     former_seqs bigint[];
 begin
     select s.* into start from postrider.consumer_start(reader.ordering, p_start) s;
     perform postrider.hold_consumer(reader);
-    select jsonb_object_agg(g.partition, p.message_id), array_agg(p.seq)
-    into former, former_seqs
+    select jsonb_object_agg(g.partition, p.message_id), array_agg(g.partition), array_agg(p.seq)
+    into former, former_partitions, former_seqs
     from generate_series(0, reader.partition_count - 1) g (partition)
     cross join lateral postrider.newest_position(reader.id, g.partition) p;
     update postrider.consumer c
@@ -29,9 +32,10 @@ begin
         start_at = start.start_at
     where c.id = reader.id;
     delete from postrider.consumer_position p
+    using unnest(former_partitions, former_seqs) f (partition, seq)
     where p.consumer_id = reader.id
-    and p.partition between 0 and reader.partition_count - 1
-    and p.seq = any (former_seqs);
+    and p.partition = f.partition
+    and p.seq = f.seq;
     insert into postrider.consumer_position (
         consumer_id, partition, tick, xid, message_id, message_count)
     select reader.id, k, start.tick, start.xid, start.message_id, 0

@@ -227,6 +227,9 @@ impl Scene {
         let letters = "select count(*) >= 25 from postrider.dead_letter";
         self.wait_for("dead letters", letters).await?;
         self.owner.batch_execute(WAIT).await?;
+        let first = "select exists (
+            select from postrider.deferred d where d.ordering_key is not null and not d.is_blocked)";
+        self.wait_for("the first of an ordering key", first).await?;
         // The job has a rate at which it does not end before we do.
         self.owner
             .batch_execute(
