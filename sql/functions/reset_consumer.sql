@@ -10,20 +10,17 @@ security definer
 set search_path = pg_catalog, postrider, pg_temp
 set enable_seqscan = off
 set enable_bitmapscan = off
-set enable_hashjoin = off
-set enable_mergejoin = off
 as $$
 declare
     reader postrider.consumer := postrider.known_consumer(p_name);
     start record;
     former jsonb;
-    former_partitions integer[];
     former_seqs bigint[];
 begin
     select s.* into start from postrider.consumer_start(reader.ordering, p_start) s;
     perform postrider.hold_consumer(reader);
-    select jsonb_object_agg(g.partition, p.message_id), array_agg(g.partition), array_agg(p.seq)
-    into former, former_partitions, former_seqs
+    select jsonb_object_agg(g.partition, p.message_id), array_agg(p.seq order by g.partition)
+    into former, former_seqs
     from generate_series(0, reader.partition_count - 1) g (partition)
     cross join lateral postrider.newest_position(reader.id, g.partition) p;
     update postrider.consumer c
@@ -31,11 +28,13 @@ begin
         start_id = start.start_id,
         start_at = start.start_at
     where c.id = reader.id;
-    delete from postrider.consumer_position p
-    using unnest(former_partitions, former_seqs) f (partition, seq)
-    where p.consumer_id = reader.id
-    and p.partition = f.partition
-    and p.seq = f.seq;
+    -- One by one: no plan of all of them is as sure to take the index.
+    for k in 0..reader.partition_count - 1 loop
+        delete from postrider.consumer_position p
+        where p.consumer_id = reader.id
+        and p.partition = k
+        and p.seq = former_seqs[k + 1];
+    end loop;
     insert into postrider.consumer_position (
         consumer_id, partition, tick, xid, message_id, message_count)
     select reader.id, k, start.tick, start.xid, start.message_id, 0
