@@ -494,7 +494,8 @@ async fn every_partition_and_every_copy_is_looked_at() {
         send(&shop, statuses[(number % 3) as usize].0, customer).await;
     }
     // Of each key at the broken endpoint the first is tried, and the others wait behind it.
-    shop.until(&format!("select count(*) = {} from postrider.attempt", COUNT / 3 * 2 + 2)).await;
+    let tried = COUNT / 3 * 2 + CUSTOMERS.len() as u32;
+    shop.until(&format!("select count(*) = {tried} from postrider.attempt")).await;
     first.sigterm();
     assert!(first.wait(LONG).await.unwrap().success());
     // As if a third were of the month before, and a third of the one before that.
