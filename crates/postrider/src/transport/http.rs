@@ -370,7 +370,7 @@ impl Http {
                     answer::drain(response.into_body(), end).await;
                 }
                 // What its receiver does not take would be kept, and counted by nobody.
-                if !unsent.is_gone_by(end).await
+                if !unsent.goes_by(end).await
                     && let Some(switch) = switch
                 {
                     switch.pull();

@@ -57,7 +57,7 @@ pub struct Unsent(oneshot::Receiver<Infallible>);
 
 impl Unsent {
     /// Whether that is so by then.
-    pub async fn is_gone_by(self, end: Instant) -> bool {
+    pub async fn goes_by(self, end: Instant) -> bool {
         timeout_at(end, self.0).await.is_ok()
     }
 }

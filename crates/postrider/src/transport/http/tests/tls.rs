@@ -29,6 +29,11 @@ fn trusting(settings: Settings, roots: RootCertStore) -> Arc<Shared> {
 
 impl Http2 {
     async fn start(service_time: Duration) -> Self {
+        Self::start_with(service_time, true).await
+    }
+
+    /// `takes`: it reads requests before it answers, and not at all otherwise.
+    async fn start_with(service_time: Duration, takes: bool) -> Self {
         let certified = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
         let certificate = certified.cert.der().clone();
         let mut roots = RootCertStore::empty();
@@ -51,7 +56,7 @@ impl Http2 {
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 counter.fetch_add(1, Ordering::SeqCst);
-                tokio::spawn(serve(acceptor.clone(), stream, sender.clone(), service_time));
+                tokio::spawn(serve(acceptor.clone(), stream, sender.clone(), service_time, takes));
             }
         });
         Self { address, roots, versions, connections }
@@ -63,13 +68,23 @@ async fn serve(
     stream: TcpStream,
     versions: mpsc::UnboundedSender<Version>,
     service_time: Duration,
+    takes: bool,
 ) {
     let Ok(stream) = acceptor.accept(stream).await else { return };
     let service = service_fn(|request: ::http::Request<Incoming>| {
         let versions = versions.clone();
         async move {
             let _ = versions.send(request.version());
-            let _ = request.into_body().collect().await;
+            let body = request.into_body();
+            if takes {
+                let _ = body.collect().await;
+            } else {
+                // Dropped it would end the request.
+                tokio::spawn(async move {
+                    let _body = body;
+                    std::future::pending::<()>().await
+                });
+            }
             tokio::time::sleep(service_time).await;
             Ok::<_, std::convert::Infallible>(Response::new(Full::new(Bytes::from_static(b"ok"))))
         }
@@ -77,6 +92,7 @@ async fn serve(
     let _ = server::conn::http2::Builder::new(TokioExecutor::new())
         .timer(TokioTimer::new())
         .max_concurrent_streams(1)
+        .initial_stream_window_size(if takes { None } else { Some(1_000) })
         .serve_connection(TokioIo::new(stream), service)
         .await;
 }
@@ -105,6 +121,41 @@ async fn http_2_is_spoken_where_it_is_offered_and_waiting_for_a_stream_is_no_tim
         assert_eq!(server.versions.recv().await, Some(Version::HTTP_2));
     }
     assert_eq!(server.connections.load(Ordering::SeqCst), 1);
+}
+
+/// A payload, and who sees how long it is kept.
+struct Seen {
+    bytes: Vec<u8>,
+    _by: Arc<()>,
+}
+
+impl AsRef<[u8]> for Seen {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_kept_for_a_receiver_that_answers_and_takes_nothing() {
+    let mut server = Http2::start_with(Duration::ZERO, false).await;
+    let roots = std::mem::replace(&mut server.roots, RootCertStore::empty());
+    let shared = trusting(settings(), roots);
+    let url = format!("https://localhost:{}/", server.address.port());
+    let endpoint = transport::open("http", &json!({ "url": url }), &shared).unwrap();
+    let seen = Arc::new(());
+    for number in 1..=2 {
+        let payload =
+            Bytes::from_owner(Seen { bytes: vec![b'1'; 1 << 20], _by: Arc::clone(&seen) });
+        let report = send(&endpoint, Envelope { payload, ..envelope(number) }).await;
+        assert_eq!(report.outcome, Outcome::Accepted, "{report:?}");
+    }
+    let is_gone = async {
+        while Arc::strong_count(&seen) > 1 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), is_gone).await.expect("it is kept");
+    assert_eq!(server.connections.load(Ordering::SeqCst), 2, "each connection is ended");
 }
 
 #[tokio::test]
