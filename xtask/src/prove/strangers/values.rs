@@ -61,12 +61,6 @@ const VALUES: &[(&str, &str)] = &[
 /// Where one function wants something else.
 const SPECIAL: &[(&str, &str, &str)] = &[
     (
-        "retry_delivery",
-        "p_message_id",
-        "(select min(d.message_id) from postrider.deferred d
-            where d.ordering_key is not null and not d.is_blocked)",
-    ),
-    (
         "fail_delivery",
         "p_message_id",
         "(select min(d.message_id) from postrider.deferred d
@@ -157,12 +151,7 @@ pub const STATEMENTS: &[(&str, &str)] = &[
     // Of the action that others use, too: it takes two of three.
     ("take_executions", "select t.* from postrider.take_executions({p_worker}, 10) t"),
     ("set_action", "select postrider.set_action('good', p_concurrency => 2)"),
-    ("register_worker", "select postrider.register_worker('held', 'held', 10)"),
-];
-
-/// What is held besides: other branches of the same functions, with optional parameters, and verbs about deliveries to
-/// `failing`, which dispatchers claim and flush meanwhile. Each of these takes another one of those that wait for long.
-pub const ALSO: &[(&str, &str)] = &[
+    // What is scheduled is refused: one that was refused before.
     (
         "retry_delivery",
         "select postrider.retry_delivery((
@@ -174,6 +163,12 @@ pub const ALSO: &[(&str, &str)] = &[
             order by d.message_id
             limit 1), 'failing')",
     ),
+    ("register_worker", "select postrider.register_worker('held', 'held', 10)"),
+];
+
+/// What is held besides: other branches of the same functions, with optional parameters, and verbs about deliveries to
+/// `failing`, which dispatchers claim and flush meanwhile. Each of these takes another one of those that wait for long.
+pub const ALSO: &[(&str, &str)] = &[
     (
         "fail_delivery",
         "select postrider.fail_delivery((

@@ -4,7 +4,8 @@ select postrider.send_with_options(
     'held', to_jsonb(n),
     p_scheduled_at => case when n % 3 = 0 then now() + interval '1 day' end,
     p_expires_at => case when n % 5 = 0 then now() + interval '2 days' end,
-    p_ordering_key => case when n % 4 = 0 and n % 3 <> 0 then 'key' end,
+    -- One is the first of its key and waits in any case, however soon dispatchers hear of the pause.
+    p_ordering_key => case when n = 60 then 'scheduled' when n % 4 = 0 and n % 3 <> 0 then 'key' end,
     p_idempotency_key => 'once ' || n)
 from generate_series(1, 60) n;
 select postrider.publish('held', '{"n": 1}') from generate_series(1, 10);
