@@ -154,14 +154,16 @@ pub const STATEMENTS: &[(&str, &str)] = &[
     // What is scheduled is refused: one that was refused before.
     (
         "retry_delivery",
-        "select postrider.retry_delivery((
-            select d.message_id
-            from postrider.deferred d
-            join postrider.endpoints e on e.id = d.endpoint_id
-            where e.name = 'failing'
-            and d.retry_count > 1
-            order by d.message_id
-            limit 1), 'failing')",
+        "select postrider.retry_delivery(w.message_id, 'failing')
+            from (
+                select d.message_id
+                from postrider.deferred d
+                join postrider.endpoints e on e.id = d.endpoint_id
+                where e.name = 'failing'
+                and d.retry_count > 1
+                order by d.message_id
+                limit 1
+            ) w",
     ),
     ("register_worker", "select postrider.register_worker('held', 'held', 10)"),
 ];
@@ -171,27 +173,31 @@ pub const STATEMENTS: &[(&str, &str)] = &[
 pub const ALSO: &[(&str, &str)] = &[
     (
         "fail_delivery",
-        "select postrider.fail_delivery((
-            select d.message_id
-            from postrider.deferred d
-            join postrider.endpoints e on e.id = d.endpoint_id
-            where e.name = 'failing'
-            and d.retry_count > 1
-            order by d.message_id
-            offset 1
-            limit 1), 'failing', 'reason')",
+        "select postrider.fail_delivery(w.message_id, 'failing', 'reason')
+            from (
+                select d.message_id
+                from postrider.deferred d
+                join postrider.endpoints e on e.id = d.endpoint_id
+                where e.name = 'failing'
+                and d.retry_count > 1
+                order by d.message_id
+                offset 1
+                limit 1
+            ) w",
     ),
     (
         "skip_delivery",
-        "select postrider.skip_delivery((
-            select d.message_id
-            from postrider.deferred d
-            join postrider.endpoints e on e.id = d.endpoint_id
-            where e.name = 'failing'
-            and d.retry_count > 1
-            order by d.message_id
-            offset 2
-            limit 1), null, 'reason')",
+        "select postrider.skip_delivery(w.message_id, null, 'reason')
+            from (
+                select d.message_id
+                from postrider.deferred d
+                join postrider.endpoints e on e.id = d.endpoint_id
+                where e.name = 'failing'
+                and d.retry_count > 1
+                order by d.message_id
+                offset 2
+                limit 1
+            ) w",
     ),
     ("retry_matching_deliveries", "select * from postrider.retry_matching_deliveries('failing')"),
     ("cancel_endpoint_messages", "select * from postrider.cancel_endpoint_messages('failing')"),
