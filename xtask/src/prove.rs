@@ -13,6 +13,7 @@ mod poison;
 mod receivers;
 mod simulation;
 mod strangers;
+mod tests_run;
 pub(crate) mod writers;
 
 use std::{
