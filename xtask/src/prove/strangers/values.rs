@@ -117,6 +117,31 @@ const SPECIAL: &[(&str, &str, &str)] = &[
     ),
 ];
 
+/// A verb about one of the deliveries that `failing` has refused before, the oldest first.
+macro_rules! refused {
+    ($verb:literal, $arguments:literal, $place:literal) => {
+        concat!(
+            "select postrider.",
+            $verb,
+            "(w.message_id, ",
+            $arguments,
+            ")
+            from (
+                select d.message_id
+                from postrider.deferred d
+                join postrider.endpoints e on e.id = d.endpoint_id
+                where e.name = 'failing'
+                and d.retry_count > 1
+                order by d.message_id
+                offset ",
+            $place,
+            "
+                limit 1
+            ) w"
+        )
+    };
+}
+
 /// Functions that only make sense behind something else in the same transaction, or of which more than the
 /// short form holds something: what is run instead. `{p_worker}` and the like stand for a parameter's value, which the
 /// owner looks up: a role that calls the function may not read the table.
@@ -152,53 +177,15 @@ pub const STATEMENTS: &[(&str, &str)] = &[
     ("take_executions", "select t.* from postrider.take_executions({p_worker}, 10) t"),
     ("set_action", "select postrider.set_action('good', p_concurrency => 2)"),
     // What is scheduled is refused: one that was refused before.
-    (
-        "retry_delivery",
-        "select postrider.retry_delivery(w.message_id, 'failing')
-            from (
-                select d.message_id
-                from postrider.deferred d
-                join postrider.endpoints e on e.id = d.endpoint_id
-                where e.name = 'failing'
-                and d.retry_count > 1
-                order by d.message_id
-                limit 1
-            ) w",
-    ),
+    ("retry_delivery", refused!("retry_delivery", "'failing'", 0)),
     ("register_worker", "select postrider.register_worker('held', 'held', 10)"),
 ];
 
 /// What is held besides: other branches of the same functions, with optional parameters, and verbs about deliveries to
 /// `failing`, which dispatchers claim and flush meanwhile. Each of these takes another one of those that wait for long.
 pub const ALSO: &[(&str, &str)] = &[
-    (
-        "fail_delivery",
-        "select postrider.fail_delivery(w.message_id, 'failing', 'reason')
-            from (
-                select d.message_id
-                from postrider.deferred d
-                join postrider.endpoints e on e.id = d.endpoint_id
-                where e.name = 'failing'
-                and d.retry_count > 1
-                order by d.message_id
-                offset 1
-                limit 1
-            ) w",
-    ),
-    (
-        "skip_delivery",
-        "select postrider.skip_delivery(w.message_id, null, 'reason')
-            from (
-                select d.message_id
-                from postrider.deferred d
-                join postrider.endpoints e on e.id = d.endpoint_id
-                where e.name = 'failing'
-                and d.retry_count > 1
-                order by d.message_id
-                offset 2
-                limit 1
-            ) w",
-    ),
+    ("fail_delivery", refused!("fail_delivery", "'failing', 'reason'", 1)),
+    ("skip_delivery", refused!("skip_delivery", "null, 'reason'", 2)),
     ("retry_matching_deliveries", "select * from postrider.retry_matching_deliveries('failing')"),
     ("cancel_endpoint_messages", "select * from postrider.cancel_endpoint_messages('failing')"),
     ("drop_endpoint", "select * from postrider.drop_endpoint('failing', true)"),
