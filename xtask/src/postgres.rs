@@ -185,6 +185,20 @@ impl PrivatePostgres {
         Self::start_first(folder, self.installation.clone(), self.options.clone())
     }
 
+    /// Makes this standby the primary; returns when it is.
+    ///
+    /// # Errors
+    ///
+    /// When it is none, or is not the primary after two minutes.
+    pub async fn promote(&self) -> Result<()> {
+        let client = self.connect().await?;
+        let promote = "select pg_promote(true, 120)";
+        let is_primary: bool =
+            client.query_one(promote, &[]).await.context("could not promote it")?.get(0);
+        ensure!(is_primary, "the standby did not take over");
+        Ok(())
+    }
+
     /// The address of the database `postgres`, for the superuser.
     pub fn url(&self) -> String {
         self.url_for("postgres")

@@ -168,6 +168,10 @@ async fn a_standby_that_does_not_answer_delays_deliveries_and_ends_nothing() {
     assert_eq!(receiver.request_count(), 20, "nothing came twice");
 }
 
+/// The standby has all that is on the primary's disk.
+const IS_REPLICATED: &str = "select exists (
+    select from pg_stat_replication r where r.replay_lsn >= pg_current_wal_flush_lsn())";
+
 /// A dispatcher of whichever of the two is the primary.
 async fn serve_either(shop: &Shop, standby: &PrivatePostgres) -> Dispatcher {
     let url = format!(
@@ -212,9 +216,8 @@ async fn what_was_delivered_is_on_the_standby_that_takes_over() {
     shop.postgres.kill().unwrap();
     sending.await.unwrap();
     assert!(dispatcher.sigkill());
+    standby.promote().await.unwrap();
     shop.postgres = standby;
-    shop.execute("select pg_promote()").await;
-    shop.until("select not pg_is_in_recovery()").await;
     assert_eq!(forgotten(&shop, &receiver).await, [0i64; 0]);
 
     // Its heir goes on, and nothing is lost of what is there.
@@ -244,9 +247,8 @@ async fn a_dispatcher_that_lives_through_a_synchronous_failover_reports_no_loss(
     shop.postgres.kill().unwrap();
     let position = dispatcher.log_position();
     standby.start_again().unwrap();
+    standby.promote().await.unwrap();
     shop.postgres = standby;
-    shop.execute("select pg_promote()").await;
-    shop.until("select not pg_is_in_recovery()").await;
     wants_standby(&shop, "").await;
     dispatcher.wait_for_log_from(position, "shards acquired", LONG).await.unwrap();
     let kept = format!(
@@ -288,13 +290,7 @@ async fn check_failover(forgotten_count: usize) {
     let dispatcher = serve_either(&shop, &standby).await;
     shop.send_many("hooks", KEPT).await;
     receiver.wait_for_accepted(KEPT, LONG).await.unwrap();
-    shop.until(
-        "select exists (
-            select
-            from pg_stat_replication r
-            where r.replay_lsn >= pg_current_wal_flush_lsn())",
-    )
-    .await;
+    shop.until(IS_REPLICATED).await;
     standby.kill().unwrap();
     shop.send_many("hooks", forgotten_count).await;
     receiver.wait_for_accepted(KEPT + forgotten_count, LONG).await.unwrap();
@@ -302,9 +298,8 @@ async fn check_failover(forgotten_count: usize) {
     shop.postgres.kill().unwrap();
     let position = dispatcher.log_position();
     standby.start_again().unwrap();
+    standby.promote().await.unwrap();
     shop.postgres = standby;
-    shop.execute("select pg_promote()").await;
-    shop.until("select not pg_is_in_recovery()").await;
     dispatcher.wait_for_log_from(position, "shards acquired", LONG).await.unwrap();
     assert_eq!(forgotten(&shop, &receiver).await.len(), forgotten_count);
     assert_eq!(shop.ask::<i64>(REWOUND).await, 1);
@@ -351,13 +346,7 @@ async fn deliver_what_is_forgotten(
     let dispatcher = shop.serve().await;
     shop.send_many("hooks", KEPT).await;
     receiver.wait_for_accepted(KEPT, LONG).await.unwrap();
-    shop.until(
-        "select exists (
-            select
-            from pg_stat_replication r
-            where r.replay_lsn >= pg_current_wal_flush_lsn())",
-    )
-    .await;
+    shop.until(IS_REPLICATED).await;
     copy.kill().unwrap();
     shop.execute("select pg_create_restore_point('forgotten')").await;
     shop.send_many("hooks", FORGOTTEN).await;
@@ -403,9 +392,8 @@ async fn no_id_comes_twice_after_a_failover_that_no_dispatcher_lived_through() {
     let mut standby = shop.postgres.standby().unwrap();
     deliver_what_is_forgotten(&mut shop, &receiver, &mut standby).await;
     standby.start_again().unwrap();
+    standby.promote().await.unwrap();
     shop.postgres = standby;
-    shop.execute("select pg_promote()").await;
-    shop.until("select not pg_is_in_recovery()").await;
     // Applications are quicker than dispatchers.
     shop.send_many("hooks", 3).await;
     let details = check_new_ids(&shop, &receiver, 3).await;
@@ -439,15 +427,9 @@ async fn no_id_comes_twice_after_a_restore_to_a_moment() {
     file.write_all(settings.as_bytes()).unwrap();
     std::fs::rename(data.join("standby.signal"), data.join("recovery.signal")).unwrap();
     backup.start_again().unwrap();
-    let restored = backup.connect_to("shop").await.unwrap();
-    let has_ended = async || {
-        let row = restored.query_one("select not pg_is_in_recovery()", &[]).await.unwrap();
-        row.get::<_, bool>(0)
-    };
-    while !has_ended().await {
-        tokio::task::yield_now().await;
-    }
-    shop.postgres = backup;
+    // Its log is read from the folder of the one that is gone.
+    let _gone = std::mem::replace(&mut shop.postgres, backup);
+    shop.until("select not pg_is_in_recovery()").await;
     let sender = shop.client().await;
     sender.batch_execute("begin; select postrider.send('hooks', '{\"n\": 0}')").await.unwrap();
     let details = tokio::join!(check_new_ids(&shop, &receiver, 1), async {

@@ -632,9 +632,8 @@ async fn a_promoted_standby_and_an_upgraded_cluster_go_on() {
     shop.send_many("hooks", 50).await;
     let standby = shop.postgres.standby().unwrap();
     shop.postgres.kill().unwrap();
+    standby.promote().await.unwrap();
     shop.postgres = standby;
-    shop.execute("select pg_promote()").await;
-    shop.until("select not pg_is_in_recovery()").await;
     assert_eq!(shop.ask::<String>(SIGN).await, "none");
     let heir = shop.serve().await;
     receiver.wait_for_accepted(100, LONG).await.unwrap();

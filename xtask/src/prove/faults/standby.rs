@@ -5,11 +5,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use tokio_postgres::Client;
 
-use super::{DATABASE, OUTAGE, PATIENCE, Scene, connect, until};
-use crate::{
-    ledger::{Commit, Fault, FaultKind, MessageId},
-    postgres::PrivatePostgres,
-};
+use super::{OUTAGE, PATIENCE, Scene, connect, until};
+use crate::ledger::{Commit, Fault, FaultKind, MessageId};
 
 /// Transactions that a primary takes with it when it dies, and messages in each.
 const DOOMED: usize = 4;
@@ -94,7 +91,7 @@ impl Scene {
         tokio::time::sleep(OUTAGE).await;
         self.postgres.kill()?;
         standby.start_again()?;
-        take_over(&standby).await?;
+        standby.promote().await?;
         self.postgres = standby;
         let fault = Fault::new(FaultKind::FailedOver, "PostgreSQL", at);
         self.ledger.fault(fault.until(Instant::now()));
@@ -149,15 +146,4 @@ impl Scene {
             });
         }
     }
-}
-
-/// Makes a standby the primary.
-async fn take_over(standby: &PrivatePostgres) -> Result<()> {
-    let client = standby.connect_to(DATABASE).await?;
-    client.batch_execute("select pg_promote()").await?;
-    let client = &client;
-    until("a standby that takes over", PATIENCE, || async move {
-        Ok(client.query_one("select not pg_is_in_recovery()", &[]).await?.get(0))
-    })
-    .await
 }
