@@ -29,6 +29,10 @@ use self::{
 const LONGEST_WAIT: Duration = Duration::from_millis(2_500);
 /// What one of others may, `tick()` for its turn. Strangers hold what they hold for longer than that.
 const LONGEST_TURN: Duration = Duration::from_millis(500);
+/// In the short form the lease, and so our lock timeouts, are longer, and tests of all kinds run beside it. Who waits
+/// without such a timeout waits longer than this, too.
+const LONGEST_WAIT_BESIDE_TESTS: Duration = Duration::from_secs(5);
+const LONGEST_TURN_BESIDE_TESTS: Duration = Duration::from_secs(3);
 /// How much longer than 99 of 100 without strangers 98 of 100 steps may take. Of a step that takes one of two times, a tick
 /// more or less, chance alone has one in a hundred or two take the longer one.
 const LONGEST_DELAY: Duration = Duration::from_millis(200);
@@ -38,8 +42,8 @@ const LONGEST_STEP_DELAY: Duration = Duration::from_secs(2);
 const LONGEST_STEP_DELAY_BESIDE_TESTS: Duration = Duration::from_secs(10);
 /// How often a transaction beside which a step took longer than in 98 of 100 is held again. It disturbs whom it delays mostly.
 const AGAIN: usize = 5;
-/// How often one that is alone is tried while a dispatcher has what it wants.
-const TRIES: usize = 5;
+/// How often one that is alone is tried while a dispatcher, or a vacuum, has what it wants.
+const TRIES: usize = 30;
 /// The same while a dispatcher has the delivery in hand that it is about, which takes as long as an attempt; and beside
 /// others, of which one may hold it.
 const IN_HAND_TRIES: usize = 100;
@@ -62,6 +66,8 @@ pub struct StrangersScale {
     pub is_full: bool,
     /// How much longer a step may take than the longest one without strangers.
     pub delay: Duration,
+    /// How long a statement may wait for a stranger: one of ours, and one of others.
+    pub waits: [Duration; 2],
     /// The dispatchers' lease. In the short form a machine that stands still for some seconds, as machines of tests do,
     /// must not end one.
     pub lease: Duration,
@@ -73,6 +79,7 @@ pub struct StrangersScale {
 #[derive(Debug, Clone, Copy)]
 struct Trial {
     delay: Duration,
+    waits: [Duration; 2],
     /// A dispatcher is killed, and another one takes its place.
     is_killed: bool,
 }
@@ -83,6 +90,7 @@ impl StrangersScale {
         group: 1,
         is_full: true,
         delay: LONGEST_STEP_DELAY,
+        waits: [LONGEST_WAIT, LONGEST_TURN],
         lease: Duration::from_secs(5),
         kill_every: 10,
     };
@@ -91,6 +99,7 @@ impl StrangersScale {
         group: 200,
         is_full: false,
         delay: LONGEST_STEP_DELAY_BESIDE_TESTS,
+        waits: [LONGEST_WAIT_BESIDE_TESTS, LONGEST_TURN_BESIDE_TESTS],
         lease: Duration::from_secs(20),
         kill_every: usize::MAX,
     };
@@ -293,7 +302,8 @@ async fn prove_part(
         if left.is_empty() {
             break;
         }
-        let trial = Trial { delay: scale.delay, is_killed: number % scale.kill_every == 0 };
+        let is_killed = number % scale.kill_every == 0;
+        let trial = Trial { delay: scale.delay, waits: scale.waits, is_killed };
         let rest = left.split_off(left.len().min(scale.group));
         let later = check(&mut scene, left, trial, &mut figures).await?;
         left = later.into_iter().chain(rest).collect();
@@ -515,7 +525,7 @@ async fn disturb(
     let names: HashMap<i32, String> =
         held.iter().map(|held| (held.pid, held.hold.name())).collect();
     for wait in watch.stop().await? {
-        faults.extend(fault_of(&wait, &names));
+        faults.extend(fault_of(&wait, trial.waits, &names));
     }
     release(scene, held).await?;
     faults.extend(scene.ended_tenures().await?);
@@ -529,8 +539,12 @@ async fn release(scene: &mut Scene, held: Vec<Held>) -> Result<()> {
     scene.note_release().await
 }
 
-fn fault_of(wait: &Wait, names: &HashMap<i32, String>) -> Option<String> {
-    let longest = if wait.who.starts_with("postrider ") { LONGEST_WAIT } else { LONGEST_TURN };
+fn fault_of(
+    wait: &Wait,
+    [of_ours, of_others]: [Duration; 2],
+    names: &HashMap<i32, String>,
+) -> Option<String> {
+    let longest = if wait.who.starts_with("postrider ") { of_ours } else { of_others };
     let query: String = wait.query.split_whitespace().collect::<Vec<_>>().join(" ");
     (wait.time > longest).then(|| {
         let query: String = query.chars().take(200).collect();

@@ -6,7 +6,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use anyhow::Result;
@@ -15,6 +15,8 @@ use tokio::task::JoinHandle;
 use crate::prove::writers::connect;
 
 const PAUSE: Duration = Duration::from_millis(25);
+/// Where two looks are further apart, the machine stood still between them: nobody's timeout could end a wait.
+const STILL: Duration = Duration::from_millis(500);
 /// Sessions that wait for a lock, who has it, and for how many milliseconds this very wait has lasted.
 const LOOK: &str = "
     select
@@ -33,7 +35,7 @@ pub struct Wait {
     pub who: String,
     pub query: String,
     pub holder: i32,
-    /// How long its longest wait was when it was last seen.
+    /// How long its longest wait was when it was last seen, without what the machine stood still of it.
     pub time: Duration,
 }
 
@@ -61,8 +63,18 @@ impl Watch {
 async fn watch(url: String, holders: Vec<i32>, is_over: Arc<AtomicBool>) -> Result<Vec<Wait>> {
     let client = connect(&url).await?;
     let mut waits: HashMap<(i32, i32, String), Wait> = HashMap::new();
+    let mut looked_at = Instant::now();
+    // Ends of the times that the machine stood still, and how long they were.
+    let mut stills: Vec<(Instant, Duration)> = Vec::new();
     while !is_over.load(Ordering::Relaxed) {
-        for row in client.query(LOOK, &[]).await? {
+        let rows = client.query(LOOK, &[]).await?;
+        let now = Instant::now();
+        let since = now - looked_at;
+        looked_at = now;
+        if since > STILL {
+            stills.push((now, since));
+        }
+        for row in rows {
             let (pid, holder): (i32, i32) = (row.get(0), row.get(3));
             // A stranger that waits for another one is none of our business.
             if !holders.contains(&holder) || holders.contains(&pid) {
@@ -70,6 +82,8 @@ async fn watch(url: String, holders: Vec<i32>, is_over: Arc<AtomicBool>) -> Resu
             }
             let (who, query): (String, String) = (row.get(1), row.get(2));
             let time = Duration::from_secs_f64(f64::max(row.get(4), 0.0) / 1_000.0);
+            let still = stills.iter().filter(|(end, _)| now - *end < time).map(|(_, still)| *still);
+            let time = time.saturating_sub(still.sum());
             let wait = waits.entry((pid, holder, query.clone()));
             let wait = wait.or_insert(Wait { who, query, holder, time });
             wait.time = wait.time.max(time);
