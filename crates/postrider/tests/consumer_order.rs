@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::shop::{
     Shop,
-    consuming::{acknowledge, drain, fetch, ids, tick},
+    consuming::{acknowledge, drain, fetch, fetch_with, ids, tick},
     producing::{check_refusal, id_of, ids_of, pid_of, until_blocked},
     serving::LONG,
 };
@@ -295,7 +295,9 @@ async fn dispatchers_make_ticks_and_wake_who_listens() {
         assert_eq!(woken, ["postrider:c", "postrider:t"]);
         for name in ["c", "t"] {
             run(&client, "begin").await;
-            let batch = fetch(&client, name, 10).await;
+            // Whoever wants the order of transactions waits for what the dispatcher has open, too.
+            let wait = if name == "t" { "1 minute" } else { "0 seconds" };
+            let batch = fetch_with(&client, &format!("'{name}', 10, '{wait}'")).await;
             assert_eq!(ids(&batch), [sent], "{name}");
             acknowledge(&client, name, batch[0].position).await;
             run(&client, "commit").await;
