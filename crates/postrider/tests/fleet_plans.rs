@@ -9,6 +9,12 @@ use crate::shop::{
 };
 use serde_json::Value;
 use tokio_postgres::{Client, SimpleQueryMessage};
+use xtask::postgres::Options;
+
+/// A shop where nobody vacuums or analyzes: whoever plans a statement anew because of that, reads catalogs.
+async fn open() -> Shop {
+    Shop::open_migrated_with(Options::default().set("autovacuum", "off")).await
+}
 
 /// How many buffers a statement touches; what it does is undone, unless it is kept.
 async fn buffers(client: &Client, sql: &str) -> u64 {
@@ -79,9 +85,7 @@ async fn measure(client: &Client, w: i32, scheduled: Held, running: Held) -> Vec
 
 #[tokio::test(flavor = "multi_thread")]
 async fn calls_of_workers_cost_the_same_however_much_waits() {
-    let shop = Shop::open_migrated().await;
-    shop.psql("shop", &[], "alter table postrider.live_execution set (autovacuum_enabled = off)")
-        .succeed();
+    let shop = open().await;
     let client = shop.client().await;
     // Filling the tables takes longer than a worker may be silent.
     client
@@ -155,9 +159,7 @@ async fn calls_of_workers_cost_the_same_however_much_waits() {
 async fn calls_of_workers_cost_the_same_however_long_a_transaction_stays_open() {
     const ROUNDS: usize = 15;
     const IN_ROUND: u32 = 2_500;
-    let shop = Shop::open_migrated().await;
-    shop.psql("shop", &[], "alter table postrider.live_execution set (autovacuum_enabled = off)")
-        .succeed();
+    let shop = open().await;
     let client = shop.client().await;
     client
         .batch_execute("select postrider.set_setting('worker_stale_after', '3600')")
