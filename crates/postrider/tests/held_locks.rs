@@ -63,7 +63,10 @@ async fn whoever_holds_every_advisory_lock_stops_nothing() {
     )
     .await;
     shop.let_a_slot_pass().await;
-    assert_eq!(shop.ask::<i32>("select postrider.rotate_slots()").await, 1);
+    // Unless the dispatcher is at it just now.
+    shop.execute("select postrider.rotate_slots()").await;
+    shop.until("select not exists (select from postrider.claim c where c.message_ids = '{}')")
+        .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
