@@ -452,10 +452,14 @@ async fn each_firing_is_sent_once_however_many_call() {
     }
     for n in 1..=5 {
         let times = fired(&shop, &format!("s{n}")).await;
-        assert!((40..=42).contains(&times.len()), "{times:?}");
+        assert!(times.len() >= 40, "{times:?}");
         let sorted: BTreeSet<_> = times.iter().cloned().collect();
         assert_eq!(sorted.into_iter().collect::<Vec<_>>(), times, "each once, in order");
-        let sql = format!("select fired_count from postrider.schedules where name = 's{n}'");
+        // As many as were due while this took, and no more: all on the beat.
+        let sql = format!(
+            "select fired_count from postrider.schedule where name = 's{n}'
+            and last_at <= now() and extract(epoch from last_at - anchor) / 10 + 1 = fired_count"
+        );
         assert_eq!(shop.ask::<i64>(&sql).await, times.len() as i64);
     }
 }
@@ -551,12 +555,12 @@ async fn a_schedule_that_fails_says_so_and_stops_no_other() {
         where failed_since is not null",
     )
     .await;
-    make_late(&shop, "skip", 500).await;
-    shop.execute("select postrider.fire_schedules()").await;
-    let skipped = "select status = 'failing' and next_at > now() - interval '70 seconds'
+    make_late(&shop, "skip", 5_000).await;
+    // A call that takes long leaves the rest to the next one.
+    let skipped = "(select status = 'failing' and next_at > now() - interval '1000 seconds'
         and failed_since < now() - interval '1 hour'
-        from postrider.schedules where name = 'skip'";
-    assert!(shop.ask::<bool>(skipped).await);
+        from postrider.schedules where name = 'skip')";
+    fire_until(&shop, skipped).await;
     assert_eq!(shop.ask::<i64>(events).await, 5, "said once");
 
     shop.execute(
@@ -654,8 +658,8 @@ async fn whoever_holds_a_schedule_or_an_endpoint_stops_no_other_schedule() {
         .await
         .unwrap();
     fire_until(&shop, &[has_fired("free", 6), has_fired("event", 6)].join(" and ")).await;
-    let pause: i32 = shop.ask("select postrider.fire_schedules()").await;
-    assert!(pause > 50, "what is held makes nobody busy: {pause}");
+    // What is held makes nobody busy, unless another one is due just now.
+    fire_until(&shop, "(select postrider.fire_schedules() > 50)").await;
     assert!(fired(&shop, "held").await.is_empty());
     stranger.batch_execute("rollback").await.unwrap();
     fire_until(&shop, &has_fired("held", 6)).await;
