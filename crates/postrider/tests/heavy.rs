@@ -104,8 +104,9 @@ async fn endpoints_that_hang_with_large_payloads_leave_room_to_those_that_work()
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_expires_while_it_waits_for_room_is_not_attempted() {
-    const LIFE: Duration = Duration::from_secs(8);
-    const ANSWER: Duration = Duration::from_secs(16);
+    // Long enough for a dozen to go, and over when the first answers come.
+    const LIFE: Duration = Duration::from_secs(18);
+    const ANSWER: Duration = Duration::from_secs(26);
     let shop = Shop::open_to_receivers().await;
     let late = || Answer { delay: ANSWER, ..Answer::status(200) };
     let receiver = Receiver::start(slow(late)).unwrap();
