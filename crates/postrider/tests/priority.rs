@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 use crate::shop::{Shop, serving::LONG};
 use serde_json::json;
 use tokio::sync::mpsc;
-use xtask::receiver::{Answer, Behaviour, Keep, Receiver};
+use xtask::receiver::{Answer, Behaviour, Keep, Receiver, Request};
 
-/// How soon an urgent message has to be attempted on a slow and busy machine. Behind the backlog it would
-/// be half a minute.
-const SOON: Duration = Duration::from_secs(4);
+/// How many others may be attempted between the commit of an urgent message and its attempt: as many as the
+/// endpoint takes in a few seconds. Behind the backlog it would be nearly all of it.
+const MOST_BEFORE: usize = 12_000;
 
 /// How many messages wait for the endpoint; a million in the full form.
 fn backlog() -> usize {
@@ -69,8 +69,11 @@ async fn check_overtaking(shop: &Shop, receiver: &Receiver, arrivals: &mut Arriv
             let (arrived, at) = next(arrivals).await;
             assert_eq!(arrived, priority);
             let wait = at.saturating_duration_since(committed_at);
-            println!("{label}, round {round}: priority {priority} after {wait:?}");
-            assert!(wait < SOON, "{label}, round {round}: priority {priority} after {wait:?}");
+            let is_before = |request: &&Request| (committed_at..at).contains(&request.at);
+            let before = receiver.with_requests(|all| all.iter().filter(is_before).count());
+            let said = format!("priority {priority} after {wait:?}, behind {before} others");
+            println!("{label}, round {round}: {said}");
+            assert!(before < MOST_BEFORE, "{label}, round {round}: {said}");
         }
         receiver.wait_for(receiver.request_count() + 1_000, LONG).await.unwrap();
     }
@@ -104,7 +107,6 @@ async fn an_urgent_message_overtakes_a_backlog_from_before_the_start() {
     let before = receiver.with_requests(|requests| requests.iter().filter(|r| r.at < at).count());
     let wait = at.saturating_duration_since(began);
     println!("the urgent one comes {wait:?} after the start, behind {before} others");
-    assert!(wait < SOON, "{wait:?}");
     assert!(before <= 2_000, "{before}");
     check_overtaking(&shop, &receiver, &mut arrivals, "sent before the start").await;
 }
@@ -144,10 +146,10 @@ async fn check_share(arguments: &[&str], shares: std::ops::Range<f64>) {
     let dispatcher = xtask::process::Dispatcher::start(&options).unwrap();
     dispatcher.wait_for_log("shards acquired", LONG).await.unwrap();
     let client = shop.client().await;
-    client.batch_execute(&send_with_priority(10, 4_000)).await.unwrap();
+    client.batch_execute(&send_with_priority(10, 6_000)).await.unwrap();
     next(&mut arrivals).await;
     client.batch_execute(&send_with_priority(0, 400)).await.unwrap();
-    let (mut urgent, mut common, mut ahead) = (0_usize, 0_usize, 4_000_usize);
+    let (mut urgent, mut common, mut ahead) = (0_usize, 0_usize, 6_000_usize);
     // What arrives between the first and the last of the common ones.
     let mut urgent_between = 0;
     while common < 300 {
@@ -159,7 +161,8 @@ async fn check_share(arguments: &[&str], shares: std::ops::Range<f64>) {
         }
         urgent += usize::from(common > 0);
         ahead -= 1;
-        if ahead < 3_000 {
+        // Long before the endpoint has taken them all, however long sending takes.
+        if ahead < 5_000 {
             client.batch_execute(&send_with_priority(10, 1_000)).await.unwrap();
             ahead += 1_000;
         }
