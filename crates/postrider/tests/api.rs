@@ -45,6 +45,19 @@ async fn until_metric(asked: &Asked, line: &str) -> String {
     }
 }
 
+/// Asks for metrics until they say this.
+async fn until_metrics_say(asked: &Asked, part: &str) -> String {
+    let began = Instant::now();
+    loop {
+        let text = asked.get("/metrics").await.expect(200).body;
+        if text.contains(part) {
+            return text;
+        }
+        assert!(began.elapsed() < LONG, "no `{part}` in\n{text}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
 // Where it listens --------------------------------------------------------------------------------
 
 #[tokio::test(flavor = "multi_thread")]
@@ -122,6 +135,7 @@ async fn it_lives_beside_a_frozen_database_and_delivers_only_with_one() {
     let asked = listener(&dispatcher).await;
     assert_eq!(until(&asked, "/health/ready", 200).await, r#"{"status":"ready"}"#);
     until_metric(&asked, "postrider_process_ready 1").await;
+    until_metrics_say(&asked, "postrider_database_figures_age_seconds ").await;
     let token = shop.token("shop", "producer");
 
     proxy.black_hole(true);
@@ -249,7 +263,10 @@ async fn it_says_that_it_is_stopping_until_it_has_stopped() {
     let shop = Shop::open_to_receivers().await;
     // Nobody answers the one message that is in flight.
     let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    shop.quick_endpoint("silent", &format!("http://{}/", silent.local_addr().unwrap())).await;
+    let url = format!("http://{}/", silent.local_addr().unwrap());
+    // Its attempt lasts, and is waited for, however long the machine takes until it is answered.
+    let config = json!({ "url": url, "timeout_seconds": 300 });
+    shop.endpoint("silent", config, json!({})).await;
     let options = shop.serve_options().argument("--listen").argument("127.0.0.1:0");
     let dispatcher = Dispatcher::start(&options).unwrap();
     let asked = listener(&dispatcher).await;
@@ -291,15 +308,7 @@ async fn attempts_are_counted_and_timed_by_endpoint() {
         assert!(text.lines().any(|other| other == line), "no `{line}` in\n{text}");
     }
     // What the database says is there as well, each family once.
-    let began = Instant::now();
-    let text = loop {
-        let text = asked.get("/metrics").await.expect(200).body;
-        if text.contains("postrider_endpoint_enabled{endpoint=\"good\"}") {
-            break text;
-        }
-        assert!(began.elapsed() < LONG, "{text}");
-        tokio::time::sleep(Duration::from_millis(200)).await;
-    };
+    let text = until_metrics_say(&asked, "postrider_endpoint_enabled{endpoint=\"good\"}").await;
     let mut types: Vec<&str> = text.lines().filter(|line| line.starts_with("# TYPE")).collect();
     let count = types.len();
     types.sort_unstable();
