@@ -303,6 +303,8 @@ async fn nothing_is_lost_however_fast_generations_pass() {
     const TRANSACTIONS: usize = 120;
     let (shop, client, w) = fleet().await;
     let is_over = Arc::new(AtomicBool::new(false));
+    // Nobody moves anything any more, so that what is there can be taken.
+    let is_quiet = Arc::new(AtomicBool::new(false));
     let turning = {
         let (client, is_over) = (shop.client().await, Arc::clone(&is_over));
         tokio::spawn(async move {
@@ -345,11 +347,11 @@ async fn nothing_is_lost_however_fast_generations_pass() {
         }));
     }
     let working = {
-        let (client, is_over) = (shop.client().await, Arc::clone(&is_over));
+        let (client, is_quiet) = (shop.client().await, Arc::clone(&is_quiet));
         tokio::spawn(async move {
             let mut ended = Vec::new();
             loop {
-                let is_last = is_over.load(Ordering::Relaxed);
+                let is_last = is_quiet.load(Ordering::Relaxed);
                 let held = take(&client, w, 20).await;
                 if held.is_empty() && is_last {
                     return ended;
@@ -370,6 +372,7 @@ async fn nothing_is_lost_however_fast_generations_pass() {
     }
     is_over.store(true, Ordering::Relaxed);
     turning.await.unwrap();
+    is_quiet.store(true, Ordering::Relaxed);
     let mut ended = working.await.unwrap();
     ended.sort_unstable();
     committed.sort_unstable();
