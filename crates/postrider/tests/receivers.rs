@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -100,6 +100,24 @@ fn run(command: &mut Command) {
     assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
+/// Starts a program that says that it listens. Somebody else may take the port before it does: then another one.
+fn listening(command: &mut Command) -> (u16, Child, BufReader<ChildStdout>) {
+    const TRIES: usize = 3;
+    for _ in 0..TRIES {
+        let port = port::find_free().unwrap();
+        let mut child = command.env("PORT", port.to_string()).spawn().unwrap();
+        let mut output = BufReader::new(child.stdout.take().unwrap());
+        let mut first = String::new();
+        output.read_line(&mut first).unwrap();
+        if first == "listening\n" {
+            return (port, child, output);
+        }
+        let _ = child.kill();
+        println!("{command:?} said {first:?} and ended with {:?}", child.wait());
+    }
+    panic!("{command:?} does not listen");
+}
+
 /// A receiver that runs.
 struct Program {
     port: u16,
@@ -115,30 +133,29 @@ enum Running {
 
 impl Program {
     async fn start(language: Language, keys: &str, is_gone: bool) -> Self {
-        let port = port::find_free().unwrap();
         let lines = Arc::new(Mutex::new(Vec::new()));
-        let running = if language == Language::Rust {
+        let (port, running) = if language == Language::Rust {
             let (work, mut to_do) = tokio::sync::mpsc::channel(1000);
             let receiver = Arc::new(rust::Receiver::new(keys, is_gone, work).unwrap());
-            let listener = tokio::net::TcpListener::bind(("127.0.0.1", port)).await.unwrap();
+            let listener = port::bind_free().unwrap();
+            listener.set_nonblocking(true).unwrap();
+            let port = listener.local_addr().unwrap().port();
+            let listener = tokio::net::TcpListener::from_std(listener).unwrap();
             let said = Arc::clone(&lines);
-            Running::Task(tokio::spawn(async move {
+            let serving = tokio::spawn(async move {
                 let saying = async {
                     while let Some(line) = to_do.recv().await {
                         said.lock().unwrap().push(line);
                     }
                 };
                 tokio::join!(receiver.serve(listener), saying);
-            }))
+            });
+            (port, Running::Task(serving))
         } else {
             let mut command = language.command();
-            command.env("PORT", port.to_string()).env("WEBHOOK_KEYS", keys);
+            command.env("WEBHOOK_KEYS", keys).stdout(Stdio::piped());
             command.env("GONE", if is_gone { "1" } else { "0" }).env("LC_ALL", "C.UTF-8");
-            let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
-            let mut output = BufReader::new(child.stdout.take().unwrap());
-            let mut first = String::new();
-            output.read_line(&mut first).unwrap();
-            assert_eq!(first, "listening\n", "{language:?}");
+            let (port, child, output) = listening(&mut command);
             let said = Arc::clone(&lines);
             std::thread::spawn(move || {
                 output
@@ -146,7 +163,7 @@ impl Program {
                     .map_while(Result::ok)
                     .for_each(|line| said.lock().unwrap().push(line));
             });
-            Running::Process(child)
+            (port, Running::Process(child))
         };
         Self { port, lines, running }
     }
