@@ -75,7 +75,7 @@ async fn maintain(client: &Client, months_ahead: i32) -> i32 {
 /// Only who asks for it drops partitions.
 const KEEP: &str = "select postrider.set_setting('archive_retention_months', '120')";
 
-/// The same beside others, who may hold a lock at each of its tries: then it is refused, and has changed nothing.
+/// As [`maintain`], beside others who may hold a lock at each of its tries: then it is refused, and changes nothing.
 async fn maintain_beside_others(client: &Client, months_ahead: i32) -> i32 {
     let sql = "select postrider.maintain_archive_partitions($1)";
     let deadline = Instant::now() + LONG;

@@ -417,9 +417,9 @@ fn has_fired(name: &str, count: usize) -> String {
 async fn make_late(shop: &Shop, name: &str, seconds: u32) {
     shop.execute(&format!(
         "update postrider.schedule s
-        set next_at = date_trunc('second', clock_timestamp()) - interval '{seconds} seconds',
+        set next_at = date_trunc('second', now()) - interval '{seconds} seconds',
             anchor = case when s.every is not null
-                then date_trunc('second', clock_timestamp()) - interval '{seconds} seconds' end
+                then date_trunc('second', now()) - interval '{seconds} seconds' end
         where s.name = '{name}'"
     ))
     .await;
