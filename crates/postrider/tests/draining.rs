@@ -247,6 +247,7 @@ async fn a_full_endpoint_refuses_its_own_senders_only() {
         from postrider.endpoints where name = 'paused'",
     )
     .await;
+    until_it_is_full(&shop, "paused", false).await;
     shop.send_many("paused", 1).await;
     shop.execute(
         "select postrider.alter_endpoint('paused', config || '{\"max_queue_size\": 100}')
