@@ -4,6 +4,7 @@ pub mod asking;
 pub mod consuming;
 pub mod executing;
 pub mod producing;
+pub mod pulse;
 pub mod schema;
 pub mod serving;
 

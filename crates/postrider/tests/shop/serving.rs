@@ -49,6 +49,11 @@ impl Shop {
         dispatcher
     }
 
+    /// As when the leases of dispatchers that were killed are over. None may live.
+    pub async fn end_leases(&self) {
+        self.execute("update postrider.heartbeat set lease_until = 'epoch'").await;
+    }
+
     /// Makes an `http` endpoint; `policy` is its retry policy.
     pub async fn endpoint(&self, name: &str, config: Value, policy: Value) {
         let client = self.client().await;
