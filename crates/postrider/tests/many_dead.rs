@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::shop::{Shop, serving::LONG};
+use crate::shop::{Shop, pulse::Pulse, serving::LONG};
 use serde_json::json;
 use xtask::{
     prove::{self, ReceiverScale},
@@ -31,6 +31,7 @@ async fn sixty_hanging_endpoints_delay_no_other() {
         shop.send_many(&format!("bad-{number}"), 1000).await;
     }
     bad.wait_for(900, LONG).await.unwrap();
+    let pulse = Pulse::of(&shop).await;
     let client = shop.client().await;
     let mut committed_at = HashMap::new();
     let mut pace = tokio::time::interval(Duration::from_millis(100));
@@ -55,7 +56,8 @@ async fn sixty_hanging_endpoints_delay_no_other() {
         bad.in_flight_peak()
     );
     // A place that one of those has is free after ten seconds.
-    assert!(waits[waits.len() * 99 / 100] < Duration::from_secs(3), "{waits:?}");
+    let longest = Duration::from_secs(3) + pulse.still();
+    assert!(waits[waits.len() * 99 / 100] < longest, "{waits:?}");
 }
 
 /// The short form of what `cargo xtask prove --only receivers` runs in full.

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::shop::Shop;
+use crate::shop::pulse::Pulse;
 use crate::shop::serving::LONG;
 use postrider_client::{
     Error, Execution, ExecutionError, Stop, Summary, Worker, WorkerBuilder, WorkerTrouble,
@@ -144,6 +145,18 @@ impl Endless {
 
     fn count(&self) -> usize {
         self.running.load(Ordering::SeqCst)
+    }
+
+    /// None runs now, or would if the machine had not stood still.
+    async fn assert_stopped(&self, pulse: &Pulse) {
+        let began = Instant::now();
+        while self.count() > 0 {
+            assert!(
+                began.elapsed() < pulse.still(),
+                "it was not stopped before others may have it"
+            );
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
     }
 }
 
@@ -287,6 +300,7 @@ async fn what_is_to_be_given_back_is_stopped_before_others_may_have_it() {
     let shop = open().await;
     be_impatient(&shop).await;
     let (proxy, through) = shop.behind_proxy();
+    let pulse = Pulse::of(&shop).await;
     let (endless, mut begun) = Endless::new();
     let (told, mut reasons) = mpsc::unbounded_channel();
     let handler = endless.clone();
@@ -314,7 +328,7 @@ async fn what_is_to_be_given_back_is_stopped_before_others_may_have_it() {
     assert_eq!(reasons.recv().await, Some(Stop::Shutdown));
     proxy.black_hole(true);
     shop.until("select postrider.check_workers() > 0").await;
-    assert_eq!(endless.count(), 0, "it was stopped before others may have it");
+    endless.assert_stopped(&pulse).await;
     proxy.black_hole(false);
     proxy.cut();
     let summary = tokio::time::timeout(LONG, task).await.unwrap().unwrap().unwrap();
@@ -487,6 +501,7 @@ async fn a_worker_that_was_cut_off_stops_in_time_and_comes_back() {
     let shop = open().await;
     be_impatient(&shop).await;
     let (proxy, through) = shop.behind_proxy();
+    let pulse = Pulse::of(&shop).await;
     let (endless, mut begun) = Endless::new();
     let is_lost = Arc::new(AtomicBool::new(false));
     let seen = Arc::clone(&is_lost);
@@ -498,7 +513,7 @@ async fn a_worker_that_was_cut_off_stops_in_time_and_comes_back() {
     assert_eq!(begun.recv().await, Some(id));
     proxy.black_hole(true);
     shop.until("select postrider.check_workers() > 0").await;
-    assert_eq!(endless.count(), 0, "it was stopped before others may have it");
+    endless.assert_stopped(&pulse).await;
     proxy.black_hole(false);
     proxy.cut();
     assert_eq!(tokio::time::timeout(LONG, begun.recv()).await.unwrap(), Some(id), "again");
