@@ -47,7 +47,7 @@ impl Scene {
             ("execution_carrier", carrier.name()),
             ("worker_heartbeat_interval", "1"),
             // Longer than a process of a busy machine may be silent.
-            ("worker_stale_after", "6"),
+            ("worker_stale_after", "10"),
         ];
         for (name, value) in own.iter().chain(settings) {
             shop.execute(&format!("select postrider.set_setting('{name}', '{value}')")).await;
@@ -156,11 +156,11 @@ async fn what_is_taken_in_time_completes_whatever_it_takes(carrier: Carrier) {
     let worker = scene.worker(begun, Arc::clone(&end)).await;
 
     // It runs longer than it may wait, and longer than the broker waits for acknowledgements.
-    let long = scene.submit("'wait', p_timeout => '1 hour', p_ttl => '5 seconds'").await;
+    let long = scene.submit("'wait', p_timeout => '1 hour', p_ttl => '10 seconds'").await;
     assert_eq!(beginnings.recv().await, Some(long));
     scene
         .shop
-        .until("select clock_timestamp() > started_at + interval '8 seconds' from postrider.executions")
+        .until("select clock_timestamp() > started_at + interval '12 seconds' from postrider.executions")
         .await;
     let quick = scene.submit("'echo', '{\"n\": [1, null]}'").await;
     assert_eq!(scene.ended(quick, "completed").await["result"], json!({ "n": [1, null] }));

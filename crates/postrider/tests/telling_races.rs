@@ -178,7 +178,6 @@ async fn check(shop: &Shop, receiver: &Receiver, count: usize, told: &HashMap<i6
 async fn open() -> (Arc<Shop>, Arc<Receiver>) {
     let options = Options::default().set("track_commit_timestamp", "on");
     let shop = Shop::open_to_receivers_with(options).await;
-    shop.execute("select postrider.set_setting('stale_recovery_timeout', '5')").await;
     let receiver = Receiver::start(Behaviour::FirstFail { count: 1, status: 503 }).unwrap();
     let policy =
         json!({ "base_delay_seconds": 1, "backoff": "fixed", "jitter": 1, "max_retries": 100 });
@@ -200,6 +199,7 @@ async fn a_delivery_is_either_ended_or_attempted() {
 async fn it_is_so_when_a_dispatcher_is_killed_as_well() {
     const COUNT: usize = 1_000;
     let (shop, receiver) = open().await;
+    shop.execute("select postrider.set_setting('stale_recovery_timeout', '5')").await;
     let (killed, _staying) = (shop.serve().await, shop.serve().await);
     shop.until("select count(distinct s.owner) = 2 from postrider.shard s").await;
     let kill = async {
@@ -286,6 +286,7 @@ async fn what_jobs_end_is_not_attempted_either() {
     let policy =
         json!({ "base_delay_seconds": 1, "backoff": "fixed", "jitter": 1, "max_retries": 100 });
     shop.endpoint("withdrawn", json!({ "url": receiver.url() }), policy).await;
+    shop.execute("select postrider.set_setting('stale_recovery_timeout', '5')").await;
     let (killed, _staying) = (shop.serve().await, shop.serve().await);
     shop.until("select count(distinct s.owner) = 2 from postrider.shard s").await;
     let is_over = Arc::new(AtomicBool::new(false));
