@@ -290,9 +290,11 @@ async fn another_url_is_used_without_a_restart() {
         assert!(old.request_count() < 2_000, "nothing reaches the new address");
         shop.send("hooks", json!({})).await;
     }
-    let heard = old.request_count();
+    // What was sent before has arrived, here or there.
+    shop.until("select bool_and(postrider.is_done(m.id)) from postrider.message m").await;
+    let (heard, before) = (old.request_count(), new.request_count());
     shop.send_many("hooks", 100).await;
-    new.wait_for(100, LONG).await.unwrap();
+    new.wait_for(before + 100, LONG).await.unwrap();
     assert_eq!(old.request_count(), heard);
 }
 
@@ -320,6 +322,8 @@ async fn settings_are_followed_without_a_restart() {
             where last_error like '[RETRYABLE]%is internal; see allow_internal_destinations%')",
     )
     .await;
+    // What was sent before has arrived, or waits.
+    shop.until("select bool_and(postrider.is_done(m.id)) from postrider.message m").await;
     let accepted = receiver.accepted_count();
     shop.send_many("hooks", 10).await;
     shop.until("select count(*) >= 10 from postrider.deferred where retry_count > 0").await;
@@ -414,8 +418,8 @@ async fn check_isolation(behaviour: Behaviour, backlog: usize) {
     let waits = measure_good(&shop, &good, 200).await;
     let (median, p99) = (waits[waits.len() / 2], waits[waits.len() * 99 / 100]);
     println!("commit to arrival beside {backlog} waiting: median {median:?}, p99 {p99:?}");
-    // Behind what waits it would be at least half a minute.
-    assert!(p99 < 4 * SECOND, "median {median:?}, p99 {p99:?}, {waits:?}");
+    // Behind what waits it would be at least half a minute. While the machine stands still a few wait for it.
+    assert!(median < 4 * SECOND && p99 < 15 * SECOND, "median {median:?}, p99 {p99:?}, {waits:?}");
     assert!(bad.accepted_count() < backlog, "the backlog was gone before the measurement");
     assert_eq!(bad.in_flight_peak(), 64);
     let deferrals: bool = shop.ask("select is_called from deferral").await;

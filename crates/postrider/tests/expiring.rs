@@ -8,7 +8,7 @@ use std::{
 
 use crate::{
     draining::check_gate,
-    shop::{Shop, serving::LONG},
+    shop::{Shop, producing::pid_of, serving::LONG},
 };
 use serde_json::{Value, json};
 use tokio::sync::watch;
@@ -185,7 +185,7 @@ async fn a_dispatcher_does_not_wait_for_whoever_marks_messages_as_expired() {
     for round in ["rollback", "commit"] {
         receiver.set_behaviour(Behaviour::Status(503));
         let before: i64 = shop.ask(ENDED).await;
-        let id = shop.send_expiring("hooks", before, "5 seconds", "k").await;
+        let id = shop.send_expiring("hooks", before, LIFE, "k").await;
         shop.until("select count(*) = 1 from postrider.deferred").await;
         dispatcher.sigstop();
         shop.until("select bool_and(expires_at < clock_timestamp()) from postrider.deferred").await;
@@ -193,7 +193,10 @@ async fn a_dispatcher_does_not_wait_for_whoever_marks_messages_as_expired() {
         open.batch_execute("begin").await.unwrap();
         let marked = "select postrider.mark_expired_messages()";
         assert_eq!(open.query_one(marked, &[]).await.unwrap().get::<_, i32>(0), 1);
-        let locks = "select count(*) from pg_locks l where not l.granted";
+        let waiting = format!(
+            "select count(*) from pg_stat_activity a where {} = any (pg_blocking_pids(a.pid))",
+            pid_of(&open).await
+        );
         dispatcher.sigcont();
         // It finds the row, leaves it alone as long as somebody holds it, and is not held up: everything else goes on.
         let seq: i64 = shop.ask("select max(seq) from postrider.heartbeat").await;
@@ -206,7 +209,7 @@ async fn a_dispatcher_does_not_wait_for_whoever_marks_messages_as_expired() {
         receiver.wait_for_accepted(accepted + 1, LONG).await.unwrap();
         println!("{:?} for another one", began.elapsed());
         shop.until("select exists (select from postrider.done)").await;
-        assert_eq!(shop.ask::<i64>(locks).await, 0, "somebody waits");
+        assert_eq!(shop.ask::<i64>(&waiting).await, 0, "somebody waits");
         open.batch_execute(round).await.unwrap();
         shop.until("select not exists (select from postrider.deferred)").await;
         shop.until(&format!("select ({ENDED}) > {before}")).await;
@@ -433,6 +436,8 @@ async fn a_whole_backlog_expires_by_itself() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_somebody_holds_does_not_keep_others_from_expiring() {
     const COUNT: usize = 5_000;
+    /// Long enough for all of them to be set aside before the first expires.
+    const LIFE: &str = "16 seconds";
     let shop = Shop::open_to_receivers().await;
     for name in ["hooks", "others"] {
         shop.execute(&format!("select postrider.create_endpoint('{name}', 'discard', '{{}}')"))
