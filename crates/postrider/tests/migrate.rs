@@ -504,7 +504,7 @@ async fn indexes_of_the_log_are_built_beside_senders() {
     let is_over = Arc::new(AtomicBool::new(false));
     let (sender, is_migrated) = (shop.client().await, Arc::clone(&is_over));
     let sending = tokio::spawn(async move {
-        sender.batch_execute("set lock_timeout = '4s'").await.unwrap();
+        sender.batch_execute("set lock_timeout = '8s'").await.unwrap();
         let mut count: i64 = 0;
         let mut longest = Duration::ZERO;
         while !is_migrated.load(Ordering::Relaxed) {

@@ -533,7 +533,7 @@ async fn a_schedule_is_explained_before_during_and_after() {
     let shop = Shop::open_to_receivers().await;
     let client = shop.client().await;
     let receiver = Receiver::start(Behaviour::Status(200)).unwrap();
-    let policy = json!({ "schedule_seconds": [5, 60] });
+    let policy = json!({ "schedule_seconds": [20, 60] });
     shop.endpoint("hooks", json!({ "url": receiver.url() }), policy).await;
     let told = async |id: i64| -> Value {
         let sql = "select jsonb_agg(jsonb_build_array(
@@ -551,13 +551,13 @@ async fn a_schedule_is_explained_before_during_and_after() {
         .await;
     let waiting = [
         row(1, "next", Some(0), Some(0)),
-        row(2, "coming", Some(5000), Some(5)),
-        row(3, "coming", Some(60_000), Some(65)),
+        row(2, "coming", Some(20_000), Some(20)),
+        row(3, "coming", Some(60_000), Some(80)),
     ];
     assert_eq!(told(later).await, json!(waiting));
     let filled: Value =
         shop.ask(&format!("select policy from postrider.explain_policy({later}) limit 1")).await;
-    assert_eq!(filled, json!({ "schedule_seconds": [5, 60], "jitter": 0.1 }));
+    assert_eq!(filled, json!({ "schedule_seconds": [20, 60], "jitter": 0.1 }));
 
     // It ends before all attempts can be made.
     let short: i64 = shop
@@ -566,14 +566,14 @@ async fn a_schedule_is_explained_before_during_and_after() {
         .await;
     let expiring = [
         row(1, "next", Some(0), Some(0)),
-        row(2, "coming", Some(5000), Some(5)),
+        row(2, "coming", Some(20_000), Some(20)),
         row(3, "unused", Some(60_000), None),
     ];
     assert_eq!(told(short).await, json!(expiring));
     shop.execute("select postrider.disable_endpoint('hooks')").await;
     let halted = [
         row(1, "next", Some(0), None),
-        row(2, "coming", Some(5000), None),
+        row(2, "coming", Some(20_000), None),
         row(3, "coming", Some(60_000), None),
     ];
     assert_eq!(told(later).await, json!(halted));
@@ -585,7 +585,7 @@ async fn a_schedule_is_explained_before_during_and_after() {
         .await;
     let ended = [
         row(1, "made", Some(0), None),
-        row(2, "unused", Some(5000), None),
+        row(2, "unused", Some(20_000), None),
         row(3, "unused", Some(60_000), None),
     ];
     assert_eq!(told(delivered).await, json!(ended));
