@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::shop::{
     Shop,
-    executing::{answer, register, run_next, run_one, status, submit},
+    executing::{answer, register, run_next, status, submit},
     serving::LONG,
 };
 use serde_json::json;
@@ -87,10 +87,10 @@ async fn set_clock(from: i64, to: i64) -> Waits {
     let client = shop.client().await;
     let worker = register(&client, "'dying', p_capacity => 10").await;
     let run = submit(&client, "'run', p_max_retries => 3").await;
-    assert_eq!(run_one(&client, worker.id).await.id, run);
+    assert_eq!(run_next(&client, worker.id).await.id, run);
     let long = submit(&client, "'long', p_worker => 'nobody', p_ttl => '20 seconds'").await;
     let failed = submit(&client, "'fail', p_max_retries => 3").await;
-    let held = run_one(&client, worker.id).await;
+    let held = run_next(&client, worker.id).await;
     assert_eq!(held.id, failed);
 
     // A consumer that dies.
