@@ -46,7 +46,9 @@ impl Pulse {
     pub fn pauses(&self) -> Vec<(Instant, Instant)> {
         let beats = self.beats.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
-        let current = (now - beats.newest > LATE).then_some((beats.newest, now));
+        // One whose server is gone has ended, and says nothing more.
+        let is_late = !self.task.is_finished() && now - beats.newest > LATE;
+        let current = is_late.then_some((beats.newest, now));
         beats.pauses.iter().copied().chain(current).collect()
     }
 
