@@ -297,17 +297,21 @@ async fn a_commit_whose_answer_is_lost_is_not_repeated() {
 async fn of_two_members_one_reads_and_the_other_takes_over() {
     let shop = open().await;
     shop.consumer(1).await;
-    shop.place(1, 300).await;
-    let first = Member::start(shop.quick_consumer(), "first");
-    let second = Member::start(shop.quick_consumer(), "second");
-    shop.check_effects(300).await;
-    let (reader, other) = match shop.ask::<String>("select min(member) from effect").await.as_str()
-    {
-        "first" => (first, second),
-        _ => (second, first),
+    // Its lease does not run out while the machine stands still; it is given back by a stop.
+    let reader = Member::start(shop.quick_consumer().lease(Duration::from_secs(30)), "first");
+    let until_members = async |count: i64| {
+        shop.until(&format!(
+            "select count(distinct member) = {count} from postrider.consumer_lease"
+        ))
+        .await;
     };
-    let readers: i64 = shop.ask("select count(distinct member) from effect").await;
-    assert_eq!(readers, 1, "the other one waits for its turn");
+    until_members(1).await;
+    let other = Member::start(shop.quick_consumer(), "second");
+    until_members(2).await;
+    shop.place(1, 300).await;
+    shop.check_effects(300).await;
+    let readers: String = shop.ask("select string_agg(distinct member, ' ') from effect").await;
+    assert_eq!(readers, "first", "the other one waits for its turn");
     reader.stop().await;
     shop.place(301, 400).await;
     shop.check_effects(400).await;
@@ -380,20 +384,24 @@ async fn partitions_move_to_members_that_come_and_from_those_that_go() {
     let third = Member::start(shop.quick_consumer(), "third");
     shop.place(401, 600).await;
     until_shares("{2,2,2}").await;
-    shop.place(601, 800).await;
-    shop.check_effects(800).await;
-    for member in ["first", "second", "third"] {
-        let sql = format!("select count(*) > 0 from effect where member = '{member}' and n > 600");
-        assert!(shop.ask::<bool>(&sql).await, "{member} reads what it has leased");
+    // Whose lease has run out while the machine stood still has it again soon.
+    let mut last = 600;
+    let began = Instant::now();
+    let all_read = "select count(distinct member) = 3 from effect where n > 600";
+    while !shop.ask::<bool>(all_read).await {
+        assert!(began.elapsed() < LONG, "each reads what it has leased");
+        shop.place(last + 1, last + 200).await;
+        last += 200;
+        shop.check_effects(last).await;
     }
 
-    shop.place(801, 1000).await;
+    shop.place(last + 1, last + 200).await;
     first.stop().await;
-    shop.place(1001, 1200).await;
+    shop.place(last + 201, last + 400).await;
     // Gone without a word.
     drop(second);
-    shop.place(1201, 1400).await;
-    shop.check_effects(1400).await;
+    shop.place(last + 401, last + 600).await;
+    shop.check_effects(last + 600).await;
     until_shares("{6}").await;
     third.stop().await;
     until_shares("{}").await;
@@ -624,7 +632,13 @@ async fn a_stream_goes_on_with_a_page_that_took_too_long() {
         where usename = 'app' and state = 'idle in transaction'",
     )
     .await;
-    assert_eq!(take(&mut messages, 3).await, [1, 2, 3]);
+    // One by one now, and again where one takes too long once more.
+    let mut found = Vec::new();
+    while found.last() != Some(&3) {
+        found.extend(take(&mut messages, 1).await);
+    }
+    found.dedup();
+    assert_eq!(found, [1, 2, 3]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -849,7 +863,8 @@ async fn a_zombie_does_nothing() {
     // It wakes up in its handler, which is content with itself.
     zombie.input.write_all(b"go on\n").unwrap();
     assert!(zombie.process.signal(libc::SIGCONT));
-    zombie.hear("trouble: a batch of 10 in partition 0");
+    // Of all ten, or of one by itself where an insert of the first try took too long.
+    zombie.hear("trouble: a batch of 1");
     shop.check_effects(10).await;
     let members: String = shop.ask("select string_agg(distinct member, ' ') from effect").await;
     assert_eq!(members, "other");
