@@ -9,13 +9,16 @@ use std::{
 
 use crate::shop::{Shop, serving::LONG};
 use serde_json::json;
+use tokio::time::MissedTickBehavior;
 use xtask::receiver::{Behaviour, Receiver};
 
-/// How much later than one that is not scheduled a scheduled message may be attempted on a slow and busy
+/// Before a scheduled message there may arrive what is sent at once in so long after it was due, on a slow and busy
 /// machine. Whoever only looked for what is due every few seconds would be later.
-const PUNCTUAL_MS: i64 = 1_500;
-/// How much later it may be in the middle.
-const USUAL_MS: i64 = 300;
+const PUNCTUAL: Duration = Duration::from_millis(1_500);
+/// The same of most of them.
+const USUAL: Duration = Duration::from_millis(300);
+/// How many messages are sent at once, at a time.
+const AT_ONCE: usize = 3;
 
 fn start(behaviour: Behaviour) -> Receiver {
     Receiver::start(behaviour).unwrap()
@@ -32,31 +35,32 @@ fn send_scheduled(endpoint: &str, count: usize, start: f64, length: f64) -> Stri
     )
 }
 
-/// How many microseconds after the moment that `due` says of it each message arrived, sorted.
-/// `due` selects ids and moments.
-async fn lateness_in(shop: &Shop, receiver: &Receiver, due: &str) -> Vec<i64> {
+/// When each message was due and when it arrived, in microseconds, in the order in which they were due. `due` selects
+/// ids and moments.
+async fn arrivals_in(shop: &Shop, receiver: &Receiver, due: &str) -> Vec<(i64, i64)> {
     let rows = shop.client().await.query(due, &[]).await.unwrap();
     let due: HashMap<i64, i64> = rows.iter().map(|row| (row.get(0), row.get(1))).collect();
-    let mut lateness: Vec<i64> = receiver.with_requests(|requests| {
+    let mut arrivals: Vec<(i64, i64)> = receiver.with_requests(|requests| {
         let at = |wall_clock: std::time::SystemTime| {
             wall_clock.duration_since(UNIX_EPOCH).unwrap().as_micros() as i64
         };
         requests
             .iter()
-            .filter_map(|r| due.get(&r.id.unwrap().0).map(|due| at(r.wall_clock_at) - due))
+            .filter_map(|r| due.get(&r.id.unwrap().0).map(|due| (*due, at(r.wall_clock_at))))
             .collect()
     });
-    lateness.sort_unstable();
-    lateness
+    arrivals.sort_unstable();
+    arrivals
 }
 
-/// How late each scheduled message arrived, in milliseconds, sorted; each arrived once, and not
-/// before it was due.
-async fn check_lateness(shop: &Shop, receiver: &Receiver, count: usize) -> Vec<i64> {
+/// When each scheduled message was due and when it arrived; each arrived once, and not before it was due.
+async fn check_lateness(shop: &Shop, receiver: &Receiver, count: usize) -> Vec<(i64, i64)> {
     let due = "select id, (extract(epoch from scheduled_at) * 1000000)::bigint
         from postrider.message
         where scheduled_at is not null";
-    let lateness = lateness_in(shop, receiver, due).await;
+    let arrivals = arrivals_in(shop, receiver, due).await;
+    let mut lateness: Vec<i64> = arrivals.iter().map(|(due, at)| at - due).collect();
+    lateness.sort_unstable();
     assert_eq!(lateness.len(), count, "each is attempted once");
     let of = |share: f64| lateness[((count - 1) as f64 * share) as usize] as f64 / 1000.0;
     println!(
@@ -68,7 +72,19 @@ async fn check_lateness(shop: &Shop, receiver: &Receiver, count: usize) -> Vec<i
         of(1.0)
     );
     assert!(lateness[0] >= 0, "{} µs early", -lateness[0]);
-    lateness.iter().map(|late| late / 1000).collect()
+    arrivals
+}
+
+/// For each scheduled message, how many of those that were sent at once after it was due arrived before it, sorted.
+fn overtakers(scheduled: &[(i64, i64)], at_once: &[(i64, i64)]) -> Vec<usize> {
+    let before = |(due, at): &(i64, i64)| {
+        let later = &at_once[at_once.partition_point(|(sent, _)| sent <= due)..];
+        let sent_in_time = later.iter().take_while(|(sent, _)| sent < at);
+        sent_in_time.filter(|(_, arrived)| arrived < at).count()
+    };
+    let mut counts: Vec<usize> = scheduled.iter().map(before).collect();
+    counts.sort_unstable();
+    counts
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -76,7 +92,7 @@ async fn a_scheduled_message_is_attempted_when_it_is_due() {
     // So few in the short form that a slow machine can keep up: none is late because there are too many.
     let (count, length, pause) = match std::env::var_os("POSTRIDER_TEST_FULL") {
         Some(_) => (200_000, 60.0, Duration::from_millis(10)),
-        None => (400, 6.0, Duration::from_millis(100)),
+        None => (400, 12.0, Duration::from_millis(100)),
     };
     let shop = Shop::open_to_receivers().await;
     let (timed, other) = (start(Behaviour::Status(200)), start(Behaviour::Status(200)));
@@ -89,14 +105,18 @@ async fn a_scheduled_message_is_attempted_when_it_is_due() {
     let is_over = AtomicBool::new(false);
     let traffic = async {
         let client = shop.client().await;
-        let send = "select postrider.send('timed', '{}'), postrider.send('other', '{}')
-            from generate_series(1, 3)";
+        let send = format!(
+            "select postrider.send('timed', '{{}}'), postrider.send('other', '{{}}')
+            from generate_series(1, {AT_ONCE})"
+        );
         let mut pace = tokio::time::interval(pause);
+        // What was not sent while the machine stood still is not sent later.
+        pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut sent = 0;
         while !is_over.load(Ordering::Relaxed) {
             pace.tick().await;
-            client.batch_execute(send).await.unwrap();
-            sent += 3;
+            client.batch_execute(&send).await.unwrap();
+            sent += AT_ONCE;
         }
         sent
     };
@@ -109,21 +129,22 @@ async fn a_scheduled_message_is_attempted_when_it_is_due() {
     let (sent, ()) = tokio::join!(traffic, all_due);
     timed.wait_for_accepted(count + sent, LONG).await.unwrap();
     other.wait_for_accepted(sent, LONG).await.unwrap();
-    let lateness = check_lateness(&shop, &timed, count).await;
-    // The machine of the tests does other things, too, and may be slow for a while: what is sent at once is
-    // the control. Whoever looked once a second would be half a second later than that as a rule.
+    let scheduled = check_lateness(&shop, &timed, count).await;
+    // The machine of the tests does other things, too, and may be slow or stand still for a while: what is sent at once
+    // is the control, and nobody sends then. Whoever looked once a second would let through what is sent at once in half
+    // a second as a rule.
     let at_once = "select id, (extract(epoch from created_at) * 1000000)::bigint
         from postrider.message
         where scheduled_at is null";
-    let control = lateness_in(&shop, &other, at_once).await;
-    let control = control[control.len() / 2] / 1000;
-    let usual = lateness[count / 2];
-    println!("at once: median {control} ms");
-    assert!(
-        usual < control + USUAL_MS,
-        "{usual} ms in the middle, {control} ms of what is sent at once"
+    let overtakers = overtakers(&scheduled, &arrivals_in(&shop, &other, at_once).await);
+    let sent_in = |time: Duration| AT_ONCE * (time.as_millis() / pause.as_millis()) as usize;
+    let usual = overtakers[count / 2];
+    println!(
+        "sent later and there before: {usual} in the middle, {} at most",
+        overtakers[count - 1]
     );
-    let late = lateness.iter().filter(|late| **late > control + PUNCTUAL_MS).count();
+    assert!(usual < sent_in(USUAL), "{usual} in the middle, sent later and there before");
+    let late = overtakers.iter().filter(|count| **count > sent_in(PUNCTUAL)).count();
     assert!(late * 4 <= count, "{late} of {count} are late");
 }
 
@@ -185,7 +206,7 @@ async fn a_kill_makes_no_scheduled_message_early_or_lost() {
     }
     let doubled = receiver.request_count() - 2_500;
     println!("{doubled} were attempted twice");
-    assert!(doubled <= 200, "only what had landed and was not recorded: {doubled}");
+    assert!(doubled <= 500, "only what had landed and was not recorded: {doubled}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -226,8 +247,8 @@ async fn a_message_ends_when_it_expires() {
         )
     };
     // One waits for its retry; the other is scheduled, tried in time, and waits then.
-    let retried: i64 = shop.ask(&send("null::interval", "interval '5 s'")).await;
-    let timed: i64 = shop.ask(&send("interval '1 s'", "interval '6 s'")).await;
+    let retried: i64 = shop.ask(&send("null::interval", "interval '15 s'")).await;
+    let timed: i64 = shop.ask(&send("interval '1 s'", "interval '16 s'")).await;
     shop.until("select count(*) = 2 from postrider.ended where reason = 'expired'").await;
     let late: f64 = shop
         .ask(
@@ -238,7 +259,7 @@ async fn a_message_ends_when_it_expires() {
         )
         .await;
     println!("ended {late:.3} s after it expired");
-    assert!(late < 2.0, "{late}");
+    assert!(late < 10.0, "{late}");
     let early = "select exists (
             select
             from postrider.ended e
@@ -246,7 +267,8 @@ async fn a_message_ends_when_it_expires() {
             where e.at < m.expires_at
         )";
     assert!(!shop.ask::<bool>(early).await);
-    let ids: Vec<i64> = receiver.requests().iter().map(|r| r.id.unwrap().0).collect();
+    let mut ids: Vec<i64> = receiver.requests().iter().map(|r| r.id.unwrap().0).collect();
+    ids.sort_unstable();
     assert_eq!(ids, [retried, timed]);
     shop.until("select not exists (select from postrider.deferred)").await;
     assert!(!shop.ask::<bool>("select exists (select from postrider.dead_letter)").await);
