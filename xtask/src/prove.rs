@@ -37,6 +37,9 @@ pub use strangers::{StrangersFigures, StrangersScale, prove_strangers};
 
 use crate::process::{Profile, postrider_binary};
 
+/// The shortest lease there is.
+const SHORTEST_LEASE: Duration = Duration::from_secs(5);
+
 /// How much of everything a proof under faults has.
 #[derive(Debug, Clone, Copy)]
 pub struct Scale {
@@ -58,6 +61,9 @@ pub struct Scale {
     pub standby_outages: usize,
     /// Whether the standby that takes over gets one of its own, for which commits wait to the end.
     pub renews_standby: bool,
+    /// How long dispatchers keep their shards without a sign of life. A tenure that ends by itself is no excuse for
+    /// what is doubled, and a virtual machine stands still for seconds now and then.
+    pub lease: Duration,
 }
 
 impl Scale {
@@ -72,6 +78,7 @@ impl Scale {
         crashes: 3,
         standby_outages: 3,
         renews_standby: true,
+        lease: SHORTEST_LEASE,
     };
 
     pub const SHORT: Scale = Scale {
@@ -85,6 +92,7 @@ impl Scale {
         crashes: 1,
         standby_outages: 1,
         renews_standby: false,
+        lease: Duration::from_secs(12),
     };
 }
 

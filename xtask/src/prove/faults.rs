@@ -31,8 +31,6 @@ use crate::{
     receiver::{Behaviour, Receiver, Request},
 };
 
-/// The shortest lease there is.
-pub const LEASE: Duration = Duration::from_secs(5);
 /// How long everything may take to arrive after the last fault.
 const DRAIN: Duration = Duration::from_secs(300);
 /// Retries come quickly and do not end before the run does.
@@ -121,7 +119,7 @@ pub async fn prove_faults(binary: &Path, scale: Scale, seed: u64) -> Result<Faul
         Receiver::start(Behaviour::Fraction { status: 503, share: 0.33, seed })?,
         Receiver::start(Behaviour::Status(200))?,
     ];
-    let mut scene = Scene::open(binary, &receivers, scale.renews_standby).await?;
+    let mut scene = Scene::open(binary, &receivers, scale).await?;
     receivers[2].down()?;
     for _ in 0..scale.dispatchers {
         let dispatcher = scene.start_dispatcher().await?;
@@ -212,11 +210,11 @@ pub fn install(binary: &Path, url: &str) -> Result<()> {
     Ok(())
 }
 
-fn setup(receivers: &[Receiver]) -> String {
+fn setup(receivers: &[Receiver], lease: Duration) -> String {
     let mut sql = format!(
         "select postrider.set_setting('allow_internal_destinations', 'on');
         select postrider.set_setting('stale_recovery_timeout', '{}');",
-        LEASE.as_secs()
+        lease.as_secs()
     );
     for (name, receiver) in DESTINATIONS.iter().zip(receivers) {
         sql.push_str(&format!(
@@ -246,6 +244,7 @@ struct Scene {
     standby: Option<PrivatePostgres>,
     /// Whether the server that takes over gets one of its own.
     renews_standby: bool,
+    lease: Duration,
     /// A transaction that has sent a message and stays open.
     long: Option<(Client, MessageId, String)>,
     doomed_count: usize,
@@ -253,7 +252,7 @@ struct Scene {
 
 impl Scene {
     /// Starts a primary and a standby for which commits wait.
-    async fn open(binary: &Path, receivers: &[Receiver], renews_standby: bool) -> Result<Scene> {
+    async fn open(binary: &Path, receivers: &[Receiver], scale: Scale) -> Result<Scene> {
         let options = Options::default()
             // It forgets what did not wait for the disk for longer than it usually would.
             .set("wal_writer_delay", "2s")
@@ -263,7 +262,7 @@ impl Scene {
         let postgres = PrivatePostgres::start(options)?;
         postgres.create_database(DATABASE).await?;
         install(binary, &postgres.url_for(DATABASE))?;
-        postgres.execute(DATABASE, &setup(receivers)).await?;
+        postgres.execute(DATABASE, &setup(receivers, scale.lease)).await?;
         // Before commits wait for it: it is to have no such setting when it takes over.
         let standby = postgres.standby()?;
         let (first, second) = (postgres.port(), standby.port());
@@ -278,7 +277,8 @@ impl Scene {
             ledger: Ledger::new(Instant::now()),
             postgres,
             standby: Some(standby),
-            renews_standby,
+            renews_standby: scale.renews_standby,
+            lease: scale.lease,
             long: None,
             doomed_count: 0,
         };
@@ -323,7 +323,7 @@ impl Scene {
             Disturbance::Freeze => {
                 let at = Instant::now();
                 self.dispatchers[victim].sigstop();
-                tokio::time::sleep(LEASE + Duration::from_secs(2)).await;
+                tokio::time::sleep(self.lease + Duration::from_secs(2)).await;
                 self.dispatchers[victim].sigcont();
                 let fault =
                     Fault::new(FaultKind::ProcessStopped, subject, at).until(Instant::now());

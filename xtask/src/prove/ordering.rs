@@ -17,7 +17,7 @@ use anyhow::{Context, Result, ensure};
 
 pub use crate::ledger::arrivals::{Finding, FindingKind};
 
-use super::{faults::install, until, writers::connect};
+use super::{SHORTEST_LEASE, faults::install, until, writers::connect};
 use crate::{
     ledger::{
         Destination, Fault, FaultKind, Ledger, Report,
@@ -54,6 +54,8 @@ pub struct OrderingScale {
     pub kills: usize,
     /// The time between two kills.
     pub pause: Duration,
+    /// As that of the proof under faults.
+    pub lease: Duration,
 }
 
 impl OrderingScale {
@@ -63,6 +65,7 @@ impl OrderingScale {
         writers: 8,
         kills: 12,
         pause: Duration::from_secs(8),
+        lease: SHORTEST_LEASE,
     };
 
     pub const SHORT: OrderingScale = OrderingScale {
@@ -71,6 +74,7 @@ impl OrderingScale {
         writers: 8,
         kills: 2,
         pause: Duration::from_secs(4),
+        lease: Duration::from_secs(12),
     };
 }
 
@@ -227,10 +231,11 @@ fn start_receiver(seed: u64) -> Result<Receiver> {
 fn setup(receivers: &[Receiver], scale: OrderingScale) -> String {
     let mut sql = format!(
         "select postrider.set_setting('allow_internal_destinations', 'on');
-        select postrider.set_setting('stale_recovery_timeout', '5');
+        select postrider.set_setting('stale_recovery_timeout', '{}');
         select postrider.create_event_type('both');
         create table ordering_key (key text primary key, sequence bigint not null);
         insert into ordering_key select 'key-' || n, 0 from generate_series(0, {}) n;",
+        scale.lease.as_secs(),
         scale.keys - 1
     );
     for (name, receiver) in DESTINATIONS.iter().zip(receivers) {

@@ -8,11 +8,7 @@ use std::{
 
 use anyhow::{Result, ensure};
 
-use super::{
-    faults::{LEASE, install},
-    until,
-    writers::connect,
-};
+use super::{SHORTEST_LEASE, faults::install, until, writers::connect};
 use crate::{
     ledger::MessageId,
     postgres::{Options, PrivatePostgres},
@@ -71,7 +67,7 @@ pub async fn prove_poison(binary: &Path) -> Result<PoisonFigures> {
         select postrider.create_endpoint('hooks', 'http', '{}');
         update postrider.endpoints set retry_policy = '{{\"max_retries\": {MAX_RETRIES}}}';
         {companions}",
-        LEASE.as_secs(),
+        SHORTEST_LEASE.as_secs(),
         serde_json::json!({ "url": receiver.url() })
     );
     client.batch_execute(&prepare).await?;
