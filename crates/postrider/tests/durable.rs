@@ -134,7 +134,6 @@ async fn a_standby_that_does_not_answer_delays_deliveries_and_ends_nothing() {
     let shop = Shop::open_to_receivers().await;
     let receiver = Receiver::start(Behaviour::Status(200)).unwrap();
     shop.quick_endpoint("hooks", &receiver.url()).await;
-    shop.execute("select postrider.set_setting('stale_recovery_timeout', '5')").await;
     let mut standby = shop.postgres.standby().unwrap();
     wants_standby(&shop, "*").await;
     let dispatcher = shop.serve().await;
@@ -153,7 +152,7 @@ async fn a_standby_that_does_not_answer_delays_deliveries_and_ends_nothing() {
         assert!(shop.ask::<bool>(cancel).await);
         shop.until(WAITS).await;
     }
-    // Leases go on: three of them, and health says what is the matter.
+    // Its lease goes on, one of 15 s with a sign of life every two, and health says what is the matter.
     let beats = "select count(*) from postrider.heartbeat";
     let before: i64 = shop.ask(beats).await;
     shop.until(&format!("select ({beats}) > {before} + 9")).await;
