@@ -10,7 +10,7 @@ use uuid::Uuid;
 use xtask::receiver::{Answer, Behaviour, Ending, Receiver};
 
 /// How soon a changed setting has to be followed on a busy machine.
-const SOON: Duration = Duration::from_secs(15);
+const SOON: Duration = Duration::from_secs(30);
 /// Everything that is no text: a byte that no UTF-8 has, NUL, half a character.
 const GARBAGE: &[u8] = b"\xff\xfe\x00ok\xc3\x00\\x41'\"\r\n\xf0\x9f";
 

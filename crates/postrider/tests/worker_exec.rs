@@ -470,7 +470,7 @@ async fn what_ignores_sigterm_is_killed_with_all_its_children() {
     until_gone(parent).await;
     until_gone(child).await;
 
-    let id = submit(&shop, "late", ", p_timeout => '4 seconds'").await;
+    let id = submit(&shop, "late", ", p_timeout => '10 seconds'").await;
     let parent = scene.pid("late").await;
     ended(&shop, id, "timeout").await;
     until_gone(parent).await;
@@ -494,7 +494,7 @@ async fn a_stop_gives_back_without_an_attempt_and_a_kill_takes_the_command_along
     assert_eq!((status.as_str(), attempt), ("requested", 1));
     shop.execute(&format!("select postrider.cancel_execution({id})")).await;
 
-    shop.execute("select postrider.set_setting('worker_stale_after', '6')").await;
+    shop.execute("select postrider.set_setting('worker_stale_after', '12')").await;
     let scene = Scene::start(&shop, script, &[]).await;
     let id = submit(&shop, "second", "").await;
     let pid = scene.pid("second").await;
