@@ -28,10 +28,6 @@ use self::{
     scene::{FaultCounts, Scene},
 };
 
-/// A worker counts as lost after so long without a heartbeat, and a heartbeat comes every second.
-const STALE_AFTER: Duration = Duration::from_secs(4);
-/// How long a worker may go on with what it has lost: a heartbeat, and what a busy machine takes.
-const GRACE: Duration = Duration::from_secs(3);
 /// How many findings the printed figures list.
 const LISTED: usize = 30;
 
@@ -77,6 +73,11 @@ pub struct FleetScale {
     pub broker_restarts: usize,
     /// The longest pause between two faults, in milliseconds.
     pub longest_pause_ms: u64,
+    /// A worker counts as lost after so long without a heartbeat, and a heartbeat comes every second. That a virtual
+    /// machine stands still for seconds is on no record, and so explains no loss.
+    pub stale_after: Duration,
+    /// How long a worker may go on with what it has lost: a heartbeat, and what a busy machine takes.
+    pub grace: Duration,
 }
 
 impl FleetScale {
@@ -98,6 +99,8 @@ impl FleetScale {
         cuts: 5,
         broker_restarts: 1,
         longest_pause_ms: 2_500,
+        stale_after: Duration::from_secs(4),
+        grace: Duration::from_secs(3),
     };
 
     pub const SHORT: FleetScale = FleetScale {
@@ -118,6 +121,8 @@ impl FleetScale {
         cuts: 1,
         broker_restarts: 1,
         longest_pause_ms: 700,
+        stale_after: Duration::from_secs(8),
+        grace: Duration::from_secs(8),
     };
 }
 
@@ -187,15 +192,15 @@ pub async fn prove_fleets(
     let mut scene = Scene::open(binary, program, carrier, scale, seed).await?;
     let shared = Arc::new(Shared::default());
     let watcher = watcher::start(scene.url().to_owned(), Arc::clone(&shared));
-    let mut sleepers = sleepers::start(scene.url(), scale.sleepers, seed, &shared);
+    let mut sleepers = sleepers::start(scene.url(), &scale, seed, &shared);
     scene.wait_for_workers().await?;
     let mut applications = applications::start(scene.url(), &scale, seed, &shared);
     scene.break_everything(&shared).await?;
     shared.is_over.store(true, Ordering::Relaxed);
     let mut evidence = Evidence {
         limits: limits(),
-        grace: Moment::try_from(GRACE.as_micros())?,
-        stale_after: Moment::try_from(STALE_AFTER.as_micros())?,
+        grace: Moment::try_from(scale.grace.as_micros())?,
+        stale_after: Moment::try_from(scale.stale_after.as_micros())?,
         ..Evidence::default()
     };
     while let Some(book) = applications.join_next().await {

@@ -11,7 +11,7 @@ use std::{
 use anyhow::{Result, ensure};
 
 use super::{
-    Carrier, FleetScale, STALE_AFTER, WorkerProgram,
+    Carrier, FleetScale, WorkerProgram,
     applications::{ACTIONS, POOLS, Shared},
     judge::{Moment, ProcessRow},
     worker::{LISTENING, VARIABLE, WorkerOrder, now},
@@ -149,7 +149,7 @@ impl Scene {
         postgres.create_database("proof").await?;
         let url = postgres.url_for("proof");
         install(binary, &url)?;
-        connect(&url).await?.batch_execute(&setup(carrier)).await?;
+        connect(&url).await?.batch_execute(&setup(carrier, scale.stale_after)).await?;
         let broker = match carrier {
             Carrier::Postgres => None,
             Carrier::Rabbitmq => {
@@ -379,7 +379,7 @@ impl Scene {
         let row = &mut self.processes[seat.index];
         (row.is_killed, row.ended_at) = (true, now());
         // Some are back before they are taken for lost, and some after.
-        let away = self.dice.u64(..2 * STALE_AFTER.as_millis() as u64);
+        let away = self.dice.u64(..2 * self.scale.stale_after.as_millis() as u64);
         self.places[index].state = State::Away(Instant::now() + Duration::from_millis(away));
         self.counts.kills += 1;
         Ok(())
@@ -390,7 +390,7 @@ impl Scene {
         let since = now();
         seat.process.sigstop();
         let longer = Duration::from_millis(self.dice.u64(1_500..4_000));
-        let until = Instant::now() + STALE_AFTER + longer;
+        let until = Instant::now() + self.scale.stale_after + longer;
         self.places[index].state = State::Frozen(seat, since, until);
         self.counts.freezes += 1;
     }
@@ -506,7 +506,7 @@ impl Scene {
 }
 
 /// The settings, the actions, and the tables of applications and workers.
-fn setup(carrier: Carrier) -> String {
+fn setup(carrier: Carrier, stale_after: Duration) -> String {
     let carrier = match carrier {
         Carrier::Postgres => "postgres",
         Carrier::Rabbitmq => "rabbitmq",
@@ -522,7 +522,7 @@ fn setup(carrier: Carrier) -> String {
             process integer, serial bigint, execution_id bigint not null, attempt integer not null,
             fence bigint not null, started_at bigint not null, ended_at bigint,
             primary key (process, serial));",
-        STALE_AFTER.as_secs()
+        stale_after.as_secs()
     );
     for (action, limit, _) in ACTIONS {
         if let Some(limit) = limit {

@@ -17,7 +17,7 @@ use tokio::task::JoinSet;
 use tokio_postgres::{Client, Error, Row, error::SqlState, types::ToSql};
 
 use super::{
-    STALE_AFTER,
+    FleetScale,
     applications::Shared,
     judge::{AnswerRow, Call, Moment, ProcessRow, RunRow},
     worker::now,
@@ -34,8 +34,8 @@ const MOST_SHIFTS: i32 = 10_000;
 /// The pause between two heartbeats, in hundredths of what a worker may be silent.
 const HEARTBEAT_PAUSE: Range<u32> = 40..75;
 const TAKE_WAIT_MS: f64 = 200.0;
-/// It is lost by then, and what it had is mostly with another.
-const LONGEST_SLEEP: Duration = STALE_AFTER.saturating_add(Duration::from_secs(5));
+/// So long after it was to be lost, what it had is mostly with another.
+const OVERSLEPT: Duration = Duration::from_secs(5);
 /// Between taking and starting.
 const HESITATION_MS: Range<u64> = 0..200;
 const LOOK_PAUSE: Duration = Duration::from_millis(20);
@@ -58,14 +58,15 @@ pub fn sleeper_name(number: usize) -> String {
 /// Starts them; they go on until `shared.is_over`, and each returns its book.
 pub fn start(
     url: &str,
-    count: usize,
+    scale: &FleetScale,
     seed: u64,
     shared: &Arc<Shared>,
 ) -> JoinSet<Result<SleeperBook>> {
     let mut sleepers = JoinSet::new();
-    for number in 0..count {
+    for number in 0..scale.sleepers {
         let sleeper = Sleeper {
             name: sleeper_name(number),
+            stale_after: scale.stale_after,
             next_process: FIRST_PROCESS + number as i32 * MOST_SHIFTS,
             dice: fastrand::Rng::with_seed(seed ^ (number as u64 + 1) << 48),
             shared: Arc::clone(shared),
@@ -85,6 +86,7 @@ pub fn start(
 
 struct Sleeper {
     name: String,
+    stale_after: Duration,
     next_process: i32,
     dice: fastrand::Rng,
     shared: Arc<Shared>,
@@ -134,7 +136,7 @@ impl Sleeper {
         let mut heartbeats = 0;
         while !self.is_over() && (held.is_empty() || heartbeats == 0) {
             self.take(client, &shift, &mut held).await?;
-            let pause = STALE_AFTER * self.dice.u32(HEARTBEAT_PAUSE) / 100;
+            let pause = self.stale_after * self.dice.u32(HEARTBEAT_PAUSE) / 100;
             if shift.heartbeat_at.elapsed() > pause {
                 shift.heartbeat_at = Instant::now();
                 self.beat(client, &shift).await?;
@@ -143,7 +145,8 @@ impl Sleeper {
         }
         self.note_silence(now());
         let asleep_at = Instant::now();
-        while !held.is_empty() && !self.is_over() && asleep_at.elapsed() < LONGEST_SLEEP {
+        let longest = self.stale_after + OVERSLEPT;
+        while !held.is_empty() && !self.is_over() && asleep_at.elapsed() < longest {
             self.look(client, &shift, &mut held).await?;
             tokio::time::sleep(LOOK_PAUSE).await;
         }
