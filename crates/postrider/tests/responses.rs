@@ -245,7 +245,9 @@ async fn many_large_answers_at_once_are_all_recorded() {
     let (shop, _dispatcher) = open_capturing(&[("response_body_max_size", "1048576")]).await;
     let body = vec![b'x'; 1_048_576];
     let receiver = answering(Answer::status(200).ending(body, Ending::Plain));
-    shop.quick_endpoint("large", &receiver.url()).await;
+    // A hundred of them take a slow machine some time.
+    let config = json!({ "url": receiver.url(), "timeout_seconds": 120 });
+    shop.endpoint("large", config, json!({})).await;
     for _ in 0..2 {
         shop.send_many("large", 100).await;
         shop.until(
