@@ -130,9 +130,9 @@ async fn a_scheduled_message_is_attempted_when_it_is_due() {
     timed.wait_for_accepted(count + sent, LONG).await.unwrap();
     other.wait_for_accepted(sent, LONG).await.unwrap();
     let scheduled = check_lateness(&shop, &timed, count).await;
-    // The machine of the tests does other things, too, and may be slow or stand still for a while: what is sent at once
-    // is the control, and nobody sends then. Whoever looked once a second would let through what is sent at once in half
-    // a second as a rule.
+    // The machine of the tests does other things, too, and may be slow or stand still for a while: what is sent at
+    // once is the control, and nobody sends then. Whoever looked once a second would let through what is sent at once
+    // in half a second as a rule.
     let at_once = "select id, (extract(epoch from created_at) * 1000000)::bigint
         from postrider.message
         where scheduled_at is null";
