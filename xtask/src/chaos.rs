@@ -36,6 +36,7 @@ pub use schedule::{Disturbance, Mood, Planned, schedule};
 
 use crate::process::{self, Profile, postrider_binary};
 use crate::prove::writers::connect;
+use crate::stillness::Stillness;
 
 const WRITERS: usize = 4;
 /// How long the short form sends and disturbs.
@@ -151,6 +152,7 @@ impl Stage {
         has_two_phases: bool,
     ) -> Result<Verdict> {
         let started_at = scene.ledger.started_at();
+        let stillness = Stillness::watch()?;
         let shared = Arc::default();
         let seed = self.seed;
         let mut writers =
@@ -191,6 +193,7 @@ impl Stage {
         }
         let ledger = std::mem::replace(&mut scene.ledger, crate::ledger::Ledger::new(started_at));
         book.ledger.merge(ledger);
+        stillness.faults().into_iter().for_each(|fault| book.ledger.fault(fault));
         Ok(judge::judge(book, &scene.receivers, stored))
     }
 

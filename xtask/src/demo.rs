@@ -27,6 +27,7 @@ use xtask::{
     postgres::{self, PrivatePostgres},
     process::{Dispatcher, DispatcherOptions, Profile, postrider_binary},
     receiver::{Answer, Behaviour, Receiver},
+    stillness::Stillness,
 };
 
 /// Where the order service sends its messages.
@@ -225,6 +226,7 @@ struct Run {
     observer: Client,
     stage: Stage,
     screen: Screen,
+    stillness: Option<Stillness>,
     started_at: Instant,
     killed_at: Option<Instant>,
     taken_over_at: Option<Instant>,
@@ -251,6 +253,7 @@ impl Run {
             observer,
             stage,
             screen,
+            stillness: Some(Stillness::watch()?),
             started_at,
             killed_at: None,
             taken_over_at: None,
@@ -414,6 +417,8 @@ impl Run {
         let dead = self.dead_letters().await?;
         let killed_at = self.killed_at.context("a dispatcher was killed")?;
         let fault = Fault::new(FaultKind::ProcessKilled, "dispatcher 1", killed_at);
+        let stillness = self.stillness.take().context("the demo ends once")?.faults();
+        let faults: Vec<Fault> = std::iter::once(fault).chain(stillness).collect();
         let ledger_of = |wanted: &[usize]| {
             let mut ledger = Ledger::new(self.started_at);
             for &index in wanted {
@@ -428,7 +433,7 @@ impl Run {
                     });
                 }
             }
-            ledger.fault(fault.clone());
+            faults.iter().for_each(|fault| ledger.fault(fault.clone()));
             ledger.check()
         };
         let closed_at = self.closed_at.context("the shop was closed")?;

@@ -156,6 +156,8 @@ pub enum FaultKind {
     /// PostgreSQL died for good, and its standby, which had followed until `at`, was in its place at `until`:
     /// what did not wait for the standby between them is gone.
     FailedOver,
+    /// The machine stood still from `at` until `until`, and nobody had meant it to.
+    StoodStill,
     /// Answers of one destination were lost: it was cut off, or too slow.
     AnswersLost {
         /// The destination; others have no excuse.
@@ -180,7 +182,8 @@ impl Fault {
 #[derive(Debug, Clone, Copy)]
 pub struct Tolerance {
     /// The longest time from the acceptance of a message until that is safely recorded: the flush
-    /// interval, and up to three times `wal_writer_delay` with `synchronous_commit = off`.
+    /// interval, up to three times `wal_writer_delay` with `synchronous_commit = off`, and what a machine
+    /// under load stands still.
     pub flush: Duration,
     /// The longest time from the sending of a request until the receiver notes it, on a machine
     /// under load; also between the fault and the note of it.
@@ -189,7 +192,7 @@ pub struct Tolerance {
 
 impl Default for Tolerance {
     fn default() -> Self {
-        Self { flush: Duration::from_secs(2), arrival: Duration::from_secs(1) }
+        Self { flush: Duration::from_secs(5), arrival: Duration::from_secs(2) }
     }
 }
 
@@ -336,6 +339,7 @@ impl fmt::Display for FaultKind {
             Self::ConnectionsCut => formatter.write_str("connections cut"),
             Self::PostgresCrashed => formatter.write_str("PostgreSQL crashed"),
             Self::FailedOver => formatter.write_str("its standby took over"),
+            Self::StoodStill => formatter.write_str("stood still"),
             Self::AnswersLost { destination } => write!(formatter, "answers of {destination} lost"),
         }
     }

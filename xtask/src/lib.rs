@@ -31,5 +31,6 @@ pub mod proxy;
 pub mod rabbitmq;
 pub mod receiver;
 pub mod schema;
+pub mod stillness;
 pub mod tidy;
 pub mod verifiers;

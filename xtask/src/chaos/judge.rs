@@ -227,10 +227,12 @@ fn check_times(
     }
 }
 
-/// A process may sleep between the look at the clock and the request.
+/// A process, or the machine, may sleep between the look at the clock and the request.
 fn was_frozen(faults: &[Fault], at: Instant) -> bool {
     faults.iter().any(|fault| {
-        fault.kind == FaultKind::ProcessStopped && fault.at <= at && at <= fault.until + LATE
+        [FaultKind::ProcessStopped, FaultKind::StoodStill].contains(&fault.kind)
+            && fault.at <= at
+            && at <= fault.until + LATE
     })
 }
 

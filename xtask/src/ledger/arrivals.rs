@@ -7,8 +7,9 @@ use std::{
 
 use super::{Destination, Fault, FaultKind};
 
-/// How long after a fault a request of before may still come in: it lay in the kernel.
-const LATE: Duration = Duration::from_secs(1);
+/// How long after a fault a request of before may still come in: it lay in the kernel, and whoever takes it
+/// stands still now and then.
+const LATE: Duration = Duration::from_secs(3);
 
 /// A request that arrived.
 #[derive(Debug, Clone)]

@@ -325,7 +325,8 @@ fn excuses(
         FaultKind::ProcessKilled
         | FaultKind::ConnectionsCut
         | FaultKind::PostgresCrashed
-        | FaultKind::FailedOver => unrecorded_at(fault.at, fault.until),
+        | FaultKind::FailedOver
+        | FaultKind::StoodStill => unrecorded_at(fault.at, fault.until),
         // While it is frozen its successor does flush: only what was in flight at the beginning is
         // sent again by the successor, and only what it was about to send goes out at the end.
         FaultKind::ProcessStopped => {

@@ -29,6 +29,7 @@ use crate::{
     postgres::{Options, PrivatePostgres},
     process::{Dispatcher, DispatcherOptions},
     receiver::{Behaviour, Receiver, Request},
+    stillness::Stillness,
 };
 
 /// How long everything may take to arrive after the last fault.
@@ -120,6 +121,7 @@ pub async fn prove_faults(binary: &Path, scale: Scale, seed: u64) -> Result<Faul
         Receiver::start(Behaviour::Status(200))?,
     ];
     let mut scene = Scene::open(binary, &receivers, scale).await?;
+    let stillness = Stillness::watch()?;
     receivers[2].down()?;
     for _ in 0..scale.dispatchers {
         let dispatcher = scene.start_dispatcher().await?;
@@ -160,6 +162,7 @@ pub async fn prove_faults(binary: &Path, scale: Scale, seed: u64) -> Result<Faul
     for (name, receiver) in DESTINATIONS.iter().zip(&receivers) {
         receiver.record_into(&mut ledger, &Destination::from(*name), marker_of);
     }
+    stillness.faults().into_iter().for_each(|fault| ledger.fault(fault));
     let client = connect(&url).await?;
     let verbs = operators::judge(operated, &mut ledger, &client, &receivers).await?;
     let rewound_count = client.query_one(REWOUND, &[]).await?.get(0);

@@ -47,7 +47,7 @@ const ENDS: &str = "
     from postrider.ended o
     join postrider.endpoints e on e.id = o.endpoint_id";
 /// How long a request may take to the receiver's note of it, on a machine under load.
-const ARRIVAL: Duration = Duration::from_secs(1);
+const ARRIVAL: Duration = Duration::from_secs(2);
 
 /// An operator's verb for one message, certainly committed.
 #[derive(Debug, Clone, Copy)]
@@ -238,10 +238,11 @@ pub async fn judge(
     Ok(verbs)
 }
 
-/// Whether it may have been sent by a dispatcher that was frozen while its successor was told.
+/// Whether it may have been sent by a dispatcher that was frozen while its successor was told, or have lain there while
+/// the machine stood still.
 fn is_thawed(ledger: &Ledger, arrived: Instant) -> bool {
     ledger.faults().iter().any(|fault| {
-        fault.kind == FaultKind::ProcessStopped
+        [FaultKind::ProcessStopped, FaultKind::StoodStill].contains(&fault.kind)
             && arrived + ARRIVAL >= fault.until
             && arrived <= fault.until + ARRIVAL
     })

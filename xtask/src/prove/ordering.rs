@@ -26,6 +26,7 @@ use crate::{
     postgres::{Options, PrivatePostgres},
     process::{Dispatcher, DispatcherOptions},
     receiver::{Answer, Behaviour, Receiver},
+    stillness::Stillness,
 };
 
 /// The endpoints, each with a receiver of its own. A message goes to one of them, or to both.
@@ -147,6 +148,7 @@ pub async fn prove_ordering(
 
     let started_at = Instant::now();
     let mut ledger = Ledger::new(started_at);
+    let stillness = Stillness::watch()?;
     let serve = || Dispatcher::start(&DispatcherOptions::serve(binary, &url));
     let mut dispatchers = [serve()?, serve()?];
     let committed = Arc::new(AtomicUsize::new(0));
@@ -172,6 +174,7 @@ pub async fn prove_ordering(
     for dispatcher in &dispatchers {
         dispatcher.stop(Duration::from_secs(40)).await?;
     }
+    stillness.faults().into_iter().for_each(|fault| ledger.fault(fault));
     Ok(judge(ledger, &receivers, started_at, kills))
 }
 
@@ -202,8 +205,11 @@ fn judge(
     }
     let report = ledger.check();
     // What counts is the moment of the kill; starting the next one takes no part in it.
-    let deaths: Vec<Fault> =
-        report.faults.iter().map(|fault| Fault { until: fault.at, ..fault.clone() }).collect();
+    let death = |fault: &Fault| match fault.kind {
+        FaultKind::ProcessKilled => Fault { until: fault.at, ..fault.clone() },
+        _ => fault.clone(),
+    };
+    let deaths: Vec<Fault> = report.faults.iter().map(death).collect();
     let last = arrivals.iter().map(|arrival| arrival.at).max();
     OrderingFigures {
         findings: check(arrivals, &deaths),
