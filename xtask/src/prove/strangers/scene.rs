@@ -19,7 +19,7 @@ use crate::{
 
 pub const DATABASE: &str = "proof";
 /// How long anything that goes on may take, on the slowest machine.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(60);
 const DISPATCHERS: usize = 2;
 /// Messages of one round, and events among them.
 const SENDS: usize = 20;
@@ -29,8 +29,8 @@ const REJECTED: usize = 20;
 /// the places, and more than that only if the others lend theirs.
 const PLACES: usize = 16;
 const BURST: usize = 48;
-/// So many bursts are tried.
-const BURSTS: usize = 3;
+/// So many bursts are tried at most.
+const BURSTS: usize = 10;
 /// So long a request of a burst takes: others have that often the time to lend.
 const BURST_WAIT: Duration = Duration::from_millis(500);
 /// Messages that `failing` refuses again and again, for a minute or two: dispatchers claim, attempt and flush their rows
@@ -45,8 +45,9 @@ const PASSING: usize = 2;
 const REFUSAL_WAIT: Duration = Duration::from_millis(200);
 /// How far two looks are apart at what is in hand for a moment.
 const LOOK: Duration = Duration::from_millis(10);
-/// So much later than it was sent a request may be noted: it lay in the kernel when its dispatcher was killed.
-const LATE: Duration = Duration::from_secs(1);
+/// Such a part of the lease later than it was sent a request may be noted: it lay in the kernel when its dispatcher was
+/// killed, and a receiver may stand still, too. What the dead one owned others have only when its lease is over.
+const LATE_OF_LEASE: u32 = 2;
 
 const SETUP: &str = include_str!("setup.sql");
 const WAIT: &str = include_str!("wait.sql");
@@ -228,7 +229,7 @@ impl Scene {
         self.wait_for("dead letters", letters).await?;
         self.owner.batch_execute(WAIT).await?;
         let first = "select exists (
-            select from postrider.deferred d where d.ordering_key is not null and not d.is_blocked)";
+            select from postrider.deferred d where d.ordering_key = 'scheduled' and not d.is_blocked)";
         self.wait_for("the first of an ordering key", first).await?;
         // The job has a rate at which it does not end before we do.
         self.owner
@@ -543,13 +544,14 @@ impl Scene {
             .wait_for_accepted(self.refused, PATIENCE)
             .await
             .context("what waits for `failing`")?;
+        let late = self.lease / LATE_OF_LEASE;
         for (name, receiver) in [
             ("good", &self.good),
             ("held", &self.held),
             ("burst", &self.burst),
             ("failing", &self.failing),
         ] {
-            let again = receiver.with_requests(|requests| came_again(requests, &self.kills));
+            let again = receiver.with_requests(|requests| came_again(requests, &self.kills, late));
             ensure!(again.is_empty(), "{name}: came again without a cause: {again:?}");
         }
         for dispatcher in &self.dispatchers {
@@ -584,14 +586,14 @@ fn refuse(arrival: &Arrival<'_>) -> Answer {
 
 /// Messages that came again after they had been accepted, or with the number of an attempt that had come. Who was
 /// killed between the two is the only cause: it had not recorded yet what became of the first.
-fn came_again(requests: &[Request], kills: &[Instant]) -> Vec<MessageId> {
+fn came_again(requests: &[Request], kills: &[Instant], late: Duration) -> Vec<MessageId> {
     let mut last: HashMap<MessageId, &Request> = HashMap::new();
     let mut again = Vec::new();
     for request in requests {
         let Some(id) = request.id else { continue };
         let Some(before) = last.insert(id, request) else { continue };
         let is_again = before.is_accepted() || request.attempt <= before.attempt;
-        let has_cause = kills.iter().any(|at| before.at <= *at + LATE && *at <= request.at);
+        let has_cause = kills.iter().any(|at| before.at <= *at + late && *at <= request.at);
         if is_again && !has_cause {
             again.push(id);
         }
@@ -643,6 +645,9 @@ mod tests {
         let at = |seconds| Instant::now() + Duration::from_secs(seconds);
         let (first, second, third) = (at(10), at(20), at(30));
         let retried = [request(1, 1, 503, first), request(1, 2, 200, second)];
+        let came_again = |requests: &[Request], kills: &[Instant]| {
+            super::came_again(requests, kills, Duration::from_secs(1))
+        };
         assert!(came_again(&retried, &[]).is_empty());
         let accepted_twice = [request(1, 1, 200, first), request(1, 2, 200, second)];
         let attempted_twice = [request(1, 2, 503, first), request(1, 2, 200, second)];

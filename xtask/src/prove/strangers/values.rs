@@ -64,13 +64,13 @@ const SPECIAL: &[(&str, &str, &str)] = &[
         "fail_delivery",
         "p_message_id",
         "(select min(d.message_id) from postrider.deferred d
-            where d.ordering_key is not null and not d.is_blocked)",
+            where d.ordering_key = 'scheduled' and not d.is_blocked)",
     ),
     (
         "skip_delivery",
         "p_message_id",
         "(select min(d.message_id) from postrider.deferred d
-            where d.ordering_key is not null and not d.is_blocked)",
+            where d.ordering_key = 'scheduled' and not d.is_blocked)",
     ),
     ("get_setting", "name", "'dlq_retention_days'"),
     ("reset_setting", "name", "'dlq_retention_days'"),
