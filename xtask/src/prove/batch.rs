@@ -57,7 +57,10 @@ pub async fn prove_batch(binary: &Path, messages: i64) -> Result<BatchFigures> {
     let url = postgres.url_for("proof");
     install(binary, &url)?;
     let client = connect(&url).await?;
-    client.batch_execute("select postrider.create_endpoint('sink', 'discard', '{}')").await?;
+    // A machine that stands still for some seconds ends no lease: what is delivered twice would have a cause.
+    let setup = "select postrider.set_setting('stale_recovery_timeout', '60');
+        select postrider.create_endpoint('sink', 'discard', '{}')";
+    client.batch_execute(setup).await?;
     let _dispatcher = Dispatcher::start(&DispatcherOptions::serve(binary, &url))?;
     let sent = client
         .query_one(

@@ -74,6 +74,7 @@ pub async fn prove_memory(
     let fill = format!(
         "select postrider.set_setting('allow_internal_destinations', 'on');
         select postrider.set_setting('max_queue_size', '0');
+        select postrider.set_setting('stale_recovery_timeout', '60');
         select count(postrider.create_endpoint(
             'e' || n,
             case when n % {http_every} = 0 then 'http' else 'discard' end,
