@@ -24,11 +24,11 @@ use crate::transport::{self, SharedOptions, names::tests::name_server, ticket};
 
 const OK: &str = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
 
-/// Settings under which loopback may be reached and nothing waits for long.
+/// Settings under which loopback may be reached, and nobody is late because the machine stands still for some seconds.
 fn settings() -> Settings {
     Settings {
-        http_timeout: Duration::from_secs(10),
-        http_connect_timeout: Duration::from_secs(5),
+        http_timeout: Duration::from_secs(30),
+        http_connect_timeout: Duration::from_secs(20),
         internal_destinations: Arc::new(InternalDestinations::On),
         ..Settings::default()
     }
