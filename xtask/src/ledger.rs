@@ -192,7 +192,7 @@ pub struct Tolerance {
 
 impl Default for Tolerance {
     fn default() -> Self {
-        Self { flush: Duration::from_secs(5), arrival: Duration::from_secs(2) }
+        Self { flush: Duration::from_secs(3), arrival: Duration::from_secs(1) }
     }
 }
 

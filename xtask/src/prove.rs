@@ -92,7 +92,7 @@ impl Scale {
         crashes: 1,
         standby_outages: 1,
         renews_standby: false,
-        lease: Duration::from_secs(12),
+        lease: Duration::from_secs(8),
     };
 }
 
