@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -192,7 +193,8 @@ impl Dispatcher {
         Ok(status)
     }
 
-    /// Asks the process to end, and waits until it has done so in order.
+    /// Asks the process to end, and waits until it has done so in order. One that has not said a word has not begun, and
+    /// the signal alone may end it.
     ///
     /// # Errors
     ///
@@ -200,7 +202,10 @@ impl Dispatcher {
     pub async fn stop(&self, timeout: Duration) -> Result<()> {
         self.sigterm();
         let status = self.wait(timeout).await?;
-        ensure!(status.success(), "a dispatcher ended with {status}; {}", self.log_tail());
+        let has_begun = self.log_position() > 0;
+        let is_in_order =
+            status.success() || (!has_begun && status.signal() == Some(libc::SIGTERM));
+        ensure!(is_in_order, "a dispatcher ended with {status}; {}", self.log_tail());
         Ok(())
     }
 
@@ -481,8 +486,6 @@ fn find_executable(messages: &str, name: &str) -> Option<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::process::ExitStatusExt;
-
     use super::*;
 
     const LONG: Duration = Duration::from_secs(60);
