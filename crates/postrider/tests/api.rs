@@ -19,8 +19,7 @@ use xtask::{
     receiver::{Answer, Behaviour, Receiver},
 };
 
-/// Asks until the answer has this status: whose token is not known yet hears 503 where the database takes longer
-/// than a second.
+/// Asks until the answer has this status.
 async fn until(asked: &Asked, path: &str, status: u16) -> String {
     let began = Instant::now();
     loop {
@@ -42,6 +41,20 @@ async fn until_metric(asked: &Asked, line: &str) -> String {
             return text;
         }
         assert!(began.elapsed() < LONG, "no `{line}` in\n{text}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+/// What is answered to somebody whose token is known, which has this status: until then it is 503 where the database
+/// takes longer than a second, and nothing else.
+async fn answered(asked: &Asked, path: &str, status: u16) -> String {
+    let began = Instant::now();
+    loop {
+        let reply = asked.get(path).await;
+        if reply.status != 503 {
+            return reply.expect(status).body;
+        }
+        assert!(began.elapsed() < LONG, "{path} is not {status}: {reply:?}");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }
@@ -104,7 +117,7 @@ async fn who_is_behind_a_proxy_trusts_nobody_for_coming_from_this_machine() {
     asked.get("/health/live").await.expect(200);
     asked.bearing("nonsense").get("/health/live").await.expect(200);
     let watching = asked.bearing(&shop.token("prometheus", "viewer"));
-    until(&watching, "/metrics", 200).await;
+    answered(&watching, "/metrics", 200).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -208,7 +221,7 @@ async fn noting_that_a_token_is_used_waits_for_nobody() {
     let holding = client.transaction().await.unwrap();
     let sql = "select t.id from postrider.api_token t where t.name = 'other' for update";
     holding.batch_execute(sql).await.unwrap();
-    until(&other, "/metrics", 200).await;
+    answered(&other, "/metrics", 200).await;
     // Neither is a standby waited for, which is not there.
     shop.execute("alter system set synchronous_standby_names = 'nobody'").await;
     shop.execute("select pg_reload_conf()").await;
@@ -217,7 +230,7 @@ async fn noting_that_a_token_is_used_waits_for_nobody() {
     // What is not noted in a moment is noted with a use a minute later.
     let began = Instant::now();
     loop {
-        until(&watching, "/metrics", 200).await;
+        answered(&watching, "/metrics", 200).await;
         if shop.ask::<bool>(&format!("{used} 'prometheus'")).await {
             break;
         }
@@ -545,7 +558,7 @@ async fn who_may_not_ask_the_database_for_figures_may_not_ask_the_process() {
         assert_eq!(shop.ask::<bool>(&sql).await, may, "{role}");
         let asking = far.bearing(&shop.token(role, role));
         for path in ["/metrics", "/health/ready", "/metrics"] {
-            until(&asking, path, if may { 200 } else { 403 }).await;
+            answered(&asking, path, if may { 200 } else { 403 }).await;
             if !may {
                 asking.get(path).await.problem(403, "insufficient_privilege");
             }

@@ -57,10 +57,11 @@ async fn forgotten(shop: &Shop, receiver: &Receiver) -> Vec<i64> {
         .collect()
 }
 
-/// Those who own the shards are connected to this server: a tenure that began after it came up.
-const OWNED: &str = "select bool_and(exists (
-        select from pg_stat_activity a where a.application_name = 'postrider ' || s.owner))
-    from postrider.shard s";
+/// A tenure that began after the server came up owns the shards. The lease of one before may be renewed once more, on a
+/// connection with its name.
+const OWNED: &str = "select bool_and(coalesce(d.started_at > pg_postmaster_start_time(), false))
+    from postrider.shard s
+    left join postrider.dispatcher d on d.id = s.owner";
 
 const REWOUND: &str = "select count(*) from postrider.event_log where event = 'log.rewound'";
 
