@@ -35,7 +35,7 @@ use scene::Scene;
 pub use schedule::{Disturbance, Mood, Planned, schedule};
 
 use crate::process::{self, Profile, postrider_binary};
-use crate::prove::writers::connect;
+use crate::prove::{SHORTEST_LEASE, writers::connect};
 use crate::stillness::Stillness;
 
 const WRITERS: usize = 4;
@@ -193,7 +193,7 @@ impl Stage {
         }
         let ledger = std::mem::replace(&mut scene.ledger, crate::ledger::Ledger::new(started_at));
         book.ledger.merge(ledger);
-        stillness.faults().into_iter().for_each(|fault| book.ledger.fault(fault));
+        stillness.faults(SHORTEST_LEASE).into_iter().for_each(|fault| book.ledger.fault(fault));
         Ok(judge::judge(book, &scene.receivers, stored))
     }
 

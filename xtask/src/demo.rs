@@ -26,6 +26,7 @@ use xtask::{
     ledger::{End, EndKind, Fault, FaultKind, Ledger, MessageId},
     postgres::{self, PrivatePostgres},
     process::{Dispatcher, DispatcherOptions, Profile, postrider_binary},
+    prove::SHORTEST_LEASE,
     receiver::{Answer, Behaviour, Receiver},
     stillness::Stillness,
 };
@@ -417,7 +418,8 @@ impl Run {
         let dead = self.dead_letters().await?;
         let killed_at = self.killed_at.context("a dispatcher was killed")?;
         let fault = Fault::new(FaultKind::ProcessKilled, "dispatcher 1", killed_at);
-        let stillness = self.stillness.take().context("the demo ends once")?.faults();
+        let stillness = self.stillness.take().context("the demo ends once")?;
+        let stillness = stillness.faults(SHORTEST_LEASE);
         let faults: Vec<Fault> = std::iter::once(fault).chain(stillness).collect();
         let ledger_of = |wanted: &[usize]| {
             let mut ledger = Ledger::new(self.started_at);

@@ -38,7 +38,7 @@ pub use strangers::{StrangersFigures, StrangersScale, prove_strangers};
 use crate::process::{Profile, postrider_binary};
 
 /// The shortest lease there is.
-const SHORTEST_LEASE: Duration = Duration::from_secs(5);
+pub const SHORTEST_LEASE: Duration = Duration::from_secs(5);
 
 /// How much of everything a proof under faults has.
 #[derive(Debug, Clone, Copy)]

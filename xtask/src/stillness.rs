@@ -48,12 +48,14 @@ impl Stillness {
         self.thread.take().and_then(|thread| thread.join().ok()).unwrap_or_default()
     }
 
-    /// The same as what excuses duplicates.
-    pub fn faults(self) -> Vec<Fault> {
-        let fault = |time: Range<Instant>| {
+    /// The same as what excuses duplicates: what can have ended a lease of this length.
+    pub fn faults(self, lease: Duration) -> Vec<Fault> {
+        let still = self.stop();
+        let has_ended_one = |time: &&Range<Instant>| can_end_a_lease(time, &still, lease);
+        let fault = |time: &Range<Instant>| {
             Fault::new(FaultKind::StoodStill, "the machine", time.start).until(time.end)
         };
-        self.stop().into_iter().map(fault).collect()
+        still.iter().filter(has_ended_one).map(fault).collect()
     }
 }
 
@@ -61,6 +63,17 @@ impl Drop for Stillness {
     fn drop(&mut self) {
         self.is_over.store(true, Ordering::Relaxed);
     }
+}
+
+/// Whether it stood still for a quarter of a lease then, together with what is no further away than a lease. Who renews in
+/// time has more than that left.
+fn can_end_a_lease(time: &Range<Instant>, still: &[Range<Instant>], lease: Duration) -> bool {
+    let is_near = |other: &&Range<Instant>| {
+        other.start <= time.end + lease && time.start <= other.end + lease
+    };
+    let together: Duration =
+        still.iter().filter(is_near).map(|other| other.end - other.start).sum();
+    together >= lease / 4
 }
 
 fn look(is_over: &AtomicBool) -> Vec<Range<Instant>> {
@@ -75,4 +88,29 @@ fn look(is_over: &AtomicBool) -> Vec<Range<Instant>> {
         before = now;
     }
     still
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_ends_no_lease_excuses_nothing() {
+        let origin = Instant::now();
+        let at = |milliseconds| origin + Duration::from_millis(milliseconds);
+        let still = [
+            at(0)..at(1_100),
+            at(20_000)..at(21_300),
+            at(60_000)..at(61_100),
+            at(64_000)..at(65_100),
+        ];
+        let ends = |seconds| {
+            let lease = Duration::from_secs(seconds);
+            let ends = still.iter().map(|time| can_end_a_lease(time, &still, lease));
+            ends.collect::<Vec<_>>()
+        };
+        assert_eq!(ends(5), [false, true, true, true]);
+        assert_eq!(ends(8), [false, false, true, true]);
+        assert_eq!(ends(12), [false; 4]);
+    }
 }
