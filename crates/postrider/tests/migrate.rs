@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::shop::{Run, Shop, run, serving::LONG};
+use crate::shop::{Run, Shop, pulse::Pulse, run, serving::LONG};
 use postrider::store::{
     connect::{Connector, DatabaseUrl},
     migrate::{self, SchemaError},
@@ -19,6 +19,9 @@ use xtask::receiver::{Behaviour, Receiver};
 /// What the names of the roles end with.
 const KINDS: [&str; 7] =
     ["admin", "application", "consumer", "monitor", "operator", "producer", "worker"];
+/// Whoever is held up by a migration, which waits for a lock for much less at a time, is not held up for so long while
+/// nothing stands still.
+const LONGEST_WAIT: Duration = Duration::from_secs(4);
 
 async fn check(url: &str) -> Result<(), SchemaError> {
     let connector = Connector::new(&DatabaseUrl::new(url), None, "test").unwrap();
@@ -330,6 +333,12 @@ async fn a_migration_that_changes_nothing_waits_for_nobody() {
     shop.psql("shop", &["-1", "-f", "-"], &script).succeed();
 }
 
+#[track_caller]
+fn check_longest(longest: Duration, pulse: &Pulse) {
+    let still = pulse.still();
+    assert!(longest < LONGEST_WAIT + still, "{longest:?}, of which {still:?} may have been still");
+}
+
 /// Sends a message whenever the migration waits for that session, and waits until it is delivered. How many were
 /// delivered before the migration has ended.
 async fn deliver_beside(
@@ -340,20 +349,24 @@ async fn deliver_beside(
 ) -> usize {
     const LOOK: Duration = Duration::from_millis(10);
     let (sender, looker) = (shop.client().await, shop.client().await);
-    sender.batch_execute("set lock_timeout = '8s'").await.unwrap();
+    sender.batch_execute("set lock_timeout = '1min'").await.unwrap();
     let waits = "select exists (
         select from pg_stat_activity a where $1 = any (pg_blocking_pids(a.pid)))";
-    let (mut sent, mut delivered) = (0, 0);
+    let pulse = Pulse::of(shop).await;
+    let (mut sent, mut delivered, mut longest) = (0, 0, Duration::ZERO);
     while !migration.is_finished() {
         if !looker.query_one(waits, &[&holder]).await.unwrap().get::<_, bool>(0) {
             tokio::time::sleep(LOOK).await;
             continue;
         }
+        let began = Instant::now();
         sender.batch_execute("select postrider.send('good', '{}')").await.unwrap();
+        longest = longest.max(began.elapsed());
         sent += 1;
         receiver.wait_for_accepted(sent, LONG).await.unwrap();
         delivered += usize::from(!migration.is_finished());
     }
+    check_longest(longest, &pulse);
     assert_eq!(receiver.request_count(), sent, "nothing comes twice");
     delivered
 }
@@ -374,27 +387,32 @@ async fn a_migration_that_is_held_up_names_the_holder_and_holds_up_nobody() {
     reader.batch_execute(open).await.unwrap();
     let pid: i32 = reader.query_one("select pg_backend_pid()", &[]).await.unwrap().get(0);
 
+    let pulse = Pulse::of(&shop).await;
     let is_over = Arc::new(AtomicBool::new(false));
     let (other, is_migrated) = (shop.client().await, Arc::clone(&is_over));
     // A migration goes on for ten seconds, and the others read all the time.
     let reading = tokio::spawn(async move {
-        other.batch_execute("set lock_timeout = '8s'").await.unwrap();
-        let mut count = 0;
+        other.batch_execute("set lock_timeout = '1min'").await.unwrap();
+        let (mut count, mut longest) = (0, Duration::ZERO);
         while !is_migrated.load(Ordering::Relaxed) {
+            let began = Instant::now();
             other
                 .batch_execute("select from postrider.queue; select from postrider.archive")
                 .await
                 .unwrap();
+            longest = longest.max(began.elapsed());
             count += 1;
         }
-        count
+        (count, longest)
     });
     let url = shop.url();
     let migration = tokio::task::spawn_blocking(move || run(&url, &["migrate"], ""));
     let delivered = deliver_beside(&shop, &receiver, &migration, pid).await;
     let run = migration.await.unwrap();
     is_over.store(true, Ordering::Relaxed);
-    assert!(reading.await.unwrap() > 0);
+    let (read, longest) = reading.await.unwrap();
+    assert!(read > 0);
+    check_longest(longest, &pulse);
     // It tries five times at least. Not each time is seen on a busy machine.
     assert!(delivered > 0, "none were delivered while it waited");
     assert_eq!(shop.ask::<Vec<String>>(owners).await, before, "the tenure is the same");
@@ -501,10 +519,11 @@ async fn indexes_of_the_log_are_built_beside_senders() {
     let stranger = shop.client().await;
     stranger.batch_execute("begin; select from postrider.message").await.unwrap();
 
+    let pulse = Pulse::of(&shop).await;
     let is_over = Arc::new(AtomicBool::new(false));
     let (sender, is_migrated) = (shop.client().await, Arc::clone(&is_over));
     let sending = tokio::spawn(async move {
-        sender.batch_execute("set lock_timeout = '8s'").await.unwrap();
+        sender.batch_execute("set lock_timeout = '1min'").await.unwrap();
         let mut count: i64 = 0;
         let mut longest = Duration::ZERO;
         while !is_migrated.load(Ordering::Relaxed) {
@@ -514,7 +533,7 @@ async fn indexes_of_the_log_are_built_beside_senders() {
             count += 1;
         }
         println!("{count} were sent, the longest send took {longest:?}");
-        count
+        (count, longest)
     });
     let runs: Vec<_> = (0..2)
         .map(|_| {
@@ -534,8 +553,9 @@ async fn indexes_of_the_log_are_built_beside_senders() {
         run.await.unwrap().succeed();
     }
     is_over.store(true, Ordering::Relaxed);
-    let sent = sending.await.unwrap();
+    let (sent, longest) = sending.await.unwrap();
     assert!(sent > 0);
+    check_longest(longest, &pulse);
     assert_eq!(shop.ask::<i64>("select count(*) from postrider.message").await, sent);
     check(&shop.url()).await.unwrap();
     // They are those that the migration has, and no others were built.

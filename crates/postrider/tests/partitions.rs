@@ -21,7 +21,7 @@ use xtask::receiver::{Behaviour, Receiver};
 
 /// The longest that a send may be held up; whoever waits for a transaction that is open in these tests waits to
 /// the end. What the machine takes comes on top: [`keep_writing`].
-const LONGEST_SEND: Duration = Duration::from_secs(3);
+const LONGEST_SEND: Duration = Duration::from_secs(1);
 const TABLES: [&str; 6] = ["message", "done", "partly_done", "ended", "attempt", "tick"];
 const TABLE_COUNT: i32 = TABLES.len() as i32;
 
