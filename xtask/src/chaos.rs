@@ -193,7 +193,8 @@ impl Stage {
         }
         let ledger = std::mem::replace(&mut scene.ledger, crate::ledger::Ledger::new(started_at));
         book.ledger.merge(ledger);
-        stillness.faults(SHORTEST_LEASE).into_iter().for_each(|fault| book.ledger.fault(fault));
+        let still = stillness.faults(SHORTEST_LEASE, book.ledger.faults());
+        still.into_iter().for_each(|fault| book.ledger.fault(fault));
         Ok(judge::judge(book, &scene.receivers, stored))
     }
 

@@ -419,8 +419,9 @@ impl Run {
         let killed_at = self.killed_at.context("a dispatcher was killed")?;
         let fault = Fault::new(FaultKind::ProcessKilled, "dispatcher 1", killed_at);
         let stillness = self.stillness.take().context("the demo ends once")?;
-        let stillness = stillness.faults(SHORTEST_LEASE);
-        let faults: Vec<Fault> = std::iter::once(fault).chain(stillness).collect();
+        let mut faults = vec![fault];
+        let still = stillness.faults(SHORTEST_LEASE, &faults);
+        faults.extend(still);
         let ledger_of = |wanted: &[usize]| {
             let mut ledger = Ledger::new(self.started_at);
             for &index in wanted {

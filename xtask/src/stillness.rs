@@ -20,6 +20,8 @@ use crate::ledger::{Fault, FaultKind};
 const LOOK: Duration = Duration::from_millis(50);
 /// Whoever wakes up so late has not been waiting for a processor.
 const STILL: Duration = Duration::from_secs(1);
+/// So long before and after a fault something may be under way that is noted or recorded late, if the machine stands still.
+const NEAR: Duration = Duration::from_secs(3);
 
 /// A thread that looks until this goes.
 #[derive(Debug)]
@@ -48,14 +50,17 @@ impl Stillness {
         self.thread.take().and_then(|thread| thread.join().ok()).unwrap_or_default()
     }
 
-    /// The same as what excuses duplicates: what can have ended a lease of this length.
-    pub fn faults(self, lease: Duration) -> Vec<Fault> {
+    /// The same as what excuses duplicates: what can have ended a lease of this length, and what made others of these
+    /// faults worse.
+    pub fn faults(self, lease: Duration, others: &[Fault]) -> Vec<Fault> {
         let still = self.stop();
-        let has_ended_one = |time: &&Range<Instant>| can_end_a_lease(time, &still, lease);
+        let has_excuse = |time: &&Range<Instant>| {
+            can_end_a_lease(time, &still, lease) || is_beside_one(time, others)
+        };
         let fault = |time: &Range<Instant>| {
             Fault::new(FaultKind::StoodStill, "the machine", time.start).until(time.end)
         };
-        still.iter().filter(has_ended_one).map(fault).collect()
+        still.iter().filter(has_excuse).map(fault).collect()
     }
 }
 
@@ -74,6 +79,11 @@ fn can_end_a_lease(time: &Range<Instant>, still: &[Range<Instant>], lease: Durat
     let together: Duration =
         still.iter().filter(is_near).map(|other| other.end - other.start).sum();
     together >= lease / 4
+}
+
+/// Whether it stood still so near to a fault that what was under way then was noted or recorded late.
+fn is_beside_one(time: &Range<Instant>, faults: &[Fault]) -> bool {
+    faults.iter().any(|fault| fault.at <= time.end + NEAR && time.start <= fault.until + NEAR)
 }
 
 fn look(is_over: &AtomicBool) -> Vec<Range<Instant>> {
@@ -112,5 +122,9 @@ mod tests {
         assert_eq!(ends(5), [false, true, true, true]);
         assert_eq!(ends(8), [false, false, true, true]);
         assert_eq!(ends(12), [false; 4]);
+
+        let kill = Fault::new(FaultKind::ProcessKilled, "dispatcher", at(19_000));
+        let beside = still.iter().map(|time| is_beside_one(time, std::slice::from_ref(&kill)));
+        assert_eq!(beside.collect::<Vec<_>>(), [false, true, false, false]);
     }
 }

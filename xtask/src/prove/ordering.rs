@@ -174,7 +174,8 @@ pub async fn prove_ordering(
     for dispatcher in &dispatchers {
         dispatcher.stop(Duration::from_secs(40)).await?;
     }
-    stillness.faults(scale.lease).into_iter().for_each(|fault| ledger.fault(fault));
+    let still = stillness.faults(scale.lease, ledger.faults());
+    still.into_iter().for_each(|fault| ledger.fault(fault));
     Ok(judge(ledger, &receivers, started_at, kills))
 }
 
