@@ -168,6 +168,8 @@ async fn make_step(shop: &mut Shop, clock: &MovableClock, step: i64) -> (Client,
         }
         assert!(Instant::now() < deadline, "months are kept for longer than they are wanted");
     }
+    // How long they are kept goes by the oldest month.
+    client.batch_execute("select postrider.forget_subscriptions(10000)").await.unwrap();
     client.batch_execute(&traffic(step)).await.unwrap();
     let ended = "select coalesce(bool_and(postrider.has_ended_everywhere(m.id, m.targets)), true)
         from postrider.message m where m.targets <> '{}'";

@@ -64,7 +64,7 @@ impl ReceiverScale {
         endpoints: 1,
         messages: 2,
         concurrency: 1,
-        timeout_seconds: 12,
+        timeout_seconds: 8,
         is_together: true,
         is_timed: false,
     };
