@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use tokio::time::Instant;
+use tokio::{task::JoinHandle, time::Instant};
 use tokio_postgres::{Client, Error, Row, ToStatement, error::SqlState, types::ToSql};
 use tracing::{debug, warn};
 
@@ -33,6 +33,11 @@ const PAUSE: Duration = Duration::from_millis(100);
 const LOOK_INTERVAL: Duration = Duration::from_secs(30);
 /// For so long after such a statement, the next ones are watched.
 const WATCHED_FOR: Duration = Duration::from_secs(150);
+/// Whoever looks begins after so long a wait, also where a function of ours waits for a much shorter time than the session
+/// would.
+const LOOK_AFTER: Duration = Duration::from_millis(100);
+/// For so long it looks, over the pauses between our tries.
+const LOOKED_FOR: Duration = Duration::from_secs(3);
 
 /// How long statements may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -276,21 +281,20 @@ impl Bounded {
             Some(Bounds { lock, .. }) if is_late => {
                 let inner = Arc::clone(&self.0);
                 Some(tokio::spawn(async move {
-                    tokio::time::sleep(lock / 2).await;
+                    tokio::time::sleep(LOOK_AFTER.min(lock / 2)).await;
                     inner.look().await;
                 }))
             }
             _ => None,
         };
         let answer = ask().await;
-        if let Some(look) = look {
-            look.abort();
-        }
-        if let Err(error) = &answer
-            && is_passing(error)
-        {
-            debug!(error = error_text(error), "a statement ran into its bound");
-            self.state().late_at = Some(Instant::now());
+        match &answer {
+            // Whoever looks goes on: the next try waits for the same.
+            Err(error) if is_passing(error) => {
+                debug!(error = error_text(error), "a statement ran into its bound");
+                self.state().late_at = Some(Instant::now());
+            }
+            _ => look.iter().for_each(JoinHandle::abort),
         }
         answer
     }
@@ -334,9 +338,15 @@ impl Look {
             self.connector.connect().await.map_err(|error: ConnectError| error.to_string())?;
         bound(&session.client, bounds).await.map_err(|error| error_text(&error))?;
         let sql = include_str!("../../../../sql/queries/blockers.sql");
-        let rows = session.client.query(sql, &[&self.pid]).await;
-        let rows = rows.map_err(|error| error_text(&error))?;
-        Ok(rows.iter().map(|row| row.get("blocker")).collect())
+        let began = Instant::now();
+        loop {
+            let rows = session.client.query(sql, &[&self.pid]).await;
+            let rows = rows.map_err(|error| error_text(&error))?;
+            if !rows.is_empty() || began.elapsed() > LOOKED_FOR {
+                return Ok(rows.iter().map(|row| row.get("blocker")).collect());
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
     }
 }
 
