@@ -371,15 +371,22 @@ async fn a_service_that_delivers_is_healthy_and_one_that_does_not_is_not() {
         from postrider.health_check() h",
     )
     .await;
-    let owner = shop.ask::<uuid::Uuid>("select owner from postrider.shard limit 1").await;
     // Frozen, and to be seen for one that delivers by nobody for long.
     assert!(dispatcher.sigstop());
     until_health(&shop, "dispatchers", "unhealthy").await;
     until_details(&shop, "shards", "unhealthy", "without: 0, 1, 2").await;
     assert!(dispatcher.sigcont());
-    // A heartbeat of its old tenure may get through before it sees that this is over, and then it is nobody for a moment.
+    // It begins a new tenure, unless a heartbeat of the old one gets through before it sees that this is over: nobody has taken
+    // its shards. Whichever it is has them to stay once it has renewed its lease some more times.
+    let sql = "select coalesce(max(seq), 0) from postrider.heartbeat";
+    let seq: i64 = shop.ask(sql).await;
     shop.until(&format!(
-        "select bool_and(owner is not null and owner <> '{owner}') from postrider.shard"
+        "select bool_and(s.owner is not null and 3 <= (
+            select count(*)
+            from postrider.heartbeat h
+            where h.dispatcher = s.owner
+            and h.seq > {seq}))
+        from postrider.shard s"
     ))
     .await;
     until_health(&shop, "dispatchers", "healthy").await;
