@@ -325,7 +325,12 @@ async fn settings_are_followed_without_a_restart() {
     )
     .await;
     // What was sent before has arrived, or waits.
-    shop.until("select bool_and(postrider.is_done(m.id)) from postrider.message m").await;
+    shop.until(
+        "select bool_and(postrider.is_done(m.id) or exists (
+            select from postrider.deferred d where d.message_id = m.id))
+        from postrider.message m",
+    )
+    .await;
     let accepted = receiver.accepted_count();
     shop.send_many("hooks", 10).await;
     shop.until("select count(*) >= 10 from postrider.deferred where retry_count > 0").await;
