@@ -10,7 +10,10 @@ use std::{
     time::Duration,
 };
 
-use tokio::{task::JoinHandle, time::Instant};
+use tokio::{
+    task::JoinHandle,
+    time::{Instant, timeout},
+};
 use tokio_postgres::{Client, Error, Row, ToStatement, error::SqlState, types::ToSql};
 use tracing::{debug, warn};
 
@@ -33,10 +36,10 @@ const PAUSE: Duration = Duration::from_millis(100);
 const LOOK_INTERVAL: Duration = Duration::from_secs(30);
 /// For so long after such a statement, the next ones are watched.
 const WATCHED_FOR: Duration = Duration::from_secs(150);
-/// Whoever looks begins after so long a wait, also where a function of ours waits for a much shorter time than the session
+/// Whoever looks begins after so long a wait: some functions of ours wait for a much shorter time than the session
 /// would.
 const LOOK_AFTER: Duration = Duration::from_millis(100);
-/// For so long it looks, over the pauses between our tries.
+/// For so long it looks, over the pauses between our tries, and for twice as long with what connecting takes.
 const LOOKED_FOR: Duration = Duration::from_secs(3);
 
 /// How long statements may take.
@@ -115,7 +118,18 @@ struct State {
     /// The address of the last statement that was too much. The others have more time as well until it succeeds.
     stretched: Option<usize>,
     late_at: Option<Instant>,
-    looked_at: Option<Instant>,
+    /// When somebody may look again: soon after a look that was called off, seldom after one that has said something.
+    look_at: Option<Instant>,
+}
+
+/// A look at who holds up one of our statements. It is called off when that has succeeded, or is not repeated.
+#[derive(Default)]
+struct Looking(Option<JoinHandle<()>>);
+
+impl Drop for Looking {
+    fn drop(&mut self) {
+        self.0.iter().for_each(JoinHandle::abort);
+    }
 }
 
 impl From<Arc<Client>> for Bounded {
@@ -201,7 +215,7 @@ impl Bounded {
         statement: &T,
         parameters: &[&(dyn ToSql + Sync)],
     ) -> Result<Vec<Row>, Error> {
-        self.watch(|| self.once().query(statement, parameters)).await
+        self.watch(&mut Looking::default(), || self.once().query(statement, parameters)).await
     }
 
     /// The same for one row, of a statement that its caller divides when it is too much.
@@ -210,8 +224,10 @@ impl Bounded {
         statement: &T,
         parameters: &[&(dyn ToSql + Sync)],
     ) -> Result<Row, Error> {
+        let mut looking = Looking::default();
         loop {
-            let answer = self.watch(|| self.once().query_one(statement, parameters)).await;
+            let ask = || self.once().query_one(statement, parameters);
+            let answer = self.watch(&mut looking, ask).await;
             match answer {
                 Err(error) if !is_too_much(&error) && self.is_repeated(&error) => {
                     tokio::time::sleep(PAUSE).await;
@@ -228,8 +244,9 @@ impl Bounded {
     {
         // Statements are constants, or prepared once.
         let address = ptr::from_ref(statement).cast::<()>().addr();
+        let mut looking = Looking::default();
         loop {
-            let answer = self.watch(&ask).await;
+            let answer = self.watch(&mut looking, &ask).await;
             match &answer {
                 Err(error) if is_too_much(error) && self.0.then != Then::Fail => {
                     self.stretch(Some(address)).await?;
@@ -267,8 +284,8 @@ impl Bounded {
         Ok(())
     }
 
-    /// Asks once. Where there was trouble lately, somebody looks who holds us up meanwhile.
-    async fn watch<T, F>(&self, ask: impl Fn() -> F) -> Result<T, Error>
+    /// Asks once. Where there was trouble lately, somebody looks who holds us up meanwhile, also over the next tries.
+    async fn watch<T, F>(&self, looking: &mut Looking, ask: impl Fn() -> F) -> Result<T, Error>
     where
         F: Future<Output = Result<T, Error>>,
     {
@@ -277,24 +294,22 @@ impl Bounded {
             let is_late = state.late_at.is_some_and(|at| at.elapsed() < WATCHED_FOR);
             (is_late, state.bounds)
         };
-        let look = match bounds {
-            Some(Bounds { lock, .. }) if is_late => {
-                let inner = Arc::clone(&self.0);
-                Some(tokio::spawn(async move {
-                    tokio::time::sleep(LOOK_AFTER.min(lock / 2)).await;
-                    inner.look().await;
-                }))
-            }
-            _ => None,
-        };
+        if let Some(Bounds { lock, .. }) = bounds
+            && is_late
+            && looking.0.as_ref().is_none_or(JoinHandle::is_finished)
+        {
+            let inner = Arc::clone(&self.0);
+            looking.0 = Some(tokio::spawn(async move {
+                tokio::time::sleep(LOOK_AFTER.min(lock / 2)).await;
+                inner.look().await;
+            }));
+        }
         let answer = ask().await;
-        match &answer {
-            // Whoever looks goes on: the next try waits for the same.
-            Err(error) if is_passing(error) => {
-                debug!(error = error_text(error), "a statement ran into its bound");
-                self.state().late_at = Some(Instant::now());
-            }
-            _ => look.iter().for_each(JoinHandle::abort),
+        if let Err(error) = &answer
+            && is_passing(error)
+        {
+            debug!(error = error_text(error), "a statement ran into its bound");
+            self.state().late_at = Some(Instant::now());
         }
         answer
     }
@@ -308,16 +323,23 @@ impl Inner {
     /// Says who holds what this connection waits for; seldom.
     async fn look(&self) {
         let Some(look) = &self.look else { return };
+        let state = || self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let bounds = {
-            let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-            if state.looked_at.is_some_and(|at| at.elapsed() < LOOK_INTERVAL) {
+            let mut state = state();
+            let now = Instant::now();
+            if state.look_at.is_some_and(|at| now < at) {
                 return;
             }
-            state.looked_at = Some(Instant::now());
+            state.look_at = Some(now + LOOKED_FOR);
             state.bounds.unwrap_or(Bounds::BEFORE_A_LEASE)
         };
         let purpose = look.purpose;
-        match look.blockers(bounds).await {
+        let found = match timeout(2 * LOOKED_FOR, look.blockers(bounds)).await {
+            Ok(found) => found,
+            Err(_) => Err("nobody answers whoever looks for the reason".to_owned()),
+        };
+        state().look_at = Some(Instant::now() + LOOK_INTERVAL);
+        match found {
             Ok(blockers) if blockers.is_empty() => {
                 warn!(purpose, "statements run into their bounds and are tried again");
             }
