@@ -180,20 +180,13 @@ async fn it_is_so_when_a_dispatcher_is_killed_as_well() {
         receiver.wait_for_accepted(200, LONG).await.unwrap();
         killed.sigkill();
         killed.wait(LONG).await.unwrap();
-        let recorded = "select coalesce(array_agg(m.id), '{}')
-            from postrider.message m
-            where postrider.is_done(m.id)
-            and not exists (select from postrider.deferred d where d.message_id = m.id)";
-        let recorded: HashSet<i64> = shop.ask::<Vec<i64>>(recorded).await.into_iter().collect();
-        (recorded, receiver.request_count())
+        shop.recorded(&receiver).await
     };
-    let (fates, (recorded, request_count)) = tokio::join!(race(&shop, 1_500, seed), kill);
+    let (fates, recorded) = tokio::join!(race(&shop, 1_500, seed), kill);
     check_race(&shop, &receiver, &fates).await;
     let doubled = receiver.request_count() - receiver.accepted_count();
     println!("{doubled} came twice");
     // Only what was in hand at the kill comes once more.
-    assert!(!recorded.is_empty());
-    let mut again = receiver.requests().split_off(request_count);
-    again.retain(|request| recorded.contains(&request.id.unwrap().0));
-    assert!(again.is_empty(), "recorded before the kill, and attempted after it: {again:?}");
+    assert!(!recorded.ids.is_empty());
+    recorded.check_not_again(&receiver);
 }

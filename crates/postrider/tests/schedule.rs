@@ -2,7 +2,7 @@
 //! receivers. Receiver and database have one clock here, so their times can be compared.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::HashMap,
     sync::atomic::{AtomicBool, Ordering},
     time::{Duration, UNIX_EPOCH},
 };
@@ -198,12 +198,7 @@ async fn a_kill_makes_no_scheduled_message_early_or_lost() {
     receiver.wait_for_accepted(100, LONG).await.unwrap();
     killed.sigkill();
     killed.wait(LONG).await.unwrap();
-    let recorded = "select coalesce(array_agg(m.id), '{}')
-        from postrider.message m
-        where postrider.is_done(m.id)
-        and not exists (select from postrider.deferred d where d.message_id = m.id)";
-    let recorded: HashSet<i64> = shop.ask::<Vec<i64>>(recorded).await.into_iter().collect();
-    let before = receiver.request_count();
+    let recorded = shop.recorded(&receiver).await;
     shop.execute(&send_scheduled("timed", 500, 3.0, 5.0)).await;
     let _successor = shop.serve().await;
     receiver.wait_for_accepted(2_500, LONG).await.unwrap();
@@ -220,9 +215,7 @@ async fn a_kill_makes_no_scheduled_message_early_or_lost() {
     }
     println!("{} were attempted twice", receiver.request_count() - 2_500);
     // Only what had landed and was not recorded.
-    let mut again = receiver.requests().split_off(before);
-    again.retain(|request| recorded.contains(&request.id.unwrap().0));
-    assert!(again.is_empty(), "recorded before the kill, and attempted after it: {again:?}");
+    recorded.check_not_again(&receiver);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,6 +1,6 @@
 //! What tests with a running dispatcher need: endpoints, messages, and waiting for the database.
 
-use std::time::Duration;
+use std::{collections::HashSet, time::Duration};
 
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -8,6 +8,7 @@ use tokio_postgres::types::FromSql;
 use xtask::{
     postgres::Options,
     process::{Dispatcher, DispatcherOptions},
+    receiver::Receiver,
 };
 
 use super::Shop;
@@ -17,6 +18,22 @@ pub const LONG: Duration = Duration::from_secs(120);
 /// The pauses between two looks into the database, so that looking does not slow down what is waited for: the
 /// tenth part of the wait until then, and no more and no less than this.
 const LOOKS: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(200)];
+
+/// What dispatchers had recorded at a moment, after how many requests.
+pub struct Recorded {
+    pub ids: HashSet<i64>,
+    request_count: usize,
+}
+
+impl Recorded {
+    /// None of it was attempted again since.
+    #[track_caller]
+    pub fn check_not_again(&self, receiver: &Receiver) {
+        let mut again = receiver.requests().split_off(self.request_count);
+        again.retain(|request| self.ids.contains(&request.id.unwrap().0));
+        assert!(again.is_empty(), "recorded before the kill, and attempted after it: {again:?}");
+    }
+}
 
 impl Shop {
     /// A server with the schema installed where receivers on this machine may be sent to. What they
@@ -52,6 +69,16 @@ impl Shop {
     /// As when the leases of dispatchers that were killed are over. None may live.
     pub async fn end_leases(&self) {
         self.execute("update postrider.heartbeat set lease_until = 'epoch'").await;
+    }
+
+    /// What is recorded, of a dispatcher that was killed.
+    pub async fn recorded(&self, receiver: &Receiver) -> Recorded {
+        let done = "select coalesce(array_agg(m.id), '{}')
+            from postrider.message m
+            where postrider.is_done(m.id)
+            and not exists (select from postrider.deferred d where d.message_id = m.id)";
+        let ids = self.ask::<Vec<i64>>(done).await.into_iter().collect();
+        Recorded { ids, request_count: receiver.request_count() }
     }
 
     /// Makes an `http` endpoint; `policy` is its retry policy.
