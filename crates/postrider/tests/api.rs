@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::shop::{
     Shop,
-    asking::{Asked, listener},
+    asking::{Asked, Reply, listener},
     serving::LONG,
 };
 use serde_json::{Value, json};
@@ -19,57 +19,53 @@ use xtask::{
     receiver::{Answer, Behaviour, Receiver},
 };
 
-/// Asks until the answer has this status.
-async fn until(asked: &Asked, path: &str, status: u16) -> String {
+/// Asks until something is found in the answer; otherwise it is said what is missing.
+async fn poll<T>(asked: &Asked, path: &str, find: impl Fn(Reply) -> Result<T, String>) -> T {
     let began = Instant::now();
     loop {
-        let reply = asked.get(path).await;
-        if reply.status == status {
-            return reply.body;
+        match find(asked.get(path).await) {
+            Ok(found) => return found,
+            Err(missing) => assert!(began.elapsed() < LONG, "{missing}"),
         }
-        assert!(began.elapsed() < LONG, "{path} is not {status}: {reply:?}");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }
 
-/// Asks for metrics until one of them has this value.
-async fn until_metric(asked: &Asked, line: &str) -> String {
-    let began = Instant::now();
-    loop {
-        let text = asked.get("/metrics").await.expect(200).body;
-        if text.lines().any(|other| other == line) {
-            return text;
-        }
-        assert!(began.elapsed() < LONG, "no `{line}` in\n{text}");
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+/// Asks until the answer has this status.
+async fn until(asked: &Asked, path: &str, status: u16) -> String {
+    poll(asked, path, |reply| match reply.status == status {
+        true => Ok(reply.body),
+        false => Err(format!("{path} is not {status}: {reply:?}")),
+    })
+    .await
 }
 
 /// What is answered to somebody whose token is known, which has this status: until then it is 503 where the database
 /// takes longer than a second, and nothing else.
 async fn answered(asked: &Asked, path: &str, status: u16) -> String {
-    let began = Instant::now();
-    loop {
-        let reply = asked.get(path).await;
-        if reply.status != 503 {
-            return reply.expect(status).body;
-        }
-        assert!(began.elapsed() < LONG, "{path} is not {status}: {reply:?}");
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    poll(asked, path, |reply| match reply.status == 503 {
+        true => Err(format!("{path} is not {status}: {reply:?}")),
+        false => Ok(reply.expect(status).body),
+    })
+    .await
+}
+
+/// Asks for metrics until one of them has this value.
+async fn until_metric(asked: &Asked, line: &str) -> String {
+    until_metrics(asked, line, |text| text.lines().any(|other| other == line)).await
 }
 
 /// Asks for metrics until they say this.
 async fn until_metrics_say(asked: &Asked, part: &str) -> String {
-    let began = Instant::now();
-    loop {
-        let text = asked.get("/metrics").await.expect(200).body;
-        if text.contains(part) {
-            return text;
-        }
-        assert!(began.elapsed() < LONG, "no `{part}` in\n{text}");
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    until_metrics(asked, part, |text| text.contains(part)).await
+}
+
+async fn until_metrics(asked: &Asked, what: &str, say: impl Fn(&str) -> bool) -> String {
+    poll(asked, "/metrics", |reply| {
+        let text = reply.expect(200).body;
+        if say(&text) { Ok(text) } else { Err(format!("no `{what}` in\n{text}")) }
+    })
+    .await
 }
 
 // Where it listens --------------------------------------------------------------------------------
