@@ -193,8 +193,7 @@ impl Stage {
         }
         let ledger = std::mem::replace(&mut scene.ledger, crate::ledger::Ledger::new(started_at));
         book.ledger.merge(ledger);
-        let still = stillness.faults(SHORTEST_LEASE, book.ledger.faults());
-        still.into_iter().for_each(|fault| book.ledger.fault(fault));
+        stillness.record_into(&mut book.ledger, SHORTEST_LEASE);
         Ok(judge::judge(book, &scene.receivers, stored))
     }
 

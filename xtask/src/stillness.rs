@@ -14,7 +14,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::ledger::{Fault, FaultKind};
+use crate::ledger::{Fault, FaultKind, Ledger};
 
 /// How long it sleeps.
 const LOOK: Duration = Duration::from_millis(50);
@@ -48,6 +48,12 @@ impl Stillness {
     pub fn stop(mut self) -> Vec<Range<Instant>> {
         self.is_over.store(true, Ordering::Relaxed);
         self.thread.take().and_then(|thread| thread.join().ok()).unwrap_or_default()
+    }
+
+    /// Enters what excuses duplicates into a ledger that has all other faults.
+    pub fn record_into(self, ledger: &mut Ledger, lease: Duration) {
+        let faults = self.faults(lease, ledger.faults());
+        faults.into_iter().for_each(|fault| ledger.fault(fault));
     }
 
     /// The same as what excuses duplicates: what can have ended a lease of this length, and what made others of these

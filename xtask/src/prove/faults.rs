@@ -162,8 +162,7 @@ pub async fn prove_faults(binary: &Path, scale: Scale, seed: u64) -> Result<Faul
     for (name, receiver) in DESTINATIONS.iter().zip(&receivers) {
         receiver.record_into(&mut ledger, &Destination::from(*name), marker_of);
     }
-    let still = stillness.faults(scale.lease, ledger.faults());
-    still.into_iter().for_each(|fault| ledger.fault(fault));
+    stillness.record_into(&mut ledger, scale.lease);
     let client = connect(&url).await?;
     let verbs = operators::judge(operated, &mut ledger, &client, &receivers).await?;
     let rewound_count = client.query_one(REWOUND, &[]).await?.get(0);

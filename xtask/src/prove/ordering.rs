@@ -174,8 +174,7 @@ pub async fn prove_ordering(
     for dispatcher in &dispatchers {
         dispatcher.stop(Duration::from_secs(40)).await?;
     }
-    let still = stillness.faults(scale.lease, ledger.faults());
-    still.into_iter().for_each(|fault| ledger.fault(fault));
+    stillness.record_into(&mut ledger, scale.lease);
     Ok(judge(ledger, &receivers, started_at, kills))
 }
 
