@@ -25,6 +25,8 @@ pub enum Answers {
     Garbage(&'static [u8]),
     /// All of these.
     Addresses(&'static [[u8; 4]]),
+    /// The same, and they may be kept for an hour. All others may not be kept.
+    Lasting(&'static [[u8; 4]]),
     /// One of these, the next one each time.
     Changing(&'static [[u8; 4]]),
 }
@@ -95,29 +97,34 @@ async fn reply(question: &[u8], is_v4: bool, number: usize, answer: Answers) -> 
         Answers::Silence => None,
         Answers::Late(pause) => {
             tokio::time::sleep(pause).await;
-            Some(message(question, 0, if is_v4 { &[[127, 0, 0, 1]] } else { &[] }))
+            Some(message(question, 0, if is_v4 { &[[127, 0, 0, 1]] } else { &[] }, 0))
         }
-        Answers::Code(code) => Some(message(question, code, &[])),
+        Answers::Code(code) => Some(message(question, code, &[], 0)),
         Answers::Garbage(bytes) => Some(bytes.to_vec()),
         Answers::Addresses(addresses) => {
-            Some(message(question, 0, if is_v4 { addresses } else { &[] }))
+            Some(message(question, 0, if is_v4 { addresses } else { &[] }, 0))
+        }
+        Answers::Lasting(addresses) => {
+            Some(message(question, 0, if is_v4 { addresses } else { &[] }, 3_600))
         }
         Answers::Changing(addresses) => {
             let address = [addresses[number % addresses.len()]];
-            Some(message(question, 0, if is_v4 { &address } else { &[] }))
+            Some(message(question, 0, if is_v4 { &address } else { &[] }, 0))
         }
     }
 }
 
-fn message(question: &[u8], code: u8, addresses: &[[u8; 4]]) -> Vec<u8> {
+fn message(question: &[u8], code: u8, addresses: &[[u8; 4]], seconds: u32) -> Vec<u8> {
     let mut bytes = question.to_vec();
     // An answer; recursion is available. One question, no additional records.
     bytes[2] = 0x81;
     bytes[3] = 0x80 | code;
     bytes[4..12].copy_from_slice(&[0, 1, 0, addresses.len() as u8, 0, 0, 0, 0]);
     for address in addresses {
-        // The name of the question, type A, class IN, a time to live of 0.
-        bytes.extend_from_slice(&[0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4]);
+        // The name of the question, type A, class IN, how long it may be kept, four bytes.
+        bytes.extend_from_slice(&[0xc0, 12, 0, 1, 0, 1]);
+        bytes.extend_from_slice(&seconds.to_be_bytes());
+        bytes.extend_from_slice(&[0, 4]);
         bytes.extend_from_slice(address);
     }
     bytes

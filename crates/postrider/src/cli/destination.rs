@@ -1,6 +1,6 @@
 //! Whether a new endpoint's address is one that dispatchers refuse to connect to.
 
-use std::{net::IpAddr, time::Duration};
+use std::{net::IpAddr, sync::Arc, time::Duration};
 
 use http::Uri;
 use postrider_core::networks::{InternalDestinations, literal};
@@ -36,7 +36,7 @@ async fn look_up(host: &str) -> Option<Vec<IpAddr>> {
     if let Some(address) = literal(host) {
         return Some(vec![address]);
     }
-    let names = Names::new(Vec::new());
+    let names = Arc::new(Names::new(Vec::new()));
     tokio::time::timeout(LOOK_UP, names.look_up(host)).await.ok()?.ok()
 }
 

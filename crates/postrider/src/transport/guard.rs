@@ -32,8 +32,6 @@ use tracing::debug;
 
 use super::{Shared, fair::Fair, names::Names};
 
-/// The most addresses of one name that are tried.
-const ADDRESSES_MAX: usize = 16;
 /// The most look-ups that one endpoint may have under way.
 const LOOKUPS_MAX: usize = 2;
 /// After this long in silence the kernel asks whether an idle connection still lives.
@@ -262,7 +260,7 @@ impl Service<Name> for Resolver {
     }
 }
 
-async fn look_up(name: &str, lookups: &Semaphore, names: &Names) -> io::Result<Vec<IpAddr>> {
+async fn look_up(name: &str, lookups: &Semaphore, names: &Arc<Names>) -> io::Result<Vec<IpAddr>> {
     if let Some(address) = literal(name) {
         return Ok(vec![address]);
     }
@@ -276,7 +274,6 @@ fn keep_allowed(
     rule: &Rule,
 ) -> Result<std::vec::IntoIter<SocketAddr>, ConnectError> {
     let mut refusal = ConnectError::Unresolved(io::ErrorKind::NotFound.into());
-    addresses.truncate(ADDRESSES_MAX);
     addresses.retain(|address| {
         let judged = rule.judge(*address).map_err(|error| refusal = error);
         judged.is_ok()

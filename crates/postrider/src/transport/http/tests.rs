@@ -16,11 +16,16 @@ use serde_json::{Value, json};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
+    task::JoinSet,
 };
 use xtask::hostile::names::{Answers, NameServer};
 
 use super::*;
-use crate::transport::{self, SharedOptions, names::tests::name_server, ticket};
+use crate::transport::{
+    self, SharedOptions,
+    names::tests::{Fading, MANY, name_server},
+    ticket,
+};
 
 const OK: &str = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
 
@@ -509,6 +514,44 @@ async fn a_name_that_changes_its_mind_gains_nothing() {
     assert!(error.contains("is internal"), "{error}");
     let error = error_at(&asking(&name_server().await, "on"), "none.example", port).await;
     assert_eq!(error.as_deref(), Some("DNS failure: the host name could not be resolved"));
+}
+
+/// Each attempt takes a look-up: nobody may keep an answer, and the receiver closes each connection.
+#[tokio::test]
+async fn slow_name_servers_of_many_endpoints_fail_no_attempt_of_another() {
+    let closing = OK.replace("content-length", "connection: close\r\ncontent-length");
+    let receiver = Receiver::answering(&closing).await;
+    let port = receiver.address.port();
+    let fading = Fading::start().await;
+    let shared = asking(&fading.server, "on");
+    let open = |name: &str, connect_timeout: u32| {
+        let url = format!("http://{name}.example:{port}/");
+        let config = json!({ "url": url, "connect_timeout_seconds": connect_timeout });
+        transport::open("http", &config, &shared).unwrap()
+    };
+    // A look-up that hangs is given up after 15 s.
+    let good = open("good", 10);
+    assert_eq!(send(&good, envelope(1)).await.outcome, Outcome::Accepted);
+    let slow: Vec<_> = (0..MANY).map(|number| open(&format!("slow-{number}"), 60)).collect();
+    let send_all = |id: i64| -> JoinSet<Report> {
+        let attempt = |endpoint: &Arc<dyn Transport>| {
+            let endpoint = Arc::clone(endpoint);
+            async move { send(&endpoint, envelope(id)).await }
+        };
+        slow.iter().map(attempt).collect()
+    };
+    let reports = send_all(1).join_all().await;
+    assert!(reports.iter().all(|report| report.outcome == Outcome::Accepted), "{reports:?}");
+
+    fading.fall_silent();
+    let mut hanging = send_all(2);
+    fading.wait_for_unanswered("slow", MANY).await;
+    for id in 2..5 {
+        let report = send(&good, envelope(id)).await;
+        assert_eq!(report.outcome, Outcome::Accepted, "{report:?}");
+    }
+    assert!(hanging.try_join_next().is_none(), "those without an answer are still waited for");
+    assert_eq!(receiver.connection_count(), MANY + 4);
 }
 
 #[tokio::test]
