@@ -361,7 +361,7 @@ async fn two_deliveries_that_end_at_the_same_moment_leave_no_key_behind() {
     batch(&other, &format!("begin; {}; {free}", expired(id, target(0)))).await;
     finish(&client, &partly(id, target(1)), id).await;
     batch(&other, "commit").await;
-    // The row goes, whether anybody asks or not.
+    // The row goes, whether anybody sends again or not. That dispatchers look, keys_freed shows.
     let recheck = format!("select postrider.recheck_idempotency_keys({}, 1)", id - 1);
     assert_eq!(shop.ask::<i64>(&recheck).await, id);
     let left = "select count(*) from postrider.idempotency_key";

@@ -4,6 +4,10 @@ use std::time::Duration;
 
 use crate::shop::{Shop, serving::LONG};
 use serde_json::json;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpListener,
+};
 use xtask::receiver::{Behaviour, Receiver};
 
 fn send(endpoint: &str, key: &str, options: &str) -> String {
@@ -106,6 +110,60 @@ async fn a_published_key_is_held_until_the_last_target_has_ended() {
     until_free(&shop, publish, first).await;
     good.wait_for_accepted(2, LONG).await.unwrap();
     assert_eq!(good.accepted_count(), 2);
+    check_unseen_end(&shop, &failing).await;
+}
+
+/// Two targets end at once, and neither transaction sees the other's end: no end frees the key. Nobody sends with it
+/// again, which would free it too, and yet its row goes, by the dispatcher.
+async fn check_unseen_end(shop: &Shop, failing: &Receiver) {
+    let slow = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/", slow.local_addr().unwrap());
+    shop.endpoint("slow", json!({ "url": url, "timeout_seconds": 120 }), json!({})).await;
+    failing.set_behaviour(Behaviour::Status(503));
+    let policy = json!({ "base_delay_seconds": 3_600, "backoff": "fixed", "jitter": 0 });
+    shop.endpoint("later", json!({ "url": failing.url() }), policy).await;
+    shop.execute(
+        "select postrider.create_event_type('twice');
+        select postrider.subscribe('twice', n) from unnest(array['slow', 'later']) n;
+        select postrider.create_endpoint('unused', 'discard', '{}')",
+    )
+    .await;
+    let publish = "select postrider.publish('twice', '{}', p_idempotency_key => 'unseen')";
+    let id: i64 = shop.ask(publish).await;
+    let accept = tokio::time::timeout(LONG, slow.accept());
+    let (mut request, _) = accept.await.unwrap().unwrap();
+    assert!(request.read(&mut [0; 16_384]).await.unwrap() > 0, "it is under way");
+    shop.until(&format!(
+        "select exists (
+            select
+            from postrider.deferred d
+            join postrider.endpoints e on e.id = d.endpoint_id
+            where d.message_id = {id}
+            and e.name = 'later')"
+    ))
+    .await;
+    // One ends in a transaction that stays open, and meanwhile the other.
+    let operator = shop.client().await;
+    let skip = format!("begin; select postrider.skip_delivery({id}, 'later', 'seen to')");
+    operator.batch_execute(&skip).await.unwrap();
+    request.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await.unwrap();
+    shop.until(&format!(
+        "select exists (
+            select
+            from postrider.subscriptions s
+            join postrider.endpoints e on e.id = s.endpoint_id
+            cross join lateral postrider.delivery_end({id}, s.id) f
+            where s.event_type = 'twice'
+            and e.name = 'slow'
+            and f.status = 'completed')"
+    ))
+    .await;
+    let is_held = "select exists (select from postrider.idempotency_key where key = 'unseen')";
+    assert!(shop.ask::<bool>(is_held).await, "the other end is not committed");
+    operator.batch_execute("commit").await.unwrap();
+    // It is looked for once a minute, and soon after an endpoint is gone.
+    shop.execute("select postrider.drop_endpoint('unused')").await;
+    shop.until(&is_held.replace("select exists", "select not exists")).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
