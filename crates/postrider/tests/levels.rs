@@ -1,6 +1,9 @@
 //! Every table stays level: with the same traffic each month, none grows for ever.
 
-use std::{collections::BTreeMap, time::Instant};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Instant,
+};
 
 use crate::shop::{Shop, consuming::drain, serving::LONG};
 use serde_json::json;
@@ -49,22 +52,158 @@ const NOT_FILLED: &[(&str, &str)] = &[
 /// dropped before each step, and what rotates to be gone two steps later (`LEFT_OVER`).
 const BY_TIME: &[&str] = &["heartbeat", "checkpoint", "claim", "rate_grant", "done", "tick"];
 
-/// What a dispatcher does every minute.
-const CHORES: &str = "
-    select postrider.forget_dispatchers();
-    select postrider.forget_idempotency_keys();
-    select postrider.forget_keys_to_nobody(10000);
-    select postrider.forget_dead_letters(10000);
-    select postrider.forget_events(10000);
-    select postrider.forget_jobs(10000);
-    select postrider.forget_subscriptions(10000);
-    select postrider.forget_consumer_rows();
-    select postrider.roll_up_executions(10000);
-    select postrider.forget_executions(10000);
-    select postrider.forget_requests(10000);
-    select postrider.make_partitions(3);
-    select postrider.cleanup_old_archive_partitions(1);
-    select postrider.rotate_slots();";
+/// The caretaker's statements (sql/queries) that keep tables level. `no_table_grows_for_ever` does them itself, at the
+/// moments that it needs.
+const CHORES: &[&str] = &[
+    "forget_dispatchers",
+    "forget_idempotency_keys",
+    "forget_keys_to_nobody",
+    "clean_up",
+    "forget_consumer_rows",
+    "roll_up_executions",
+    "forget_executions",
+    "forget_requests",
+    "make_partitions",
+    "cleanup_old_archive_partitions",
+    "rotate_slots",
+];
+
+/// What else the caretaker runs, and who shows that it does.
+const OTHER_CHORES: &[&str] = &[
+    // What these let pass is waited for where they belong: replay, dead_letters, draining, recurring, signing, ticks.
+    "advance_replays",
+    "advance_jobs",
+    "update_full_endpoints",
+    "fire_schedules",
+    "retire_signing_keys",
+    "advance_ticks",
+    // keys_freed
+    "recheck_idempotency_keys",
+    // Below.
+    "bury_orphans",
+    "retire_failing_endpoints",
+    "needs_archive_upkeep",
+    "upkeep_session",
+];
+
+/// What is out of date, or due: by which statement it goes, how it is made, and what holds afterwards, and not before.
+const OUTDATED: &[(&str, &str, &str)] = &[
+    (
+        "forget_dispatchers",
+        "insert into postrider.dispatcher (id, host, pid, version, started_at)
+        values ('00000000-0000-0000-0000-00000000dead', 'gone', 1, '0', 'epoch')",
+        "not exists (select from postrider.dispatcher where host = 'gone')",
+    ),
+    (
+        "forget_idempotency_keys",
+        "insert into postrider.idempotency_key (destination, key, message_id, payload_hash, created_at, ended_at)
+        values (1, 'ended', 1, '', 'epoch', 'epoch')",
+        "not exists (select from postrider.idempotency_key where key = 'ended')",
+    ),
+    (
+        "forget_keys_to_nobody",
+        "insert into postrider.idempotency_key (destination, key, message_id, payload_hash, created_at)
+        values (1, 'to nobody', 2, '', 'epoch')",
+        "not exists (select from postrider.idempotency_key where key = 'to nobody')",
+    ),
+    (
+        "clean_up",
+        "insert into postrider.dead_letter (
+            message_id, target, endpoint_id, endpoint_name, cause, retry_count, message_created_at,
+            priority, payload, failed_at)
+        values (3, 1, 1, 'a', 'rejected', 0, now(), 0, '1', 'epoch')",
+        "not exists (select from postrider.dead_letter where message_id = 3)",
+    ),
+    (
+        "clean_up",
+        "insert into postrider.event_log (event, at) values ('outdated', 'epoch')",
+        "not exists (select from postrider.event_log where event = 'outdated')",
+    ),
+    (
+        "clean_up",
+        "insert into postrider.replay (
+            endpoint_id, endpoint_name, from_ts, to_ts, state, position, last_id, position_at, finished_at)
+        values (1, 'a', now(), now() + interval '1 hour', 'completed', 1, 1, now(), 'epoch')",
+        "not exists (select from postrider.replay)",
+    ),
+    (
+        "clean_up",
+        "select postrider.create_event_type('placed');
+        select postrider.unsubscribe(postrider.subscribe('placed', 'a'));
+        update postrider.subscriptions set ended_at = 'epoch' where event_type = 'placed'",
+        "not exists (select from postrider.subscriptions where event_type = 'placed')",
+    ),
+    (
+        "forget_consumer_rows",
+        "select postrider.create_consumer('c');
+        insert into postrider.consumer_lease (consumer_id, member, partitions, lease_until, joined_at)
+        select c.id, gen_random_uuid(), '{}', 'epoch', 'epoch' from postrider.consumer c",
+        "not exists (select from postrider.consumer_lease)",
+    ),
+    (
+        "roll_up_executions",
+        "select postrider.submit_execution('counted');
+        select postrider.cancel_execution(e.id) from postrider.execution e",
+        "exists (select from postrider.execution_statistics where action = 'counted')",
+    ),
+    (
+        "forget_executions",
+        "insert into postrider.execution_statistics (
+            hour, pool, action, worker_id, status, reason, attempt_count, ended_count, started_count,
+            running_seconds, waiting_seconds)
+        values ('epoch', '', 'old', 0, 'completed', '', 1, 1, 1, 1, 1)",
+        "not exists (select from postrider.execution_statistics where action = 'old')",
+    ),
+    (
+        "forget_requests",
+        "insert into postrider.api_token (name, role, hash, created_by)
+        values ('old', 'viewer', sha256('token'), 'me');
+        insert into postrider.api_request (token_id, key, fingerprint, at)
+        select t.id, 'old', '', 'epoch' from postrider.api_token t",
+        "not exists (select from postrider.api_request)",
+    ),
+    (
+        "make_partitions",
+        "do $$
+        begin
+            execute format('drop table postrider.%I', (
+                select p.name
+                from postrider.partitions p
+                where p.table_name = 'attempt'
+                and p.from_at is not null
+                order by p.from_at desc
+                limit 1));
+        end;
+        $$",
+        "not exists (select from postrider.missing_partitions(postrider.partition_months_ahead()))",
+    ),
+    (
+        "cleanup_old_archive_partitions",
+        "create table postrider.attempt_old partition of postrider.attempt
+            for values from ('2001-01-01 00:00+00') to ('2001-02-01 00:00+00')",
+        "to_regclass('postrider.attempt_old') is null",
+    ),
+    (
+        "rotate_slots",
+        "update postrider.rotation set since = 'epoch'",
+        "(select r.since > 'epoch' from postrider.rotation r)",
+    ),
+    (
+        "bury_orphans",
+        "insert into postrider.deferred (
+            message_id, target, endpoint_id, shard, run_at, message_created_at)
+        select m.id, 999, 999, (m.id & 1023) >> 4, now() + interval '1 day', m.created_at
+        from postrider.message m",
+        "exists (select from postrider.job where kind = 'drop' and endpoint_id = 999)",
+    ),
+    (
+        "retire_failing_endpoints",
+        "select postrider.set_setting('auto_disable_after_days', '2');
+        update postrider.circuit set failing_since = 'epoch', last_failure_at = now()
+        where endpoint_id = (select e.id from postrider.endpoints e where e.name = 'failing')",
+        "(select not e.enabled from postrider.endpoints e where e.name = 'failing')",
+    ),
+];
 
 /// Rows up to the number `$1`, by table: a slot is emptied in the third step after it was begun. The newest of each shard and dispatcher stays.
 const LEFT_OVER: &str = "
@@ -99,6 +238,43 @@ const IS_CLEAN: &str = "
         select
         from postrider.partitions p
         where p.to_at < clock_timestamp() - interval '70 days')";
+
+fn source(path: &str) -> String {
+    let path = format!("{}/{path}", env!("CARGO_MANIFEST_DIR"));
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// A chore's statement, as the settings say.
+fn statement(chore: &str) -> String {
+    source(&format!("../../sql/queries/{chore}.sql")).replace("$1", "null")
+}
+
+/// What stands behind each `before`, up to `after`, where that is a name.
+fn names<'a>(text: &'a str, before: &str, after: &str) -> BTreeSet<&'a str> {
+    let is_name = |name: &&str| {
+        !name.is_empty() && name.chars().all(|letter| letter.is_ascii_lowercase() || letter == '_')
+    };
+    text.split(before)
+        .skip(1)
+        .filter_map(|rest| Some(rest.split_once(after)?.0))
+        .filter(is_name)
+        .collect()
+}
+
+/// The statements that a function runs, and those that it calls in the same file.
+fn statements(file: &str, function: &str) -> BTreeSet<String> {
+    let begin = format!("{function}(");
+    let body = file.split("fn ").find(|part| part.starts_with(&begin));
+    let body = body.unwrap_or_else(|| panic!("there is no function {function}"));
+    let mut found: BTreeSet<String> =
+        names(body, "sql/queries/", ".sql").into_iter().map(str::to_owned).collect();
+    for called in names(file, "fn ", "(") {
+        if called != function && body.contains(&format!("{called}(")) {
+            found.extend(statements(file, called));
+        }
+    }
+    found
+}
 
 /// The same at each step; `n` makes names differ.
 fn traffic(n: i64) -> String {
@@ -160,8 +336,8 @@ async fn make_step(shop: &mut Shop, clock: &MovableClock, step: i64) -> (Client,
     let deadline = Instant::now() + LONG;
     loop {
         // Each in a transaction of its own, as the dispatcher does them, perhaps at the same time.
-        for chore in CHORES.split_inclusive(';') {
-            client.batch_execute(chore).await.unwrap();
+        for chore in CHORES {
+            client.batch_execute(&statement(chore)).await.unwrap();
         }
         if shop.ask::<bool>(IS_CLEAN).await {
             break;
@@ -281,4 +457,50 @@ async fn no_table_grows_for_ever() {
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// What is done by hand above is what a dispatcher does, all of it and nothing else.
+#[test]
+fn the_chores_are_those_of_the_caretaker() {
+    let caretaker = source("src/engine/caretaker.rs");
+    let mut found = BTreeSet::new();
+    for (before, path) in [
+        ("chores.", "src/store/chores.rs"),
+        ("ticks.", "src/store/chores.rs"),
+        ("archive::", "src/store/archive.rs"),
+    ] {
+        let file = source(path);
+        let called = names(&caretaker, before, "(");
+        assert!(!called.is_empty(), "the caretaker calls nothing of {path}");
+        for function in called {
+            let run = statements(&file, function);
+            assert!(!run.is_empty(), "{function} runs no statement");
+            found.extend(run);
+        }
+    }
+    let listed = CHORES.iter().chain(OTHER_CHORES).map(|chore| (*chore).to_owned());
+    assert_eq!(found, listed.collect::<BTreeSet<_>>());
+    let tried: BTreeSet<&str> = OUTDATED.iter().map(|(chore, ..)| *chore).collect();
+    let untried = CHORES.iter().filter(|chore| !tried.contains(**chore)).collect::<Vec<_>>();
+    assert!(untried.is_empty(), "nothing waits for {untried:?} below");
+}
+
+/// It does them as soon as it has begun, and every minute: all by itself.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dispatcher_does_every_chore() {
+    let shop = Shop::open_migrated().await;
+    shop.execute(
+        "select postrider.create_endpoint(n, 'discard', '{}') from unnest(array['a', 'failing']) n;
+        select postrider.send('a', '{}')",
+    )
+    .await;
+    for (chore, outdate, is_done) in OUTDATED {
+        shop.execute(outdate).await;
+        assert!(!shop.ask::<bool>(&format!("select {is_done}")).await, "{chore}: {is_done}");
+    }
+    let _dispatcher = shop.serve().await;
+    for (chore, _, is_done) in OUTDATED {
+        let took = shop.until_within(LONG, &format!("select {is_done}")).await;
+        println!("{chore}: {took:?}");
+    }
 }
