@@ -11,7 +11,10 @@ use tokio::{
     io::{AsyncBufReadExt, AsyncWriteExt, BufReader},
     net::TcpListener,
 };
-use xtask::receiver::{Answer, Behaviour, Keep, Receiver, Request};
+use xtask::{
+    process::Dispatcher,
+    receiver::{Answer, Behaviour, Keep, Receiver, Request},
+};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -305,7 +308,7 @@ async fn settings_are_followed_without_a_restart() {
     shop.execute("select postrider.set_setting('circuit_breaker_threshold', '1000')").await;
     let receiver = start(Behaviour::Hang);
     shop.endpoint("hooks", json!({ "url": receiver.url() }), retries(100)).await;
-    let _dispatcher = shop.serve().await;
+    let dispatcher = shop.serve().await;
     shop.execute("select postrider.set_setting('http_timeout', '1')").await;
     shop.send("hooks", json!({})).await;
     shop.until(
@@ -339,6 +342,34 @@ async fn settings_are_followed_without_a_restart() {
     let all: i64 = shop.ask("select count(*) from postrider.message").await;
     receiver.wait_for_accepted(all as usize, LONG).await.unwrap();
     shop.until("select not exists (select from postrider.deferred)").await;
+    dispatcher.stop(LONG).await.unwrap();
+    check_bounds_of_a_process(&shop, &receiver).await;
+}
+
+/// The setting allows it, and is allowed no more than the configuration of the process says.
+async fn check_bounds_of_a_process(shop: &Shop, receiver: &Receiver) {
+    let accepted = receiver.accepted_count();
+    let cases = [("never", false), ("10.0.0.0/8", false), ("127.0.0.0/8", true)];
+    for (networks, is_allowed) in cases {
+        let options = shop.serve_options().argument("--internal-destinations").argument(networks);
+        let dispatcher = Dispatcher::start(&options).unwrap();
+        let id = shop.send("hooks", json!({})).await;
+        if is_allowed {
+            // What waited until now, too.
+            receiver.wait_for_accepted(accepted + cases.len(), LONG).await.unwrap();
+        } else {
+            shop.until(&format!(
+                "select exists (
+                    select from postrider.deferred
+                    where message_id = {id}
+                    and last_error like '[RETRYABLE]%is internal; see allow_internal_destinations%')"
+            ))
+            .await;
+            assert_eq!(receiver.accepted_count(), accepted, "{networks}");
+        }
+        dispatcher.stop(LONG).await.unwrap();
+    }
+    assert_eq!(receiver.accepted_count(), accepted + cases.len());
 }
 
 // Many at once ------------------------------------------------------------------------------------
