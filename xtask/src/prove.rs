@@ -14,6 +14,7 @@ mod receivers;
 mod simulation;
 mod strangers;
 mod tests_run;
+mod views;
 pub(crate) mod writers;
 
 use std::{
@@ -136,12 +137,14 @@ pub enum Proof {
     Strangers,
     /// No statement reads more than its bound, at a million waiting rows too, whatever its plan was made for.
     Plans,
+    /// The views of the queue and of what became of messages cost the same with five million messages.
+    Views,
     /// The dispatcher in a simulated world: thousands of lives.
     Simulation,
 }
 
 impl Proof {
-    const ALL: [Proof; 11] = [
+    const ALL: [Proof; 12] = [
         Proof::Faults,
         Proof::Ordering,
         Proof::Poison,
@@ -152,6 +155,7 @@ impl Proof {
         Proof::Receivers,
         Proof::Strangers,
         Proof::Plans,
+        Proof::Views,
         Proof::Simulation,
     ];
 }
@@ -169,8 +173,10 @@ pub fn run(options: &Options) -> Result<()> {
         return simulation::prove(seconds(options), seed);
     }
     crate::postgres::ensure_installed()?;
-    if options.only == Some(Proof::Plans) {
-        return plans::prove(options.short);
+    match options.only {
+        Some(Proof::Plans) => return plans::prove(options.short),
+        Some(Proof::Views) => return views::prove(options.short),
+        _ => {}
     }
     let binary = postrider_binary(Profile::Release, &["--features", "test-hooks"])?;
     let proofs = options.only.map_or(Proof::ALL.to_vec(), |only| vec![only]);
@@ -180,6 +186,7 @@ pub fn run(options: &Options) -> Result<()> {
         match proof {
             Proof::Simulation => simulation::prove(seconds(options), seed)?,
             Proof::Plans => plans::prove(options.short)?,
+            Proof::Views => views::prove(options.short)?,
             proof => runtime.block_on(run_one(proof, &binary, options.short, seed))?,
         }
         println!("took {:.0} s", began.elapsed().as_secs_f64());
@@ -248,7 +255,7 @@ async fn run_one(proof: Proof, binary: &Path, is_short: bool, seed: u64) -> Resu
                 ensure!(figures.is_proven(), "fleets do not hold (seed {seed})");
             }
         }
-        Proof::Simulation | Proof::Plans => {
+        Proof::Simulation | Proof::Plans | Proof::Views => {
             unreachable!("tests of the workspace, which cargo runs")
         }
         Proof::Strangers => {
