@@ -15,7 +15,10 @@ use xtask::{
     receiver::{Behaviour, Receiver},
 };
 
-use crate::shop::{Shop, serving::LONG};
+use crate::{
+    expiring::check_lateness_since,
+    shop::{Shop, serving::LONG},
+};
 
 /// From now on nobody writes to the disk what was committed asynchronously, but who waits for it.
 async fn stop_writing(shop: &Shop) {
@@ -132,7 +135,8 @@ fn tenures(dispatcher: &Dispatcher) -> usize {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_standby_that_does_not_answer_delays_deliveries_and_ends_nothing() {
-    let shop = Shop::open_to_receivers().await;
+    let options = Options::default().set("track_commit_timestamp", "on");
+    let shop = Shop::open_to_receivers_with(options).await;
     let receiver = Receiver::start(Behaviour::Status(200)).unwrap();
     shop.quick_endpoint("hooks", &receiver.url()).await;
     let mut standby = shop.postgres.standby().unwrap();
@@ -145,6 +149,12 @@ async fn a_standby_that_does_not_answer_delays_deliveries_and_ends_nothing() {
     // Nobody confirms any more. The sender does not wait, the delivery does.
     standby.kill().unwrap();
     send_fast(&client, 10, 10).await;
+    let expiring = "begin;
+        select postrider.enable_fast_mode();
+        select postrider.send_with_options(
+            'hooks', '{}', p_expires_at => clock_timestamp() + interval '2 seconds');
+        commit";
+    client.batch_execute(expiring).await.unwrap();
     shop.until(WAITS).await;
     // Whoever ends the wait has made nothing durable.
     for _ in 0..3 {
@@ -164,9 +174,21 @@ async fn a_standby_that_does_not_answer_delays_deliveries_and_ends_nothing() {
     .await;
     assert_eq!(receiver.accepted_count(), 10, "delivered, and on one disk only");
     assert_eq!(tenures(&dispatcher), 1);
+    // What is not durable does not expire.
+    shop.until(
+        "select m.expires_at < clock_timestamp() - interval '6 seconds'
+        from postrider.message m where m.expires_at is not null",
+    )
+    .await;
+    let has_ended = "select exists (select from postrider.ended where reason = 'expired')";
+    assert!(!shop.ask::<bool>(has_ended).await, "ended, and on one disk only");
 
     standby.start_again().unwrap();
+    shop.until("select exists (select from pg_stat_replication where state = 'streaming')").await;
+    let returned_at: String = shop.ask("select clock_timestamp()::text").await;
     receiver.wait_for_accepted(20, LONG).await.unwrap();
+    shop.until(has_ended).await;
+    check_lateness_since(&shop, &returned_at).await;
     shop.until("select not exists (select from postrider.queue)").await;
     assert_eq!(tenures(&dispatcher), 1);
     assert_eq!(receiver.request_count(), 20, "nothing came twice");

@@ -326,12 +326,12 @@ async fn flood(shop: &Shop, endpoint: &str, count: usize, expiring: usize) -> Ve
     ids
 }
 
-/// How long after its expiry, or its commit if that was later, the end of what has expired was committed, in seconds at
-/// most: in all, and less the time for which a dispatcher stood still meanwhile, or the server, or the machine. That is
-/// when a heartbeat came later than usual, for heartbeats have a thread and a connection of their own.
+/// How long after its expiry, or its commit or {since} if that was later, the end of what has expired was committed, in
+/// seconds at most: in all, and less the time for which a dispatcher stood still meanwhile, or the server, or the machine.
+/// That is when a heartbeat came later than usual, for heartbeats have a thread and a connection of their own.
 const LATENESS: &str = "with ends as (
         select
-            greatest(m.expires_at, pg_xact_commit_timestamp(m.xid::xid)) as due_at,
+            greatest(m.expires_at, pg_xact_commit_timestamp(m.xid::xid), '{since}') as due_at,
             pg_xact_commit_timestamp(e.xmin) as ended_at
         from postrider.ended e
         join postrider.message m on m.id = e.message_id
@@ -369,7 +369,13 @@ const LATENESS: &str = "with ends as (
 
 /// What has expired ends within 5 s, wherever it waits.
 async fn check_lateness(shop: &Shop) {
-    let row = shop.client().await.query_one(LATENESS, &[]).await.unwrap();
+    check_lateness_since(shop, "-infinity").await;
+}
+
+/// The same of what cannot end before a moment.
+pub async fn check_lateness_since(shop: &Shop, since: &str) {
+    let sql = LATENESS.replace("{since}", since);
+    let row = shop.client().await.query_one(&sql, &[]).await.unwrap();
     let [late, awake]: [f64; 2] = [0, 1].map(|column| row.get(column));
     let said = format!("{late} s after its expiry, {awake} s of which nothing stood still");
     println!("{said}");
