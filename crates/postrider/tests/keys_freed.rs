@@ -132,7 +132,7 @@ async fn check_unseen_end(shop: &Shop, failing: &Receiver) {
     let id: i64 = shop.ask(publish).await;
     let accept = tokio::time::timeout(LONG, slow.accept());
     let (mut request, _) = accept.await.unwrap().unwrap();
-    assert!(request.read(&mut [0; 16_384]).await.unwrap() > 0, "it is under way");
+    assert!(request.read(&mut [0; 4096]).await.unwrap() > 0, "it is under way");
     shop.until(&format!(
         "select exists (
             select

@@ -23,25 +23,30 @@ const NOT_FILLED: &[(&str, &str)] = &[
     ("fence", "is locked and never written"),
     ("api_token", "is made by hand; the next one forgets those that ended 90 days ago"),
     ("api_request", "a row for each request over HTTP with a key, forgotten after a day"),
-    ("clock_jump", "keeps what is not finished, and the newest"),
+    ("clock_jump", "keeps what is not finished, and the newest: another takes away those that are"),
     ("tick_turn", "is locked and never written"),
     ("tick_passing", "is locked and never written"),
     ("generation_lock", "is locked and never written"),
-    ("action_slot", "a row goes when its execution ends"),
+    (
+        "action_slot",
+        "as many as an action may run at once, 10,000 at most, which go with it; none without that limit",
+    ),
     ("live_execution", "a row goes when its execution ends"),
     ("deferred", "a row goes when its delivery ends"),
-    ("loan", "at most a row for each endpoint and two dispatchers, which go with either"),
+    ("loan", "at most a row for each endpoint and shard, which goes with its borrower"),
     (
         "log_change",
         "its row goes with the transaction that writes it: adopt, or what erases messages",
     ),
     (
         "number_gap",
-        "a row for each time that the log was adopted, or that a server was promoted or restored",
+        "a row for each time that the log was adopted, or that a server was promoted or restored, which \
+        readers need as long as the database lives",
     ),
     (
         "rewind",
-        "a row for each dispatcher that finds that a failover has forgotten what was delivered",
+        "a row for each dispatcher that lives through a failover that has forgotten what was delivered, once, as long \
+        as the database lives: log_rewinds_total counts them",
     ),
     ("cancellation", "a row goes when its message is read, and dispatchers read at once"),
     ("partly_done", "is written where some targets of a message are done; has months like done"),
