@@ -327,8 +327,8 @@ async fn flood(shop: &Shop, endpoint: &str, count: usize, expiring: usize) -> Ve
 }
 
 /// How long after its expiry, or its commit or {since} if that was later, the end of what has expired was committed, in
-/// seconds at most: in all, and less the time for which a dispatcher stood still meanwhile, or the server, or the machine.
-/// That is when a heartbeat came later than usual, for heartbeats have a thread and a connection of their own.
+/// seconds at most: in all, and less the time for which a dispatcher stood still meanwhile, or the server, or the
+/// machine. That is when a heartbeat came later than usual, for heartbeats have a thread and a connection of their own.
 const LATENESS: &str = "with ends as (
         select
             greatest(m.expires_at, pg_xact_commit_timestamp(m.xid::xid), '{since}') as due_at,

@@ -732,11 +732,11 @@ async fn a_message_that_kills_its_dispatcher_ends_alone() {
     assert!(last.is_running());
 }
 
-/// A burst to an endpoint of its own, to which nothing was ever lent, has all of the concurrency while it lasts; never may
-/// it have more than that, and one place for each dispatcher but one.
+/// A burst to an endpoint of its own, to which nothing was ever lent, has all of the concurrency while it lasts; never
+/// may it have more than that, and one place for each dispatcher but one.
 ///
-/// With its own part alone a dispatcher would be busy for so long that what it asks for comes meanwhile on a slow machine,
-/// too. It has to be answered now and then, because what has not answered for a while gets less.
+/// With its own part alone a dispatcher would be busy for so long that what it asks for comes meanwhile on a slow
+/// machine, too. It has to be answered now and then, because what has not answered for a while gets less.
 async fn check_burst(
     shop: &Shop,
     dispatchers: usize,
