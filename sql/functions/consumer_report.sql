@@ -1,9 +1,9 @@
 -- postrider.consumer_report(consumer_id, partition) → where it is, how far behind, what it waits for
 --
 -- Consumer, application, operator, admin, monitor: the view consumers calls it. Costs the same at any backlog; see
--- consumer_lag. What the schema's owner may not see of other sessions is null, and so is what they run for
--- those who have not pg_read_all_stats themselves: other applications' values stand there. Uses
--- consumer_position_newest, parked_message_partition and what consumer_lag uses.
+-- consumer_lag. What the schema's owner may not see of other sessions is null, and so is what they run, unless the
+-- role that asks (caller, over HTTP that of the token) has pg_read_all_stats itself: other applications' values stand
+-- there. Uses consumer_position_newest, parked_message_partition and what consumer_lag uses.
 create or replace function postrider.consumer_report(p_consumer_id integer, p_partition integer)
 returns table (
     "position" bigint,
@@ -64,7 +64,7 @@ begin
     if waits_since is not null then
         select
             l.pid, p.gid, clock_timestamp() - coalesce(a.xact_start, p.prepared),
-            case when pg_has_role(session_user, 'pg_read_all_stats', 'usage')
+            case when pg_has_role(postrider.caller(), 'pg_read_all_stats', 'usage')
                 then left(nullif(nullif(a.query, '<insufficient privilege>'), ''), most_characters)
             end
         into waits_for_pid, waits_for_gid, waits_for_age, waits_for_query

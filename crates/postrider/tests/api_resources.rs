@@ -207,6 +207,28 @@ async fn who_may_not_read_what_an_application_wrote_does_not() {
     let attempts = read(&viewer, &format!("messages/{id}/attempts")).await;
     assert_eq!(attempts["items"][0]["status"], 400);
     assert!(attempts["items"][0].get("response_body").is_none(), "{attempts}");
+
+    // What other sessions run is for a role that may see it, whoever this process is.
+    shop.execute(
+        "create table public.t ();
+        select postrider.create_consumer('t', p_ordering => 'transaction');
+        grant pg_read_all_stats to postrider_admin",
+    )
+    .await;
+    let other = shop.client().await;
+    let open = "begin; insert into public.t default values /* word-in-query */";
+    other.batch_execute(open).await.unwrap();
+    shop.send("hooks", json!({})).await;
+    shop.until(
+        "select exists (
+            select from postrider.consumers c where c.waits_for_query like '%word-in-query%')",
+    )
+    .await;
+    let whole = read(&admin, "consumers/t").await["partitions"][0].clone();
+    assert!(whole["waits_for_query"].as_str().unwrap().contains("word-in-query"), "{whole}");
+    let masked = read(&viewer, "consumers/t").await["partitions"][0].clone();
+    assert_eq!(masked["waits_for_pid"], whole["waits_for_pid"]);
+    assert_eq!(masked["waits_for_query"], json!(null));
 }
 
 // Lists -------------------------------------------------------------------------------------------
