@@ -166,6 +166,10 @@ from (
     (
         'execution_retention_days', '30', 'integer', 1, 3650, null, 'days',
         'How long executions that have ended, and their dead letters, are kept.'
+    ),
+    (
+        'max_unknown_workers', '1000', 'integer', 0, 100000, null, 'workers',
+        'How many names may be known of workers that have never registered: executions for one more are refused.'
     )
 ) s (name, default_value, kind, minimum, maximum, choices, unit, description)
 -- A row that stays as it is, is not locked: somebody may be setting it.

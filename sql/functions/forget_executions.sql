@@ -2,10 +2,10 @@
 --
 -- Internal, by every dispatcher once a minute. What ended execution_retention_days ago: executions with
 -- all that is known of their attempts, and dead letters, as far as both are in the figures; figures by the
--- hour after 400 days; and workers that left, or were never there, so long ago, are not cordoned, and have
--- nothing waiting for them; and locks of what is gone. At most so many of each. Who locks a row keeps it. Uses
--- execution_end_ended_at, execution_end_earlier, execution_end_final, execution_dead_letter_at,
--- live_execution_worker, live_execution_waiting.
+-- hour after 400 days; and workers that left so long ago, or whose name was first used an hour ago and never
+-- registered, are not cordoned, and have nothing waiting for them; and locks of what is gone. At most so many of
+-- each. Who locks a row keeps it. Uses execution_end_ended_at, execution_end_earlier, execution_end_final,
+-- execution_dead_letter_at, live_execution_worker, live_execution_waiting.
 create or replace function postrider.forget_executions(p_most integer)
 returns integer
 language plpgsql
@@ -19,6 +19,8 @@ as $$
 declare
     -- Each is looked for among all that has not ended.
     most_workers constant integer := 100;
+    -- Names that anybody may make up: see max_unknown_workers.
+    unknown_from constant timestamptz := clock_timestamp() - interval '1 hour';
     figures_from constant timestamptz := clock_timestamp() - interval '400 days';
     kept_from constant timestamptz := clock_timestamp()
         - make_interval(days => postrider.get_setting('execution_retention_days')::integer);
@@ -78,7 +80,10 @@ begin
         from postrider.worker o
         where o.status = 'inactive'
         and o.cordoned_at is null
-        and coalesce(o.heartbeat_at, o.created_at) < kept_from
+        and case
+            when o.registered_at is null then o.created_at < unknown_from
+            else coalesce(o.heartbeat_at, o.created_at) < kept_from
+        end
         and not exists (
             select
             from postrider.execution_generation g

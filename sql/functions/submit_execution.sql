@@ -7,7 +7,8 @@
 -- (set_action), then from the settings worker_queue_ttl_ms and execution_timeout; priority and max_retries
 -- are 0. A repeated idempotency key returns the first execution's id as long as that is kept, and changes
 -- nothing. Raises 22004 (a null), 22023 (a value that is not valid, with the bound), 23505 (the key belongs to an
--- execution of another action or with other parameters).
+-- execution of another action or with other parameters), 53400 (a name that nobody has registered, where as many
+-- as max_unknown_workers allows are known).
 create or replace function postrider.submit_execution(
     p_action text,
     p_parameters jsonb default '{}',
@@ -27,6 +28,7 @@ as $$
 declare
     known postrider.action;
     target postrider.worker;
+    most_unknown bigint;
     execution_id bigint;
 begin
     perform postrider.check_execution(
@@ -41,6 +43,25 @@ begin
     end if;
     select a.* into known from postrider.action a where a.name = p_action;
     if p_worker is not null then
+        -- Each name is a row that whoever looks after the fleet walks over. Counted for a new one only.
+        if not exists (select from postrider.worker w where w.name = p_worker) then
+            most_unknown := postrider.get_setting('max_unknown_workers')::bigint;
+            if most_unknown <= (
+                select count(*)
+                from (
+                    select
+                    from postrider.worker w
+                    where w.registered_at is null
+                    limit most_unknown
+                ) n
+            ) then
+                raise exception
+                    'Worker ''%'' has never registered, and there are % such workers, which is the limit (max_unknown_workers)',
+                    p_worker, most_unknown
+                    using errcode = '53400',
+                        hint = 'Submit it for a worker that is there, or for a pool. Names that nothing waits for are forgotten an hour after they were first used.';
+            end if;
+        end if;
         target := postrider.addressed_worker(p_worker, p_pool);
     end if;
     return postrider.append_execution((

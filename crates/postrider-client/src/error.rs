@@ -38,8 +38,9 @@ pub enum Error {
     /// class 22). The same call fails again.
     #[error("{0}")]
     Invalid(Refusal),
-    /// As many messages wait as the setting `max_queue_size` allows (SQLSTATE 53400). The same call
-    /// works when some have been delivered.
+    /// As many messages wait as the setting `max_queue_size` allows (SQLSTATE 53400), or as many workers
+    /// are known that have never registered as `max_unknown_workers` allows. The same call works when some
+    /// have been delivered, or are gone.
     #[error("{0}")]
     QueueFull(Refusal),
     /// The idempotency key belongs to a message with another payload (SQLSTATE 23505).

@@ -176,6 +176,8 @@ async fn what_is_not_valid_is_refused_with_the_bound_and_nothing_is_written() {
     let worker = register(&client, "'w'").await.id;
     register(&client, "'r', p_carrier => 'rabbitmq'").await;
     client.batch_execute("select postrider.set_setting('max_payload_size', '1024')").await.unwrap();
+    client.batch_execute("select postrider.set_setting('max_unknown_workers', '1')").await.unwrap();
+    submit(&client, "'a', p_worker => 'awaited'").await;
     let long = "repeat('x', 201)";
     let name = "must be 1 to 200 letters, digits, _ . : or -, the first a letter or digit, got";
     let submit = |rest: &str| format!("select postrider.submit_execution({rest})");
@@ -186,6 +188,13 @@ async fn what_is_not_valid_is_refused_with_the_bound_and_nothing_is_written() {
         (submit("E'a\\n'"), "22023", format!("p_action {name} 'a\n'")),
         (submit(long), "22023", format!("p_action {name} '{}'", "x".repeat(200))),
         (submit("'a', p_worker => '-w'"), "22023", format!("p_worker {name} '-w'")),
+        (
+            submit("'a', p_worker => 'other'"),
+            "53400",
+            "Worker 'other' has never registered, and there are 1 such workers, which is the limit \
+             (max_unknown_workers)"
+                .into(),
+        ),
         (
             submit("'a', p_pool => 'ü'"),
             "22023",
@@ -301,6 +310,15 @@ async fn what_is_not_valid_is_refused_with_the_bound_and_nothing_is_written() {
     let cases: Vec<_> =
         cases.iter().map(|(sql, code, text)| (sql.as_str(), *code, text.as_str())).collect();
     check_refusals(&client, &cases).await;
+
+    // Names that are known are not new, and one that registers makes room.
+    for known in ["awaited", "w", "r"] {
+        client.batch_execute(&submit(&format!("'a', p_worker => '{known}'"))).await.unwrap();
+    }
+    register(&client, "'late'").await;
+    assert_eq!(shop.refusal(&submit("'a', p_worker => 'other'")).await, "53400");
+    register(&client, "'awaited'").await;
+    client.batch_execute(&submit("'a', p_worker => 'other'")).await.unwrap();
 }
 
 async fn row(client: &Client, columns: &str, id: i64) -> Value {

@@ -287,6 +287,39 @@ async fn what_is_old_is_forgotten() {
     // Counters only grow.
     let totals = "select sum(t.ended_count)::bigint from postrider.execution_total t";
     assert_eq!(shop.ask::<i64>(totals).await, 3);
+
+    // A name that nobody has registered goes after an hour; who has left stays.
+    client
+        .batch_execute(
+            "select postrider.register_worker('left');
+            select postrider.deregister_worker(w.id) from postrider.worker w where w.name = 'left';
+            select postrider.submit_execution('e', p_worker => 'new'),
+                postrider.submit_execution('f', p_worker => 'misspelt'),
+                postrider.submit_execution('g', p_worker => 'misspelt', p_pool => 'default');
+            select postrider.cancel_execution(e.id)
+            from postrider.execution e
+            where e.action in ('e', 'f', 'g');
+            update postrider.worker
+            set created_at = created_at - interval '2 hours',
+                heartbeat_at = heartbeat_at - interval '2 hours'
+            where name <> 'new'",
+        )
+        .await
+        .unwrap();
+    client.batch_execute(forget).await.unwrap();
+    let names = "select string_agg(w.name, ',' order by w.id) from postrider.worker w";
+    assert_eq!(text(&client, names).await, "awaited,kept,left,new");
+    // What was for it alone is asked for again by nobody, and the rest is for the pool.
+    let again = |action: &str| {
+        format!(
+            "select postrider.retry_execution(e.id) from postrider.execution e
+            where e.action = '{action}'"
+        )
+    };
+    assert_eq!(shop.refusal(&again("f")).await, "55000");
+    client.batch_execute(&again("g")).await.unwrap();
+    let queue = "select l.queue from postrider.live_execution l where l.action = 'g'";
+    assert_eq!(text(&client, queue).await, "pool:default");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -249,7 +249,12 @@ impl Fleet {
                 if self.live.contains_key(id) {
                     return Err(NOT_NOW);
                 }
-                self.append(Order { id: chosen.execution, is_repeated: true, ..order }, at)
+                let worker_id = order.worker_id.filter(|id| self.workers.contains_key(id));
+                if order.worker_id != worker_id && order.pool.is_none() {
+                    return Err(NOT_NOW);
+                }
+                let again = Order { id: chosen.execution, is_repeated: true, worker_id, ..order };
+                self.append(again, at)
             }
             Call::SetAction { name, concurrency } => {
                 let slots = self.actions.get(name).map_or(0, |action| action.slots);
