@@ -1,7 +1,7 @@
 -- postrider.check_schedule(schedule, message)
 --
 -- Internal: create_schedule and alter_schedule, before they write. Raises 22004, 22023 (a value out of its range, a timing that
--- never fires, no such time zone) and 42704 (no such endpoint or event type).
+-- never fires, no such time zone), 42501 (an event type of Postrider itself) and 42704 (no such endpoint or event type).
 create or replace function postrider.check_schedule(
     p_schedule postrider.schedule, p_message postrider.schedule_message)
 returns void
@@ -43,6 +43,10 @@ begin
     then
         raise exception 'Endpoint ''%'' does not exist', left(p_message.endpoint_name, 200)
             using errcode = '42704';
+    end if;
+    if p_message.event_type like 'postrider.%' then
+        raise exception 'Event types that begin with ''postrider.'' are for what Postrider itself publishes, got ''%''',
+            left(p_message.event_type, 200) using errcode = '42501';
     end if;
     if p_message.event_type is not null
         and not exists (select from postrider.event_types t where t.name = p_message.event_type)

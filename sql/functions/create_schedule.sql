@@ -4,8 +4,8 @@
 -- expression, read in the time zone, or `every` and an interval, counted from now. Each firing sends one message, at most
 -- once, in a transaction of a dispatcher in which the next one is set. Of firings that nobody made in time, `missed` says what
 -- becomes: one message for all of them, none, or one for each. The other options are those of send_with_options, and
--- `expires_in` after each firing. Logged in event_log. Raises 22004, 22023 (a value that is not valid), 42704 (no such
--- endpoint or event type), 42710 (the name is taken), 55000 (there are 1,000 schedules).
+-- `expires_in` after each firing. Logged in event_log. Raises 22004, 22023 (a value that is not valid), 42501 (an event type
+-- of Postrider itself), 42704 (no such endpoint or event type), 42710 (the name is taken), 55000 (there are 1,000 schedules).
 create or replace function postrider.create_schedule(
     p_name text,
     p_timing text,

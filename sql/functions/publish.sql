@@ -2,7 +2,8 @@
 --
 -- Producer, application, admin. Writes one message for all endpoints that subscribe to the event type now, in
 -- the caller's transaction; the options hold for each of them. Without any subscriber the message is
--- kept in the log. Raises what send_with_options raises, and 42704 (no such event type).
+-- kept in the log. Raises what send_with_options raises, 42501 (an event type of Postrider itself, whose events
+-- nobody else makes: who gets them relies on that), and 42704 (no such event type).
 create or replace function postrider.publish(
     p_event_type text,
     p_payload jsonb,
@@ -24,6 +25,10 @@ declare
 begin
     if p_event_type is null then
         raise exception 'Event type must not be null' using errcode = '22004';
+    end if;
+    if p_event_type like 'postrider.%' then
+        raise exception 'Event types that begin with ''postrider.'' are for what Postrider itself publishes, got ''%''',
+            left(p_event_type, 200) using errcode = '42501';
     end if;
     perform postrider.check_options(
         octet_length(p_payload::text), p_priority, p_scheduled_at, p_idempotency_key, p_expires_at,

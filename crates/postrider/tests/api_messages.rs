@@ -99,6 +99,13 @@ async fn events_and_batches_are_all_or_nothing() {
     let problem = producer.post("/api/v1/events/batch", &events).await;
     let problem = problem.problem(400, "invalid_parameter_value");
     assert!(problem["detail"].as_str().unwrap().contains("prio"), "{problem}");
+    // What Postrider itself tells nobody else makes up.
+    shop.execute("select postrider.create_event_type('postrider.dead_letter')").await;
+    let event = json!({ "event_type": "postrider.dead_letter", "payload": 9 });
+    producer.post(EVENTS, &event).await.problem(403, "insufficient_privilege");
+    let events = json!({ "events": [event] });
+    let problem = producer.post("/api/v1/events/batch", &events).await;
+    problem.problem(403, "insufficient_privilege");
     assert_eq!(shop.ask::<i64>(count).await, before);
 }
 

@@ -419,6 +419,27 @@ async fn wrong_event_types_and_subscriptions_are_refused() {
     check_refusal(&client, (publish, "42704", "Event type 'order.paid' does not exist")).await;
     batch(&client, &create("order.paid")).await;
     batch(&client, publish).await;
+
+    // What Postrider publishes nobody can make up, also where it is published.
+    for name in ["postrider.dead_letter", "postriders.own"] {
+        batch(&client, &create(name)).await;
+    }
+    let rule = "Event types that begin with 'postrider.' are for what Postrider itself publishes, \
+                got 'postrider.dead_letter'";
+    let event = r#"[{"event_type": "postrider.dead_letter", "payload": 1}]"#;
+    check_refusals(
+        &client,
+        &[
+            ("select postrider.publish('postrider.dead_letter', '1')", "42501", rule),
+            (
+                &format!("select postrider.publish_batch('{event}')"),
+                "42501",
+                &format!("p_events[0]: {rule}"),
+            ),
+        ],
+    )
+    .await;
+    batch(&client, "select postrider.publish('postriders.own', '1')").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -339,6 +339,7 @@ async fn what_is_no_schedule_is_refused_and_changes_nothing() {
         ("'s', '*/30 2 * 3 SUN#2', 'America/New_York', 'sink'", "22023"),
         ("'s', '@daily', p_endpoint_name => 'none'", "42704"),
         ("'s', '@daily', p_event_type => 'none'", "42704"),
+        ("'s', '@daily', p_event_type => 'postrider.dead_letter'", "42501"),
     ] {
         let sql = format!("select postrider.create_schedule({arguments})");
         assert_eq!(shop.refusal(&sql).await, code, "{sql}");
