@@ -6,10 +6,14 @@ use super::{Context, Failure, json_rows};
 
 const HEALTH: &str = include_str!("../../../../sql/queries/health_check.sql");
 
+/// What could not be asked, for whoever watches: neither degraded nor unhealthy.
+pub const NOT_ASKED: u8 = 3;
+
 /// Show how each part of the service does
 ///
 /// Exit codes, as monitoring plugins have them: 0 all is healthy, 1 something is degraded, 2
-/// something is unhealthy, 3 the database cannot be reached or its schema is of another version.
+/// something is unhealthy, 3 it could not be asked, whatever the reason: the configuration is wrong,
+/// the database cannot be reached, its schema is of another version, or the role may not.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

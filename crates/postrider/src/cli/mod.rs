@@ -3,7 +3,7 @@
 //! Results go to standard output, as tables for people or with `--json` for programs; errors,
 //! notices and logs go to standard error. Exit codes: 0 it worked, 1 it did not, 2 the arguments or
 //! the configuration are wrong, 3 the database cannot be reached, has not the right schema, or its log is from
-//! another one; those of `health` say what was found.
+//! another one; those of `health` say what was found, 3 that it could not be asked, for whatever reason.
 
 mod action;
 mod adopt;
@@ -173,7 +173,11 @@ pub fn run() -> ExitCode {
         Err(Failure::Shown(code)) => ExitCode::from(code),
         Err(failure) => {
             output.failure(&failure);
-            failure.exit_code()
+            match command {
+                // The other codes say what it has found.
+                Command::Health(_) => ExitCode::from(health::NOT_ASKED),
+                _ => failure.exit_code(),
+            }
         }
     }
 }
