@@ -283,6 +283,33 @@ async fn pages_follow_one_another_and_none_is_lost() {
         assert_eq!((all.len(), ids.len()), (22, 22), "{limit}");
         assert_eq!(pages(&asked, "archive?endpoint_name=b", limit).await.len(), 7, "{limit}");
     }
+    // What nothing has or had is no empty list; what is known and has nothing is one.
+    shop.execute("select postrider.create_event_type('x.z'); select postrider.drop_endpoint('f')")
+        .await;
+    for (list, says) in [
+        ("queue?endpoint_name=nobody", "Endpoint 'nobody' does not exist"),
+        ("queue?event_type=nothing", "Event type 'nothing' does not exist"),
+        ("archive?endpoint_name=nobody&limit=1", "Endpoint 'nobody' does not exist"),
+        ("archive?endpoint_name=a&event_type=nothing", "Event type 'nothing' does not exist"),
+        ("dead-letters?endpoint_name=nobody", "Endpoint 'nobody' does not exist"),
+        ("subscriptions?endpoint_name=nobody", "Endpoint 'nobody' does not exist"),
+        ("subscriptions?event_type=nothing", "Event type 'nothing' does not exist"),
+        ("messages/999999999/attempts", "Message 999999999 does not exist"),
+    ] {
+        let problem = asked.get(&path(list)).await.problem(404, "undefined_object");
+        assert_eq!(problem["detail"], says, "{list}");
+    }
+    let quiet: i64 = shop.ask("select max(m.id) from postrider.message m").await;
+    for list in [
+        "queue?endpoint_name=a&event_type=x.z",
+        "archive?event_type=x.z",
+        "dead-letters?endpoint_name=f",
+        "subscriptions?event_type=x.z",
+        "subscriptions?event_type=y.*",
+        &format!("messages/{quiet}/attempts"),
+    ] {
+        assert_eq!(read(&asked, list).await["items"], json!([]), "{list}");
+    }
     let settings = pages(&asked, "settings", 7).await;
     assert_eq!(settings, pages(&asked, "settings", 1_000).await);
     // A cursor belongs to its list.

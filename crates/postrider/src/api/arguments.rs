@@ -33,6 +33,8 @@ pub struct Arguments {
     pub values: Vec<Bound>,
     /// How many items are wanted, of a page.
     pub limit: usize,
+    /// Whether that page is the first one.
+    pub is_first: bool,
 }
 
 /// A request, as it came.
@@ -73,7 +75,7 @@ pub fn read(operation: &Operation, asked: &Asked<'_>) -> Result<Arguments, Probl
         let value = found.map(|text| parse(parameter.kind, text).ok_or_else(|| wrong(parameter)));
         values.push(value.transpose()?.unwrap_or(Bound::Null));
     }
-    let Some(most) = page else { return Ok(Arguments { values, limit: 0 }) };
+    let Some(most) = page else { return Ok(Arguments { values, limit: 0, is_first: false }) };
     let named = |wanted: &str| {
         query.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.as_str())
     };
@@ -86,10 +88,11 @@ pub fn read(operation: &Operation, asked: &Asked<'_>) -> Result<Arguments, Probl
         }
     };
     let after = named("cursor").map(|text| key_of(operation, text)).transpose()?;
+    let is_first = after.is_none();
     values.push(after.map_or(Bound::Null, Bound::Text));
     // One more says whether there is more.
     values.push(Bound::Whole(limit + 1));
-    Ok(Arguments { values, limit: limit as usize })
+    Ok(Arguments { values, limit: limit as usize, is_first })
 }
 
 fn find<'a>(pairs: &[(&str, &'a str)], wanted: &str) -> Option<&'a str> {

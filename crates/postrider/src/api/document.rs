@@ -27,6 +27,9 @@ const BY_HAND: &[(&str, &str, &[Role])] = &[
     (PATH, "get", &[Role::Viewer, Role::Operator, Role::Admin, Role::Producer]),
 ];
 
+/// Of lists that are asked for a name or an id.
+const UNKNOWN: &str = "Nothing has or had the name or id that is asked for";
+
 static DOCUMENT: OnceLock<String> = OnceLock::new();
 
 /// The document. Whoever has a token may read it.
@@ -51,7 +54,12 @@ pub fn write(known: OpenApi) -> Value {
     });
     for operation in operations::all() {
         let path = &mut document["paths"][operation.path];
-        path[operation.method.as_str().to_lowercase()] = describe(operation, &mut schemas);
+        let described = &mut path[operation.method.as_str().to_lowercase()];
+        *described = describe(operation, &mut schemas);
+        if operation.check.is_some() {
+            described["responses"]["404"] = problem.clone();
+            described["responses"]["404"]["description"] = UNKNOWN.into();
+        }
     }
     for (path, method, roles) in BY_HAND {
         document["paths"][*path][*method]["x-postrider-roles"] = names(roles);

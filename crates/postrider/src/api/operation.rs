@@ -47,6 +47,9 @@ pub struct Operation {
     /// In the order of the statement's parameters.
     pub takes: &'static [Parameter],
     pub statement: Statement,
+    /// What refuses names that nothing has or had, where the first page of a list shows nothing. It has the parameters of
+    /// `takes`.
+    pub check: Option<&'static str>,
     pub answer: Answer,
     pub status: u16,
     /// Its answer has a secret, and is never kept.
@@ -124,6 +127,7 @@ impl Operation {
             may: MANAGING,
             takes: &[],
             statement,
+            check: None,
             answer,
             status: 200,
             is_secret: false,
@@ -148,6 +152,12 @@ impl Operation {
     /// What it runs for who may not read what an application wrote.
     pub const fn masked(mut self, sql: &'static str) -> Operation {
         self.statement.masked = Some(sql);
+        self
+    }
+
+    /// What it runs beside, where the first page shows nothing.
+    pub const fn checks(mut self, sql: &'static str) -> Operation {
+        self.check = Some(sql);
         self
     }
 

@@ -25,6 +25,7 @@ use tokio_postgres::{
 use tracing::{debug, error, warn};
 
 use super::{
+    bound::Written,
     problem::{Code, Problem},
     token::{Caller, Role},
 };
@@ -159,12 +160,26 @@ impl Pool {
         statement: Statement,
         parameters: Parameters<'_>,
     ) -> Result<Vec<Row>, Problem> {
+        self.query_or_check(caller, (statement, parameters), None).await
+    }
+
+    /// The same for a list: where it shows nothing, `check` is run, too, which refuses what nobody knows.
+    pub async fn query_or_check(
+        &self,
+        caller: &Caller,
+        (statement, parameters): (Statement, Parameters<'_>),
+        check: Option<(&str, Parameters<'_>)>,
+    ) -> Result<Vec<Row>, Problem> {
         let lease = self.take(&self.clients, caller.until).await?;
         let client = lease.client();
         let working = async {
             client.batch_execute(BEGIN).await.map_err(refused)?;
             let role = enter(client, caller).await?;
-            client.query(statement.of_role(&role), parameters).await.map_err(refused)
+            let rows = client.query(statement.of_role(&role), parameters).await.map_err(refused)?;
+            if let Some((sql, parameters)) = check.filter(|_| shows_nothing(&rows)) {
+                client.query(sql, parameters).await.map_err(refused)?;
+            }
+            Ok(rows)
         };
         let worked = timeout_at(work_until(caller), working).await;
         lease.end(worked).await
@@ -360,6 +375,11 @@ async fn enter(client: &Client, caller: &Caller) -> Result<String, Problem> {
         true => Ok(row.get("role")),
         false => Err(Problem::internal()),
     }
+}
+
+/// Whether a list has no item, or no more than how far it has looked.
+fn shows_nothing(rows: &[Row]) -> bool {
+    rows.first().is_none_or(|row| row.get::<_, Option<Written>>(0).is_none())
 }
 
 fn not_entered(error: &tokio_postgres::Error) -> Problem {

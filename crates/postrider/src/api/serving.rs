@@ -118,7 +118,10 @@ async fn page(
     arguments: &Arguments,
 ) -> Result<Json, Problem> {
     let parameters = parameters(&arguments.values);
-    let rows = api.pool.query(caller, operation.statement, &parameters).await?;
+    let asked = &parameters[..operation.takes.len()];
+    let check = operation.check.filter(|_| arguments.is_first).map(|sql| (sql, asked));
+    let statement = (operation.statement, parameters.as_slice());
+    let rows = api.pool.query_or_check(caller, statement, check).await?;
     let mut body = "{\"items\":[".to_owned();
     let (mut count, mut next) = (0, None);
     let mut last: Option<&str> = None;

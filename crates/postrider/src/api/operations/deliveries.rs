@@ -18,6 +18,10 @@ const API_RETRY_DELIVERY: &str = include_str!("../../../../../sql/queries/api_re
 const API_FAIL_DELIVERY: &str = include_str!("../../../../../sql/queries/api_fail_delivery.sql");
 const API_SKIP_DELIVERY: &str = include_str!("../../../../../sql/queries/api_skip_delivery.sql");
 const API_ERASE_MESSAGES: &str = include_str!("../../../../../sql/queries/api_erase_messages.sql");
+const CHECK_ENDPOINT_NAME: &str =
+    include_str!("../../../../../sql/queries/check_endpoint_name.sql");
+const API_CHECK_NAMES: &str = include_str!("../../../../../sql/queries/api_check_names.sql");
+const MESSAGE_STATUS: &str = include_str!("../../../../../sql/queries/message_status.sql");
 const API_QUEUE: &str = include_str!("../../../../../sql/queries/api_queue.sql");
 const API_ARCHIVE: &str = include_str!("../../../../../sql/queries/api_archive.sql");
 const API_RETRY_DELIVERIES: &str =
@@ -64,6 +68,8 @@ pub const ALL: &[Operation] = &[
     .takes(&[path("id", Kind::MessageId, "1024 or msg_1024")])
     .runs(API_ATTEMPTS)
     .masked(API_ATTEMPTS_MASKED)
+    // There is such a message.
+    .checks(MESSAGE_STATUS)
     .at_most(100),
     get(
         "/api/v1/messages/{id}/explain",
@@ -150,7 +156,8 @@ pub const ALL: &[Operation] = &[
         query("endpoint_name", Kind::Text, "To this endpoint, among the next 1,000 deliveries"),
         query("event_type", Kind::Text, "Of this event type, among the next 1,000 deliveries"),
     ])
-    .runs(API_QUEUE),
+    .runs(API_QUEUE)
+    .checks(API_CHECK_NAMES),
     list(
         "/api/v1/archive",
         "listArchive",
@@ -161,7 +168,8 @@ pub const ALL: &[Operation] = &[
         query("endpoint_name", Kind::Text, "To this endpoint, among the next 1,000 deliveries"),
         query("event_type", Kind::Text, "Of this event type, among the next 1,000 deliveries"),
     ])
-    .runs(API_ARCHIVE),
+    .runs(API_ARCHIVE)
+    .checks(API_CHECK_NAMES),
     post(
         "/api/v1/deliveries/retry",
         "retryDeliveries",
@@ -234,7 +242,8 @@ pub const ALL: &[Operation] = &[
         shape::<shapes::DeadLetter>,
     )
     .takes(&[query("endpoint_name", Kind::Text, "Of this endpoint")])
-    .runs(API_DEAD_LETTERS),
+    .runs(API_DEAD_LETTERS)
+    .checks(CHECK_ENDPOINT_NAME),
     get(
         "/api/v1/dead-letters/summary",
         "summarizeDeadLetters",

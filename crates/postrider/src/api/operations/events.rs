@@ -14,6 +14,8 @@ const API_ALTER_EVENT_TYPE: &str =
 const API_DROP_EVENT_TYPE: &str =
     include_str!("../../../../../sql/queries/api_drop_event_type.sql");
 const API_SUBSCRIPTIONS: &str = include_str!("../../../../../sql/queries/api_subscriptions.sql");
+const API_CHECK_SUBSCRIBED: &str =
+    include_str!("../../../../../sql/queries/api_check_subscribed.sql");
 const API_SUBSCRIBE: &str = include_str!("../../../../../sql/queries/api_subscribe.sql");
 const API_SUBSCRIPTION: &str = include_str!("../../../../../sql/queries/api_subscription.sql");
 const API_ALTER_SUBSCRIPTION: &str =
@@ -71,7 +73,8 @@ pub const ALL: &[Operation] = &[
         query("endpoint_name", Kind::Text, "Of this endpoint"),
         query("event_type", Kind::Text, "To this event type or pattern"),
     ])
-    .runs(API_SUBSCRIPTIONS),
+    .runs(API_SUBSCRIPTIONS)
+    .checks(API_CHECK_SUBSCRIBED),
     post(
         "/api/v1/subscriptions",
         "subscribe",
