@@ -435,7 +435,7 @@ async fn a_request_that_waits_for_a_lock_does_not_hold_up_delivery() {
             and wait_event_type = 'Lock')",
     )
     .await;
-    let sql = "select count(*) <= 4 from pg_stat_activity where application_name = 'postrider api'";
+    let sql = "select count(*) <= 5 from pg_stat_activity where application_name = 'postrider api'";
     assert!(shop.ask::<bool>(sql).await, "more connections than it may have");
     shop.send("orders", json!(2)).await;
     receiver.wait_for_accepted(1, LONG).await.unwrap();
@@ -448,6 +448,28 @@ async fn a_request_that_waits_for_a_lock_does_not_hold_up_delivery() {
     }
     holding.rollback().await.unwrap();
     producer.post("/api/v1/messages", &message).await.expect(201);
+
+    // So many that they take longer than anybody waits for a connection, of one token: another one has its own.
+    let other = asked.bearing(&shop.token("other", "viewer"));
+    let holding = client.transaction().await.unwrap();
+    holding.batch_execute("lock table postrider.message in share mode").await.unwrap();
+    let waiting: Vec<_> = (0..20)
+        .map(|_| {
+            let (producer, message) = (producer.clone(), message.clone());
+            tokio::spawn(async move { producer.post("/api/v1/messages", &message).await })
+        })
+        .collect();
+    shop.until(
+        "select count(*) >= 2 from pg_stat_activity where application_name = 'postrider api'
+            and wait_event_type = 'Lock'",
+    )
+    .await;
+    other.get("/api/v1/endpoints").await.expect(200);
+    holding.rollback().await.unwrap();
+    for reply in waiting {
+        let reply = reply.await.unwrap();
+        assert!(matches!(reply.status, 201 | 503), "{reply:?}");
+    }
 }
 
 // Tokens ------------------------------------------------------------------------------------------

@@ -375,7 +375,7 @@ async fn a_commit_without_an_answer_has_an_outcome_that_nobody_knows() {
         let reply = producer.post(MESSAGES, &message).await;
         assert!(matches!(reply.status, 503 | 504), "{reply:?}");
     }
-    let sessions = "select count(*) <= 4 from pg_stat_activity
+    let sessions = "select count(*) <= 5 from pg_stat_activity
         where application_name = 'postrider api'";
     assert!(shop.ask::<bool>(sessions).await, "more connections than it may have");
     // Whoever watches sees it, by a token that nobody has shown before as well.

@@ -5,6 +5,7 @@
 //! transaction is never used on; and who waited in vain hears whether something may have been done.
 
 use std::{
+    collections::HashMap,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
@@ -42,7 +43,10 @@ const LEAVE_ROLE: &str = include_str!("../../../../sql/queries/leave_role.sql");
 const SESSION: &str = include_str!("../../../../sql/queries/api_session.sql");
 
 /// So many connections for what is done for clients, and no more.
-const CONNECTIONS: usize = 2;
+const CONNECTIONS: usize = 3;
+/// How many of them one token has at most, whatever it asks for: one is left to others. Two, so that what asks again while
+/// its first request waits, as for a standby, hears what it waits for.
+const CONNECTIONS_OF_TOKEN: usize = 2;
 /// And for what we ask ourselves: who a token is, and figures, which may take long. A commit that waits for a standby
 /// may keep each of the others for as long as the standby is away, and nothing that is asked here waits for one.
 const QUESTIONS: usize = 2;
@@ -88,9 +92,17 @@ pub struct Pool {
 /// Places for connections, of which each is used for one purpose.
 struct Turns {
     free: Arc<Semaphore>,
+    /// Those that each token may have, of tokens that have one or wait for one.
+    shares: Mutex<HashMap<i32, Arc<Semaphore>>>,
     /// Whether the database did not answer the last time that its answer was waited for here. What is done for clients may
     /// wait for a standby, which says nothing of what is asked.
     is_silent: AtomicBool,
+}
+
+/// A place, and the part of its token's share, where it is used for one.
+struct Place {
+    _share: Option<OwnedSemaphorePermit>,
+    _turn: OwnedSemaphorePermit,
 }
 
 struct Connections {
@@ -103,7 +115,7 @@ struct Lease {
     session: Option<Session>,
     connections: Arc<Connections>,
     turns: Arc<Turns>,
-    _turn: OwnedSemaphorePermit,
+    _place: Place,
 }
 
 /// How a statement that is to be done once has ended.
@@ -134,7 +146,7 @@ impl Pool {
         sql: &str,
         parameters: Parameters<'_>,
     ) -> Result<Vec<Row>, Problem> {
-        let lease = self.take(&self.questions, until).await?;
+        let lease = self.take(&self.questions, None, until).await?;
         match timeout_at(until, lease.client().query(sql, parameters)).await {
             Ok(Ok(rows)) => {
                 lease.give_back();
@@ -170,7 +182,7 @@ impl Pool {
         (statement, parameters): (Statement, Parameters<'_>),
         check: Option<(&str, Parameters<'_>)>,
     ) -> Result<Vec<Row>, Problem> {
-        let lease = self.take(&self.clients, caller.until).await?;
+        let lease = self.take(&self.clients, Some(caller.token), caller.until).await?;
         let client = lease.client();
         let working = async {
             client.batch_execute(BEGIN).await.map_err(refused)?;
@@ -194,7 +206,7 @@ impl Pool {
         (statement, parameters): (Statement, Parameters<'_>),
         write: impl Fn(&[Row]) -> Result<(i16, String), Problem>,
     ) -> Result<Once, Problem> {
-        let lease = self.take(&self.clients, caller.until).await?;
+        let lease = self.take(&self.clients, Some(caller.token), caller.until).await?;
         let client = lease.client();
         let working = async {
             client.batch_execute(BEGIN).await.map_err(refused)?;
@@ -222,11 +234,16 @@ impl Pool {
         }
     }
 
-    async fn take(&self, turns: &Arc<Turns>, until: Instant) -> Result<Lease, Problem> {
-        let turn = Arc::clone(&turns.free).acquire_owned();
+    async fn take(
+        &self,
+        turns: &Arc<Turns>,
+        token: Option<i32>,
+        until: Instant,
+    ) -> Result<Lease, Problem> {
         let turn_until = until.min(Instant::now() + TURN_TIME);
-        let Ok(Ok(turn)) = timeout_at(turn_until, turn).await else {
-            let detail = "All connections of the listener are busy; nothing was done.";
+        let Ok(Some(place)) = timeout_at(turn_until, turns.wait(token)).await else {
+            let detail = "All connections of the listener, or those that one token may have, are busy; \
+                          nothing was done.";
             return Err(Problem::unavailable(Code::Busy, detail));
         };
         let session = match self.connections.reuse() {
@@ -234,13 +251,33 @@ impl Pool {
             None => self.connections.connect(turns, until).await?,
         };
         let connections = Arc::clone(&self.connections);
-        Ok(Lease { session: Some(session), connections, turns: Arc::clone(turns), _turn: turn })
+        Ok(Lease { session: Some(session), connections, turns: Arc::clone(turns), _place: place })
     }
 }
 
 impl Turns {
     fn new(count: usize) -> Turns {
-        Turns { free: Arc::new(Semaphore::new(count)), is_silent: AtomicBool::default() }
+        let free = Arc::new(Semaphore::new(count));
+        Turns { free, shares: Mutex::default(), is_silent: AtomicBool::default() }
+    }
+
+    /// The next place, in the order in which they were asked for. Who has its token's share already waits apart, and
+    /// keeps no one from a place.
+    async fn wait(&self, token: Option<i32>) -> Option<Place> {
+        let share = match token {
+            Some(token) => Some(self.share(token).acquire_owned().await.ok()?),
+            None => None,
+        };
+        let turn = Arc::clone(&self.free).acquire_owned().await.ok()?;
+        Some(Place { _share: share, _turn: turn })
+    }
+
+    fn share(&self, token: i32) -> Arc<Semaphore> {
+        let mut shares = self.shares.lock().unwrap_or_else(PoisonError::into_inner);
+        // Whoever has or wants a part of one holds it, and takes it here only.
+        shares.retain(|_, share| Arc::strong_count(share) > 1);
+        let share = shares.entry(token);
+        Arc::clone(share.or_insert_with(|| Arc::new(Semaphore::new(CONNECTIONS_OF_TOKEN))))
     }
 }
 
@@ -438,9 +475,29 @@ mod tests {
         let url = DatabaseUrl::new(format!("postgresql://postrider@{address}/postrider"));
         let pool = Pool::new(Connector::new(&url, None, "test").unwrap());
         let until = Instant::now() + CONNECT_TIME;
-        assert!(pool.take(&pool.clients, until).await.is_err());
+        assert!(pool.take(&pool.clients, Some(1), until).await.is_err());
         assert!(!pool.is_silent());
-        assert!(pool.take(&pool.questions, until).await.is_err());
+        assert!(pool.take(&pool.questions, None, until).await.is_err());
         assert!(pool.is_silent());
+    }
+
+    #[tokio::test]
+    async fn a_token_leaves_a_place_to_others_and_nothing_behind() {
+        let turns = Turns::new(CONNECTIONS);
+        // At once, or not.
+        let place = async |token| timeout(Duration::ZERO, turns.wait(token)).await.ok().flatten();
+        let first = place(Some(1)).await.unwrap();
+        let second = place(Some(1)).await.unwrap();
+        assert!(place(Some(1)).await.is_none(), "it has its share");
+        let other = place(Some(2)).await.unwrap();
+        assert!(place(Some(3)).await.is_none(), "there are no more");
+        // What is given back is for whoever asks, and its share as well.
+        drop(first);
+        let first = place(Some(1)).await.unwrap();
+        drop((first, second, other));
+        let last = place(None).await.unwrap();
+        assert!(place(Some(4)).await.is_some());
+        assert_eq!(turns.shares.lock().unwrap().keys().collect::<Vec<_>>(), [&4]);
+        drop(last);
     }
 }
