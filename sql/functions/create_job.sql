@@ -21,9 +21,10 @@ declare
     job_id bigint;
 begin
     insert into postrider.job (
-        kind, endpoint_id, endpoint_name, filter, rate, last_id, estimate, has_more)
+        kind, endpoint_id, endpoint_name, filter, rate, last_id, estimate, has_more, created_by)
     values (
-        p_kind, p_endpoint_id, p_endpoint_name, p_filter, p_rate, p_last_id, p_estimate, p_has_more)
+        p_kind, p_endpoint_id, p_endpoint_name, p_filter, p_rate, p_last_id, p_estimate, p_has_more,
+        postrider.caller())
     on conflict do nothing
     returning id into job_id;
     if job_id is null then

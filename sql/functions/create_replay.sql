@@ -40,10 +40,10 @@ begin
     and m.created_at < p_to_ts;
     insert into postrider.replay (
         endpoint_id, endpoint_name, from_ts, to_ts, status, event_type, filter, rate, position,
-        last_id, position_at)
+        last_id, position_at, created_by)
     select
         e.id, e.name, p_from_ts, p_to_ts, p_status, p_event_type, p_filter, p_rate,
-        coalesce(first_id - 1, 0), coalesce(last_id, 0), p_from_ts
+        coalesce(first_id - 1, 0), coalesce(last_id, 0), p_from_ts, postrider.caller()
     from postrider.endpoints e
     where e.name = p_endpoint_name
     returning id into replay_id;

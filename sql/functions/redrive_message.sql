@@ -30,7 +30,7 @@ begin
     if letter.erased_at is not null then
         raise exception 'Dead letter % was erased', p_dlq_id using errcode = '55000';
     end if;
-    if postrider.redrive_letters(array[p_dlq_id], session_user, clock_timestamp(), '0') = 0 then
+    if postrider.redrive_letters(array[p_dlq_id], postrider.caller(), clock_timestamp(), '0') = 0 then
         raise exception 'Endpoint ''%'' of dead letter % has been dropped', letter.endpoint_name,
             p_dlq_id using errcode = '55000';
     end if;

@@ -382,6 +382,12 @@ async fn what_failed_is_looked_at_and_sent_again() {
     receiver.wait_for_accepted(2, LONG).await.unwrap();
     let job = read(&admin, &format!("jobs/{}", job["job_id"])).await;
     assert_eq!((&job["kind"], &job["done_count"]), (&json!("redrive"), &json!(1)));
+    // By the role of the token, whoever this process is.
+    assert_eq!(job["created_by"], "postrider_admin");
+    let letters = read(&admin, "dead-letters").await;
+    for letter in letters["items"].as_array().unwrap() {
+        assert_eq!(letter["redriven_by"], "postrider_admin", "{letter}");
+    }
     let message = read(&admin, &format!("messages/msg_{}", ids[0])).await;
     assert_eq!((&message["id"], &message["payload"]), (&json!(ids[0]), &json!(1)));
 }
