@@ -2,7 +2,8 @@
 --
 -- Internal: rotate_slots. Waits for nobody: whoever has read the table in a transaction keeps it from being
 -- truncated until that ends, and an application's transaction is as long as it likes. Then rows are
--- deleted, some thousand each time.
+-- deleted, some thousand each time; or, where deletes are published and the table has no replica identity, stay
+-- until it can be truncated.
 create or replace function postrider.empty_slot(p_table text, p_slot smallint)
 returns boolean
 language plpgsql
@@ -23,10 +24,15 @@ begin
     exception
         when lock_not_available then null;
     end;
-    execute format(
-        'delete from %1$s d where d.ctid = any (array(select k.ctid from %1$s k limit %2$s))', part,
-        most_rows);
-    get diagnostics deleted_count = row_count;
-    return deleted_count < most_rows;
+    begin
+        execute format(
+            'delete from %1$s d where d.ctid = any (array(select k.ctid from %1$s k limit %2$s))', part,
+            most_rows);
+        get diagnostics deleted_count = row_count;
+        return deleted_count < most_rows;
+    exception
+        when object_not_in_prerequisite_state then
+            return false;
+    end;
 end;
 $$;

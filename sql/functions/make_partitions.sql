@@ -12,6 +12,9 @@
 -- Who waits to write into the default partition while it loses the range is refused afterwards (23514),
 -- because it has chosen its partition already. So where somebody may write into the range now, writers
 -- wait at the table itself, before they choose.
+--
+-- Nothing is deleted where nothing is to be moved: where deletes are published, PostgreSQL refuses the statement in a
+-- table without replica identity, rows or not. Where the whole table has one (full), its new partitions get it, too.
 create or replace function postrider.make_partitions(p_months_ahead integer)
 returns integer
 language plpgsql
@@ -24,15 +27,27 @@ declare
     -- What is held up least comes last.
     missing record;
     moving text := $sql$
-        with moved as (
-            delete from postrider.%1$I r
-            where r.%2$I >= %3$L
-            and r.%2$I < %4$L
-            returning r.*
-        )
-        insert into postrider.%5$I
-        select m.*
-        from moved m
+        do $do$
+        begin
+            if exists (
+                select
+                from postrider.%1$I r
+                where r.%2$I >= %3$L
+                and r.%2$I < %4$L
+            )
+            then
+                with moved as (
+                    delete from postrider.%1$I r
+                    where r.%2$I >= %3$L
+                    and r.%2$I < %4$L
+                    returning r.*
+                )
+                insert into postrider.%5$I
+                select m.*
+                from moved m;
+            end if;
+        end;
+        $do$
         $sql$;
     statements text[] := '{}';
     statement text;
@@ -49,15 +64,20 @@ begin
     for missing in
         select
             m.parent, m.time_column, m.name, m.from_at, m.to_at, l.name as default_name,
+            c.relreplident = 'f' as has_full_identity,
             row_number() over (partition by m.parent) = 1 as is_first,
             bool_or(m.from_at < now() + interval '1 hour') over (partition by m.parent) as is_written
         from postrider.missing_partitions(p_months_ahead) m
         join postrider.partitions l on l.table_name = m.parent and l.from_at is null
+        join pg_class c on c.oid = format('postrider.%I', m.parent)::regclass
         order by m.parent = 'message', m.parent, m.from_at
     loop
         execute format(
             'create table postrider.%I (like postrider.%I including all)',
             missing.name, missing.parent);
+        if missing.has_full_identity then
+            execute format('alter table postrider.%I replica identity full', missing.name);
+        end if;
         statement := format(
             moving, missing.default_name, missing.time_column, missing.from_at, missing.to_at,
             missing.name);
