@@ -2,8 +2,9 @@
 -- how many deliveries were cancelled, and how many letters are held
 --
 -- Internal: a step of erase_batch, for letters whose message is not in the log any more, or was erased there. What waits
--- of one that was redriven is cancelled first: nothing but the letter has the message then. What is in hand or locked
--- is held. Uses dead_letter_pkey, deferred_pkey.
+-- of one that was redriven is cancelled first: nothing but the letter has the message then. Attempts are in partitions
+-- of their own, and may be left. They go first: by the letter the job knows whose they are. What is in hand or locked
+-- is held. Uses dead_letter_pkey, deferred_pkey, attempt_message_id.
 create or replace function postrider.erase_letters(
     p_ids bigint[],
     out message_count bigint,
@@ -52,10 +53,21 @@ begin
     told := postrider.tell_deliveries(
         'cancel', letters.message_ids, letters.targets, null, null, null);
     cancelled_count := told.told_count;
+    attempt_count := postrider.take_out_of_attempts(array(
+        select distinct l.message_id
+        from unnest(letters.message_ids, letters.targets) l (message_id, target)
+        where not postrider.is_deferred(l.message_id, l.target)
+    ));
     letter_count := postrider.take_out_of_letters(array(
         select l.id
         from unnest(letters.ids, letters.message_ids, letters.targets) l (id, message_id, target)
         where not postrider.is_deferred(l.message_id, l.target)
+        and not exists (
+            select
+            from postrider.attempt a
+            where a.message_id = l.message_id
+            and (a.error <> '(erased)' or a.response_body is not null)
+        )
     ));
     held_count := cardinality(p_ids) - letter_count;
 end;

@@ -123,8 +123,8 @@ begin
             offset 0
         ) k
     );
-    select e.parked_count into parked_count from postrider.erase_parked(parked) e;
     attempt_count := postrider.take_out_of_attempts(ended);
+    select e.parked_count into parked_count from postrider.erase_parked(parked) e;
     ended := array(
         select i.id
         from unnest(ended) i (id)

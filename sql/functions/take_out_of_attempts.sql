@@ -1,6 +1,6 @@
 -- postrider.take_out_of_attempts(message_ids) → how many attempts
 --
--- Internal: a step of erase_logged. What was answered to these messages' attempts, and what went wrong in words; the
+-- Internal: a step of erase_logged, erase_letters and erase_parked. What was answered to these messages' attempts, and what went wrong in words; the
 -- outcome and its number stay. What somebody has locked is passed over. Uses attempt_message_id.
 create or replace function postrider.take_out_of_attempts(p_message_ids bigint[])
 returns bigint

@@ -285,12 +285,17 @@ fn filters() -> [(u32, String); 3] {
     ]
 }
 
-/// Dead letters and parked messages whose messages the log has no more.
+/// Dead letters, parked messages and attempts whose messages the log has no more.
 #[tokio::test(flavor = "multi_thread")]
 async fn copies_are_erased_when_the_log_has_nothing() {
     let shop = Shop::open_to_receivers().await;
-    let receiver = Receiver::start(Behaviour::Status(404)).unwrap();
-    shop.endpoint("hooks", json!({ "url": receiver.url() }), patient()).await;
+    // What is answered is kept, and has what was sent.
+    let receivers = [("hooks", 404), ("good", 200)]
+        .map(|(name, status)| (name, Receiver::start(echo(status)).unwrap()));
+    for (name, receiver) in &receivers {
+        let config = json!({ "url": receiver.url(), "capture_response": true });
+        shop.endpoint(name, config, patient()).await;
+    }
     shop.execute(
         "select postrider.create_consumer('c');
         select postrider.set_setting('tick_interval_ms', '0')",
@@ -300,10 +305,13 @@ async fn copies_are_erased_when_the_log_has_nothing() {
     for (customer, _) in &filters() {
         send(&shop, "hooks", *customer).await;
     }
+    // One is delivered, and of that nothing but the parked message is left.
+    send(&shop, "good", 9).await;
     shop.until("select count(*) = 3 from postrider.dead_letter").await;
+    shop.until("select count(*) = 4 from postrider.attempt where response_body is not null").await;
     dispatcher.sigterm();
     assert!(dispatcher.wait(LONG).await.unwrap().success());
-    for (customer, _) in &filters() {
+    for customer in [6, 7, 9, 9] {
         let park = format!(
             "select postrider.park_message(
                 'c', (select f.position from postrider.fetch_messages('c', 1) f), 1, 'secret-{customer}')"
@@ -314,19 +322,26 @@ async fn copies_are_erased_when_the_log_has_nothing() {
     shop.execute("select postrider.redrive_message(2); delete from postrider.message").await;
     for (index, (customer, call)) in filters().into_iter().enumerate() {
         let left = "select count(*) from postrider.parked_message where erased_at is null";
-        assert_eq!(shop.ask::<i64>(left).await as usize, 3 - index, "the others' are left");
+        assert_eq!(shop.ask::<i64>(left).await as usize, 4 - index, "the others' are left");
         assert_eq!(made(&shop, &call).await, json!({ "estimate": 0, "has_more": true }));
         shop.finish_jobs().await;
-        assert_eq!(job(&shop).await, json!(["completed", 2]), "{call}");
-        // The attempts of messages that are gone have no text of a sender's, and go with their partition.
+        let done = if customer == 9 { 3 } else { 2 };
+        assert_eq!(job(&shop).await, json!(["completed", done]), "{call}");
         check_gone(&shop, &format!("secret-{customer}")).await;
+        let attempts: Value = shop
+            .ask(
+                "select details -> 'attempts' from postrider.event_log
+                where event = 'messages.erased' order by id desc limit 1",
+            )
+            .await;
+        assert_eq!(attempts, json!(done - 1), "{call}");
     }
     let erased = "select count(*) from postrider.dead_letter where erased_at is not null and payload = 'null'";
     assert_eq!(shop.ask::<i64>(erased).await, 3);
     assert!(!shop.ask::<bool>("select exists (select from postrider.deferred)").await);
     assert!(
         shop.ask::<bool>(
-            "select count(*) = 3 and bool_and(erased_at is not null and last_error = '(erased)')
+            "select count(*) = 4 and bool_and(erased_at is not null and last_error = '(erased)')
             from postrider.parked_message"
         )
         .await
