@@ -3,7 +3,7 @@
 -- Internal: every way to write one message but the fast one of send_with_options, after its options
 -- were checked. Either for one endpoint (its direct target and its name) or for an event type, to
 -- all who subscribe to it now. Returns the holder's id, and writes nothing, when the idempotency key
--- is held. Raises 23505 and 53400.
+-- is held, whatever has become of the endpoint since. Raises 23505, 55000 (the endpoint is disabled), 53400.
 create or replace function postrider.append_message(
     p_direct_target integer,
     p_endpoint_name text,
@@ -46,6 +46,8 @@ begin
     end if;
     if p_direct_target is null then
         targets := postrider.matching_targets((p_event_type).patterns, p_payload);
+    else
+        perform postrider.direct_target(p_endpoint_name);
     end if;
     perform postrider.check_room(greatest(cardinality(targets), 1), targets);
 

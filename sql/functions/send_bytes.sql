@@ -20,6 +20,8 @@ language plpgsql
 security definer
 set search_path = pg_catalog, postrider, pg_temp
 as $$
+declare
+    target integer;
 begin
     if p_endpoint_name is null then
         raise exception 'Endpoint name must not be null' using errcode = '22004';
@@ -37,9 +39,16 @@ begin
     perform postrider.check_options(
         octet_length(p_body), p_priority, p_scheduled_at, p_idempotency_key, p_expires_at,
         p_ordering_key, p_headers, p_metadata);
+    -- Enabled or not, see send_with_options.
+    select e.direct_subscription_id
+    into target
+    from postrider.endpoints e
+    where e.name = p_endpoint_name;
+    if target is null then
+        perform postrider.refuse_endpoint(p_endpoint_name);
+    end if;
     return postrider.append_message(
-        postrider.direct_target(p_endpoint_name), p_endpoint_name, null, null, p_body,
-        p_content_type, p_priority, p_scheduled_at, p_idempotency_key, p_correlation_id,
-        p_expires_at, p_ordering_key, p_headers, p_metadata);
+        target, p_endpoint_name, null, null, p_body, p_content_type, p_priority, p_scheduled_at,
+        p_idempotency_key, p_correlation_id, p_expires_at, p_ordering_key, p_headers, p_metadata);
 end;
 $$;

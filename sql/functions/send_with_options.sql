@@ -2,9 +2,9 @@
 --
 -- Producer, application, admin. Writes one message for one endpoint in the caller's transaction: it exists if
 -- and only if that transaction commits. Returns the id of the first message, and writes nothing, when
--- the idempotency key is held by a message with the same payload. Raises 42704 (no such endpoint),
--- 55000 (disabled), 22004 (null name or payload), 22023 (a value out of its range), 23505 (the
--- idempotency key belongs to another payload), 53400 (the log or the endpoint is full).
+-- the idempotency key is held by a message with the same payload, even if the endpoint is disabled or full by now.
+-- Raises 42704 (no such endpoint), 55000 (disabled), 22004 (null name or payload), 22023 (a value out of its range),
+-- 23505 (the idempotency key belongs to another payload), 53400 (the log or the endpoint is full).
 --
 -- `p_priority` is an integer, although a smallint would do: a literal 5 is an integer, for which
 -- PostgreSQL finds no function that takes a smallint; a second function that takes the other type
@@ -34,6 +34,7 @@ declare
     shard integer;
     lane integer;
     message_id bigint;
+    target integer;
 begin
     if p_endpoint_name is null or p_payload is null or octet_length(p_payload::text) > 1024
         or p_priority is distinct from 0 or p_headers is not null or p_metadata is not null
@@ -47,10 +48,18 @@ begin
             octet_length(p_payload::text), p_priority, p_scheduled_at, p_idempotency_key,
             p_expires_at, p_ordering_key, p_headers, p_metadata);
         if p_idempotency_key is not null then
+            -- Enabled or not: that counts for a new message only (append_message), and this may be a repeat.
+            select e.direct_subscription_id
+            into target
+            from postrider.endpoints e
+            where e.name = p_endpoint_name;
+            if target is null then
+                perform postrider.refuse_endpoint(p_endpoint_name);
+            end if;
             return postrider.append_message(
-                postrider.direct_target(p_endpoint_name), p_endpoint_name, null, p_payload, null,
-                null, p_priority, p_scheduled_at, p_idempotency_key, p_correlation_id, p_expires_at,
-                p_ordering_key, p_headers, p_metadata);
+                target, p_endpoint_name, null, p_payload, null, null, p_priority,
+                p_scheduled_at, p_idempotency_key, p_correlation_id, p_expires_at, p_ordering_key,
+                p_headers, p_metadata);
         end if;
     end if;
     if pg_sequence_last_value('postrider.message_sequence')

@@ -56,6 +56,8 @@ async fn a_repeated_send_returns_the_first_id_and_writes_nothing() {
     let shop = Shop::open_to_producers().await;
     let client = shop.client().await;
     batch(&client, "select postrider.create_event_type('e')").await;
+    let number = "select last_value from postrider.message_sequence";
+    let mut repeats = Vec::new();
     for (first, again, other) in [
         (SEND, SEND, SEND_OTHER),
         (
@@ -77,8 +79,8 @@ async fn a_repeated_send_returns_the_first_id_and_writes_nothing() {
         ),
     ] {
         let id = id_of(&client, first).await;
+        repeats.push((again, id));
         let before = row_counts(&client).await;
-        let number = "select last_value from postrider.message_sequence";
         let last: i64 = shop.ask(number).await;
         assert_eq!(id_of(&client, again).await, id, "{again}");
         let key = if first.contains("'l'") { "l" } else { "k" };
@@ -92,6 +94,42 @@ async fn a_repeated_send_returns_the_first_id_and_writes_nothing() {
     batch(&client, "begin").await;
     id_of(&client, SEND).await;
     assert!(client.query_one(sql, &[]).await.unwrap().get::<_, bool>(0), "nothing to commit");
+    batch(&client, "rollback").await;
+    check_repeats_to_nowhere(&shop, &client, &repeats).await;
+}
+
+/// A repeat is answered, whatever has become of the endpoint since. What is new is refused.
+async fn check_repeats_to_nowhere(shop: &Shop, client: &Client, repeats: &[(&str, i64)]) {
+    let number = "select last_value from postrider.message_sequence";
+    let full = "[postrider] Queue backpressure: 1 more on top of what waits for endpoint 'a' would exceed limit 1";
+    for (change, code, text) in [
+        ("select postrider.disable_endpoint('a')", "55000", "Endpoint 'a' is disabled"),
+        (
+            r#"select postrider.enable_endpoint('a');
+            update postrider.endpoints set config = config || '{"max_queue_size": 1}' where name = 'a';
+            update postrider.endpoints set is_full = true where name = 'a'"#,
+            "53400",
+            full,
+        ),
+    ] {
+        batch(client, change).await;
+        let last: i64 = shop.ask(number).await;
+        let before = row_counts(client).await;
+        for (again, id) in repeats {
+            assert_eq!(id_of(client, again).await, *id, "{again}: {change}");
+        }
+        assert_eq!(row_counts(client).await, before);
+        assert_eq!(shop.ask::<i64>(number).await, last);
+        for new in [
+            "select postrider.send_with_options('a', '1', p_idempotency_key => 'new')",
+            r"select postrider.send_bytes('a', '\x01', 'a/b', p_idempotency_key => 'new')",
+            r"select postrider.send_bytes('a', '\x01', 'a/b')",
+        ] {
+            check_refusal(client, (new, code, text)).await;
+        }
+        let nowhere = "select postrider.send_with_options('z', '1', p_idempotency_key => 'k')";
+        check_refusal(client, (nowhere, "42704", "Endpoint 'z' does not exist")).await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
