@@ -154,6 +154,11 @@ async fn a_key_belongs_to_a_destination() {
     let count = "select count(*) from postrider.message m
         join postrider.idempotency_key k on k.message_id = m.id and k.key = m.idempotency_key";
     assert_eq!(shop.ask::<i64>(count).await, 4);
+    // Whoever sends.
+    let other = "create role other; grant postrider_producer to other; set role other";
+    batch(&client, other).await;
+    assert_eq!(id_of(&client, SEND).await, ids[0]);
+    check_refusal(&client, (SEND_OTHER, "23505", CONFLICT)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -223,6 +228,12 @@ async fn a_key_is_free_when_its_message_has_ended() {
         set created_at = now() - interval '1 hour', ended_at = now() - interval '1 hour'";
     batch(&client, sql).await;
     assert_eq!(shop.ask::<i32>("select postrider.forget_idempotency_keys()").await, 1);
+    // A partition of the log may go before the window is over.
+    let id = id_of(&client, SEND).await;
+    finish(&client, &delivered(id), id).await;
+    batch(&client, "delete from postrider.message").await;
+    assert_eq!(id_of(&client, SEND).await, id);
+    check_refusal(&client, (SEND_OTHER, "23505", CONFLICT)).await;
 }
 
 /// Its message is in the log, and then is not; what waits, or is another sender's, stays.

@@ -42,7 +42,7 @@ pub struct NewMessage<'a> {
     /// Not attempted before.
     #[schema(format = "date-time")]
     scheduled_at: Option<String>,
-    /// Unique for the endpoint and the role: the same key and payload get the same id.
+    /// Unique for the endpoint, whoever sends: the same key and payload get the same id.
     idempotency_key: Option<String>,
     #[schema(format = "uuid")]
     correlation_id: Option<String>,
@@ -92,7 +92,7 @@ pub struct NewEvent<'a> {
     /// Not attempted before.
     #[schema(format = "date-time")]
     scheduled_at: Option<String>,
-    /// Unique for the event type and the role: the same key and payload get the same id.
+    /// Unique for the event type, whoever publishes: the same key and payload get the same id.
     idempotency_key: Option<String>,
     #[schema(format = "uuid")]
     correlation_id: Option<String>,
