@@ -17,7 +17,11 @@ use xtask::{
 
 use crate::{
     expiring::check_lateness_since,
-    shop::{Shop, serving::LONG},
+    shop::{
+        Shop,
+        consuming::{acknowledge, fetch, tick},
+        serving::LONG,
+    },
 };
 
 /// From now on nobody writes to the disk what was committed asynchronously, but who waits for it.
@@ -114,6 +118,48 @@ async fn who_prefers_to_be_quick_delivers_what_a_crash_takes_back() {
     let (forgotten, rewound) = crash_while_delivering("on").await;
     assert_ne!(forgotten, [0i64; 0], "or the test above cannot fail");
     assert_eq!(rewound, 0, "a crash of the same server is no failover");
+}
+
+/// Consumers are handed what is visible. A crash may take it back, until a commit of theirs has been confirmed, which
+/// keeps what they have read with what they have written.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_consumers_commit_keeps_what_it_has_read() {
+    let options = Options::default()
+        .set("wal_buffers", "64MB")
+        .set("autovacuum", "off")
+        .set("checkpoint_timeout", "1h")
+        .set("bgwriter_lru_maxpages", "0");
+    let mut shop = Shop::open_migrated_with(options).await;
+    shop.execute(
+        "select postrider.create_endpoint('hooks', 'discard', '{}');
+        select postrider.create_consumer('c');
+        select postrider.set_setting('tick_interval_ms', '0');
+        create table effect (message_id bigint primary key)",
+    )
+    .await;
+    for commits in [false, true] {
+        stop_writing(&shop).await;
+        let client = shop.client().await;
+        client.batch_execute("set synchronous_commit = off").await.unwrap();
+        send_fast(&client, 1, 1).await;
+        tick(&client).await.unwrap();
+        client.batch_execute("begin").await.unwrap();
+        let batch = fetch(&client, "c", 10).await;
+        assert_eq!(batch.len(), 1, "on disk or not");
+        let insert = "insert into effect select $1::bigint";
+        client.execute(insert, &[&batch[0].id]).await.unwrap();
+        acknowledge(&client, "c", batch[0].position).await;
+        if commits {
+            client.batch_execute("set local synchronous_commit = on; commit").await.unwrap();
+        }
+        shop.postgres.kill().unwrap();
+        shop.postgres.start_again().unwrap();
+        let left = "select array[
+            (select count(*) from postrider.message), (select count(*) from effect),
+            (select count(*) from effect join postrider.message m on m.id = message_id)]";
+        let expected = i64::from(commits);
+        assert_eq!(shop.ask::<Vec<i64>>(left).await, [expected; 3], "it commits: {commits}");
+    }
 }
 
 /// Whether our dispatcher's commit waits for a standby.
