@@ -251,6 +251,15 @@ begin
     delete from postrider.clock_jump;
     delete from postrider.claim;
     delete from postrider.checkpoint;
+    -- What was cancelled and not read has ended, and nobody reads it any more. Where a row of it waits, a dispatcher has
+    -- to know, and takes both away.
+    delete from postrider.cancellation c
+    where not exists (
+        select
+        from postrider.deferred d
+        where d.message_id = c.message_id
+        and d.target = c.target
+    );
     -- Everyone begins behind what is finished, and only the rest counts as waiting.
     insert into postrider.checkpoint (slot, owner, shards, done_xmin, backlogs, state)
     select

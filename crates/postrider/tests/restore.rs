@@ -397,6 +397,11 @@ impl Original {
         for _ in 0..10 {
             unfinished.push(shop.send("hooks", json!({ "is": "unfinished" })).await);
         }
+        // Cancelled before anybody has read them.
+        for _ in 0..2 {
+            let id = shop.send("hooks", json!({ "is": "cancelled" })).await;
+            assert!(shop.ask::<bool>(&format!("select postrider.cancel_message({id})")).await);
+        }
         Original { shop, receiver, dispatcher: None, unfinished }
     }
 
@@ -459,6 +464,18 @@ async fn check_copy(original: &mut Original, url: &str, doubtful: Option<i64>) {
     }
 
     let of_original = original.go_on().await;
+    // One was read while it was cancelled: it waits until a dispatcher takes it away.
+    let waits = "insert into postrider.deferred (
+            message_id, target, endpoint_id, shard, run_at, message_created_at)
+        select c.message_id, c.target, e.id, m.lane >> 4, now(), m.created_at
+        from postrider.cancellation c
+        join postrider.message m on m.id = c.message_id
+        join postrider.endpoints e on e.name = m.endpoint_name
+        order by c.message_id
+        limit 1";
+    assert_eq!(client.execute(waits, &[]).await.unwrap(), 1);
+    let cancellations = "select count(*) from postrider.cancellation";
+    assert_eq!(client.query_one(cancellations, &[]).await.unwrap().get::<_, i64>(0), 2);
     let adopted = run(url, &["adopt", "--yes", "--json"], "").json();
     assert_eq!(adopted["adopted"], true, "{adopted}");
     assert_eq!(adopted["unfinished_messages"], expected.len(), "{adopted}");
@@ -468,6 +485,7 @@ async fn check_copy(original: &mut Original, url: &str, doubtful: Option<i64>) {
     let left = "select (select count(*) from postrider.dispatcher)
         + (select count(*) from postrider.heartbeat)";
     assert_eq!(client.query_one(left, &[]).await.unwrap().get::<_, i64>(0), 0);
+    assert_eq!(client.query_one(cancellations, &[]).await.unwrap().get::<_, i64>(0), 1);
 
     let to_copy = format!(
         "update postrider.endpoints set config = config || '{{\"url\": \"{}\"}}' where name = 'hooks'",
@@ -487,7 +505,8 @@ async fn check_copy(original: &mut Original, url: &str, doubtful: Option<i64>) {
     let worker = "select h.* from postrider.register_worker('w') w
         cross join lateral postrider.worker_heartbeat(w.worker_id, w.epoch) h";
     client.batch_execute(worker).await.unwrap();
-    let settled = "select not exists (select from postrider.queue)";
+    let settled = "select not exists (select from postrider.queue)
+        and not exists (select from postrider.cancellation)";
     while !client.query_one(settled, &[]).await.unwrap().get::<_, bool>(0) {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
