@@ -68,11 +68,11 @@ pub struct TickGroup {
 impl OwnedLane {
     /// Whether its lag has come so far that a tick can take in the rest, and there is room. One that
     /// will leave a part again reads all of it again next time, so it is not done at every tick.
-    fn can_merge(&self, room: impl Fn(&LaneReader) -> Room, now: Instant) -> bool {
+    fn can_merge(&self, room: impl Fn(&OwnedLane) -> Room, now: Instant) -> bool {
         let has_lag = self.reader.has_lag() && self.held.is_empty();
         has_lag
             && !self.reader.is_walking(Which::Lag)
-            && match room(&self.reader) {
+            && match room(self) {
                 Room::None => false,
                 Room::ForSome => now >= self.merge_at,
                 Room::ForAll => true,
@@ -205,7 +205,7 @@ impl Lanes {
     /// skipped of it could be taken now.
     pub fn start_tick(
         &mut self,
-        room: impl Fn(&LaneReader) -> Room,
+        room: impl Fn(&OwnedLane) -> Room,
         now: Instant,
     ) -> Vec<TickGroup> {
         let mut groups: Vec<TickGroup> = Vec::new();
@@ -299,7 +299,7 @@ impl Lanes {
     }
 
     /// Whether a tick would bring back something that was skipped.
-    pub fn can_merge(&self, room: impl Fn(&LaneReader) -> Room, now: Instant) -> bool {
+    pub fn can_merge(&self, room: impl Fn(&OwnedLane) -> Room, now: Instant) -> bool {
         self.lanes.values().any(|owned| !owned.is_busy && owned.can_merge(&room, now))
     }
 }

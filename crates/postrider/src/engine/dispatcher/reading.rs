@@ -6,7 +6,7 @@ impl Dispatcher {
     pub(super) fn read(&mut self, now: Instant) {
         let endpoints = &self.endpoints;
         if matches!(self.bell, Bell::Asleep(_))
-            && self.lanes.can_merge(|reader| room_of(endpoints, reader), now)
+            && self.lanes.can_merge(|lane| room_of(endpoints, lane, now), now)
         {
             self.ring_off();
             self.tick_at = now;
@@ -34,10 +34,10 @@ impl Dispatcher {
     }
 
     pub(super) fn tick(&mut self) {
-        let endpoints = &self.endpoints;
-        let groups = self.lanes.start_tick(|reader| room_of(endpoints, reader), self.now);
+        let (endpoints, now) = (&self.endpoints, self.now);
+        let groups = self.lanes.start_tick(|lane| room_of(endpoints, lane, now), now);
         if groups.is_empty() {
-            self.tick_at = self.now + TICK_PAUSE;
+            self.tick_at = now + TICK_PAUSE;
             return;
         }
         self.is_ticking = true;
@@ -101,8 +101,10 @@ impl Dispatcher {
         for lane in &group.lanes {
             let rows = by_lane.remove(lane).unwrap_or_default();
             let Some(owned) = self.lanes.get_mut(*lane) else { continue };
+            // What its lag has waited with for too long is set aside: a new lag would begin where that one did.
+            let may_leave = !(group.is_merging && is_impatient(&self.endpoints, owned, self.now));
             let Some(taken) = owned.reader.take_tick(group.is_merging, top, rows) else { continue };
-            self.distribute(*lane, taken, Which::Tail);
+            self.distribute(*lane, taken, Which::Tail, may_leave);
         }
     }
 
@@ -153,11 +155,12 @@ impl Dispatcher {
             owned.lag_moved_at = now;
         }
         let taken = owned.reader.take_page(&page, rows, left);
-        self.distribute(page.lane, taken, page.which);
+        self.distribute(page.lane, taken, page.which, true);
     }
 
-    /// Finds a place for every message that was taken: in its endpoint's queue, or behind in the log.
-    pub(super) fn distribute(&mut self, lane: Lane, taken: Taken<LogMessage>, which: Which) {
+    /// Finds a place for every message that was taken: in its endpoint's queue, or behind in the log, if any of them
+    /// may be left there.
+    fn distribute(&mut self, lane: Lane, taken: Taken<LogMessage>, which: Which, may_leave: bool) {
         let Taken { segment, base, top, rows } = taken;
         let Some(epoch) = self.lanes.epoch(lane.shard()) else { return };
         let now = self.clock.timestamp(self.now);
@@ -169,7 +172,7 @@ impl Dispatcher {
             let is_due = row.terms.scheduled_at.is_none_or(|at| at <= now);
             let is_spared = row.expires()
                 && self.lanes.get_mut(lane).is_none_or(|owned| owned.reader.spares_expiring());
-            let may_lag = is_due && !lane.is_keyed() && !is_spared;
+            let may_lag = may_leave && is_due && !lane.is_keyed() && !is_spared;
             if let Some(target) = row.only_target()
                 && which == Which::Tail
             {
@@ -328,13 +331,13 @@ fn lane_priority(lane: &OwnedLane) -> Priority {
     lane.reader.lane().priority().unwrap_or(Priority::LOWEST)
 }
 
-/// How much of what a lane has skipped could be taken in now.
-fn room_of(endpoints: &Endpoints, reader: &LaneReader) -> Room {
-    let priority = reader.lane().priority().unwrap_or(Priority::LOWEST);
+/// How much of what a lane has skipped could be taken in now: all of it, when it is to be set aside.
+fn room_of(endpoints: &Endpoints, lane: &OwnedLane, now: Instant) -> Room {
+    let priority = lane_priority(lane);
     let hungry = |target: Target| endpoints.is_hungry(target, priority);
-    if reader.skipped().all(hungry) {
+    if is_impatient(endpoints, lane, now) || lane.reader.skipped().all(hungry) {
         Room::ForAll
-    } else if reader.skipped().any(hungry) {
+    } else if lane.reader.skipped().any(hungry) {
         Room::ForSome
     } else {
         Room::None
@@ -350,9 +353,13 @@ fn patience(endpoints: &Endpoints, reader: &LaneReader) -> Duration {
     }
 }
 
+/// Whether what was skipped of a lane has waited too long in the log.
+fn is_impatient(endpoints: &Endpoints, lane: &OwnedLane, now: Instant) -> bool {
+    now >= lane.lag_moved_at + patience(endpoints, &lane.reader)
+}
+
 /// How many messages that were skipped could be taken now; some, when they have waited too long.
 fn wanted_of_lag(endpoints: &Endpoints, lane: &OwnedLane, now: Instant) -> usize {
-    let is_impatient = now >= lane.lag_moved_at + patience(endpoints, &lane.reader);
     let priority = lane_priority(lane);
     let room_of = |target: Target| {
         endpoints.by_target(target).map_or(PAGE_ROWS, |id| endpoints.room(id, priority))
@@ -363,5 +370,8 @@ fn wanted_of_lag(endpoints: &Endpoints, lane: &OwnedLane, now: Instant) -> usize
         .filter(|target| endpoints.is_hungry(*target, priority))
         .map(room_of)
         .sum();
-    if is_impatient { PAGE_ROWS } else { room }
+    if is_impatient(endpoints, lane, now) { PAGE_ROWS } else { room }
 }
+
+#[cfg(test)]
+mod tests;
