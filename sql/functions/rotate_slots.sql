@@ -4,7 +4,8 @@
 -- next one, and that is the present one then. A slot that still holds the newest checkpoint of a shard, or the
 -- newest heartbeat of a dispatcher, is left as it is. Rows are kept for the time of two slots after the last was
 -- written: a clock that is set forward makes one of the two short, and what dispatchers rely on outlives the
--- other.
+-- other. The newest heartbeat that is older than all that is not finished (done_before) is copied before its slot is
+-- emptied: it tells below which number nothing is left (window.sql, pending_floor), however long that takes.
 create or replace function postrider.rotate_slots()
 returns integer
 language plpgsql
@@ -21,6 +22,7 @@ declare
     part text;
     emptied integer := 0;
     is_left boolean := false;
+    finished_before xid8;
 begin
     if not postrider.take_chore('slots') then
         return 0;
@@ -65,6 +67,28 @@ begin
         where newest.slot = next_slot
     ) then
         tables := tables || array['heartbeat'];
+        finished_before := postrider.done_before();
+        -- As nobody's, whose lease is over.
+        insert into postrider.heartbeat (
+            slot, dispatcher, at, lease_until, xid, sequence_floor, horizon, statistics)
+        select
+            postrider.current_slot(), '00000000-0000-0000-0000-000000000000', h.at, 'epoch', h.xid,
+            h.sequence_floor, h.horizon, '{}'
+        from (
+            select b.slot, b.at, b.xid, b.sequence_floor, b.horizon
+            from postrider.heartbeat b
+            where b.xid < finished_before
+            order by b.xid desc
+            limit 1
+        ) h
+        where h.slot = next_slot
+        -- Where only a part of the slot could be emptied, it was copied before.
+        and not exists (
+            select
+            from postrider.heartbeat o
+            where o.xid = h.xid
+            and o.slot <> next_slot
+        );
     end if;
     foreach part in array tables loop
         emptied := emptied + postrider.empty_slot(part, next_slot)::integer;

@@ -12,8 +12,12 @@ use crate::shop::{Shop, pulse::Pulse, serving::LONG};
 use postrider::store::{
     lease::{Checkpoint, Claim, Heart, Lease, Owned, Statistics},
     ledger::{Ledger, Results},
+    log::Log,
 };
-use postrider_core::id::{MessageId, Target};
+use postrider_core::{
+    id::{Lane, MessageId, Shard, Target},
+    snapshot::Snapshot,
+};
 use serde_json::json;
 use tokio::net::{TcpListener, TcpStream};
 use uuid::Uuid;
@@ -334,6 +338,48 @@ async fn every_write_of_a_passed_epoch_is_refused() {
         and not exists (select from postrider.claim)
         and not exists (select from postrider.shard s where s.owner is null)";
     assert!(shop.ask::<bool>(nothing).await);
+    let gone = format!("delete from postrider.dispatcher d where d.id = '{}'", former.id());
+    shop.execute(&gone).await;
+    what_is_unfinished_is_looked_for_from_its_lowest_number_on(&shop, &successor, &taken_over)
+        .await;
+}
+
+/// However long ago that was: heartbeats, of which it is known, are soon forgotten.
+async fn what_is_unfinished_is_looked_for_from_its_lowest_number_on(
+    shop: &Shop,
+    lease: &Lease,
+    owned: &[Owned],
+) {
+    shop.execute("select postrider.create_endpoint('hooks', 'discard', '{}')").await;
+    shop.send_many("hooks", 3).await;
+    let beat = format!("select is_alive from postrider.heartbeat('{}', '{{}}')", lease.id());
+    assert!(shop.ask::<bool>(&beat).await);
+    let done: String = shop.ask("select pg_current_xact_id()::text").await;
+    let checkpoint =
+        Checkpoint { lanes: Vec::new(), done_xmin: done.parse().unwrap(), backlogs: vec![0; 16] };
+    assert_eq!(lease.save_checkpoint(owned, &checkpoint, false).await.unwrap(), []);
+    let floor = "select postrider.pending_floor()";
+    let lowest: i64 = shop.ask(floor).await;
+    let newest: i64 = shop.ask("select max(m.id) from postrider.message m").await;
+    assert!(lowest >= newest, "{lowest} {newest}");
+
+    let log = Log::open(Arc::new(shop.client().await)).await.unwrap();
+    let base: Snapshot = format!("{done}:{done}:").parse().unwrap();
+    let lanes: Vec<Lane> = Shard(3).lanes().collect();
+    let first: i64 = shop.ask("select min(h.seq) from postrider.heartbeat h").await;
+    // Each slot twice: what was copied is copied once more.
+    for round in 0..6 {
+        assert!(shop.ask::<bool>(&beat).await);
+        shop.let_a_slot_pass().await;
+        shop.execute("select postrider.rotate_slots()").await;
+        assert_eq!(shop.ask::<i64>(floor).await, lowest, "round {round}");
+        assert_eq!(log.window(&base, &lanes).await.unwrap().after, lowest, "round {round}");
+    }
+    let kept = format!("select count(*) from postrider.heartbeat h where h.seq <= {first}");
+    assert_eq!(shop.ask::<i64>(&kept).await, 0, "no slot was emptied");
+    let copies = "select count(*) from postrider.heartbeat h
+        where h.dispatcher = '00000000-0000-0000-0000-000000000000'";
+    assert_eq!(shop.ask::<i64>(copies).await, 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
