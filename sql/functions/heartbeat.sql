@@ -2,7 +2,7 @@
 -- to own, and the newest heartbeats of the others
 --
 -- Internal. Appends a heartbeat that extends the lease, or appends nothing and answers is_alive =
--- false when somebody has ended the lease (acquire_shards). The silent ones are others that the caller takes
+-- false when somebody has ended the lease (take_shards). The silent ones are others that the caller takes
 -- for dead. The shared lock keeps takeovers out until commit, so a heartbeat and a takeover never cross. It writes
 -- postrider.heartbeat alone and reads as little as can be: it waits for no row.
 create or replace function postrider.heartbeat(

@@ -10,12 +10,14 @@ use std::{
 
 use crate::shop::{Shop, pulse::Pulse, serving::LONG};
 use postrider::store::{
-    lease::{Checkpoint, Claim, Heart, Lease, Owned, Statistics},
+    lease::{Checkpoint, Claim, Heart, Lease, Owned, Statistics, Taken},
     ledger::{Ledger, Results},
     log::Log,
 };
 use postrider_core::{
     id::{Lane, MessageId, Shard, Target},
+    position::Position,
+    reader::LaneState,
     snapshot::Snapshot,
 };
 use serde_json::json;
@@ -291,8 +293,8 @@ async fn writer(shop: &Shop) -> (Heart, Lease, Ledger, Vec<Owned>) {
     let ledger = Ledger::open(Arc::new(shop.client().await), id).await.unwrap();
     heart.register("here", 1, "0").await.unwrap();
     assert!(heart.heartbeat(&Statistics::default(), &[]).await.unwrap().is_alive);
-    let acquired = lease.acquire(16, &[]).await.unwrap();
-    (heart, lease, ledger, acquired.iter().map(|taken| taken.owned).collect())
+    let taken = lease.take_shards(16, &[]).await.unwrap();
+    (heart, lease, ledger, taken.iter().map(|taken| taken.owned).collect())
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -331,7 +333,7 @@ async fn every_write_of_a_passed_epoch_is_refused() {
     assert_eq!(former.recover_claims(&owned, former.id(), &[]).await.unwrap().count, 0);
     former.release(&owned).await.unwrap();
     assert!(!heart.heartbeat(&Statistics::default(), &[]).await.unwrap().is_alive);
-    assert!(former.acquire(16, &[]).await.unwrap().is_empty());
+    assert!(former.take_shards(16, &[]).await.unwrap().is_empty());
     let nothing = "select not exists (select from postrider.done)
         and not exists (select from postrider.ended)
         and not exists (select from postrider.checkpoint)
@@ -342,6 +344,46 @@ async fn every_write_of_a_passed_epoch_is_refused() {
     shop.execute(&gone).await;
     what_is_unfinished_is_looked_for_from_its_lowest_number_on(&shop, &successor, &taken_over)
         .await;
+    a_takeover_waits_for_no_large_answer(&shop, &successor, &taken_over).await;
+}
+
+/// While it is not read, nobody else could write anything.
+async fn a_takeover_waits_for_no_large_answer(shop: &Shop, former: &Lease, owned: &[Owned]) {
+    let state = |number: u64| {
+        let base = Snapshot::new(10, 10_000, (10 + number..1_000).collect()).unwrap();
+        let (tail, done) = (Position::at(base.clone()), vec![Position::at(base)]);
+        LaneState { tail, lag: None, done, open: None }
+    };
+    let lanes = owned.iter().flat_map(|owned| owned.shard.lanes());
+    let lanes: Vec<(Lane, LaneState)> = lanes.zip((0..).map(state)).collect();
+    let backlogs: Vec<i64> = (100..116).collect();
+    let checkpoint = Checkpoint { lanes: lanes.clone(), done_xmin: 10, backlogs };
+    assert_eq!(former.save_checkpoint(owned, &checkpoint, false).await.unwrap(), []);
+    former.unregister(former.id()).await.unwrap();
+
+    let (id, client) = (Uuid::new_v4(), shop.client().await);
+    let begin = format!(
+        "select postrider.register_dispatcher('{id}', 'here', 1, '0');
+        select postrider.heartbeat('{id}', '{{}}')"
+    );
+    client.batch_execute(&begin).await.unwrap();
+    let take = format!(
+        "select count(*), sum(octet_length(t::text))::bigint
+        from postrider.take_shards('{id}', 16) t"
+    );
+    let answer = client.query_one(&take, &[]).await.unwrap();
+    let (count, bytes): (i64, i64) = (answer.get(0), answer.get(1));
+    assert!(count == 16 && bytes < 4096, "{count} shards, {bytes} bytes");
+
+    // Who has them now does not matter: it is read how they were left.
+    let taken: Vec<Taken> =
+        owned.iter().map(|owned| Taken { owned: *owned, last_owner: None }).collect();
+    let acquired = former.acquired(&taken).await.unwrap();
+    let backlogs: Vec<i64> = acquired.iter().map(|acquired| acquired.backlog).collect();
+    assert_eq!(backlogs, checkpoint.backlogs);
+    let left: BTreeMap<Lane, LaneState> =
+        acquired.into_iter().flat_map(|acquired| acquired.lanes).collect();
+    assert!(left == lanes.into_iter().collect(), "not as they were left");
 }
 
 /// However long ago that was: heartbeats, of which it is known, are soon forgotten.

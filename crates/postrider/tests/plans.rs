@@ -191,6 +191,13 @@ const CASES: &[Case] = &[
         values: "1::smallint",
         indexes: &["checkpoint_seq"],
     },
+    Case {
+        name: "newest_checkpoints",
+        sql: include_str!("../../../sql/queries/newest_checkpoints.sql"),
+        types: "smallint[]",
+        values: "'{0,1,2}'",
+        indexes: &["checkpoint_seq"],
+    },
 ];
 
 const TABLES: [&str; 7] =
@@ -788,12 +795,19 @@ fn of_dispatchers() -> Vec<Bound> {
             50,
         ),
         call(
-            "acquire_shards",
+            "take_shards",
             format!(
                 "select * from (select count(*) from postrider.release_shards('{DISPATCHER}', {all}, {epochs})) r,
-                lateral postrider.acquire_shards('{DISPATCHER}', 16)"
+                lateral postrider.take_shards('{DISPATCHER}', 16)"
             ),
             2_500,
+        ),
+        query(
+            "newest_checkpoints",
+            include_str!("../../../sql/queries/newest_checkpoints.sql"),
+            "smallint[]",
+            "{shards}",
+            600,
         ),
         call(
             "release_shards",

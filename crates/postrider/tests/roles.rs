@@ -180,7 +180,6 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
     (
         "",
         &[
-            "acquire_shards",
             "acting_dispatchers",
             "address_literal",
             "addressed_worker",
@@ -473,6 +472,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "take_chore",
             "take_out_of_attempts",
             "take_out_of_letters",
+            "take_shards",
             "take_tokens",
             "tell_batch",
             "tell_deliveries",

@@ -402,7 +402,7 @@ async fn a_silent_dispatcher_is_noticed_before_its_lease_ends() {
     shop.execute(
         "select postrider.register_dispatcher('00000000-0000-0000-0000-000000000007', 'h', 9, 'v');
         select postrider.heartbeat('00000000-0000-0000-0000-000000000007', '{}');
-        select postrider.acquire_shards('00000000-0000-0000-0000-000000000007', 16)",
+        select postrider.take_shards('00000000-0000-0000-0000-000000000007', 16)",
     )
     .await;
     assert_health(health(&shop, "dispatchers").await, "healthy", "1 dispatcher is running");

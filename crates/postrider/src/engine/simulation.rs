@@ -38,7 +38,7 @@ use super::{
     keeper::News,
 };
 use crate::{
-    store::{lease::Acquired, log::EndpointRow, wire::Timestamp},
+    store::{lease::Taken, log::EndpointRow, wire::Timestamp},
     transport::{PROTOCOLS, Settings, Shared},
 };
 
@@ -97,7 +97,7 @@ enum Todo {
     },
     Recover {
         node: usize,
-        acquired: Vec<Acquired>,
+        taken: Vec<Taken>,
         former: Option<Tenure>,
     },
     /// What a wrong driver has said to be done before.

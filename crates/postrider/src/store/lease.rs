@@ -60,7 +60,15 @@ pub struct Beat {
     pub lease: Duration,
 }
 
-/// A shard as it was taken.
+/// A shard that was taken.
+#[derive(Debug, Clone, Copy)]
+pub struct Taken {
+    pub owned: Owned,
+    /// Whoever let it go without releasing it.
+    pub last_owner: Option<Uuid>,
+}
+
+/// A shard that was taken, as it was left.
 #[derive(Debug)]
 pub struct Acquired {
     pub owned: Owned,
@@ -319,33 +327,55 @@ impl Lease {
         Ok(())
     }
 
-    /// Takes up to `limit` shards that nobody holds. `silent`: whom we take for dead.
-    pub async fn acquire(
+    /// Takes up to `limit` shards that nobody holds. `silent`: whom we take for dead. Until its answer has left the
+    /// server nobody else writes or takes anything, so the answer is short.
+    pub async fn take_shards(
         &self,
         limit: usize,
         silent: &[Beat],
-    ) -> Result<Vec<Acquired>, StoreError> {
+    ) -> Result<Vec<Taken>, StoreError> {
         let (silent_ids, silent_seqs) = places(silent);
-        let sql = include_str!("../../../../sql/queries/acquire_shards.sql");
+        let sql = include_str!("../../../../sql/queries/take_shards.sql");
         // One that waits is held up by somebody who may have to be ended.
         let rows = self
             .client
             .try_query(sql, &[&self.id, &(limit as i32), &silent_ids, &silent_seqs])
             .await
             .map_err(StoreError::to("take shards"))?;
-        rows.iter()
-            .map(|row| {
-                let shard = Shard(row.get("shard"));
-                let state: Option<serde_json::Value> = row.get("state");
-                Ok(Acquired {
-                    owned: Owned { shard, epoch: row.get("epoch") },
-                    lanes: lanes_of(shard, state)?,
-                    backlog: row.get::<_, Option<i64>>("backlog").unwrap_or(0),
-                    last_owner: row.get("last_owner"),
-                    held: Vec::new(),
-                })
-            })
-            .collect()
+        let taken = |row: &tokio_postgres::Row| Taken {
+            owned: Owned { shard: Shard(row.get("shard")), epoch: row.get("epoch") },
+            last_owner: row.get("last_owner"),
+        };
+        Ok(rows.iter().map(taken).collect())
+    }
+
+    /// How these shards were left. Whoever has taken one from us since may have written a checkpoint, too: then
+    /// this one is not ours to record anything of, and is lost with the first try.
+    pub async fn acquired(&self, taken: &[Taken]) -> Result<Vec<Acquired>, StoreError> {
+        let sql = include_str!("../../../../sql/queries/newest_checkpoints.sql");
+        let shards: Vec<i16> = taken.iter().map(|taken| taken.owned.shard.0).collect();
+        let rows = self
+            .client
+            .query(sql, &[&shards])
+            .await
+            .map_err(StoreError::to("read how shards were left"))?;
+        let mut left: HashMap<Shard, (BTreeMap<Lane, LaneState>, i64)> = HashMap::default();
+        for row in &rows {
+            let groups = groups_in(row.get("state"))?;
+            let shards: Vec<i16> = row.get("shards");
+            let backlogs: Vec<Option<i64>> = row.get("backlogs");
+            for (shard, backlog) in std::iter::zip(shards, backlogs) {
+                let lanes = lanes_of(Shard(shard), &groups);
+                left.insert(Shard(shard), (lanes, backlog.unwrap_or(0)));
+            }
+        }
+        let acquired = taken.iter().map(|Taken { owned, last_owner }| {
+            let nothing = || (lanes_of(owned.shard, &[]), 0);
+            let (lanes, backlog) = left.remove(&owned.shard).unwrap_or_else(nothing);
+            let (owned, last_owner) = (*owned, *last_owner);
+            Acquired { owned, lanes, backlog, last_owner, held: Vec::new() }
+        });
+        Ok(acquired.collect())
     }
 
     /// Ends connections of dead dispatchers that hold up a takeover.
@@ -651,27 +681,25 @@ fn groups_of(lanes: &[(Lane, LaneState)]) -> Vec<Group> {
     groups
 }
 
-fn lanes_of(
-    shard: Shard,
-    state: Option<serde_json::Value>,
-) -> Result<BTreeMap<Lane, LaneState>, StoreError> {
-    let groups: Vec<Group> = match state {
-        Some(state) => serde_json::from_value(state)
-            .map_err(|_| StoreError::Nonsense("a checkpoint that cannot be read"))?,
-        None => Vec::new(),
-    };
+fn groups_in(state: serde_json::Value) -> Result<Vec<Group>, StoreError> {
+    serde_json::from_value(state)
+        .map_err(|_| StoreError::Nonsense("a checkpoint that cannot be read"))
+}
+
+/// Without any groups, nobody has read the shard.
+fn lanes_of(shard: Shard, groups: &[Group]) -> BTreeMap<Lane, LaneState> {
     let common = groups.iter().find(|group| group.lanes.is_empty());
     let common = common.map(|group| group.state.clone()).unwrap_or_default();
     let mut lanes: BTreeMap<Lane, LaneState> =
         shard.lanes().map(|lane| (lane, common.clone())).collect();
     for group in groups {
-        for lane in group.lanes {
-            if let Some(state) = lanes.get_mut(&Lane(lane)) {
+        for lane in &group.lanes {
+            if let Some(state) = lanes.get_mut(&Lane(*lane)) {
                 *state = group.state.clone();
             }
         }
     }
-    Ok(lanes)
+    lanes
 }
 
 #[cfg(test)]
@@ -695,7 +723,7 @@ mod tests {
         assert!(state.lag.is_some());
 
         let json = serde_json::to_value(groups_of(&lanes)).unwrap();
-        let read = lanes_of(shard, Some(json)).unwrap();
+        let read = lanes_of(shard, &groups_in(json).unwrap());
         assert_eq!(read, lanes.into_iter().collect());
     }
 }

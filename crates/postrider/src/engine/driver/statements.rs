@@ -361,7 +361,7 @@ async fn acquire(
     silent: &[Beat],
     former: Option<Tenure>,
 ) -> Result<(Vec<Acquired>, Stored), StoreError> {
-    let mut acquired = match lease.acquire(limit, silent).await {
+    let taken = match lease.take_shards(limit, silent).await {
         Err(error) if error.is_lock_timeout() => {
             let ended = lease.end_stale_flushes(silent).await?;
             warn!(ended, "a takeover was held up by connections of a dead dispatcher");
@@ -371,6 +371,8 @@ async fn acquire(
         Err(error) if error.is_passing() => return Ok((Vec::new(), Stored::default())),
         other => other?,
     };
+    // From here on they are ours: what fails ends the tenure.
+    let mut acquired = lease.acquired(&taken).await?;
     let spared = |owner: Uuid| {
         former
             .as_ref()

@@ -251,9 +251,10 @@ impl World {
                 let event = self.database.look(looking);
                 self.answer(node, event);
             }
-            Todo::Recover { node, mut acquired, former } if self.arrives(node) => {
+            Todo::Recover { node, taken, former } if self.arrives(node) => {
                 let id = self.nodes[node].id;
-                let before = self.database.unclaimed(&acquired);
+                let mut acquired = self.database.acquired(&taken);
+                let before = self.database.unclaimed(&taken);
                 let stored = self.database.recover(id, &mut acquired, former.as_ref());
                 self.ledger.judge_recovery(&self.database, &before);
                 self.answer(node, Event::Acquired(Ok((acquired, stored))));
@@ -359,9 +360,9 @@ impl World {
                 self.later(way, Todo::Look { node, looking });
             }
             Query::Acquire { limit, former, .. } => {
-                let acquired = self.database.take_shards(id, limit);
-                self.tell(|| format!("database: node {node} takes {acquired:?}"));
-                self.later(way, Todo::Recover { node, acquired, former });
+                let taken = self.database.take_shards(id, limit);
+                self.tell(|| format!("database: node {node} takes {taken:?}"));
+                self.later(way, Todo::Recover { node, taken, former });
             }
             query => {
                 let event = self.database.answer(id, query, luck, now);

@@ -13,7 +13,7 @@ use super::{Database, DeferredRow, LeaseRow, Logged, Place, ShardRow, Wrong};
 use crate::{
     engine::Tenure,
     store::{
-        lease::{Acquired, Checkpoint, Claim, Heartbeat, Owned, Recovered},
+        lease::{Acquired, Checkpoint, Claim, Heartbeat, Owned, Recovered, Taken},
         log::{LogMessage, Stored},
         wire::{EPOCH_US, Timestamp},
     },
@@ -73,8 +73,8 @@ impl Database {
         self.asleep.retain(|_, id| *id != me);
     }
 
-    /// `acquire_shards`: takes them, which is one transaction.
-    pub fn take_shards(&mut self, me: Uuid, limit: usize) -> Vec<Acquired> {
+    /// `take_shards`: takes them, which is one transaction.
+    pub fn take_shards(&mut self, me: Uuid, limit: usize) -> Vec<Taken> {
         self.write();
         if !self.is_live(me) {
             return Vec::new();
@@ -83,10 +83,10 @@ impl Database {
         for (id, lease) in &mut self.leases {
             lease.is_over |= !live.contains(id);
         }
-        let mut acquired = Vec::new();
+        let mut taken = Vec::new();
         for number in 0..self.shards.len() {
             let row = &self.shards[number];
-            if !self.is_takeable(row, me, &live) || acquired.len() == limit {
+            if !self.is_takeable(row, me, &live) || taken.len() == limit {
                 continue;
             }
             let mut unrecovered = row.unrecovered.clone();
@@ -95,6 +95,15 @@ impl Database {
             self.moved_at = self.now;
             let owned = Owned { shard: Shard(number as i16), epoch: row.epoch + 1 };
             self.shards[number] = ShardRow { owner: Some(me), epoch: owned.epoch, unrecovered };
+            taken.push(Taken { owned, last_owner });
+        }
+        taken
+    }
+
+    /// How they were left, which is the next statement.
+    pub fn acquired(&self, taken: &[Taken]) -> Vec<Acquired> {
+        let acquire = |taken: &Taken| {
+            let Taken { owned, last_owner } = *taken;
             let known = self.checkpoints.get(&owned.shard);
             let backlog = known.map_or(0, |(_, backlog)| *backlog);
             let lanes: BTreeMap<Lane, LaneState> = owned
@@ -105,14 +114,14 @@ impl Database {
                     (lane, state.cloned().unwrap_or_default())
                 })
                 .collect();
-            acquired.push(Acquired { owned, lanes, backlog, last_owner, held: Vec::new() });
-        }
-        acquired
+            Acquired { owned, lanes, backlog, last_owner, held: Vec::new() }
+        };
+        taken.iter().map(acquire).collect()
     }
 
     /// What waits and no last owner has claimed, with the retries that it has used up.
-    pub fn unclaimed(&self, acquired: &[Acquired]) -> Vec<(Place, u32)> {
-        let shards = acquired.iter().map(|taken| taken.owned.shard.0 as usize);
+    pub fn unclaimed(&self, taken: &[Taken]) -> Vec<(Place, u32)> {
+        let shards = taken.iter().map(|taken| taken.owned.shard.0 as usize);
         let owners: HashSet<Uuid> =
             shards.flat_map(|shard| &self.shards[shard].unrecovered).copied().collect();
         let by_owner = self.claims.iter().filter(|(by, _)| owners.contains(by));

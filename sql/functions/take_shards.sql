@@ -1,19 +1,19 @@
--- postrider.acquire_shards(dispatcher, limit, silent_ids, silent_seqs) → the shards taken, each with its new epoch, its newest
--- checkpoint and its backlog there (null when it has none), and its last owner (null after an orderly
--- release, unless an earlier one is in `unrecovered`)
+-- postrider.take_shards(dispatcher, limit, silent_ids, silent_seqs) → the shards taken, each with its new epoch and its
+-- last owner (null after an orderly release, unless an earlier one is in `unrecovered`)
 --
 -- Internal. Takes shards that nobody owns or whose owner's lease is over (live_dispatchers). Such an owner
 -- has lost it for good: its next heartbeat is refused. The exclusive lock
 -- waits for every flush and heartbeat under way, so all that the last owner recorded is visible to
 -- the next statement, and anything that it tries to record later is refused by its epoch.
+-- What the server sends before it commits has to fit into the buffers of the connection: a dispatcher that stands still
+-- and does not read would keep the lock. So checkpoints are read by the next statement (newest_checkpoints.sql).
 -- Raises 55P03 when a flush hangs: see end_stale_flushes.
-create or replace function postrider.acquire_shards(
+create or replace function postrider.take_shards(
     p_dispatcher uuid,
     p_limit integer,
     p_silent_ids uuid[] default null,
     p_silent_seqs bigint[] default null)
-returns table (
-    shard smallint, epoch bigint, state jsonb, backlog bigint, last_owner uuid)
+returns table (shard smallint, epoch bigint, last_owner uuid)
 language plpgsql
 set search_path = pg_catalog, postrider, pg_temp
 set lock_timeout = '1s'
@@ -80,16 +80,7 @@ begin
         where t.owner is not null
         group by t.owner
     )
-    select
-        t.shard, t.epoch, newest.state, newest.backlog,
-        coalesce(t.owner, t.unrecovered[cardinality(t.unrecovered)])
-    from taken t
-    left join lateral (
-        select c.state, c.backlogs[array_position(c.shards, t.shard)] as backlog
-        from postrider.checkpoint c
-        where c.shards @> array[t.shard]
-        order by c.seq desc
-        limit 1
-    ) newest on true;
+    select t.shard, t.epoch, coalesce(t.owner, t.unrecovered[cardinality(t.unrecovered)])
+    from taken t;
 end;
 $$;

@@ -1,0 +1,5 @@
+-- See postrider.take_shards.
+select *
+from postrider.take_shards(
+    $1, $2, $3, $4
+);
