@@ -58,6 +58,8 @@ pub struct MadeTick {
     pub interval: Duration,
 }
 
+/// What was done is not done again sooner because somebody wishes it: anybody may, as often as they like.
+const WISH_PAUSE: Duration = Duration::from_millis(100);
 /// What is on its way into a table is there after so long.
 const ORPHANS_PAUSE: Duration = Duration::from_secs(1);
 
@@ -71,6 +73,8 @@ pub struct Caretaker {
 struct Turn {
     due_at: Option<Moment>,
     is_running: bool,
+    /// A wish makes it due no sooner.
+    wished_from: Moment,
 }
 
 impl Chore {
@@ -100,7 +104,7 @@ impl Chore {
 
 impl Caretaker {
     pub fn new(now: Moment) -> Caretaker {
-        let turn = Turn { due_at: Some(now), is_running: false };
+        let turn = Turn { due_at: Some(now), is_running: false, wished_from: now };
         Caretaker { turns: [turn; Chore::ALL.len()], ticks: ConsumerTicks::new(now) }
     }
 
@@ -108,9 +112,9 @@ impl Caretaker {
         match wish {
             Wish::News => self.ticks.note_news(now),
             Wish::Consumers => self.ticks.look(now),
-            Wish::Job => self.turns[Chore::AdvanceJobs as usize].want(now),
-            Wish::Limits => self.turns[Chore::JudgeLimits as usize].want(now),
-            Wish::Orphans => self.turns[Chore::Forget as usize].want(now.after(ORPHANS_PAUSE)),
+            Wish::Job => self.turns[Chore::AdvanceJobs as usize].wish(now),
+            Wish::Limits => self.turns[Chore::JudgeLimits as usize].wish(now),
+            Wish::Orphans => self.turns[Chore::Forget as usize].wish(now.after(ORPHANS_PAUSE)),
         }
     }
 
@@ -130,7 +134,7 @@ impl Caretaker {
 
     /// A chore has ended. `pause`: when it says to be worth doing again.
     pub fn end(&mut self, chore: Chore, pause: Option<Duration>, now: Moment) {
-        self.turns[chore as usize].end(now.after(pause.unwrap_or(chore.pause())));
+        self.turns[chore as usize].end(now, now.after(pause.unwrap_or(chore.pause())));
     }
 
     /// What came of a tick; `None`: there are no consumers.
@@ -146,7 +150,11 @@ impl Caretaker {
 }
 
 impl Turn {
-    /// It is wanted then, or as soon as what is under way has ended.
+    /// Somebody wishes it then, or as soon as what is under way has ended and a pause is over.
+    fn wish(&mut self, at: Moment) {
+        self.want(at.max(self.wished_from));
+    }
+
     fn want(&mut self, at: Moment) {
         self.due_at = Some(self.due_at.map_or(at, |due_at| due_at.min(at)));
     }
@@ -155,12 +163,15 @@ impl Turn {
         if self.is_running || self.due_at.is_none_or(|at| now < at) {
             return false;
         }
-        *self = Turn { due_at: None, is_running: true };
+        *self = Turn { due_at: None, is_running: true, ..*self };
         true
     }
 
-    fn end(&mut self, next: Moment) {
+    fn end(&mut self, now: Moment, next: Moment) {
         self.is_running = false;
+        self.wished_from = now.after(WISH_PAUSE);
+        // What became due meanwhile was wished.
+        self.due_at = self.due_at.map(|at| at.max(self.wished_from));
         self.want(next);
     }
 }
@@ -182,6 +193,8 @@ struct ConsumerTicks {
     under_way: Option<bool>,
     /// No sooner than the interval between ticks allows.
     earliest_at: Moment,
+    /// A look that somebody wishes is no sooner.
+    wished_from: Moment,
     due_at: Moment,
 }
 
@@ -192,13 +205,14 @@ impl ConsumerTicks {
             has_news: false,
             under_way: None,
             earliest_at: now,
+            wished_from: now,
             due_at: now,
         }
     }
 
     /// There may be consumers now.
     fn look(&mut self, now: Moment) {
-        self.due_at = now;
+        self.due_at = self.due_at.min(now.max(self.wished_from));
     }
 
     /// Messages were seen.
@@ -222,6 +236,7 @@ impl ConsumerTicks {
     fn take(&mut self, made: Option<MadeTick>, now: Moment) {
         let was_for_news = self.under_way.take().unwrap_or(false);
         self.has_consumers = made.is_some();
+        self.wished_from = now.after(WISH_PAUSE);
         let Some(made) = made else {
             self.has_news = false;
             self.due_at = now.after(NOBODY_PAUSE);

@@ -49,8 +49,11 @@ fn what_is_wished_while_it_is_under_way_is_done_once_more() {
         caretaker.heed(wish, at(20));
         assert_eq!(caretaker.wake_at(), None, "{wish:?}");
         caretaker.end(chore, Some(Duration::from_secs(3_600)), at(30));
-        assert_eq!(caretaker.wake_at(), Some(at(20 + pause)), "{wish:?}");
-        assert_eq!(caretaker.step(at(20 + pause)), [Task::Chore(chore)], "{wish:?}");
+        // Whoever wishes all the time does not get it all the time.
+        caretaker.heed(wish, at(31));
+        let due_at = at((20 + pause).max(130));
+        assert_eq!(caretaker.wake_at(), Some(due_at), "{wish:?}");
+        assert_eq!(caretaker.step(due_at), [Task::Chore(chore)], "{wish:?}");
         caretaker.end(chore, Some(Duration::from_secs(3_600)), at(2_000));
         caretaker.heed(wish, at(3_000));
         assert_eq!(caretaker.wake_at(), Some(at(3_000 + pause)), "{wish:?}");
@@ -117,5 +120,14 @@ fn without_consumers_news_change_nothing() {
     ticks.note_news(now);
     assert_eq!(ticks.due_at(), Some(now.after(NOBODY_PAUSE)));
     ticks.look(now);
-    assert_eq!(ticks.due_at(), Some(now));
+    let soon = now.after(WISH_PAUSE);
+    assert_eq!(ticks.due_at(), Some(soon), "as soon as it may be wished again");
+    let later = soon.after(Duration::from_secs(1));
+    ticks.look(later);
+    assert_eq!(ticks.due_at(), Some(soon), "no later for it");
+    assert!(ticks.start(later));
+    ticks.take(None, later);
+    let quiet = later.after(WISH_PAUSE);
+    ticks.look(quiet);
+    assert_eq!(ticks.due_at(), Some(quiet));
 }

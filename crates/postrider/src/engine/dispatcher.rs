@@ -55,6 +55,7 @@ use super::{
     lanes::{Lanes, OwnedLane, Room, TickGroup},
     pending::Pending,
     policies::Policies,
+    rings::Rings,
     settings::Settings,
 };
 use crate::store::{
@@ -228,6 +229,8 @@ pub struct Dispatcher {
     former: Option<Tenure>,
 
     clock: Clock,
+    /// What notifications ask for.
+    rings: Rings,
     beat_at: Instant,
     /// When to look next whether the last beat is out of date, and what it said to be pending.
     news_at: Instant,
@@ -314,8 +317,6 @@ pub struct Dispatcher {
     deferrals: u64,
     refresh_deferred_at: Instant,
     is_refreshing_deferred: bool,
-    /// Something has become due since it was asked what is.
-    is_deferred_news: bool,
     expired_at: Instant,
     is_fetching_expired: bool,
     /// Where the page before ended, unless it was the last one.
@@ -411,6 +412,7 @@ impl Dispatcher {
             dice,
             commands: Vec::new(),
             clock: Clock::new(now, 0),
+            rings: Rings::new(now),
             beat_at: now,
             news_at: now,
             pending_said: 0,
@@ -469,7 +471,6 @@ impl Dispatcher {
             deferrals: 0,
             refresh_deferred_at: now,
             is_refreshing_deferred: false,
-            is_deferred_news: false,
             expired_at: now,
             is_fetching_expired: false,
             expired_up_to: None,
@@ -584,6 +585,7 @@ impl Dispatcher {
     pub fn wake_at(&mut self) -> Instant {
         let now = self.now;
         let mut at = self.beat_at;
+        at = at.min(self.rings.shards.at().filter(|_| !self.is_beating).unwrap_or(at));
         let flush_at = self.gathered.due_at(self.pace.flush_interval);
         at = at.min(flush_at.filter(|_| !self.is_flushing).unwrap_or(at));
         at = at.min(self.held_until.filter(|_| !self.is_flushing).unwrap_or(at));
@@ -593,6 +595,7 @@ impl Dispatcher {
                 at = at.min(self.tick_at);
             }
             at = at.min(self.due_at).min(self.endpoints_at).min(self.settings_at);
+            at = at.min(self.rung_at().unwrap_or(at));
             let tokens_at = self.endpoints.tokens_at().filter(|_| !self.is_asking_for_tokens);
             at = at.min(self.circuits_at).min(tokens_at.unwrap_or(at));
             at = at.min(self.endpoints.trade_at().unwrap_or(at));
@@ -621,6 +624,19 @@ impl Dispatcher {
         at
     }
 
+    /// When to ask for what somebody rang for and only reads.
+    fn rung_at(&self) -> Option<Instant> {
+        let Rings { shards: _, endpoints, settings, circuits, deferred } = &self.rings;
+        let is_kept = self.is_refreshing_deferred || !self.lanes.has_active();
+        let rings = [
+            endpoints.at().filter(|_| !self.is_loading_endpoints),
+            settings.at().filter(|_| !self.is_loading_settings),
+            circuits.at().filter(|_| !self.is_loading_circuits),
+            deferred.at().filter(|_| !is_kept),
+        ];
+        rings.into_iter().flatten().min()
+    }
+
     // Events ------------------------------------------------------------------------------------
 
     /// Something came in.
@@ -647,11 +663,8 @@ impl Dispatcher {
             }
             Event::Waiting(next) => {
                 self.is_refreshing_deferred = false;
-                let pause = match std::mem::take(&mut self.is_deferred_news) {
-                    true => Duration::ZERO,
-                    false => DEFERRED_REFRESH,
-                };
-                self.refresh_deferred_at = self.now + pause;
+                self.rings.deferred.answer(self.now);
+                self.refresh_deferred_at = self.now + DEFERRED_REFRESH;
                 let unknown = self.endpoints.note_waiting(next?);
                 if !unknown.is_empty() {
                     self.endpoints_at = self.now;
@@ -689,6 +702,7 @@ impl Dispatcher {
             }
             Event::Settings(answer) => {
                 self.is_loading_settings = false;
+                self.rings.settings.answer(self.now);
                 self.apply_settings(answer?);
             }
             Event::Retired(id, result) => {
@@ -704,6 +718,7 @@ impl Dispatcher {
             }
             Event::Circuits(circuits) => {
                 self.is_loading_circuits = false;
+                self.rings.circuits.answer(self.now);
                 let now = self.now;
                 if self.endpoints.learn(circuits?, now) {
                     self.due_at = self.due_at.min(now);

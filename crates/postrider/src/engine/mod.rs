@@ -18,6 +18,7 @@ mod loans;
 mod pending;
 mod policies;
 mod queue;
+mod rings;
 pub(crate) mod settings;
 mod silence;
 #[cfg(test)]

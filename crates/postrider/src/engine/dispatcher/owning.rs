@@ -13,10 +13,12 @@ const SET_BACK: Duration = Duration::from_secs(1);
 
 impl Dispatcher {
     pub(super) fn beat_if_due(&mut self, now: Instant) {
-        if self.is_beating || now < self.beat_at && !self.has_news(now) {
+        let is_due = now >= self.beat_at || self.rings.shards.is_due(now);
+        if self.is_beating || !is_due && !self.has_news(now) {
             return;
         }
         self.is_beating = true;
+        self.rings.shards.ask();
         self.beat_at = now + self.beat_interval();
         self.news_at = now + NEWS_INTERVAL;
         self.pending_said = self.pending_count();
@@ -72,6 +74,7 @@ impl Dispatcher {
 
     fn beat(&mut self, asked: Instant, answered: Instant, heartbeat: Heartbeat) {
         self.is_beating = false;
+        self.rings.shards.answer(self.now);
         self.set_clock(Clock::new(answered, heartbeat.now_us), answered - asked);
         if self.lease_length != heartbeat.lease {
             self.lease_length = heartbeat.lease;

@@ -2,29 +2,38 @@
 
 use postrider_core::chains::Scope;
 
-use super::{super::endpoints::Comparison, *};
+use super::{
+    super::{endpoints::Comparison, rings::Ring},
+    *,
+};
 
 impl Dispatcher {
     pub(super) fn refresh(&mut self, now: Instant) {
-        if !self.is_loading_endpoints && now >= self.endpoints_at {
+        let is_due = |at: Instant, ring: &Ring| now >= at || ring.is_due(now);
+        if !self.is_loading_endpoints && is_due(self.endpoints_at, &self.rings.endpoints) {
             self.is_loading_endpoints = true;
+            self.rings.endpoints.ask();
             self.orphans_asked.append(&mut self.orphans);
             self.endpoints_at = now + ENDPOINT_REFRESH;
             self.ask(Query::LoadVersions);
         }
-        if !self.is_loading_settings && now >= self.settings_at {
+        if !self.is_loading_settings && is_due(self.settings_at, &self.rings.settings) {
             self.is_loading_settings = true;
+            self.rings.settings.ask();
             self.settings_at = now + ENDPOINT_REFRESH;
             self.ask(Query::LoadSettings);
         }
-        if !self.is_loading_circuits && now >= self.circuits_at {
+        if !self.is_loading_circuits && is_due(self.circuits_at, &self.rings.circuits) {
             self.is_loading_circuits = true;
+            self.rings.circuits.ask();
             self.circuits_at = now + ENDPOINT_REFRESH;
             self.ask(Query::LoadCircuits(self.endpoints.open()));
         }
         let shards = self.lanes.active_shards();
-        if !self.is_refreshing_deferred && now >= self.refresh_deferred_at && !shards.is_empty() {
+        let is_wanted = is_due(self.refresh_deferred_at, &self.rings.deferred);
+        if !self.is_refreshing_deferred && is_wanted && !shards.is_empty() {
             self.is_refreshing_deferred = true;
+            self.rings.deferred.ask();
             self.ask(Query::FetchNext(shards.clone()));
         }
         if !self.is_maintaining && now >= self.maintenance_at {
@@ -71,6 +80,7 @@ impl Dispatcher {
             return;
         }
         self.is_loading_endpoints = false;
+        self.rings.endpoints.answer(now);
         // One that was enabled has what is due.
         self.due_at = self.due_at.min(now);
         // Every endpoint that existed when they were read is known now: what has none is for one that

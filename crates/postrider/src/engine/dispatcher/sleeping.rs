@@ -55,8 +55,8 @@ impl Dispatcher {
         self.ask(Query::UnlockDoorbell);
     }
 
-    /// Heeds what notifications say. Anybody may notify, as often as they like: keys are looked through later, for all
-    /// of them (see [`heed_marks`](Self::heed_marks)).
+    /// Heeds what notifications say. Anybody may notify, as often as they like: what they ask for is asked with pauses
+    /// (see [`Rings`]), and keys are looked through later, for all of them (see [`heed_marks`](Self::heed_marks)).
     pub fn heed(&mut self, signals: impl Iterator<Item = Signal>, now: Instant) {
         self.set_now(now);
         for signal in signals {
@@ -73,13 +73,13 @@ impl Dispatcher {
                 self.tick_at = now;
                 self.ring_off();
             }
-            Signal::Shards => self.beat_at = now,
+            Signal::Shards => self.rings.shards.ring(),
             Signal::Endpoints => {
-                self.endpoints_at = now;
+                self.rings.endpoints.ring();
                 self.command(Command::Wish(Wish::Limits));
             }
-            Signal::Settings => self.settings_at = now,
-            Signal::Circuits => self.circuits_at = now,
+            Signal::Settings => self.rings.settings.ring(),
+            Signal::Circuits => self.rings.circuits.ring(),
             Signal::Consumers => self.command(Command::Wish(Wish::Consumers)),
             Signal::Jobs => self.command(Command::Wish(Wish::Job)),
             Signal::Key(mark) => self.note_mark(mark),
@@ -89,10 +89,91 @@ impl Dispatcher {
             Signal::Loans(id) if id == self.identity.id => self.endpoints.doubt_loans(),
             Signal::Asked(..) | Signal::Loans(_) => {}
             Signal::Deferred => {
-                self.refresh_deferred_at = now;
-                self.is_deferred_news = self.is_refreshing_deferred;
+                self.rings.deferred.ring();
                 self.count_soon();
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        super::keys::tests::{acquire, dispatcher},
+        *,
+    };
+
+    fn renewed(began: Instant, now: Instant) -> News {
+        let heartbeat = Heartbeat {
+            is_alive: true,
+            lease: Duration::from_secs(15),
+            share: 1,
+            takeable_count: 0,
+            owned: Vec::new(),
+            now_us: (now - began).as_micros() as i64,
+            clock_offset_ms: 0,
+            others: Vec::new(),
+            silent: Vec::new(),
+        };
+        News::Renewed { asked: now, answered: now, heartbeat: Box::new(heartbeat) }
+    }
+
+    /// How often it asks for each thing that is rung for. It is answered at once.
+    fn asked(dispatcher: &mut Dispatcher, began: Instant, now: Instant) -> [usize; 5] {
+        let mut counts = [0; 5];
+        for command in dispatcher.step(now) {
+            let (kind, event) = match command {
+                Command::Beat(_) => {
+                    counts[0] += 1;
+                    dispatcher.take_news(renewed(began, now), now);
+                    continue;
+                }
+                Command::Ask(Query::LoadVersions) => {
+                    (1, Event::Endpoints(Ok((Vec::new(), Vec::new()))))
+                }
+                Command::Ask(Query::LoadSettings) => {
+                    let (settings, event_type_policies) = (Vec::new(), Vec::new());
+                    (2, Event::Settings(Ok(SharedSettings { settings, event_type_policies })))
+                }
+                Command::Ask(Query::LoadCircuits(_)) => (3, Event::Circuits(Ok(Vec::new()))),
+                Command::Ask(Query::FetchNext(_)) => (4, Event::Waiting(Ok(Vec::new()))),
+                _ => continue,
+            };
+            counts[kind] += 1;
+            dispatcher.take(event, now);
+        }
+        counts
+    }
+
+    #[test]
+    fn whoever_rings_is_served_at_once_and_not_all_the_time() {
+        let began = Instant::now();
+        let ms = |ms| began + Duration::from_millis(ms);
+        let mut dispatcher = dispatcher(began);
+        acquire(&mut dispatcher, Stored::default(), began);
+        assert_eq!(asked(&mut dispatcher, began, began), [1; 5], "all is asked for at first");
+        assert_eq!(asked(&mut dispatcher, began, ms(1_500)), [0; 5], "and then now and then");
+
+        let all = [
+            Signal::Shards,
+            Signal::Endpoints,
+            Signal::Settings,
+            Signal::Circuits,
+            Signal::Deferred,
+        ];
+        let mut ring = |at: u64| {
+            dispatcher.heed(all.iter().cloned(), ms(at));
+            assert!(dispatcher.wake_at() <= ms(at + 200), "it would sleep");
+            asked(&mut dispatcher, began, ms(at))
+        };
+        assert_eq!(ring(1_500), [1; 5], "at once");
+        let mut counts = [0; 5];
+        for at in 1_501..=3_500 {
+            for (count, asked) in std::iter::zip(&mut counts, ring(at)) {
+                *count += asked;
+            }
+        }
+        assert_eq!(counts, [10, 20, 20, 20, 20]);
+        assert!(dispatcher.take_failure().is_none());
     }
 }
