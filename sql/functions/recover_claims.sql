@@ -1,8 +1,10 @@
 -- postrider.recover_claims(dispatcher, shards, epochs, last_owner, spared, spared_targets) → see postrider.recover_waiting
 --
--- Internal. Waiting deliveries that the last owner had in hand when it went away, or those before it whose claims
--- nobody has recovered (see standing_claims). Those that are spared, or whose message
--- is where no targets are named, are known not to have been attempted.
+-- Internal. Waiting deliveries that the last owner of these shards had in hand when it went away, or those before it
+-- whose claims nobody has recovered, each in the shards where that is so (see standing_claims): who has released a shard
+-- has nothing in hand there, whatever it has claimed. All claims of these are read once, so all shards that had one last
+-- owner come together. Those that are spared, or whose message is where no targets are named, are known not to have been
+-- attempted.
 create or replace function postrider.recover_claims(
     p_dispatcher uuid,
     p_shards smallint[],
@@ -16,20 +18,20 @@ language plpgsql
 set search_path = pg_catalog, postrider, pg_temp
 as $$
 declare
-    owners constant uuid[] := array(
-        select p_last_owner
-        union
-        select unnest(s.unrecovered)
-        from postrider.shard s
-        where s.shard = any (p_shards)
-    );
     places tid[];
 begin
     return query
     with of_shards as (
-        select array_agg(o.owner) as owners, array_agg(s.shard) as shards
-        from unnest(owners) o (owner)
-        cross join unnest(p_shards) s (shard)
+        select array_agg(o.owner) as owners, array_agg(o.shard) as shards
+        from (
+            select p_last_owner as owner, r.shard
+            from unnest(p_shards) r (shard)
+            union
+            select u.owner, s.shard
+            from postrider.shard s
+            cross join lateral unnest(s.unrecovered) u (owner)
+            where s.shard = any (p_shards)
+        ) o
     )
     select w.recovered, w.held_ids, w.held_targets, w.held_retry_counts
     from (

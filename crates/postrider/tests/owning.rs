@@ -262,6 +262,8 @@ async fn a_zombie_dispatcher_writes_nothing() {
     shop.send_many("hooks", 20).await;
     receiver.wait_for(20, LONG).await.unwrap();
     zombie.sigstop();
+    shop.execute("alter system set track_functions = 'pl'").await;
+    shop.execute("select pg_reload_conf()").await;
     let successor = shop.serve().await;
     until_it_owns_all(&shop, &successor).await;
     until_accepted(&shop, &receiver, 20).await;
@@ -283,6 +285,14 @@ async fn a_zombie_dispatcher_writes_nothing() {
     receiver.set_behaviour(Behaviour::Status(400));
     shop.send_many("hooks", 100).await;
     shop.until("select count(*) = 100 from postrider.dead_letter").await;
+
+    // All shards were those of one owner, whose claims were read once for them.
+    let calls = format!(
+        "select coalesce(sum(f.calls), 0) between 1 and {SHARD_COUNT} / 4
+        from pg_stat_user_functions f
+        where f.funcname = 'recover_claims'"
+    );
+    shop.until(&calls).await;
 }
 
 /// A dispatcher's writing connections, without a dispatcher.
@@ -686,6 +696,44 @@ async fn claims_are_recovered_however_often_a_takeover_is_cut_off() {
     let left = "select count(*) from postrider.shard s where s.unrecovered <> '{}'";
     assert_eq!(shop.ask::<i64>(left).await, 0);
     assert_eq!(last.recover_claims(&owned, last_owner, &[]).await.unwrap().count, 0);
+    last.unregister(last.id()).await.unwrap();
+    what_was_claimed_in_a_shard_that_was_released_uses_up_no_retry(&shop).await;
+}
+
+/// Its owner had nothing in hand there any more. Claims are recovered for all shards together that had one last owner,
+/// and those of an owner before it only where that one was lost.
+async fn what_was_claimed_in_a_shard_that_was_released_uses_up_no_retry(shop: &Shop) {
+    let (_heart, first, _, owned) = writer(shop).await;
+    // 64 numbers in a row belong to one shard.
+    shop.send_many("hooks", 65).await;
+    let sent = "select array_agg(m.id order by m.id desc) from postrider.message m";
+    let sent: Vec<MessageId> =
+        shop.ask::<Vec<i64>>(sent).await.into_iter().map(MessageId).collect();
+    let (lost, released) = (sent[0], sent[64]);
+    assert_ne!(lost.lane().shard(), released.lane().shard());
+    first.recover_messages(&owned, &[lost, released], &[]).await.unwrap();
+    let target: i32 = shop.ask("select min(d.target) from postrider.deferred d").await;
+    let claim = |id| Claim { id, target: Target(target), retry_count: 1 };
+    let claims = [claim(lost), claim(released)];
+    assert!(first.save_claim(&owned, &claims).await.unwrap().is_empty());
+    let is_released = |owned: &&Owned| owned.shard == released.lane().shard();
+    let given_up: Vec<Owned> = owned.iter().filter(is_released).copied().collect();
+    first.release(&given_up).await.unwrap();
+    first.unregister(first.id()).await.unwrap();
+    // It dies before it has recovered anything, with a claim of its own.
+    let (_heart, second, _, owned) = writer(shop).await;
+    assert!(second.save_claim(&owned, &[claim(sent[1])]).await.unwrap().is_empty());
+    second.unregister(second.id()).await.unwrap();
+
+    let (_heart, third, _, owned) = writer(shop).await;
+    let recovered = third.recover_claims(&owned, second.id(), &[]).await.unwrap();
+    assert_eq!((recovered.count, recovered.held.len()), (1, 0));
+    let retries = format!(
+        "select array_agg(d.retry_count order by d.message_id) from postrider.deferred d
+        where d.message_id in ({}, {})",
+        released.0, lost.0
+    );
+    assert_eq!(shop.ask::<Vec<i32>>(&retries).await, [1, 2]);
 }
 
 /// A shard taken over has another owner from the commit on, and what the one before was attempting may have been accepted.

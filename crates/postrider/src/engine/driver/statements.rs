@@ -373,39 +373,75 @@ async fn acquire(
     };
     // From here on they are ours: what fails ends the tenure.
     let mut acquired = lease.acquired(&taken).await?;
-    let spared = |owner: Uuid| {
-        former
-            .as_ref()
-            .filter(|former| former.id == owner)
-            .map(|former| former.spared.to_vec())
-            .unwrap_or_default()
-    };
-    for taken in &mut acquired {
-        let owned = [taken.owned];
-        let known: Vec<(MessageId, Target)> = taken.last_owner.map(spared).unwrap_or_default();
-        let is_of_shard = |(id, _): &(MessageId, Target)| id.lane().shard() == taken.owned.shard;
-        let known: Vec<(MessageId, Target)> = known.into_iter().filter(is_of_shard).collect();
-        let mut count = 0;
-        for (lane, state) in &taken.lanes {
-            let left: Vec<MessageId> = log.unfinished(*lane, state).await?;
-            for part in left.chunks(RECOVERED_AT_ONCE) {
-                let ids: HashSet<MessageId> = part.iter().copied().collect();
-                let spared: Vec<(MessageId, Target)> =
-                    known.iter().filter(|(id, _)| ids.contains(id)).copied().collect();
-                count += lease.recover_messages(&owned, part, &spared).await?;
-            }
-        }
-        if let Some(owner) = taken.last_owner {
-            let recovered = lease.recover_claims(&owned, owner, &known).await?;
-            count += recovered.count;
-            taken.held = recovered.held;
-        }
+    for taken in &acquired {
+        let spared = spared(former.as_ref(), taken.last_owner, &[taken.owned.shard]);
+        let count = recover_messages(lease, log, taken, &spared).await?;
         if count > 0 {
-            warn!(shard = taken.owned.shard.0, count, "recovered deliveries of a lost dispatcher");
+            warn!(shard = taken.owned.shard.0, count, "recovered messages of a lost dispatcher");
         }
     }
+    recover_claims(lease, &mut acquired, former.as_ref()).await?;
     let shards: Vec<Shard> = acquired.iter().map(|taken| taken.owned.shard).collect();
     log.release_stored_keys(&shards).await?;
     let stored = log.stored(&shards).await?;
     Ok((acquired, stored))
+}
+
+/// What the former tenure had in these shards and has certainly not attempted, where it is their last owner.
+fn spared(
+    former: Option<&Tenure>,
+    last_owner: Option<Uuid>,
+    shards: &[Shard],
+) -> Vec<(MessageId, Target)> {
+    let former = former.filter(|former| Some(former.id) == last_owner);
+    let spared = former.iter().flat_map(|former| former.spared.iter().copied());
+    spared.filter(|(id, _)| shards.contains(&id.lane().shard())).collect()
+}
+
+/// Makes what a shard's last owner had read and not recorded wait. Returns how much of it may have been attempted.
+async fn recover_messages(
+    lease: &Lease,
+    log: &Log,
+    taken: &Acquired,
+    spared: &[(MessageId, Target)],
+) -> Result<i32, StoreError> {
+    let mut count = 0;
+    for (lane, state) in &taken.lanes {
+        let left: Vec<MessageId> = log.unfinished(*lane, state).await?;
+        for part in left.chunks(RECOVERED_AT_ONCE) {
+            let ids: HashSet<MessageId> = part.iter().copied().collect();
+            let spared: Vec<(MessageId, Target)> =
+                spared.iter().filter(|(id, _)| ids.contains(id)).copied().collect();
+            count += lease.recover_messages(&[taken.owned], part, &spared).await?;
+        }
+    }
+    Ok(count)
+}
+
+/// Uses up a retry of what last owners had claimed. All claims of one are read for it, so it is asked once for all shards
+/// that it had.
+async fn recover_claims(
+    lease: &Lease,
+    acquired: &mut [Acquired],
+    former: Option<&Tenure>,
+) -> Result<(), StoreError> {
+    let mut owners: Vec<Uuid> = acquired.iter().filter_map(|taken| taken.last_owner).collect();
+    owners.sort_unstable();
+    owners.dedup();
+    for owner in owners {
+        let was_its = |taken: &&Acquired| taken.last_owner == Some(owner);
+        let owned: Vec<Owned> = acquired.iter().filter(was_its).map(|taken| taken.owned).collect();
+        let shards: Vec<Shard> = owned.iter().map(|owned| owned.shard).collect();
+        let spared = spared(former, Some(owner), &shards);
+        let recovered = lease.recover_claims(&owned, owner, &spared).await?;
+        for taken in acquired.iter_mut().filter(|taken| taken.last_owner == Some(owner)) {
+            let is_of_shard = |claim: &&Claim| claim.id.lane().shard() == taken.owned.shard;
+            taken.held = recovered.held.iter().filter(is_of_shard).copied().collect();
+        }
+        if recovered.count > 0 {
+            let count = recovered.count;
+            warn!(%owner, count, "recovered claimed deliveries of a lost dispatcher");
+        }
+    }
+    Ok(())
 }

@@ -1,6 +1,6 @@
 //! Leases, shards and what a former owner has left behind.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use postrider_core::{
     hashing::HashSet,
@@ -137,28 +137,49 @@ impl Database {
         acquired: &mut [Acquired],
         former: Option<&Tenure>,
     ) -> Stored {
-        for taken in &mut *acquired {
-            let owned = [taken.owned];
-            let former = former.filter(|former| Some(former.id) == taken.last_owner);
-            let spared: HashSet<Place> =
-                former.map(|f| f.spared.iter().copied().collect()).unwrap_or_default();
-            if self.wrong != Wrong::NothingRecovered {
+        let spared = |owner: Option<Uuid>| -> HashSet<Place> {
+            let former = former.filter(|former| Some(former.id) == owner);
+            former.map(|f| f.spared.iter().copied().collect()).unwrap_or_default()
+        };
+        if self.wrong != Wrong::NothingRecovered {
+            for taken in &*acquired {
                 for (lane, state) in &taken.lanes {
                     let left = self.unfinished(*lane, state);
-                    self.recover_messages(me, &owned, &left, &spared);
+                    self.recover_messages(me, &[taken.owned], &left, &spared(taken.last_owner));
                 }
             }
-            if taken.last_owner.is_some() {
-                let claims = self.claims_left(taken.owned.shard, &spared);
-                taken.held = self.recover_waiting(me, &owned, claims).held;
-                if self.lost(me, &owned).is_empty() {
-                    self.shards[taken.owned.shard.0 as usize].unrecovered.clear();
-                }
-            }
+        }
+        let owners: BTreeSet<Uuid> = acquired.iter().filter_map(|taken| taken.last_owner).collect();
+        for owner in owners {
+            let was_its = |taken: &&mut Acquired| taken.last_owner == Some(owner);
+            let mut of_owner: Vec<&mut Acquired> = acquired.iter_mut().filter(was_its).collect();
+            self.recover_claims(me, &mut of_owner, &spared(Some(owner)));
         }
         let shards: Vec<Shard> = acquired.iter().map(|taken| taken.owned.shard).collect();
         self.release_stored_keys(&shards);
         Stored { links: self.stored_keys(&shards), counts: self.counts(&shards, None) }
+    }
+
+    /// See `recover_claims.sql`: of shards that had one last owner.
+    fn recover_claims(
+        &mut self,
+        me: Uuid,
+        acquired: &mut [&mut Acquired],
+        spared: &HashSet<Place>,
+    ) {
+        let owned: Vec<Owned> = acquired.iter().map(|taken| taken.owned).collect();
+        let shards = owned.iter().map(|owned| owned.shard);
+        let claims = shards.flat_map(|shard| self.claims_left(shard, spared)).collect();
+        let held = self.recover_waiting(me, &owned, claims).held;
+        for taken in acquired {
+            let is_of_shard = |claim: &&Claim| claim.id.lane().shard() == taken.owned.shard;
+            taken.held = held.iter().filter(is_of_shard).copied().collect();
+        }
+        if self.lost(me, &owned).is_empty() {
+            for owned in owned {
+                self.shards[owned.shard.0 as usize].unrecovered.clear();
+            }
+        }
     }
 
     fn unfinished(&self, lane: Lane, state: &LaneState) -> Vec<MessageId> {
