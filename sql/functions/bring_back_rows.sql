@@ -53,7 +53,7 @@ begin
         select k.ctid
         from postrider.worker k
         where k.ctid = any (late)
-        for update skip locked));
+        for no key update skip locked));
     get diagnostics changed_count = row_count;
     late_count := late_count + cardinality(late) - changed_count;
 

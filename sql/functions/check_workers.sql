@@ -35,7 +35,8 @@ begin
             where s.status <> 'inactive'
             and s.heartbeat_at < clock_timestamp() - stale_after
             order by s.id
-            for update skip locked
+            -- Whoever has submitted something to it, and has not committed, keeps nobody from finding it lost.
+            for no key update skip locked
         ) s
         where w.id = s.id
         returning w.*

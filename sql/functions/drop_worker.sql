@@ -14,6 +14,11 @@ begin
     if known.status <> 'inactive' then
         raise exception 'Worker ''%'' is registered: stop it first', p_name using errcode = '55000';
     end if;
+    -- What somebody has submitted to it, and has not committed, is seen by the next statement.
+    perform
+    from postrider.worker w
+    where w.id = known.id
+    for update;
     if exists (
         select
         from postrider.live_execution l

@@ -52,12 +52,7 @@ begin
 
     perform postrider.refuse_copy();
     loop
-        begin
-            registered := postrider.addressed_worker(p_name, p_pool);
-        exception
-            when lock_not_available then
-                perform postrider.refuse_held_worker(p_name);
-        end;
+        registered := postrider.addressed_worker(p_name, p_pool);
         perform postrider.lock_worker(registered, true);
         perform postrider.refuse_living_worker(registered.id);
         update postrider.worker w

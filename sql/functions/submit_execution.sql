@@ -6,9 +6,10 @@
 -- the worker, and to the pool should the worker be lost. What is null is taken from the action
 -- (set_action), then from the settings worker_queue_ttl_ms and execution_timeout; priority and max_retries
 -- are 0. A repeated idempotency key returns the first execution's id as long as that is kept, and changes
--- nothing. Raises 22004 (a null), 22023 (a value that is not valid, with the bound), 23505 (the key belongs to an
--- execution of another action or with other parameters), 53400 (a name that nobody has registered, where as many
--- as max_unknown_workers allows are known).
+-- nothing. Waits some seconds for a transaction that submits the first execution to the same worker, or drops it. Raises
+-- 22004 (a null), 22023 (a value that is not valid, with the bound), 23505 (the key belongs to an execution of another
+-- action or with other parameters), 53400 (a name that nobody has registered, where as many as max_unknown_workers
+-- allows are known), 55006 (that transaction has not ended).
 create or replace function postrider.submit_execution(
     p_action text,
     p_parameters jsonb default '{}',

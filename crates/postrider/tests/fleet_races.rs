@@ -173,6 +173,12 @@ async fn an_open_transaction_keeps_nobody_else_waiting() {
     let head_too = submit(&client, "'a'").await;
     let next = submit(&client, "'a'").await;
     submit(&client, "'limited'").await;
+    // Another one has submitted something to a worker before that one came, and does not end either.
+    submit(&client, "'a', p_worker => 'asked'").await;
+    let asking = shop.client().await;
+    asking.batch_execute("begin").await.unwrap();
+    submit(&asking, "'a', p_worker => 'asked'").await;
+    register(&client, "'asked', 'elsewhere'").await;
 
     // It has completed one, cancelled what comes first, and set an action, and does not end.
     let open = shop.client().await;
@@ -205,8 +211,10 @@ async fn an_open_transaction_keeps_nobody_else_waiting() {
     );
     assert_eq!(take(&client, w, 5).await.len(), 1, "the action is being set");
     client.batch_execute(STALE).await.unwrap();
-    assert_eq!(answer(&client, "select postrider.check_workers()").await, "1");
+    lose_all(&client, 2).await;
     assert_eq!(status(&client, next).await, "requested");
+    assert_eq!(answer(&client, "select postrider.cordon_worker('asked')").await, "t");
+    drops_after(&shop, asking).await;
     let letter = format!("select postrider.handle_dead_letter({head}, 1, null, null)");
     assert_eq!(answer(&client, &letter).await, "55P03");
     open.batch_execute("rollback").await.unwrap();
@@ -215,6 +223,35 @@ async fn an_open_transaction_keeps_nobody_else_waiting() {
     assert_eq!(answer(&client, "select postrider.check_workers()").await, "0");
     assert_eq!(status(&client, kept.id).await, "failed");
     client.batch_execute(DUE).await.unwrap();
+}
+
+/// Finds so many workers lost, and no more.
+async fn lose_all(client: &Client, expected: usize) {
+    let mut lost = 0;
+    loop {
+        let found: usize = answer(client, LOSE).await.parse().expect("a count");
+        if found == 0 {
+            break;
+        }
+        lost += found;
+    }
+    assert_eq!(lost, expected);
+}
+
+/// Whoever removes the worker waits for who has submitted something to it, and sees that.
+async fn drops_after(shop: &Shop, asking: Client) {
+    let dropping = shop.client().await;
+    let blocked = format!("select cardinality(pg_blocking_pids({})) > 0", pid_of(&dropping).await);
+    let dropped = tokio::spawn(async move {
+        dropping
+            .batch_execute("delete from postrider.live_execution where queue like 'worker:%'")
+            .await
+            .unwrap();
+        answer(&dropping, "select postrider.drop_worker('asked')").await
+    });
+    shop.until(&blocked).await;
+    asking.batch_execute("commit").await.unwrap();
+    assert_eq!(dropped.await.unwrap(), "55000");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -432,18 +469,21 @@ async fn whoever_registers_waits_some_seconds_and_says_for_whom() {
     let client = shop.client().await;
     let w = register(&client, "'w', p_capacity => 2").await;
     submit(&client, "'a'").await;
+    let take_one = format!("select postrider.take_executions({}, 1)", w.id);
+    let submit_first = "select postrider.submit_execution('a', p_worker => 'new')";
     let holds = [
-        ("w", format!("select postrider.take_executions({}, 1)", w.id)),
-        ("w", "select postrider.cordon_worker('w')".to_owned()),
-        ("new", "select postrider.submit_execution('a', p_worker => 'new')".to_owned()),
+        ("w", &*take_one, "register_worker('w', p_capacity => 2)"),
+        ("w", "select postrider.cordon_worker('w')", "register_worker('w', p_capacity => 2)"),
+        ("new", submit_first, "register_worker('new', p_capacity => 2)"),
+        ("new", submit_first, "submit_execution('b', p_worker => 'new')"),
     ];
-    let checks = holds.map(|(name, hold)| {
+    let checks = holds.map(|(name, hold, call)| {
         let shop = &shop;
         async move {
             let open = shop.client().await;
             open.batch_execute(&format!("begin; {hold}")).await.unwrap();
-            let sql = format!("select postrider.register_worker('{name}', p_capacity => 2)");
-            let error = shop.client().await.batch_execute(&sql).await.expect_err(&hold);
+            let sql = format!("select postrider.{call}");
+            let error = shop.client().await.batch_execute(&sql).await.expect_err(hold);
             let error = error.as_db_error().unwrap().clone();
             let expected = format!("Worker '{name}' is held by another transaction");
             assert_eq!((error.code().code(), error.message()), ("55006", &*expected), "{hold}");
