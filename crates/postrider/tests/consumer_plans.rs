@@ -220,6 +220,42 @@ async fn a_part_of_a_page_is_acknowledged_without_a_look_at_the_rest() {
     }
 }
 
+/// Every tick beside one that is never finished is made past it, and a reader that is far behind has all of them before it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reader_does_not_look_at_each_tick_that_was_made_past_another() {
+    const PASSING: i64 = 300;
+    let (shop, early) = prepared().await;
+    shop.psql("shop", &[], "call public.fill(100, 2, 0, true); call public.fill(1, 2, 0, false)")
+        .succeed();
+    let fresh = shop.client().await;
+    let mut before = Vec::new();
+    for client in [&early, &fresh] {
+        place(client, "c", 20).await;
+        before.push(page(client, "c", 100).await);
+    }
+    let open = shop.client().await;
+    open.batch_execute("begin").await.unwrap();
+    tick(&open).await.expect("there is something new");
+    shop.psql("shop", &[], &format!("call public.fill({PASSING}, 2, 0, true)")).succeed();
+    let passing = "select count(*) from postrider.tick t where t.passes_after is not null";
+    assert_eq!(shop.ask::<i64>(passing).await, PASSING);
+    for (client, before) in [&early, &fresh].into_iter().zip(before) {
+        let found = page(client, "c", 100).await;
+        println!("before {before:?}, with {PASSING} ticks past another {found:?}");
+        assert_eq!((found.0, found.2), (100, 0));
+        // A look or two into each partition, wherever ticks that leave something out are asked for.
+        assert!(found.1 <= before.1 + 150, "{} buffers, and {} before", found.1, before.1);
+    }
+    // What is in the tick that was passed is in the first one past it.
+    let passed = "select upper(r) - lower(r) from unnest(postrider.passed_ticks(20)) r";
+    assert_eq!(shop.ask::<i64>(passed).await, 1, "one tick does not count");
+    open.batch_execute("commit").await.unwrap();
+    let all = "select count(*) from postrider.fetch_messages('c', 1000)";
+    place(&early, "c", 20).await;
+    let expected = 2 * (100 - 19 + 1 + PASSING);
+    assert_eq!(early.query_one(all, &[]).await.unwrap().get::<_, i64>(0), expected);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_in_progress_is_not_looked_at() {
     let (shop, early) = prepared().await;

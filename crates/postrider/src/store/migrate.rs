@@ -366,6 +366,8 @@ async fn build_index(client: &Client, file: &File) -> Result<(), MigrateError> {
                     tokio::time::sleep(TRY_PAUSE).await;
                     break;
                 }
+                // A migration before that one adds the column: it builds the index itself.
+                Err(error) if error.code() == Some(&SqlState::UNDEFINED_COLUMN) => return Ok(()),
                 Err(source) => return Err(MigrateError::Step { path: step.path, source }),
             }
         }
