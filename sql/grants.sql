@@ -130,7 +130,7 @@ declare
     visible constant text[] := array[
         'checkpoint', 'circuit', 'signing_key', 'signing_keys', 'deferred', 'dispatcher', 'done', 'ended',
         'endpoint_configs', 'event_log',
-        'event_types', 'heartbeat', 'installation', 'migration', 'setting', 'shard', 'subscriptions',
+        'event_types', 'full_endpoint', 'heartbeat', 'installation', 'migration', 'setting', 'shard', 'subscriptions',
         'transport_option', 'blocked_keys', 'partitions', 'jobs', 'consumers', 'consumer', 'consumer_position',
         'tick', 'workers', 'worker', 'action', 'live_execution', 'live_generation',
         'pools', 'execution_figures', 'dead_letter_figures', 'execution_rollup', 'execution_statistics',

@@ -31,7 +31,13 @@ declare
     new_state text := 'running';
 begin
     select
-        e.enabled, e.is_full,
+        e.enabled,
+        exists (
+            select
+            from postrider.full_endpoint f
+            where f.endpoint_id = e.id
+            and f.size_limit = (e.config ->> 'max_queue_size')::bigint
+        ),
         array(select s.id from postrider.subscriptions s where s.endpoint_id = e.id)
     into is_enabled, is_full, own_targets
     from postrider.endpoints e

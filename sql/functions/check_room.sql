@@ -2,7 +2,8 @@
 --
 -- Internal. Raises 53400 when so many more deliveries would exceed max_queue_size, or when one of the targets
 -- belongs to an endpoint whose own limit is met. Compares two sequences and looks at the endpoints that are
--- full, so its cost does not depend on how much waits; see "Backpressure" in ARCHITECTURE.md. Uses endpoints_full.
+-- full, so its cost does not depend on how much waits; see "Backpressure" in ARCHITECTURE.md. While no dispatcher is at
+-- work, nobody knows how much waits for an endpoint, and none is full. Uses endpoints_pkey.
 create or replace function postrider.check_room(p_count bigint, p_targets integer[] default '{}')
 returns void
 language plpgsql
@@ -14,20 +15,27 @@ declare
     size_limit bigint;
     full_name text;
 begin
-    if p_targets <> '{}' then
+    -- Mostly there is none.
+    if p_targets <> '{}' and exists (select from postrider.full_endpoint f) then
         select e.name
         into full_name
-        from postrider.endpoints e
-        where e.is_full
+        from postrider.full_endpoint f
+        cross join lateral (
+            select n.name, n.config
+            from postrider.endpoints n
+            where n.id = f.endpoint_id
+            offset 0
+        ) e
+        where f.size_limit = (e.config ->> 'max_queue_size')::bigint
         and exists (
             select
             from postrider.subscriptions s
             where s.id = any (p_targets)
-            and s.endpoint_id = e.id
+            and s.endpoint_id = f.endpoint_id
         )
-        order by e.id
+        order by f.endpoint_id
         limit 1;
-        if full_name is not null then
+        if full_name is not null and exists (select from postrider.acting_dispatchers()) then
             perform postrider.refuse_full_endpoint(full_name, p_count);
         end if;
     end if;

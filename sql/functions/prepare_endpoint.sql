@@ -43,9 +43,6 @@ begin
         new.version := old.version + 1;
         -- Whoever resumes it takes it out of what resume_all resumes.
         new.is_paused_with_all := new.is_paused_with_all and new.paused;
-        -- By another limit it is judged anew.
-        new.is_full := new.is_full
-            and new.config -> 'max_queue_size' is not distinct from old.config -> 'max_queue_size';
         new.updated_at := clock_timestamp();
     end if;
 

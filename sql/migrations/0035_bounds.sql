@@ -1,10 +1,21 @@
 -- What one transaction that stays open, or one worker that is lost, makes others pay has a bound.
 
--- Consumers wait from here on: nothing below takes long. The index has been built on each partition (sql/beforehand/),
--- and becomes a part of this one.
-lock table postrider.tick in access exclusive mode;
+-- Senders and consumers wait from here on: nothing below takes long.
+lock table postrider.endpoints, postrider.tick in access exclusive mode;
 
--- Ticks between which and the one that they build on others may lie, which do not count then. Beside a tick that is never
+-- Which endpoints are full, by the limit that they were judged by. Written by dispatchers (update_full_endpoints), and in a
+-- table of its own: whoever has locked an endpoint keeps no mark where it is.
+create table postrider.full_endpoint (
+    endpoint_id integer,
+    size_limit bigint,
+    primary key (endpoint_id, size_limit)
+);
+alter table postrider.endpoints
+    drop column is_full,
+    -- Not every send should look into the config, which may be large.
+    add column has_limit boolean not null generated always as (config ? 'max_queue_size') stored;
+
+-- The index has been built on each partition (sql/beforehand/), and becomes a part of this one. Ticks between which and the one that they build on others may lie, which do not count then. Beside a tick that is never
 -- finished all others are made past it, thousands of them: all but the first say that nothing lies between.
 drop index postrider.tick_passes_after;
 create index tick_passes_over on postrider.tick (id) where passes_after < id - 1;

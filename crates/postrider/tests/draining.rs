@@ -228,7 +228,7 @@ async fn a_full_endpoint_refuses_its_own_senders_only() {
         select postrider.pause_endpoint(name) from unnest(array['paused', 'dropped']) name",
     )
     .await;
-    let [_one, _two] = [shop.serve().await, shop.serve().await];
+    let dispatchers = [shop.serve().await, shop.serve().await];
     shop.send_many("paused", 99).await;
     let event = "select postrider.publish('e', '{}')";
     shop.execute(event).await;
@@ -265,6 +265,9 @@ async fn a_full_endpoint_refuses_its_own_senders_only() {
     )
     .await;
     receiver.set_behaviour(Behaviour::Status(503));
+    // Whoever has locked the endpoint, and does not end, keeps it neither full nor free.
+    let holder = shop.client().await;
+    holder.batch_execute("begin; select postrider.subscribe('other', 'broken')").await.unwrap();
     shop.execute(
         "select postrider.send_with_options('broken', '{}', p_expires_at => now() + interval '30 s')
         from generate_series(1, 100)",
@@ -272,8 +275,20 @@ async fn a_full_endpoint_refuses_its_own_senders_only() {
     .await;
     until_it_is_full(&shop, "broken", true).await;
     until_it_is_full(&shop, "broken", false).await;
+    holder.batch_execute("rollback").await.unwrap();
 
     shop.send_many("dropped", 100).await;
+    until_it_is_full(&shop, "dropped", true).await;
+    // Nobody would take the mark away.
+    for dispatcher in &dispatchers {
+        dispatcher.stop(LONG).await.unwrap();
+    }
+    shop.send_many("dropped", 1).await;
+    let publish =
+        "begin; select postrider.subscribe('e', 'dropped'), postrider.publish('e', '{}'); rollback";
+    shop.execute(publish).await;
+    assert_eq!(shop.ask::<i64>("select count(*) from postrider.full_endpoint").await, 1);
+    let _dispatcher = shop.serve().await;
     until_it_is_full(&shop, "dropped", true).await;
     shop.execute("select postrider.drop_endpoint('dropped', true)").await;
     shop.endpoint("dropped", config, json!({})).await;

@@ -33,6 +33,10 @@ const NOT_FILLED: &[(&str, &str)] = &[
     ),
     ("live_execution", "a row goes when its execution ends"),
     ("deferred", "a row goes when its delivery ends"),
+    (
+        "full_endpoint",
+        "at most a row for each endpoint with a limit, which goes when it is free again",
+    ),
     ("loan", "at most a row for each endpoint and shard, which goes with its borrower"),
     (
         "log_change",

@@ -588,7 +588,14 @@ async fn a_full_log_delays_firings_and_loses_none() {
     shop.execute(
         "select postrider.create_endpoint('full', 'discard', '{\"max_queue_size\": 1}');
         select postrider.create_endpoint('free', 'discard', '{}');
-        update postrider.endpoints set is_full = true where name = 'full';
+        insert into postrider.full_endpoint (endpoint_id, size_limit)
+        select e.id, 1 from postrider.endpoints e where e.name = 'full';
+        insert into postrider.dispatcher (id, host, pid, version)
+        values ('00000000-0000-0000-0000-000000000001', 'h', 1, '1');
+        insert into postrider.heartbeat (slot, dispatcher, at, lease_until, xid, sequence_floor, statistics)
+        values (
+            postrider.current_slot(), '00000000-0000-0000-0000-000000000001', clock_timestamp(),
+            clock_timestamp() + interval '1 hour', pg_current_xact_id(), 0, '{}');
         select postrider.create_schedule(e || n, 'every 10 seconds', p_endpoint_name => e, p_missed => 'all')
         from unnest(array['full', 'free']) e, generate_series(1, 60) n",
     )
@@ -620,7 +627,7 @@ async fn a_full_log_delays_firings_and_loses_none() {
         60
     );
     shop.execute(
-        "update postrider.endpoints set is_full = false where name = 'full';
+        "delete from postrider.full_endpoint;
         update postrider.schedule set retry_at = null",
     )
     .await;

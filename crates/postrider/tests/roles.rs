@@ -539,6 +539,7 @@ const RELATIONS: &[(&str, &[&str])] = &[
             "execution_rollup",
             "execution_statistics",
             "execution_total",
+            "full_endpoint",
             "heartbeat",
             "jobs",
             "partitions",
