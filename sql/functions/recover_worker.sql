@@ -5,8 +5,8 @@
 -- left by itself). What it had not started goes back to the pool, if the execution names one; a message
 -- in a queue of RabbitMQ stays where it is when the worker is about to read that. When it leaves or is lost,
 -- that holds for what waits in its queue as well; and what is for this worker alone waits for its return,
--- or fails with worker_unavailable, as the setting stale_worker_policy says. Uses live_execution_worker,
--- live_execution_waiting.
+-- or fails with worker_unavailable, as the setting stale_worker_policy says. Of a worker that is lost it does no more than
+-- a thousand of each: check_workers comes again. Uses live_execution_worker, live_execution_waiting.
 create or replace function postrider.recover_worker(
     p_worker postrider.worker, p_reason text, p_is_leaving boolean)
 returns integer
@@ -20,14 +20,14 @@ set enable_mergejoin = off
 set jit = off
 as $$
 declare
-    -- Of what waits in its queue; check_workers looks after the rest.
+    -- Check_workers looks after the rest.
     most_returned constant integer := 1000;
     live postrider.live_execution;
     own_queue constant text := postrider.execution_queue(p_worker.id, null);
     is_lost constant boolean := p_is_leaving and p_reason is not null;
-    is_failing constant boolean := is_lost and postrider.get_setting('stale_worker_policy') = 'fail';
+    is_failing constant boolean := is_lost and p_worker.lost_fence is not null
+        and postrider.get_setting('stale_worker_policy') = 'fail';
     error jsonb;
-    is_out_of_reach boolean;
     recovered integer := 0;
 begin
     error := jsonb_build_object(
@@ -49,24 +49,30 @@ begin
             where l.generation = g.id
             and l.worker_id = p_worker.id
             and l.worker_epoch < p_worker.epoch
+            -- What lies in a queue of RabbitMQ that the worker is to read stays there.
+            and (
+                l.status = 'running'
+                or 'postgres' in (l.carrier, p_worker.carrier)
+                or l.pool is not null and p_is_leaving
+                or is_failing
+            )
             -- Not an order that another index has: all that waits would be walked through.
             order by l.id + 0
+            limit case when is_lost then most_returned end
             for update skip locked
         ) l
+        limit case when is_lost then most_returned end
     loop
-        is_out_of_reach := 'postgres' in (live.carrier, p_worker.carrier);
         if live.status = 'running' and p_reason is not null then
             perform postrider.fail_attempt(live, p_reason, error);
         elsif live.status = 'running' then
             perform postrider.return_execution(live, live.pool is not null);
-        elsif live.pool is not null and (p_is_leaving or is_out_of_reach) then
+        elsif live.pool is not null then
             perform postrider.return_execution(live, p_is_leaving);
         elsif is_failing then
             perform postrider.fail_attempt(live, 'worker_unavailable', error);
-        elsif is_out_of_reach then
-            perform postrider.return_execution(live, false);
         else
-            continue;
+            perform postrider.return_execution(live, false);
         end if;
         recovered := recovered + 1;
     end loop;
@@ -83,11 +89,11 @@ begin
             and l.queue = own_queue
             and l.status = 'requested'
             and not l.is_delayed
-            and (l.pool is not null or is_failing)
-            limit case when not is_failing then most_returned end
+            and (l.pool is not null or is_failing and l.fence <= p_worker.lost_fence)
+            limit most_returned
             for update skip locked
         ) l
-        limit case when not is_failing then most_returned end
+        limit most_returned
     loop
         if live.pool is not null then
             perform postrider.return_execution(live, true);

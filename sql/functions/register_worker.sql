@@ -62,6 +62,7 @@ begin
             status = 'active',
             capacity = p_capacity,
             epoch = w.epoch + 1,
+            lost_fence = null,
             version = left(p_version, 100),
             host = left(p_host, 200),
             last_error = null,

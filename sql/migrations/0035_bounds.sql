@@ -1,7 +1,7 @@
 -- What one transaction that stays open, or one worker that is lost, makes others pay has a bound.
 
 -- Senders and consumers wait from here on: nothing below takes long.
-lock table postrider.endpoints, postrider.tick in access exclusive mode;
+lock table postrider.endpoints, postrider.tick, postrider.worker in access exclusive mode;
 
 -- Which endpoints are full, by the limit that they were judged by. Written by dispatchers (update_full_endpoints), and in a
 -- table of its own: whoever has locked an endpoint keeps no mark where it is.
@@ -19,3 +19,8 @@ alter table postrider.endpoints
 -- finished all others are made past it, thousands of them: all but the first say that nothing lies between.
 drop index postrider.tick_passes_after;
 create index tick_passes_over on postrider.tick (id) where passes_after < id - 1;
+
+-- What a lost worker has left behind is recovered bit by bit. What waits for it alone, and is to fail (stale_worker_policy), was
+-- requested before it was lost, under a fence up to this one. Null when nothing of that is left.
+alter table postrider.worker add column lost_fence bigint;
+create index worker_lost on postrider.worker (id) where lost_fence is not null;

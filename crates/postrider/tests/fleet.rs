@@ -761,6 +761,56 @@ async fn a_lost_worker_loses_what_it_had_by_policy() {
     assert_eq!(taken(&client, w.id, 1).await, [id]);
 }
 
+/// However much it had, and whatever is asked of it meanwhile.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_lost_worker_had_is_recovered_bit_by_bit() {
+    /// A thousand of what it had, and as many of what waits for it.
+    const MOST_AT_ONCE: i64 = 2_000;
+    let shop = Shop::open_migrated().await;
+    let client = shop.client().await;
+    client
+        .batch_execute(
+            "select postrider.set_setting('stale_worker_policy', 'fail'),
+                postrider.set_setting('worker_stale_after', '1800')",
+        )
+        .await
+        .unwrap();
+    let w = register(&client, "'w', p_capacity => 10000").await;
+    register(&client, "'other'").await;
+    client
+        .batch_execute(
+            "select postrider.submit_execution('a', p_worker => 'w', p_ttl => '1 h')
+            from generate_series(1, 3500)",
+        )
+        .await
+        .unwrap();
+    assert_eq!(take(&client, w.id, 1_200).await.len(), 1_200);
+    client.batch_execute(STALE).await.unwrap();
+    assert_eq!(answer(&client, "select postrider.check_workers()").await, "2");
+    // It was addressed to it when it was lost already, and waits for its return.
+    let later = submit(&client, "'a', p_worker => 'w', p_ttl => '1 h'").await;
+    let ended = "select count(*) from postrider.execution_end
+        where is_final and status = 'failed' and reason = 'worker_unavailable'";
+    let mut counts = vec![shop.ask::<i64>(ended).await];
+    while counts.last().is_some_and(|count| *count < 3_500) {
+        assert_eq!(answer(&client, "select postrider.check_workers()").await, "0");
+        counts.push(shop.ask(ended).await);
+        assert!(counts.len() < 10, "{counts:?}");
+    }
+    println!("{counts:?}");
+    let mut steps =
+        std::iter::once(counts[0]).chain(counts.windows(2).map(|pair| pair[1] - pair[0]));
+    assert!(steps.all(|step| (1..=MOST_AT_ONCE).contains(&step)), "{counts:?}");
+    for _ in 0..2 {
+        assert_eq!(answer(&client, "select postrider.check_workers()").await, "0");
+    }
+    assert_eq!(status(&client, later).await, "requested");
+    let marked = "select count(*) from postrider.worker w where w.lost_fence is not null";
+    assert_eq!(answer(&client, marked).await, "0");
+    let again = register(&client, "'w'").await;
+    assert_eq!(taken(&client, again.id, 5).await, [later]);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_pool_may_have_does_not_lie_in_rabbitmq_for_a_lost_worker() {
     let shop = Shop::open_migrated().await;
