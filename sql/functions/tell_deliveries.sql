@@ -46,7 +46,7 @@ begin
             select array_agg(o.owner) as owners, array_agg(o.shard) as shards
             from postrider.claim_holders() o
         ) s
-        cross join lateral postrider.standing_claims(s.owners, s.shards) h
+        cross join lateral postrider.standing_claims(s.owners, s.shards, p_message_ids) h
     )
     select coalesce(array_agg(d.ctid order by d.message_id, d.target), '{}')
     into free

@@ -24,3 +24,19 @@ create index tick_passes_over on postrider.tick (id) where passes_after < id - 1
 -- requested before it was lost, under a fence up to this one. Null when nothing of that is left.
 alter table postrider.worker add column lost_fence bigint;
 create index worker_lost on postrider.worker (id) where lost_fence is not null;
+
+-- It has another parameter.
+do $do$
+declare
+    former regprocedure;
+begin
+    for former in
+        select p.oid::regprocedure
+        from pg_proc p
+        where p.pronamespace = 'postrider'::regnamespace
+        and p.proname = 'standing_claims'
+    loop
+        execute format('drop function %s', former);
+    end loop;
+end;
+$do$;

@@ -179,6 +179,63 @@ async fn what_was_claimed_before_it_was_redriven_is_in_nobodys_hand() {
             assert_eq!(shop.ask::<bool>(&sql).await, expected, "{function} after {owner}");
         }
     }
+    check_claims_of_messages(&shop).await;
+}
+
+/// Who asks for some messages hears the same of them as who asks for all, and does not take apart what is about others only.
+async fn check_claims_of_messages(shop: &Shop) {
+    shop.execute(
+        "insert into postrider.claim (slot, owner, message_ids, targets, retry_counts)
+        select
+            g % 3,
+            ('0000000' || case when g % 5 = 0 then 0 else 1 end || '-0000-0000-0000-000000000000')::uuid,
+            array_agg((((g * 37 + k * 101) % 2000)::bigint << 10) | (k % 16 * 16)),
+            array_fill(1, array[20]), array_fill(0, array[20])
+        from generate_series(1, 200) g
+        cross join generate_series(1, 20) k
+        group by g",
+    )
+    .await;
+    let claims = |ids: &str| {
+        format!(
+            "select h.message_id, h.target, h.retry_count
+            from (
+                select array_agg(o.owner) as owners, array_agg(o.shard) as shards
+                from postrider.claim_holders() o
+            ) s
+            cross join lateral postrider.standing_claims(s.owners, s.shards, {ids}) h"
+        )
+    };
+    let named =
+        "select i.id from postrider.claim c cross join lateral unnest(c.message_ids) i (id)";
+    let chosen =
+        format!("array({named} where i.id >> 10 between 300 and 900 and (i.id >> 10) % 7 = 0)");
+    let [all, some] = [claims("null"), claims(&chosen)]
+        .map(|sql| format!("({sql} where h.message_id = any ({chosen}))"));
+    let differing = format!(
+        "select count(*) from (({all} except all {some}) union all ({some} except all {all})) d"
+    );
+    assert_eq!(shop.ask::<i64>(&differing).await, 0);
+    let counts = [all, some, claims(&chosen), claims("null")]
+        .map(|sql| format!("select count(*) from ({sql}) c"));
+    let mut found = Vec::new();
+    for count in &counts {
+        found.push(shop.ask::<i64>(count).await);
+    }
+    assert!(found[0] > 0 && found[0] == found[1], "{found:?}");
+    let somebodys = "c.owner <> '00000000-0000-0000-0000-000000000000'";
+    let one = format!("array[({named} where {somebodys} order by c.seq desc, i.id limit 1)]");
+    let naming = format!(
+        "select count(*) from postrider.claim c where c.message_ids && {one} and {somebodys}"
+    );
+    let (naming, of_one) = (
+        shop.ask::<i64>(&naming).await,
+        shop.ask::<i64>(&format!("select count(*) from ({}) c", claims(&one))).await,
+    );
+    assert!(
+        of_one <= 20 * naming && 20 * naming < found[3],
+        "{of_one} of {naming} claims, {found:?}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
