@@ -4,9 +4,9 @@
 -- gets them until their time to live is over, it gives them back, or it is lost. Never more than its
 -- capacity has room for, together with what it has already. Waits until there is something, at most for
 -- p_wait (0 to 60 seconds); it may return earlier with nothing, when it has done the timeout monitor's
--- work. In a transaction of its own. Raises 22004 (a null worker), 22023 (a value out of its range), 42501 (another
--- role has registered it), 42704 (no such worker), 55000 (it has to register again, or gets its executions by RabbitMQ, or in a copy that
--- nobody has adopted).
+-- work. In a transaction of its own. Raises 22004 (a null worker), 22023 (a value out of its range), 25001 (isolation
+-- level), 42501 (another role has registered it), 42704 (no such worker), 55000 (it has to register again, or gets its
+-- executions by RabbitMQ, or in a copy that nobody has adopted).
 create or replace function postrider.take_executions(
     p_worker integer,
     p_limit integer default 1,
@@ -41,6 +41,12 @@ begin
     end if;
     perform postrider.check_duration('p_wait', p_wait, '0 seconds', '60 seconds');
     perform postrider.refuse_copy();
+    -- An older snapshot does not see what others have been given since: more would be scheduled than limits and capacity allow.
+    if current_setting('transaction_isolation') not in ('read committed', 'read uncommitted') then
+        raise exception
+            'take_executions needs a transaction with isolation level READ COMMITTED, this is %',
+            upper(current_setting('transaction_isolation')) using errcode = '25001';
+    end if;
     known := postrider.live_worker(p_worker, p_epoch);
     while clock_timestamp() < deadline loop
         begin

@@ -310,6 +310,16 @@ async fn what_is_not_valid_is_refused_with_the_bound_and_nothing_is_written() {
     let cases: Vec<_> =
         cases.iter().map(|(sql, code, text)| (sql.as_str(), *code, text.as_str())).collect();
     check_refusals(&client, &cases).await;
+    for level in ["repeatable read", "serializable"] {
+        client.batch_execute(&format!("begin isolation level {level}")).await.unwrap();
+        let text = format!(
+            "take_executions needs a transaction with isolation level READ COMMITTED, this is {}",
+            level.to_uppercase()
+        );
+        let take = format!("select postrider.take_executions({worker})");
+        check_refusal(&client, (&take, "25001", &text)).await;
+        client.batch_execute("rollback").await.unwrap();
+    }
 
     // Names that are known are not new, and one that registers makes room.
     for known in ["awaited", "w", "r"] {
