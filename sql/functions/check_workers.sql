@@ -4,9 +4,9 @@
 -- worker_stale_after is lost: it is inactive, its epoch rises so that a late heartbeat is refused, and
 -- what it had is recovered (recover_worker); so is what processes before had, which may have
 -- been locked at the look before, or have been given to them meanwhile. What a pool may have as well does not
--- wait for a worker that is not there. However many are lost, and however much they had, a call does a few thousand rows of
--- it at most: the rest is for the next one. Uses live_execution_worker, live_execution_waiting, live_execution_fallback,
--- worker_lost.
+-- wait for a worker that is not there. However many are lost, and however much they had, a call does a few thousand
+-- rows of it at most: the rest is for the next one. Uses live_execution_worker, live_execution_waiting,
+-- live_execution_fallback, worker_lost.
 create or replace function postrider.check_workers()
 returns integer
 language plpgsql
@@ -71,7 +71,8 @@ begin
                 limit 1
             ) l
         )
-        -- Behind RabbitMQ only what was scheduled while it was lost, on the way to a queue that nobody reads, or is to fail.
+        -- Behind RabbitMQ only what was scheduled while it was lost, on the way to a queue that nobody reads, or is
+        -- to fail.
         or (w.carrier = 'postgres' or w.status = 'inactive') and exists (
             select
             from postrider.live_generation g

@@ -1,7 +1,7 @@
 -- postrider.held_worker(name) → the worker of this name, its row locked
 --
--- Internal: for who manages workers by name. Waits for whoever changes it, and not for who has submitted something to it
--- and has not committed: who removes it has to (drop_worker). Raises 22004 (a null name), 42704 (no such worker).
+-- Internal: for who manages workers by name. Waits for whoever changes it, and not for who has submitted something to
+-- it and has not committed: who removes it has to (drop_worker). Raises 22004 (a null name), 42704 (no such worker).
 create or replace function postrider.held_worker(p_name text)
 returns postrider.worker
 language plpgsql

@@ -1,9 +1,9 @@
 -- postrider.passed_ticks(tick) → which ticks behind this one do not count
 --
 -- Internal: next_ticks. From the last tick that was made past others to the one that it builds on, and so
--- on: what a tick that was passed itself says counts as little. A tick that builds on the one just before it leaves nothing
--- out, and the next below it is the next below the one that it builds on: so those, of which there are as many as were
--- made beside one that is never finished, are not looked at. Uses tick_passes_over.
+-- on: what a tick that was passed itself says counts as little. A tick that builds on the one just before it leaves
+-- nothing out, and the next below it is the next below the one that it builds on: so those, of which there are as
+-- many as were made beside one that is never finished, are not looked at. Uses tick_passes_over.
 create or replace function postrider.passed_ticks(p_tick bigint)
 returns int8multirange
 language plpgsql

@@ -5,8 +5,8 @@
 -- left by itself). What it had not started goes back to the pool, if the execution names one; a message
 -- in a queue of RabbitMQ stays where it is when the worker is about to read that. When it leaves or is lost,
 -- that holds for what waits in its queue as well; and what is for this worker alone waits for its return,
--- or fails with worker_unavailable, as the setting stale_worker_policy says. Of a worker that is lost it does no more than
--- a thousand of each: check_workers comes again. Uses live_execution_worker, live_execution_waiting.
+-- or fails with worker_unavailable, as the setting stale_worker_policy says. Of a worker that is lost it does no more
+-- than a thousand of each: check_workers comes again. Uses live_execution_worker, live_execution_waiting.
 create or replace function postrider.recover_worker(
     p_worker postrider.worker, p_reason text, p_is_leaving boolean)
 returns integer

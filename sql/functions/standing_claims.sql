@@ -1,13 +1,13 @@
--- postrider.standing_claims(owners, shards, message_ids) → message_id, target, retry_count: what has been claimed of each
--- of these shards by the owner beside it
+-- postrider.standing_claims(owners, shards, message_ids) → message_id, target, retry_count: what has been claimed of
+-- each of these shards by the owner beside it
 --
--- Internal. A delivery may be named more than once. What was claimed before its delivery was redriven is left out: it is
--- about a delivery that has ended, and the one that waits now has the same id, target and retry count. Redriving says so by
--- a claim of nobody (the nil UUID, see redrive_letters): its number is above those of the claims before it, and below
--- those of the claims after it, whatever clocks do. Read once, however many shards an owner has, and joined by hashes,
--- whatever the plan was made for. Where messages are given, claims that name none of them are left out as a whole: first by
--- the lowest and the highest of them, which costs a hundredth of taking a claim apart, and then one by one. What it says
--- of other messages beside these is of no use. Uses claim_owner.
+-- Internal. A delivery may be named more than once. What was claimed before its delivery was redriven is left out: it
+-- is about a delivery that has ended, and the one that waits now has the same id, target and retry count. Redriving
+-- says so by a claim of nobody (the nil UUID, see redrive_letters): its number is above those of the claims before
+-- it, and below those of the claims after it, whatever clocks do. Read once, however many shards an owner has, and
+-- joined by hashes, whatever the plan was made for. Where messages are given, claims that name none of them are left
+-- out as a whole: first by the lowest and the highest of them, which takes no claim apart, and then one by one. What
+-- it says of other messages beside these is of no use. Uses claim_owner.
 create or replace function postrider.standing_claims(
     p_owners uuid[], p_shards smallint[], p_message_ids bigint[] default null)
 returns table (message_id bigint, target integer, retry_count integer)

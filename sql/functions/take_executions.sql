@@ -41,7 +41,8 @@ begin
     end if;
     perform postrider.check_duration('p_wait', p_wait, '0 seconds', '60 seconds');
     perform postrider.refuse_copy();
-    -- An older snapshot does not see what others have been given since: more would be scheduled than limits and capacity allow.
+    -- An older snapshot does not see what others have been given since: more would be scheduled than limits and
+    -- capacity allow.
     if current_setting('transaction_isolation') not in ('read committed', 'read uncommitted') then
         raise exception
             'take_executions needs a transaction with isolation level READ COMMITTED, this is %',

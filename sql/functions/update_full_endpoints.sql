@@ -2,9 +2,9 @@
 --
 -- Internal, by dispatchers. Says of each endpoint with a limit of its own whether as much waits for it as that
 -- allows, by what dispatchers have reported (pending_deliveries). One that was full takes messages again when
--- a tenth of its limit is free. The mark has the limit that it was judged by: whoever sends by another one, because somebody
--- has just altered the endpoint, does not heed it. Nobody who has locked an endpoint is waited for, nor passed over. Uses
--- endpoints_limited, full_endpoint_pkey.
+-- a tenth of its limit is free. The mark has the limit that it was judged by: whoever sends by another one, because
+-- somebody has just altered the endpoint, does not heed it. Nobody who has locked an endpoint is waited for, nor
+-- passed over. Uses endpoints_limited, full_endpoint_pkey.
 create or replace function postrider.update_full_endpoints()
 returns integer
 language plpgsql

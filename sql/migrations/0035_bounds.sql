@@ -3,8 +3,8 @@
 -- Senders and consumers wait from here on: nothing below takes long.
 lock table postrider.endpoints, postrider.tick, postrider.worker in access exclusive mode;
 
--- Which endpoints are full, by the limit that they were judged by. Written by dispatchers (update_full_endpoints), and in a
--- table of its own: whoever has locked an endpoint keeps no mark where it is.
+-- Which endpoints are full, by the limit that they were judged by. Written by dispatchers (update_full_endpoints),
+-- and in a table of its own: whoever has locked an endpoint keeps no mark where it is.
 create table postrider.full_endpoint (
     endpoint_id integer,
     size_limit bigint,
@@ -15,13 +15,15 @@ alter table postrider.endpoints
     -- Not every send should look into the config, which may be large.
     add column has_limit boolean not null generated always as (config ? 'max_queue_size') stored;
 
--- The index has been built on each partition (sql/beforehand/), and becomes a part of this one. Ticks between which and the one that they build on others may lie, which do not count then. Beside a tick that is never
--- finished all others are made past it, thousands of them: all but the first say that nothing lies between.
+-- The index has been built on each partition (sql/beforehand/), and becomes a part of this one. Ticks between which
+-- and the one that they build on others may lie, which do not count then. Beside a tick that is never finished all
+-- others are made past it, thousands of them: all but the first say that nothing lies between.
 drop index postrider.tick_passes_after;
 create index tick_passes_over on postrider.tick (id) where passes_after < id - 1;
 
--- What a lost worker has left behind is recovered bit by bit. What waits for it alone, and is to fail (stale_worker_policy), was
--- requested before it was lost, under a fence up to this one. Null when nothing of that is left.
+-- What a lost worker has left behind is recovered bit by bit. What waits for it alone, and is to fail
+-- (stale_worker_policy), was requested before it was lost, under a fence up to this one. Null when nothing of that is
+-- left.
 alter table postrider.worker add column lost_fence bigint;
 create index worker_lost on postrider.worker (id) where lost_fence is not null;
 

@@ -182,7 +182,8 @@ async fn what_was_claimed_before_it_was_redriven_is_in_nobodys_hand() {
     check_claims_of_messages(&shop).await;
 }
 
-/// Who asks for some messages hears the same of them as who asks for all, and does not take apart what is about others only.
+/// Who asks for some messages hears the same of them as who asks for all, and does not take apart what is about
+/// others only.
 async fn check_claims_of_messages(shop: &Shop) {
     shop.execute(
         "insert into postrider.claim (slot, owner, message_ids, targets, retry_counts)

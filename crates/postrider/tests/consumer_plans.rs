@@ -220,7 +220,8 @@ async fn a_part_of_a_page_is_acknowledged_without_a_look_at_the_rest() {
     }
 }
 
-/// Every tick beside one that is never finished is made past it, and a reader that is far behind has all of them before it.
+/// Every tick beside one that is never finished is made past it, and a reader that is far behind has all of them
+/// before it.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_reader_does_not_look_at_each_tick_that_was_made_past_another() {
     const PASSING: i64 = 300;
