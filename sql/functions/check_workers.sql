@@ -102,6 +102,7 @@ begin
                 limit 1
             ) l
         )
+        order by w.id
     loop
         recovered_count := recovered_count + postrider.recover_worker(
             lost,

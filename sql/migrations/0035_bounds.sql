@@ -10,6 +10,7 @@ create table postrider.full_endpoint (
     size_limit bigint,
     primary key (endpoint_id, size_limit)
 );
+drop index postrider.endpoints_full;
 alter table postrider.endpoints
     drop column is_full,
     -- Not every send should look into the config, which may be large.
