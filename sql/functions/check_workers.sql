@@ -110,7 +110,7 @@ begin
             lost.status = 'inactive');
         exit when recovered_count >= most_returned;
     end loop;
-    -- What is addressed to it from here on waits for its return.
+    -- What is addressed to it from here on waits for its return. All generations: a row that moves must not be missed.
     update postrider.worker w
     set lost_fence = null
     where w.id = any (array(
@@ -121,7 +121,7 @@ begin
             not is_failing
             or not exists (
                 select
-                from postrider.live_generation g
+                from postrider.execution_generation g
                 cross join lateral (
                     select
                     from postrider.live_execution l
@@ -136,7 +136,7 @@ begin
             )
             and not exists (
                 select
-                from postrider.live_generation g
+                from postrider.execution_generation g
                 cross join lateral (
                     select
                     from postrider.live_execution l
