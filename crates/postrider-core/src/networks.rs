@@ -6,7 +6,7 @@
 //!
 //! The decision is made for an address, never for a name or a piece of a URL: the caller asks for
 //! what a name resolved to and once more for the peer it is connected to. IPv6 addresses that carry
-//! an IPv4 address inside are judged by that one.
+//! an IPv4 address inside are judged by that one, and by both if they carry two.
 
 use std::{
     fmt,
@@ -185,11 +185,12 @@ impl fmt::Display for Network {
 /// entries count as internal, multicast and the reserved rest included; so do the addresses in public space at which
 /// clouds serve their own machines.
 pub fn is_internal(address: IpAddr) -> bool {
-    if let Some(inner) = embedded(address) {
-        return is_internal(inner);
-    }
+    // Before the prefix is looked at: it may be a 6to4 one, and leads to a host behind it then.
     if isatap(address).is_some_and(is_internal) {
         return true;
+    }
+    if let Some(inner) = embedded(address) {
+        return is_internal(inner);
     }
     match address {
         IpAddr::V4(address) => INTERNAL_V4.iter().any(|(network, prefix)| {

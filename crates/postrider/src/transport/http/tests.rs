@@ -433,6 +433,7 @@ async fn internal_destinations_are_refused_however_they_are_written() {
         "0.0.0.0",
         "[::ffff:127.0.0.1]",
         "[2a00:1450::5efe:127.0.0.1]",
+        "[2002:101:101::5efe:127.0.0.1]",
         "169.254.169.254",
         "168.63.129.16",
         "localhost",
