@@ -8,7 +8,9 @@ mod kinds;
 pub mod names;
 
 use std::{
+    io::Write as _,
     net::{SocketAddr, TcpListener},
+    os::fd::AsRawFd,
     path::{Path, PathBuf},
     sync::{
         Arc,
@@ -37,6 +39,9 @@ use crate::port;
 const FLOOD_PIECE: usize = 64 * 1024;
 /// The most bytes of a request.
 const REQUEST_MAX: usize = 64 * 1024 * 1024;
+/// The longest segments that a receiver takes which does not read, in bytes. The system measures the sockets' buffers
+/// by them: on loopback they take megabytes otherwise, and nobody would notice that nobody reads.
+const SEGMENT_MAX: libc::c_int = 536;
 
 /// A receiver that misbehaves in one way.
 #[derive(Debug, Clone, Copy)]
@@ -101,6 +106,11 @@ impl Expected {
 /// Something that happens on a connection.
 #[derive(Debug, Clone, Copy)]
 pub enum Step {
+    /// Writes frames of HTTP/2 together with the handshake of TLS, so that they come before any request. Only as the
+    /// first step.
+    Greet(&'static [Frame]),
+    /// Waits for the beginning of a request, and reads no more of it.
+    Beginning,
     /// Waits for a request and reads it.
     Request,
     /// Writes this.
@@ -162,7 +172,7 @@ impl Hostiles {
     ///
     /// When no port is free, or the thread cannot be started.
     pub fn start(kinds: &[Kind]) -> Result<Self> {
-        let listeners = kinds.iter().map(|_| listen()).collect::<Result<Vec<_>>>()?;
+        let listeners = kinds.iter().map(listen).collect::<Result<Vec<_>>>()?;
         let addresses = listeners.iter().map(|l| Ok(l.local_addr()?)).collect::<Result<_>>()?;
         let connections = Arc::new(kinds.iter().map(|_| AtomicUsize::new(0)).collect::<Vec<_>>());
         let certified = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()])?;
@@ -176,6 +186,7 @@ impl Hostiles {
                 .with_no_client_auth()
                 .with_single_cert(vec![der.clone()], key)?;
             tls.alpn_protocols = vec![protocol.to_vec()];
+            tls.send_half_rtt_data = true;
             Ok(TlsAcceptor::from(Arc::new(tls)))
         };
         let (http1, http2) = (acceptor(b"http/1.1")?, acceptor(b"h2")?);
@@ -227,6 +238,16 @@ impl Hostiles {
         self.connections[index].load(Ordering::Relaxed)
     }
 
+    /// The place of the kind whose receiver has this address.
+    pub fn index_at(&self, address: SocketAddr) -> Option<usize> {
+        self.addresses.iter().position(|own| *own == address)
+    }
+
+    /// The certificate of those with TLS, in PEM.
+    pub fn certificate(&self) -> &str {
+        &self.certificate
+    }
+
     /// Writes the certificate of those with TLS into a file: what a dispatcher has to trust.
     ///
     /// # Errors
@@ -254,9 +275,22 @@ fn index_of(name: &str) -> Option<usize> {
     name.strip_prefix("kind-")?.split('-').next()?.parse().ok().filter(|index| *index < KINDS.len())
 }
 
-fn listen() -> Result<TcpListener> {
+fn listen(kind: &Kind) -> Result<TcpListener> {
     let listener = port::bind_free()?;
     listener.set_nonblocking(true)?;
+    if kind.script.iter().any(|step| matches!(step, Step::Deaf(_))) {
+        // SAFETY: the socket is open, and the value is an int, as long as is said.
+        let set = unsafe {
+            libc::setsockopt(
+                listener.as_raw_fd(),
+                libc::IPPROTO_TCP,
+                libc::TCP_MAXSEG,
+                std::ptr::from_ref(&SEGMENT_MAX).cast(),
+                size_of::<libc::c_int>() as libc::socklen_t,
+            )
+        };
+        anyhow::ensure!(set == 0, "TCP_MAXSEG: {}", std::io::Error::last_os_error());
+    }
     Ok(listener)
 }
 
@@ -281,10 +315,19 @@ async fn serve(
             // Whoever has gone has made its point: errors end the script.
             let _ = match acceptor {
                 None => Line::new(stream, kind.wire).play(kind.script).await,
-                Some(acceptor) => match acceptor.accept(stream).await {
-                    Ok(stream) => Line::new(stream, kind.wire).play(kind.script).await,
-                    Err(error) => Err(error),
-                },
+                Some(acceptor) => {
+                    let greeting = match kind.script.first() {
+                        Some(Step::Greet(frames)) => encode(frames, 0),
+                        _ => Vec::new(),
+                    };
+                    let accepted = acceptor.accept_with(stream, |session| {
+                        let _ = session.writer().write_all(&greeting);
+                    });
+                    match accepted.await {
+                        Ok(stream) => Line::new(stream, kind.wire).play(kind.script).await,
+                        Err(error) => Err(error),
+                    }
+                }
             };
         });
     }
@@ -307,6 +350,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Line<S> {
         let mut steps = script.iter();
         while let Some(step) = steps.next() {
             match *step {
+                Step::Greet(_) => {}
+                Step::Beginning => _ = self.read_some().await?,
                 Step::Request if self.wire == Wire::Http2 => self.read_http2_request().await?,
                 Step::Request => self.read_request().await?,
                 Step::Say(bytes) => self.say(bytes).await?,
@@ -391,20 +436,24 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Line<S> {
     }
 
     fn encode(&self, frames: &[Frame]) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        for frame in frames {
-            let id = match frame.stream {
-                Stream::Connection => 0,
-                Stream::Request => self.request_stream,
-                Stream::Other(id) => id,
-            };
-            bytes.extend_from_slice(&(frame.payload.len() as u32).to_be_bytes()[1..]);
-            bytes.extend_from_slice(&[frame.kind, frame.flags]);
-            bytes.extend_from_slice(&id.to_be_bytes());
-            bytes.extend_from_slice(frame.payload);
-        }
-        bytes
+        encode(frames, self.request_stream)
     }
+}
+
+fn encode(frames: &[Frame], request_stream: u32) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for frame in frames {
+        let id = match frame.stream {
+            Stream::Connection => 0,
+            Stream::Request => request_stream,
+            Stream::Other(id) => id,
+        };
+        bytes.extend_from_slice(&(frame.payload.len() as u32).to_be_bytes()[1..]);
+        bytes.extend_from_slice(&[frame.kind, frame.flags]);
+        bytes.extend_from_slice(&id.to_be_bytes());
+        bytes.extend_from_slice(frame.payload);
+    }
+    bytes
 }
 
 fn content_length(head: &[u8]) -> usize {

@@ -31,6 +31,7 @@ pub mod proxy;
 pub mod rabbitmq;
 pub mod receiver;
 pub mod schema;
+pub mod sockets;
 pub mod stillness;
 pub mod tidy;
 pub mod verifiers;

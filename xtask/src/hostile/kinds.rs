@@ -13,6 +13,8 @@ use super::{
 /// Slow, and still well within every limit of time by itself.
 const SLOW: Duration = Duration::from_secs(1);
 const LARGE: usize = 2 * 1024 * 1024;
+/// Longer than a run: whoever is deaf for so long has its connection open to the end.
+const FOR_EVER: Duration = Duration::from_secs(86_400);
 
 const DNS: &str = "DNS failure: the host name could not be resolved";
 const CLOSED: Expected = Unavailable(&["the connection was closed before the answer was complete"]);
@@ -115,6 +117,8 @@ const EMPTY_DATA: Frame = request(0, 0, b"");
 const BYTE: Frame = request(0, 0, b"x");
 /// Nothing of a request's body may be sent, ever: nobody widens this window of 0 bytes.
 const NO_WINDOW: Frame = connection(4, 0, b"\0\x04\0\0\0\0");
+/// No stream may be opened, ever.
+const NO_STREAMS: Frame = connection(4, 0, b"\0\x03\0\0\0\0");
 /// `x: y`, and there is more.
 const MORE_HEADERS: Frame = request(9, 0, b"\0\x01x\x01y");
 /// A piece of a value of 2^28 bytes, as long as a frame may be.
@@ -167,6 +171,10 @@ pub const KINDS: &[Kind] = &[
             "connection reset",
         ]),
     )),
+    // These take nothing and keep their connections, whatever becomes of the other side.
+    large(plain("does not read, and answers with a byte too many", &[Beginning, Say(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\nX"), Deaf(FOR_EVER)], Accepted)),
+    large(tls("does not read, inside TLS", &[Beginning, Deaf(FOR_EVER)], TIMEOUT)),
+    large(tls("does not read, and promises a body, inside TLS", &[Beginning, Say(b"HTTP/1.1 200 OK\r\ncontent-length: 99999999999\r\n\r\n"), Deaf(FOR_EVER)], Accepted)),
     // Names. Who has failed is not asked for again at once.
     named("a name server that is dead", Silence, Unavailable(&["timeout: no connection within", DNS])),
     named("a name server that is slow", Late(SLOW), Accepted),
@@ -271,6 +279,8 @@ pub const KINDS: &[Kind] = &[
     // HTTP/2. Requests share connections, so what is wrong with one may end others.
     http2("HTTP/2: silence", &[Wait], TIMEOUT),
     http2("HTTP/2: closed", &[], Unavailable(&[""])),
+    // What waits for its turn waits until its time is over, and for nothing.
+    http2("HTTP/2: takes no streams", &[Greet(&[NO_STREAMS]), Wait], TIMEOUT),
     http2("HTTP/2: an answer of HTTP/1", &[Request, Say(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n"), Wait], PROTOCOL),
     http2("HTTP/2: NUL for ever", &[Flood(b"\0")], Unavailable(&[""])),
     http2("HTTP/2: 0xff for ever", &[Flood(b"\xff")], PROTOCOL),

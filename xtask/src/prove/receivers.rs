@@ -1,5 +1,6 @@
 //! Every hostile receiver beside a good one on the same dispatcher: the good one does as well as without them, no
-//! tenure ends, and what becomes of each attempt is what the table of kinds says.
+//! tenure ends, what becomes of each attempt is what the table of kinds says, and in the end no connection to any of
+//! them is left, though many never close theirs.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -17,10 +18,13 @@ use crate::{
     postgres::{Options, PrivatePostgres},
     process::{Dispatcher, DispatcherOptions},
     receiver::{Behaviour, Receiver},
+    sockets,
 };
 
 /// How long all attempts of one round may take.
 const PATIENCE: Duration = Duration::from_secs(300);
+/// The time between two looks at what connections are left.
+const LOOK_PAUSE: Duration = Duration::from_millis(200);
 /// The time between two messages to the good receiver.
 const PACE: Duration = Duration::from_millis(20);
 /// How many of them are measured in each control.
@@ -236,6 +240,10 @@ pub async fn prove_receivers(binary: &Path, scale: ReceiverScale) -> Result<Rece
         }
     }
     figures.peak_bytes = dispatcher.peak_memory_bytes()?;
+    let kept = stage.settle(&dispatcher).await?;
+    if !kept.is_empty() {
+        figures.findings.push(format!("connections are left to receivers of {kept:?}"));
+    }
     stage.find(&mut figures, owner).await?;
     Ok(figures)
 }
@@ -383,6 +391,28 @@ impl Stage {
         }
         figures.close(kind, self.count(kind) * self.scale.endpoints);
         Ok(figures)
+    }
+
+    /// Waits until the dispatcher has no connection to a hostile receiver any more; to which kinds there is one after
+    /// all. What is kept for the next message goes with its endpoint.
+    async fn settle(&self, dispatcher: &Dispatcher) -> Result<Vec<&'static str>> {
+        let drop_all = "select count(*)
+            from unnest($1::text[]) n (name)
+            cross join lateral postrider.drop_endpoint(n.name, true)";
+        let names: Vec<String> = (0..KINDS.len()).flat_map(|index| self.names(index)).collect();
+        self.client.execute(drop_all, &[&names]).await?;
+        let end = Instant::now() + PATIENCE;
+        loop {
+            let peers = sockets::peers(dispatcher.pid())?;
+            let kinds = peers.iter().filter_map(|peer| self.hostiles.index_at(*peer));
+            let mut kept: Vec<&str> = kinds.map(|index| KINDS[index].name).collect();
+            if kept.is_empty() || Instant::now() > end {
+                kept.sort_unstable();
+                kept.dedup();
+                return Ok(kept);
+            }
+            tokio::time::sleep(LOOK_PAUSE).await;
+        }
     }
 
     async fn owners(&self) -> Result<Vec<String>> {

@@ -39,7 +39,7 @@ use http::{
 };
 use hyper::body::Incoming;
 use hyper_util::{
-    client::legacy::{Client, Error, ResponseFuture},
+    client::legacy::{Client, Error, ResponseFuture, connect::capture_connection},
     rt::{TokioExecutor, TokioTimer},
 };
 use postrider_core::{
@@ -355,6 +355,7 @@ impl Http {
             sent_at,
             babble: Babble::listen(&mut request),
         };
+        let line = capture_connection(&mut request);
         let pool = self.pool(&settings);
         let _in_use = pool.counted.begin();
         let answer = limits.wait(pool.client.request(request)).await;
@@ -377,7 +378,10 @@ impl Http {
                 }
                 report
             }
-            Err(error) => failure::no_answer(error, limits.sent_at.get().is_some(), duration),
+            Err(error) => {
+                unsent.leave(&line, limits.longest());
+                failure::no_answer(error, limits.sent_at.get().is_some(), duration)
+            }
         }
     }
 
@@ -570,7 +574,7 @@ impl Limits {
         let mut answer = pin!(answer);
         let mut timer = (self.started_at + self.timeout).min(self.deadline);
         loop {
-            // Whoever is given up has its connection closed with the request.
+            // Whoever is given up has its connection closed with the request, or the request taken back on it.
             let first = async {
                 tokio::select! {
                     biased;
@@ -590,6 +594,11 @@ impl Limits {
                 return Err(NoAnswer::Timeout(self.timeout));
             }
         }
+    }
+
+    /// How long after a request was begun its answer may be read at most.
+    fn longest(&self) -> Duration {
+        self.connect_timeout + self.timeout + BODY_TIMEOUT
     }
 
     /// When the attempt is over, by what is known of it now.

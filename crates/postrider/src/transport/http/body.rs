@@ -5,14 +5,18 @@ use std::{
     pin::Pin,
     sync::{Arc, OnceLock},
     task::{Context, Poll},
+    time::Duration,
 };
 
 use bytes::Bytes;
 use hyper::body::{Body, Frame, SizeHint};
+use hyper_util::client::legacy::connect::CaptureConnection;
 use tokio::{
-    sync::oneshot,
+    sync::oneshot::{self, error::TryRecvError},
     time::{Instant, timeout_at},
 };
+
+use super::frames::Switch;
 
 /// A message's payload.
 ///
@@ -22,6 +26,8 @@ use tokio::{
 pub struct Payload {
     bytes: Bytes,
     sent_at: Arc<OnceLock<Instant>>,
+    /// That of an empty one, which nothing else keeps. It waits for its turn on a connection all the same.
+    _gone: Option<oneshot::Sender<Infallible>>,
 }
 
 impl Payload {
@@ -29,13 +35,13 @@ impl Payload {
     /// counts as sent now.
     pub fn new(bytes: Bytes, sent_at: Arc<OnceLock<Instant>>) -> (Self, Unsent) {
         let (gone, unsent) = oneshot::channel();
-        let bytes = if bytes.is_empty() {
+        let (bytes, gone) = if bytes.is_empty() {
             let _ = sent_at.set(Instant::now());
-            bytes
+            (bytes, Some(gone))
         } else {
-            Bytes::from_owner(Kept { bytes, _gone: gone })
+            (Bytes::from_owner(Kept { bytes, _gone: gone }), None)
         };
-        (Self { bytes, sent_at }, Unsent(unsent))
+        (Self { bytes, sent_at, _gone: gone }, Unsent(unsent))
     }
 }
 
@@ -59,6 +65,22 @@ impl Unsent {
     /// Whether that is so by then.
     pub async fn goes_by(self, end: Instant) -> bool {
         timeout_at(end, self.0).await.is_ok()
+    }
+
+    /// Sees to it in the background that nothing is kept of a request that nobody waits for any more: ends the
+    /// connection that it was given to, unless it goes by itself before nothing has moved there for so long.
+    ///
+    /// Usually it goes at once: HTTP/1 closes the connection, HTTP/2 takes back what was begun. But HTTP/2 looks at
+    /// what waits for its turn only when that comes, and holds the connection until then.
+    pub fn leave(mut self, line: &CaptureConnection, patience: Duration) {
+        let Err(TryRecvError::Empty) = self.0.try_recv() else { return };
+        let Some(switch) = Switch::of(line) else { return };
+        tokio::spawn(async move {
+            tokio::select! {
+                _ = self.0 => {}
+                () = switch.pull_when_still(patience) => {}
+            }
+        });
     }
 }
 

@@ -9,13 +9,19 @@ use std::{
     pin::Pin,
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     task::{Context, Poll, ready},
+    time::Duration,
 };
 
 use futures_util::task::AtomicWaker;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use http::Extensions;
+use hyper_util::client::legacy::connect::CaptureConnection;
+use tokio::{
+    io::{AsyncRead, AsyncWrite, ReadBuf},
+    time::{Sleep, sleep},
+};
 
 use crate::transport::{guard::ConnectError, idle::Open};
 
@@ -32,6 +38,9 @@ const WINDOW_STEP: u32 = 4_096;
 /// As much as that is kept for answers that come when a body has been sent. More is sent ahead of its answers only
 /// where windows are larger than any in use.
 const WINDOW_ANSWERS_MAX: u32 = 65_536;
+/// How long the end of a connection may take to be said. TLS says it behind all that it still has, which a receiver
+/// that does not read never takes.
+const FAREWELL_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// What a client says first.
 const PREFACE_LENGTH: usize = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".len();
@@ -47,13 +56,15 @@ pub struct Frames<S> {
     stream: S,
     counts: Option<Counts>,
     switch: Switch,
+    /// When the end need not be said any more.
+    farewell: Option<Pin<Box<Sleep>>>,
     _open: Open,
 }
 
 /// Ends a connection. The answers to requests on it carry one.
 ///
-/// A receiver may answer and never take the request, of which HTTP then keeps what is unsent for as long as the
-/// connection is there.
+/// A receiver may answer and never take the request, or take no requests at all: HTTP then keeps what is unsent for as
+/// long as the connection is there.
 #[derive(Debug, Clone, Default)]
 pub struct Switch(Arc<Wire>);
 
@@ -61,18 +72,53 @@ pub struct Switch(Arc<Wire>);
 struct Wire {
     is_off: AtomicBool,
     reader: AtomicWaker,
+    writer: AtomicWaker,
+    /// How many heads and pieces of requests have gone out over HTTP/2.
+    moves: AtomicU64,
 }
 
 impl Switch {
-    /// Nothing is read from the connection any more, so it ends.
+    /// That of the connection which a request was given to last, if there was one.
+    pub fn of(line: &CaptureConnection) -> Option<Self> {
+        let mut extensions = Extensions::new();
+        line.connection_metadata().as_ref()?.get_extras(&mut extensions);
+        extensions.remove()
+    }
+
+    /// Nothing is read from the connection any more and nothing is written, so it ends.
     pub fn pull(&self) {
         self.0.is_off.store(true, Ordering::Release);
         self.0.reader.wake();
+        self.0.writer.wake();
     }
 
-    fn is_off(&self, context: &Context<'_>) -> bool {
-        self.0.reader.register(context.waker());
-        self.0.is_off.load(Ordering::Acquire)
+    /// Pulls once nothing of any request has gone out for so long.
+    ///
+    /// Where that is longer than a request may take, whatever was begun on the connection is over by then, and what
+    /// waits there for its turn has not been begun: nobody who is merely slow loses an answer.
+    pub async fn pull_when_still(&self, patience: Duration) {
+        loop {
+            let moves = self.0.moves.load(Ordering::Relaxed);
+            sleep(patience).await;
+            if self.0.moves.load(Ordering::Relaxed) == moves {
+                return self.pull();
+            }
+        }
+    }
+
+    fn note_moves(&self, count: u64) {
+        self.0.moves.fetch_add(count, Ordering::Relaxed);
+    }
+}
+
+impl Wire {
+    /// Whoever reads or writes asks this first, and is woken by its waker when the answer changes.
+    fn check(&self, waker: &AtomicWaker, context: &Context<'_>) -> io::Result<()> {
+        waker.register(context.waker());
+        if self.is_off.load(Ordering::Acquire) {
+            return Err(io::Error::other(ConnectError::Untaken));
+        }
+        Ok(())
     }
 }
 
@@ -94,7 +140,7 @@ impl<S> Frames<S> {
             excess: 0,
             due: 0,
         });
-        Self { stream, counts, switch: Switch::default(), _open: open }
+        Self { stream, counts, switch: Switch::default(), farewell: None, _open: open }
     }
 
     pub fn stream(&self) -> &S {
@@ -103,6 +149,21 @@ impl<S> Frames<S> {
 
     pub fn switch(&self) -> Switch {
         self.switch.clone()
+    }
+
+    fn check_reading(&self, context: &Context<'_>) -> io::Result<()> {
+        self.switch.0.check(&self.switch.0.reader, context)
+    }
+
+    fn check_writing(&self, context: &Context<'_>) -> io::Result<()> {
+        self.switch.0.check(&self.switch.0.writer, context)
+    }
+
+    fn take_outgoing<'a>(&mut self, pieces: impl Iterator<Item = &'a [u8]>) {
+        if let Some(counts) = &mut self.counts {
+            let moves: u64 = pieces.map(|bytes| counts.take_outgoing(bytes)).sum();
+            self.switch.note_moves(moves);
+        }
     }
 }
 
@@ -120,16 +181,22 @@ impl Counts {
         if self.excess > EXCESS_MAX { Err(io::Error::other(ConnectError::Flood)) } else { Ok(()) }
     }
 
-    fn take_outgoing(&mut self, bytes: &[u8]) {
+    /// How many frames of requests began in these bytes.
+    fn take_outgoing(&mut self, bytes: &[u8]) -> u64 {
         let Self { outgoing, excess, due, .. } = self;
-        outgoing.take(bytes, |kind, _, length| match kind {
-            HEADERS => *excess = excess.saturating_sub(REQUEST),
-            DATA => {
-                let answers = 2 * (length / WINDOW_STEP + 1);
-                *due = due.saturating_add(answers).min(WINDOW_ANSWERS_MAX);
+        let mut moves = 0;
+        outgoing.take(bytes, |kind, _, length| {
+            match kind {
+                HEADERS => *excess = excess.saturating_sub(REQUEST),
+                DATA => {
+                    let answers = 2 * (length / WINDOW_STEP + 1);
+                    *due = due.saturating_add(answers).min(WINDOW_ANSWERS_MAX);
+                }
+                _ => return,
             }
-            _ => {}
+            moves += 1;
         });
+        moves
     }
 }
 
@@ -174,9 +241,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Frames<S> {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        if self.switch.is_off(context) {
-            return Poll::Ready(Err(io::Error::other(ConnectError::Untaken)));
-        }
+        self.check_reading(context)?;
         let before = buffer.filled().len();
         ready!(Pin::new(&mut self.stream).poll_read(context, buffer))?;
         let bytes = &buffer.filled()[before..];
@@ -190,19 +255,26 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Frames<S> {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
+        self.check_writing(context)?;
         let length = ready!(Pin::new(&mut self.stream).poll_write(context, bytes))?;
-        if let Some(counts) = &mut self.counts {
-            counts.take_outgoing(&bytes[..length]);
-        }
+        self.take_outgoing([&bytes[..length]].into_iter());
         Poll::Ready(Ok(length))
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.check_writing(context)?;
         Pin::new(&mut self.stream).poll_flush(context)
     }
 
+    /// Says goodbye to whoever takes it in time, and is done in time with whoever does not.
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(context)
+        self.check_writing(context)?;
+        let said = Pin::new(&mut self.stream).poll_shutdown(context);
+        if said.is_ready() {
+            return said;
+        }
+        let end = self.farewell.get_or_insert_with(|| Box::pin(sleep(FAREWELL_TIMEOUT)));
+        end.as_mut().poll(context).map(Ok)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -214,15 +286,14 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Frames<S> {
         context: &mut Context<'_>,
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
+        self.check_writing(context)?;
         let length = ready!(Pin::new(&mut self.stream).poll_write_vectored(context, slices))?;
-        if let Some(counts) = &mut self.counts {
-            let mut left = length;
-            for slice in slices {
-                let taken = left.min(slice.len());
-                counts.take_outgoing(&slice[..taken]);
-                left -= taken;
-            }
-        }
+        let mut left = length;
+        self.take_outgoing(slices.iter().map(|slice| {
+            let taken = left.min(slice.len());
+            left -= taken;
+            &slice[..taken]
+        }));
         Poll::Ready(Ok(length))
     }
 }

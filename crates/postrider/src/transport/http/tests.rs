@@ -1,6 +1,7 @@
 //! The transport against real servers on loopback, good ones and bad ones.
 
 mod auth;
+mod kept;
 mod proxies;
 mod receiver;
 mod servers;

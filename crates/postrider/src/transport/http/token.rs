@@ -18,14 +18,17 @@ use http::{
     uri::Scheme,
 };
 use http_body_util::{BodyExt, Limited};
-use hyper_util::{client::legacy::Client, rt::TokioExecutor};
+use hyper_util::{
+    client::legacy::{Client, ResponseFuture, connect::capture_connection},
+    rt::{TokioExecutor, TokioTimer},
+};
 use postrider_core::auth::oauth::{self, ANSWER_MAX, Refusal, Standing, Token, TokenError, Tokens};
 use tokio::time::{Instant, timeout, timeout_at};
 use uuid::Uuid;
 
 use super::{
-    Shared,
-    body::Payload,
+    BODY_TIMEOUT, PING_INTERVAL, PING_TIMEOUT, Shared,
+    body::{Payload, Unsent},
     dial::{Dial, Route},
     egress::Way,
     failure, now,
@@ -148,10 +151,7 @@ impl TokenSource {
         let settings = self.shared.settings();
         let connect_timeout = self.connect_timeout.unwrap_or(settings.http_connect_timeout);
         let limit = connect_timeout + settings.http_timeout;
-        let late = |_| {
-            TokenError::NoAnswer(format!("timeout: no answer within {} s", limit.as_secs_f32()))
-        };
-        let answer = timeout(limit, self.ask()).await.map_err(late).flatten();
+        let answer = self.ask(limit).await;
         let mut state = self.state();
         state.fetch = None;
         match answer {
@@ -167,7 +167,7 @@ impl TokenSource {
     }
 
     /// One question to the token endpoint, on a connection of its own. Redirects are not followed.
-    async fn ask(&self) -> Result<(HeaderValue, Duration), TokenError> {
+    async fn ask(&self, limit: Duration) -> Result<(HeaderValue, Duration), TokenError> {
         let settings = self.shared.settings();
         let rule = Rule {
             allowed: Arc::clone(&settings.internal_destinations),
@@ -178,11 +178,28 @@ impl TokenSource {
         let route = Route { tls: Tls::usual(&self.shared), way: self.way.clone() };
         let counting = Arc::clone(&counted);
         let dial = Dial::new(rule, self.connect_timeout, &self.shared, counting, &route);
-        let client: Client<Dial, Payload> =
-            Client::builder(TokioExecutor::new()).pool_max_idle_per_host(0).build(dial);
+        let client: Client<Dial, Payload> = Client::builder(TokioExecutor::new())
+            .timer(TokioTimer::new())
+            .pool_max_idle_per_host(0)
+            .http2_keep_alive_interval(PING_INTERVAL)
+            .http2_keep_alive_timeout(PING_TIMEOUT)
+            .build(dial);
+        let (mut request, unsent) = self.question()?;
+        let line = capture_connection(&mut request);
+        let _in_use = counted.begin();
+        let answer = timeout(limit, read(client.request(request))).await;
+        // Nobody else uses the connection, so it may end as soon as one whose answer takes too long.
+        unsent.leave(&line, BODY_TIMEOUT);
+        let late = |_| {
+            TokenError::NoAnswer(format!("timeout: no answer within {} s", limit.as_secs_f32()))
+        };
+        answer.map_err(late).flatten()
+    }
+
+    fn question(&self) -> Result<(Request<Payload>, Unsent), TokenError> {
         let nonce = Uuid::new_v4().to_string();
         let question = self.client.question(now(), &nonce)?;
-        let (body, _) = Payload::new(Bytes::from(question.body), Arc::new(OnceLock::new()));
+        let (body, unsent) = Payload::new(Bytes::from(question.body), Arc::new(OnceLock::new()));
         let mut request = Request::new(body);
         *request.method_mut() = Method::POST;
         *request.uri_mut() = self.url.clone();
@@ -194,17 +211,20 @@ impl TokenSource {
         if let Some(authorization) = question.authorization {
             headers.insert(AUTHORIZATION, authorization);
         }
-        let _in_use = counted.begin();
-        let answer = client.request(request).await;
-        let answer = answer.map_err(|error| TokenError::NoAnswer(failure::describe(&error)))?;
-        let status = answer.status().as_u16();
-        let body = Limited::new(answer.into_body(), ANSWER_MAX).collect().await;
-        let what = "a body that is too long or was cut off";
-        let body = body.map_err(|_| TokenError::Odd { status, what })?;
-        oauth::read(status, &body.to_bytes())
+        Ok((request, unsent))
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The token in an answer, and how long it lives.
+async fn read(answer: ResponseFuture) -> Result<(HeaderValue, Duration), TokenError> {
+    let answer = answer.await.map_err(|error| TokenError::NoAnswer(failure::describe(&error)))?;
+    let status = answer.status().as_u16();
+    let body = Limited::new(answer.into_body(), ANSWER_MAX).collect().await;
+    let what = "a body that is too long or was cut off";
+    let body = body.map_err(|_| TokenError::Odd { status, what })?;
+    oauth::read(status, &body.to_bytes())
 }

@@ -4,6 +4,7 @@ use std::sync::atomic::AtomicUsize;
 
 use futures_util::future::join_all;
 use receiver::{Received, read_request};
+use xtask::hostile::{Expected, Frame, Hostiles, Kind, Step, Stream, Wire};
 
 use super::*;
 
@@ -245,4 +246,62 @@ async fn the_guard_stands_before_the_token_endpoint() {
     let error = report.error.unwrap();
     assert!(error.ends_with("over plain http to private addresses only: use https"), "{error}");
     assert_eq!(request_count.load(Ordering::SeqCst), 0);
+}
+
+/// Settings of HTTP/2: nothing of a body may be sent; no request may be begun.
+const NO_WINDOW: Frame =
+    Frame { kind: 4, flags: 0, stream: Stream::Connection, payload: b"\0\x04\0\0\0\0" };
+const NO_STREAMS: Frame =
+    Frame { kind: 4, flags: 0, stream: Stream::Connection, payload: b"\0\x03\0\0\0\0" };
+/// `:status: 200`, and a token that has ended already: each message asks for another.
+const GIVEN: [Frame; 2] = [
+    Frame { kind: 1, flags: 4, stream: Stream::Request, payload: b"\x88" },
+    Frame {
+        kind: 0,
+        flags: 1,
+        stream: Stream::Request,
+        payload: br#"{"access_token":"t","expires_in":0}"#,
+    },
+];
+
+const ANSWERS: &[Step] =
+    &[Step::Greet(&[NO_WINDOW]), Step::Request, Step::Frames(&GIVEN), Step::Wait];
+const SILENCE: &[Step] = &[Step::Greet(&[NO_STREAMS]), Step::Wait];
+
+#[tokio::test]
+async fn a_token_endpoint_that_takes_no_questions_keeps_no_connection() {
+    const COUNT: i64 = 20;
+    let kind = |name: &'static str, script: &'static [Step]| Kind {
+        name,
+        wire: Wire::Http2,
+        script,
+        expected: Expected::Accepted,
+        answers: None,
+        payload_length: 0,
+        is_once: false,
+    };
+    let kinds = [kind("answers and takes nothing", ANSWERS), kind("takes no streams", SILENCE)];
+    let hostiles = Hostiles::start(&kinds).unwrap();
+    let (receiver, _) = answering(|_, _| OK.to_owned()).await;
+    let from = |index: usize| {
+        let mut config = config(receiver.address, receiver.address);
+        config["auth"]["token_url"] = hostiles.url(index, &kinds[index], 0).into();
+        config
+    };
+    let shared = kept::trusting(&hostiles, settings());
+    let giving = transport::open("http", &from(0), &shared).unwrap();
+    for id in 1..=COUNT {
+        let report = send(&giving, envelope(id)).await;
+        assert_eq!(report.outcome, Outcome::Accepted, "{report:?}");
+    }
+    assert_eq!(hostiles.connection_count(0), COUNT as usize, "a connection for each question");
+
+    let mut impatient_config = from(1);
+    impatient_config["connect_timeout_seconds"] = 5.into();
+    let shared = kept::trusting(&hostiles, impatient());
+    let silent = transport::open("http", &impatient_config, &shared).unwrap();
+    let report = send(&silent, envelope(1)).await;
+    assert_eq!(report.outcome, unavailable(None), "{report:?}");
+    assert_eq!(hostiles.connection_count(1), 1);
+    kept::wait_for_the_end(&hostiles, &kinds).await;
 }
