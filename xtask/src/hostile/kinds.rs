@@ -173,6 +173,8 @@ pub const KINDS: &[Kind] = &[
     )),
     // These take nothing and keep their connections, whatever becomes of the other side.
     large(plain("does not read, and answers with a byte too many", &[Beginning, Say(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\nX"), Deaf(FOR_EVER)], Accepted)),
+    large(plain("does not read, ever", &[Beginning, Deaf(FOR_EVER)], TIMEOUT)),
+    large(plain("does not read, and promises a body", &[Beginning, Say(b"HTTP/1.1 200 OK\r\ncontent-length: 99999999999\r\n\r\n"), Deaf(FOR_EVER)], Accepted)),
     large(tls("does not read, inside TLS", &[Beginning, Deaf(FOR_EVER)], TIMEOUT)),
     large(tls("does not read, and promises a body, inside TLS", &[Beginning, Say(b"HTTP/1.1 200 OK\r\ncontent-length: 99999999999\r\n\r\n"), Deaf(FOR_EVER)], Accepted)),
     // Names. Who has failed is not asked for again at once.

@@ -36,10 +36,6 @@ use super::{Shared, fair::Fair, names::Names};
 const LOOKUPS_MAX: usize = 2;
 /// After this long in silence the kernel asks whether an idle connection still lives.
 const TCP_KEEPALIVE: Duration = Duration::from_secs(60);
-/// After this long in which a receiver took nothing of what it was sent the kernel gives a connection up, whatever we
-/// still want to say on it. Longer than the timeout of any attempt.
-#[cfg(target_os = "linux")]
-const TCP_UNTAKEN: Duration = Duration::from_secs(330);
 
 type BoxError = Box<dyn Error + Send + Sync>;
 
@@ -125,8 +121,6 @@ impl Guard {
         connector.enforce_http(false);
         connector.set_nodelay(true);
         connector.set_keepalive(Some(TCP_KEEPALIVE));
-        #[cfg(target_os = "linux")]
-        connector.set_tcp_user_timeout(Some(TCP_UNTAKEN));
         Self { connector, rule, timeout, sources, lookups }
     }
 }

@@ -365,20 +365,20 @@ impl Http {
                 let mut report = report(&response, duration);
                 let end = limits.end().min(Instant::now() + BODY_TIMEOUT);
                 let switch = response.extensions().get::<Switch>().cloned();
+                let untaken = switch.as_ref().and_then(Switch::untaken);
                 if self.captures_responses.unwrap_or(settings.captures_responses) {
                     report.response = Some(self.capture(response, &settings, end).await);
                 } else {
                     answer::drain(response.into_body(), end).await;
                 }
                 // What its receiver does not take would be kept, and counted by nobody.
-                if !unsent.goes_by(end).await
-                    && let Some(switch) = switch
-                {
-                    switch.pull();
+                if let Some(switch) = switch {
+                    unsent.or_pull(&switch, untaken, end).await;
                 }
                 report
             }
             Err(error) => {
+                // Closes the connection, or takes the request back on it, unless the receiver prevents that.
                 unsent.leave(&line, limits.longest());
                 failure::no_answer(error, limits.sent_at.get().is_some(), duration)
             }
@@ -574,7 +574,6 @@ impl Limits {
         let mut answer = pin!(answer);
         let mut timer = (self.started_at + self.timeout).min(self.deadline);
         loop {
-            // Whoever is given up has its connection closed with the request, or the request taken back on it.
             let first = async {
                 tokio::select! {
                     biased;

@@ -16,7 +16,10 @@ use tokio::{
     time::{Instant, timeout_at},
 };
 
-use super::frames::Switch;
+use super::{
+    BODY_TIMEOUT,
+    frames::{Switch, Untaken},
+};
 
 /// A message's payload.
 ///
@@ -63,24 +66,41 @@ pub struct Unsent(oneshot::Receiver<Infallible>);
 
 impl Unsent {
     /// Whether that is so by then.
-    pub async fn goes_by(self, end: Instant) -> bool {
+    async fn goes_by(self, end: Instant) -> bool {
         timeout_at(end, self.0).await.is_ok()
     }
 
-    /// Sees to it in the background that nothing is kept of a request that nobody waits for any more: ends the
-    /// connection that it was given to, unless it goes by itself before nothing has moved there for so long.
+    /// Sees to it in the background that nothing is kept of a request that nobody waits for any more, if it does not go
+    /// by itself: ends the connection that it was given to.
     ///
-    /// Usually it goes at once: HTTP/1 closes the connection, HTTP/2 takes back what was begun. But HTTP/2 looks at
-    /// what waits for its turn only when that comes, and holds the connection until then.
+    /// HTTP/1 closes the connection of a request that is given up, but not before all of it is written. HTTP/2 takes back
+    /// what was begun, but looks at what waits for its turn only when that comes. There others may have their turn, so
+    /// nothing may have moved for `patience` before.
     pub fn leave(mut self, line: &CaptureConnection, patience: Duration) {
-        let Err(TryRecvError::Empty) = self.0.try_recv() else { return };
         let Some(switch) = Switch::of(line) else { return };
+        let is_kept = self.0.try_recv() == Err(TryRecvError::Empty);
+        let untaken = switch.untaken();
+        if !is_kept && untaken.is_none() {
+            return;
+        }
         tokio::spawn(async move {
-            tokio::select! {
-                _ = self.0 => {}
-                () = switch.pull_when_still(patience) => {}
+            if switch.is_shared() {
+                tokio::select! {
+                    _ = self.0 => {}
+                    () = switch.pull_when_still(patience) => {}
+                }
+            } else {
+                self.or_pull(&switch, untaken, Instant::now() + BODY_TIMEOUT).await;
             }
         });
+    }
+
+    /// Ends the connection unless by then nothing of the request is kept, and `untaken` is taken, which was left when the
+    /// request had its answer: TLS has a copy of its own of what it has begun to write.
+    pub async fn or_pull(self, switch: &Switch, untaken: Option<Untaken>, end: Instant) {
+        if !(self.goes_by(end).await && switch.is_taken_by(untaken, end).await) {
+            switch.pull();
+        }
     }
 }
 

@@ -20,7 +20,7 @@ use http::Extensions;
 use hyper_util::client::legacy::connect::CaptureConnection;
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
-    time::{Sleep, sleep},
+    time::{Instant, Sleep, sleep, sleep_until},
 };
 
 use crate::transport::{guard::ConnectError, idle::Open};
@@ -38,8 +38,10 @@ const WINDOW_STEP: u32 = 4_096;
 /// As much as that is kept for answers that come when a body has been sent. More is sent ahead of its answers only
 /// where windows are larger than any in use.
 const WINDOW_ANSWERS_MAX: u32 = 65_536;
-/// How long the end of a connection may take to be said. TLS says it behind all that it still has, which a receiver
-/// that does not read never takes.
+/// How long a receiver may leave something of what is written untaken, in all: longer than any attempt. Before the end
+/// of an attempt nobody else need end the connection, and behind it HTTP waits without a limit to say what is left.
+const UNTAKEN_TIMEOUT: Duration = Duration::from_secs(330);
+/// How long the end of a connection may take to be said when everything else is.
 const FAREWELL_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// What a client says first.
@@ -56,6 +58,8 @@ pub struct Frames<S> {
     stream: S,
     counts: Option<Counts>,
     switch: Switch,
+    /// Until when what is written has to be taken, if the receiver does not take it at once.
+    untaken: Option<Pin<Box<Sleep>>>,
     /// When the end need not be said any more.
     farewell: Option<Pin<Box<Sleep>>>,
     _open: Open,
@@ -65,12 +69,16 @@ pub struct Frames<S> {
 ///
 /// A receiver may answer and never take the request, or take no requests at all: HTTP then keeps what is unsent for as
 /// long as the connection is there.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Switch(Arc<Wire>);
 
 #[derive(Debug, Default)]
 struct Wire {
+    /// Whether requests share the connection.
+    is_http2: bool,
     is_off: AtomicBool,
+    /// Odd while the receiver has not taken all that was written. Another number each time.
+    taking: AtomicU64,
     reader: AtomicWaker,
     writer: AtomicWaker,
     /// How many heads and pieces of requests have gone out over HTTP/2.
@@ -92,6 +100,26 @@ impl Switch {
         self.0.writer.wake();
     }
 
+    /// Whether requests share the connection.
+    pub fn is_shared(&self) -> bool {
+        self.0.is_http2
+    }
+
+    /// What the receiver has not taken of all that was written, if there is something. Where requests share a connection
+    /// that says nothing about one of them.
+    pub fn untaken(&self) -> Option<Untaken> {
+        let number = self.0.taking.load(Ordering::Acquire);
+        (!self.0.is_http2 && number % 2 == 1).then_some(Untaken(number))
+    }
+
+    /// Whether the receiver has taken it by then, whatever was written behind it.
+    pub async fn is_taken_by(&self, untaken: Option<Untaken>, end: Instant) -> bool {
+        if untaken.is_some() && self.untaken() == untaken {
+            sleep_until(end).await;
+        }
+        untaken.is_none() || self.untaken() != untaken
+    }
+
     /// Pulls once nothing of any request has gone out for so long.
     ///
     /// Where that is longer than a request may take, whatever was begun on the connection is over by then, and what
@@ -110,6 +138,10 @@ impl Switch {
         self.0.moves.fetch_add(count, Ordering::Relaxed);
     }
 }
+
+/// Something that was written and that a receiver has not taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Untaken(u64);
 
 impl Wire {
     /// Whoever reads or writes asks this first, and is woken by its waker when the answer changes.
@@ -140,7 +172,8 @@ impl<S> Frames<S> {
             excess: 0,
             due: 0,
         });
-        Self { stream, counts, switch: Switch::default(), farewell: None, _open: open }
+        let switch = Switch(Arc::new(Wire { is_http2, ..Wire::default() }));
+        Self { stream, counts, switch, untaken: None, farewell: None, _open: open }
     }
 
     pub fn stream(&self) -> &S {
@@ -157,6 +190,28 @@ impl<S> Frames<S> {
 
     fn check_writing(&self, context: &Context<'_>) -> io::Result<()> {
         self.switch.0.check(&self.switch.0.writer, context)
+    }
+
+    /// Passes on what came of writing. Only when all of it has gone out the receiver has a new limit: one that takes a
+    /// byte now and then takes nothing.
+    fn note_written<T>(
+        &mut self,
+        context: &mut Context<'_>,
+        written: Poll<io::Result<T>>,
+        is_flush: bool,
+    ) -> Poll<io::Result<T>> {
+        if written.is_pending() {
+            if self.untaken.is_none() {
+                self.switch.0.taking.fetch_add(1, Ordering::Release);
+            }
+            let end = self.untaken.get_or_insert_with(|| Box::pin(sleep(UNTAKEN_TIMEOUT)));
+            ready!(end.as_mut().poll(context));
+            return Poll::Ready(Err(io::Error::other(ConnectError::Untaken)));
+        }
+        if is_flush && self.untaken.take().is_some() {
+            self.switch.0.taking.fetch_add(1, Ordering::Release);
+        }
+        written
     }
 
     fn take_outgoing<'a>(&mut self, pieces: impl Iterator<Item = &'a [u8]>) {
@@ -256,14 +311,16 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Frames<S> {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         self.check_writing(context)?;
-        let length = ready!(Pin::new(&mut self.stream).poll_write(context, bytes))?;
+        let written = Pin::new(&mut self.stream).poll_write(context, bytes);
+        let length = ready!(self.note_written(context, written, false))?;
         self.take_outgoing([&bytes[..length]].into_iter());
         Poll::Ready(Ok(length))
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.check_writing(context)?;
-        Pin::new(&mut self.stream).poll_flush(context)
+        let flushed = Pin::new(&mut self.stream).poll_flush(context);
+        self.note_written(context, flushed, true)
     }
 
     /// Says goodbye to whoever takes it in time, and is done in time with whoever does not.
@@ -287,7 +344,8 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Frames<S> {
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         self.check_writing(context)?;
-        let length = ready!(Pin::new(&mut self.stream).poll_write_vectored(context, slices))?;
+        let written = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
+        let length = ready!(self.note_written(context, written, false))?;
         let mut left = length;
         self.take_outgoing(slices.iter().map(|slice| {
             let taken = left.min(slice.len());
@@ -300,7 +358,40 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Frames<S> {
 
 #[cfg(test)]
 mod tests {
+    use futures_util::FutureExt;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
     use super::*;
+    use crate::transport::idle::IdleConnections;
+
+    #[tokio::test]
+    async fn what_is_not_taken_is_known_and_whoever_writes_it_is_told_when_the_connection_is_ended()
+    {
+        let (stream, mut receiver) = tokio::io::duplex(4);
+        let open = IdleConnections::new(8).count(|| ()).open();
+        let mut frames = Frames::new(stream, false, open);
+        let switch = frames.switch();
+        frames.write_all(b"full").await.unwrap();
+        assert_eq!(switch.untaken(), None);
+        let mut last = None;
+        for _ in 0..2 {
+            assert!(frames.write_all(b"more").now_or_never().is_none());
+            let untaken = switch.untaken();
+            assert!(untaken.is_some() && untaken != last);
+            last = untaken;
+            receiver.read_exact(&mut [0; 4]).await.unwrap();
+            frames.write_all(b"more").await.unwrap();
+            assert!(!switch.is_taken_by(untaken, Instant::now()).await, "a part was taken");
+            frames.flush().await.unwrap();
+            assert!(switch.is_taken_by(untaken, Instant::now()).await);
+        }
+        let pull = async { switch.pull() };
+        let (written, ()) = tokio::join!(frames.write_all(b"more"), pull);
+        written.unwrap_err();
+        frames.flush().await.unwrap_err();
+        frames.shutdown().await.unwrap_err();
+        frames.read_u8().await.unwrap_err();
+    }
 
     fn frame(kind: u8, flags: u8, length: usize) -> Vec<u8> {
         let [.., high, middle, low] = length.to_be_bytes();

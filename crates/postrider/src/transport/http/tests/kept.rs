@@ -13,8 +13,10 @@ use xtask::{
 use super::*;
 
 /// Rows of the table of hostile receivers that take nothing, and never close a connection.
-const NAMES: [&str; 4] = [
+const NAMES: [&str; 6] = [
     "does not read, and answers with a byte too many",
+    "does not read, ever",
+    "does not read, and promises a body",
     "does not read, inside TLS",
     "does not read, and promises a body, inside TLS",
     "HTTP/2: takes no streams",
