@@ -74,8 +74,8 @@ pub enum ConnectError {
     /// The destination sends more than an answer can be made of.
     #[error("the destination sent more than it was asked for")]
     Flood,
-    /// The destination answers requests that it does not take.
-    #[error("the destination answered, and did not take what it was sent")]
+    /// The destination does not take what it is sent, whether it answers or not.
+    #[error("the destination did not take what it was sent")]
     Untaken,
 }
 
