@@ -122,89 +122,6 @@ begin
 end;
 $$;
 
--- Name: acquire_shards(uuid, integer, uuid[], bigint[]); Type: FUNCTION; Schema: postrider; Owner: -
-
-CREATE FUNCTION postrider.acquire_shards(p_dispatcher uuid, p_limit integer, p_silent_ids uuid[] DEFAULT NULL::uuid[], p_silent_seqs bigint[] DEFAULT NULL::bigint[]) RETURNS TABLE(shard smallint, epoch bigint, state jsonb, backlog bigint, last_owner uuid)
-    LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
-    SET lock_timeout TO '1s'
-    AS $$
-declare
-    live uuid[];
-    sequence_floor bigint;
-begin
-    lock table postrider.fence in exclusive mode;
-    select coalesce(array_agg(l.id), '{}')
-    into live
-    from postrider.live_dispatchers(p_silent_ids, p_silent_seqs) l (id);
-    if p_dispatcher <> all (live) then
-        return;
-    end if;
-    -- Read before this transaction has an id: see heartbeat.
-    select s.last_value - (not s.is_called)::integer
-    into sequence_floor
-    from postrider.message_sequence s;
-    -- By a heartbeat that ends the lease for good, and that waits for no row.
-    insert into postrider.heartbeat (
-        slot, dispatcher, at, lease_until, xid, sequence_floor, horizon, statistics)
-    select
-        postrider.current_slot(), d.id, clock_timestamp(), 'epoch', pg_current_xact_id(), sequence_floor,
-        pg_snapshot_xmin(pg_current_snapshot()), '{}'
-    from postrider.dispatcher d
-    cross join lateral (
-        select h.lease_until
-        from postrider.heartbeat h
-        where h.dispatcher = d.id
-        order by h.seq desc
-        limit 1
-    ) newest
-    where d.id <> all (live)
-    and newest.lease_until <> 'epoch';
-
-    return query
-    with takeable as (
-        select s.shard, s.owner
-        from postrider.shard s
-        where s.owner is null
-        or s.owner <> all (live)
-        order by s.owner nulls last, s.shard
-        limit p_limit
-    ), taken as (
-        update postrider.shard s
-        set owner = p_dispatcher,
-            epoch = s.epoch + 1,
-            -- Until recover_claims was there: whoever takes it over may die before. Who has claimed nothing is not asked for.
-            unrecovered = case
-                when exists (select from postrider.claim c where c.owner = t.owner)
-                    then s.unrecovered || t.owner
-                else s.unrecovered
-            end
-        from takeable t
-        where s.shard = t.shard
-        returning s.shard, s.epoch, t.owner, s.unrecovered
-    ), logged as (
-        insert into postrider.event_log (event, details)
-        select
-            'lease.taken_over',
-            jsonb_build_object('shards', jsonb_agg(t.shard), 'from', t.owner, 'by', p_dispatcher)
-        from taken t
-        where t.owner is not null
-        group by t.owner
-    )
-    select
-        t.shard, t.epoch, newest.state, newest.backlog,
-        coalesce(t.owner, t.unrecovered[cardinality(t.unrecovered)])
-    from taken t
-    left join lateral (
-        select c.state, c.backlogs[array_position(c.shards, t.shard)] as backlog
-        from postrider.checkpoint c
-        where c.shards @> array[t.shard]
-        order by c.seq desc
-        limit 1
-    ) newest on true;
-end;
-$$;
-
 -- Name: acting_dispatchers(); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.acting_dispatchers() RETURNS SETOF uuid
@@ -330,6 +247,7 @@ CREATE TABLE postrider.worker (
     failure_rate real DEFAULT 0 NOT NULL,
     queue_depth integer DEFAULT 0 NOT NULL,
     registered_by text,
+    lost_fence bigint,
     CONSTRAINT worker_capacity_check CHECK (((capacity >= 1) AND (capacity <= 10000))),
     CONSTRAINT worker_carrier_check CHECK ((carrier = ANY (ARRAY['postgres'::text, 'rabbitmq'::text]))),
     CONSTRAINT worker_health_check CHECK ((health = ANY (ARRAY['healthy'::text, 'degraded'::text, 'unhealthy'::text]))),
@@ -345,6 +263,7 @@ WITH (fillfactor='50');
 CREATE FUNCTION postrider.addressed_worker(p_name text, p_pool text) RETURNS postrider.worker
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET lock_timeout TO '5s'
     AS $$
 declare
     found_worker postrider.worker;
@@ -354,24 +273,29 @@ begin
         if found and found_worker.status <> 'inactive' then
             return found_worker;
         end if;
-        -- Nobody removes it then before this transaction has ended.
-        perform
-        from postrider.worker w
-        where w.id = found_worker.id
-        for key share;
-        if found then
-            return found_worker;
-        end if;
-        with made as (
-            insert into postrider.worker (name, pool, carrier, status, capacity)
-            values (
-                p_name, coalesce(p_pool, 'default'), postrider.get_setting('execution_carrier'),
-                'inactive', 1)
-            on conflict (name) do nothing
-            returning id
-        )
-        insert into postrider.worker_lock (worker_id)
-        select m.id from made m;
+        begin
+            -- Nobody removes it then before this transaction has ended.
+            perform
+            from postrider.worker w
+            where w.id = found_worker.id
+            for key share;
+            if found then
+                return found_worker;
+            end if;
+            with made as (
+                insert into postrider.worker (name, pool, carrier, status, capacity)
+                values (
+                    p_name, coalesce(p_pool, 'default'), postrider.get_setting('execution_carrier'),
+                    'inactive', 1)
+                on conflict (name) do nothing
+                returning id
+            )
+            insert into postrider.worker_lock (worker_id)
+            select m.id from made m;
+        exception
+            when lock_not_available then
+                perform postrider.refuse_held_worker(p_name);
+        end;
     end loop;
 end;
 $$;
@@ -637,7 +561,13 @@ declare
     new_state text := 'running';
 begin
     select
-        e.enabled, e.is_full,
+        e.enabled,
+        exists (
+            select
+            from postrider.full_endpoint f
+            where f.endpoint_id = e.id
+            and f.size_limit = (e.config ->> 'max_queue_size')::bigint
+        ),
         array(select s.id from postrider.subscriptions s where s.endpoint_id = e.id)
     into is_enabled, is_full, own_targets
     from postrider.endpoints e
@@ -1263,6 +1193,8 @@ begin
     end if;
     if p_direct_target is null then
         targets := postrider.matching_targets((p_event_type).patterns, p_payload);
+    else
+        perform postrider.direct_target(p_endpoint_name);
     end if;
     perform postrider.check_room(greatest(cardinality(targets), 1), targets);
 
@@ -2026,7 +1958,7 @@ begin
         select k.ctid
         from postrider.worker k
         where k.ctid = any (late)
-        for update skip locked));
+        for no key update skip locked));
     get diagnostics changed_count = row_count;
     late_count := late_count + cardinality(late) - changed_count;
 
@@ -4462,20 +4394,27 @@ declare
     size_limit bigint;
     full_name text;
 begin
-    if p_targets <> '{}' then
+    -- Mostly there is none.
+    if p_targets <> '{}' and exists (select from postrider.full_endpoint f) then
         select e.name
         into full_name
-        from postrider.endpoints e
-        where e.is_full
+        from postrider.full_endpoint f
+        cross join lateral (
+            select n.name, n.config
+            from postrider.endpoints n
+            where n.id = f.endpoint_id
+            offset 0
+        ) e
+        where f.size_limit = (e.config ->> 'max_queue_size')::bigint
         and exists (
             select
             from postrider.subscriptions s
             where s.id = any (p_targets)
-            and s.endpoint_id = e.id
+            and s.endpoint_id = f.endpoint_id
         )
-        order by e.id
+        order by f.endpoint_id
         limit 1;
-        if full_name is not null then
+        if full_name is not null and exists (select from postrider.acting_dispatchers()) then
             perform postrider.refuse_full_endpoint(full_name, p_count);
         end if;
     end if;
@@ -4581,6 +4520,10 @@ begin
     then
         raise exception 'Endpoint ''%'' does not exist', left(p_message.endpoint_name, 200)
             using errcode = '42704';
+    end if;
+    if p_message.event_type like 'postrider.%' then
+        raise exception 'Event types that begin with ''postrider.'' are for what Postrider itself publishes, got ''%''',
+            left(p_message.event_type, 200) using errcode = '42501';
     end if;
     if p_message.event_type is not null
         and not exists (select from postrider.event_types t where t.name = p_message.event_type)
@@ -5013,8 +4956,10 @@ CREATE FUNCTION postrider.check_workers() RETURNS integer
 declare
     stale_after constant interval :=
         make_interval(secs => postrider.get_setting('worker_stale_after')::integer);
+    is_failing constant boolean := postrider.get_setting('stale_worker_policy') = 'fail';
     -- The rest at the next look: so many at once must not keep executions from being looked at.
     most_returned constant integer := 1000;
+    recovered_count integer := 0;
     lost postrider.worker;
     live postrider.live_execution;
     lost_count integer := 0;
@@ -5022,19 +4967,23 @@ begin
     for lost in
         update postrider.worker w
         set status = 'inactive',
-            epoch = w.epoch + 1
+            epoch = w.epoch + 1,
+            lost_fence = case
+                when is_failing then (select f.last_value from postrider.execution_fence f)
+            end
         from (
             select s.id
             from postrider.worker s
             where s.status <> 'inactive'
             and s.heartbeat_at < clock_timestamp() - stale_after
             order by s.id
-            for update skip locked
+            limit most_returned
+            -- Whoever has submitted something to it, and has not committed, keeps nobody from finding it lost.
+            for no key update skip locked
         ) s
         where w.id = s.id
         returning w.*
     loop
-        perform postrider.recover_worker(lost, 'worker_heartbeat_stale', true);
         insert into postrider.event_log (event, details)
         values (
             'worker.lost',
@@ -5057,7 +5006,8 @@ begin
                 limit 1
             ) l
         )
-        -- Behind RabbitMQ only what was scheduled while it was lost, on the way to a queue that nobody reads.
+        -- Behind RabbitMQ only what was scheduled while it was lost, on the way to a queue that nobody reads, or is
+        -- to fail.
         or (w.carrier = 'postgres' or w.status = 'inactive') and exists (
             select
             from postrider.live_generation g
@@ -5068,16 +5018,72 @@ begin
                 and l.worker_id = w.id
                 and l.status = 'scheduled'
                 and l.worker_epoch < w.epoch
-                and (w.carrier = 'postgres' or l.pool is not null)
+                and (w.carrier = 'postgres' or l.pool is not null or w.lost_fence is not null)
                 limit 1
             ) l
         )
+        or w.lost_fence is not null and exists (
+            select
+            from postrider.live_generation g
+            cross join lateral (
+                select
+                from postrider.live_execution l
+                where l.generation = g.id
+                and l.queue = postrider.execution_queue(w.id, null)
+                and l.pool is null
+                and l.status = 'requested'
+                and not l.is_delayed
+                and l.fence <= w.lost_fence
+                limit 1
+            ) l
+        )
+        order by w.id
     loop
-        perform postrider.recover_worker(
+        recovered_count := recovered_count + postrider.recover_worker(
             lost,
             case when lost.status = 'inactive' then 'worker_heartbeat_stale' else 'worker_unavailable' end,
             lost.status = 'inactive');
+        exit when recovered_count >= most_returned;
     end loop;
+    -- What is addressed to it from here on waits for its return. All generations: a row that moves must not be missed.
+    update postrider.worker w
+    set lost_fence = null
+    where w.id = any (array(
+        select k.id
+        from postrider.worker k
+        where k.lost_fence is not null
+        and (
+            not is_failing
+            or not exists (
+                select
+                from postrider.execution_generation g
+                cross join lateral (
+                    select
+                    from postrider.live_execution l
+                    where l.generation = g.id
+                    and l.queue = postrider.execution_queue(k.id, null)
+                    and l.pool is null
+                    and l.status = 'requested'
+                    and not l.is_delayed
+                    and l.fence <= k.lost_fence
+                    limit 1
+                ) l
+            )
+            and not exists (
+                select
+                from postrider.execution_generation g
+                cross join lateral (
+                    select
+                    from postrider.live_execution l
+                    where l.generation = g.id
+                    and l.worker_id = k.id
+                    and l.status = 'scheduled'
+                    and l.worker_epoch < k.epoch
+                    limit 1
+                ) l
+            )
+        )
+        for no key update of k skip locked));
     for live in
         select l.*
         from postrider.worker w
@@ -5788,7 +5794,7 @@ begin
     if waits_since is not null then
         select
             l.pid, p.gid, clock_timestamp() - coalesce(a.xact_start, p.prepared),
-            case when pg_has_role(session_user, 'pg_read_all_stats', 'usage')
+            case when pg_has_role(postrider.caller(), 'pg_read_all_stats', 'usage')
                 then left(nullif(nullif(a.query, '<insufficient privilege>'), ''), most_characters)
             end
         into waits_for_pid, waits_for_gid, waits_for_age, waits_for_query
@@ -6163,9 +6169,10 @@ declare
     job_id bigint;
 begin
     insert into postrider.job (
-        kind, endpoint_id, endpoint_name, filter, rate, last_id, estimate, has_more)
+        kind, endpoint_id, endpoint_name, filter, rate, last_id, estimate, has_more, created_by)
     values (
-        p_kind, p_endpoint_id, p_endpoint_name, p_filter, p_rate, p_last_id, p_estimate, p_has_more)
+        p_kind, p_endpoint_id, p_endpoint_name, p_filter, p_rate, p_last_id, p_estimate, p_has_more,
+        postrider.caller())
     on conflict do nothing
     returning id into job_id;
     if job_id is null then
@@ -6214,10 +6221,10 @@ begin
     and m.created_at < p_to_ts;
     insert into postrider.replay (
         endpoint_id, endpoint_name, from_ts, to_ts, status, event_type, filter, rate, position,
-        last_id, position_at)
+        last_id, position_at, created_by)
     select
         e.id, e.name, p_from_ts, p_to_ts, p_status, p_event_type, p_filter, p_rate,
-        coalesce(first_id - 1, 0), coalesce(last_id, 0), p_from_ts
+        coalesce(first_id - 1, 0), coalesce(last_id, 0), p_from_ts, postrider.caller()
     from postrider.endpoints e
     where e.name = p_endpoint_name
     returning id into replay_id;
@@ -6898,6 +6905,11 @@ begin
     if known.status <> 'inactive' then
         raise exception 'Worker ''%'' is registered: stop it first', p_name using errcode = '55000';
     end if;
+    -- What somebody has submitted to it, and has not committed, is seen by the next statement.
+    perform
+    from postrider.worker w
+    where w.id = known.id
+    for update;
     if exists (
         select
         from postrider.live_execution l
@@ -6972,11 +6984,16 @@ begin
     exception
         when lock_not_available then null;
     end;
-    execute format(
-        'delete from %1$s d where d.ctid = any (array(select k.ctid from %1$s k limit %2$s))', part,
-        most_rows);
-    get diagnostics deleted_count = row_count;
-    return deleted_count < most_rows;
+    begin
+        execute format(
+            'delete from %1$s d where d.ctid = any (array(select k.ctid from %1$s k limit %2$s))', part,
+            most_rows);
+        get diagnostics deleted_count = row_count;
+        return deleted_count < most_rows;
+    exception
+        when object_not_in_prerequisite_state then
+            return false;
+    end;
 end;
 $_$;
 
@@ -7579,10 +7596,21 @@ begin
     told := postrider.tell_deliveries(
         'cancel', letters.message_ids, letters.targets, null, null, null);
     cancelled_count := told.told_count;
+    attempt_count := postrider.take_out_of_attempts(array(
+        select distinct l.message_id
+        from unnest(letters.message_ids, letters.targets) l (message_id, target)
+        where not postrider.is_deferred(l.message_id, l.target)
+    ));
     letter_count := postrider.take_out_of_letters(array(
         select l.id
         from unnest(letters.ids, letters.message_ids, letters.targets) l (id, message_id, target)
         where not postrider.is_deferred(l.message_id, l.target)
+        and not exists (
+            select
+            from postrider.attempt a
+            where a.message_id = l.message_id
+            and (a.error <> '(erased)' or a.response_body is not null)
+        )
     ));
     held_count := cardinality(p_ids) - letter_count;
 end;
@@ -7697,8 +7725,8 @@ begin
             offset 0
         ) k
     );
-    select e.parked_count into parked_count from postrider.erase_parked(parked) e;
     attempt_count := postrider.take_out_of_attempts(ended);
+    select e.parked_count into parked_count from postrider.erase_parked(parked) e;
     ended := array(
         select i.id
         from unnest(ended) i (id)
@@ -7820,8 +7848,17 @@ declare
 begin
     message_count := 0;
     letter_count := 0;
-    attempt_count := 0;
     cancelled_count := 0;
+    attempt_count := postrider.take_out_of_attempts(array(
+        select distinct k.message_id
+        from unnest(free) i (id)
+        cross join lateral (
+            select p.message_id
+            from postrider.parked_message p
+            where p.id = i.id
+            offset 0
+        ) k
+    ));
     update postrider.parked_message k
     set payload = 'null',
         body = null,
@@ -7830,7 +7867,13 @@ begin
         metadata = jsonb_build_object('postrider_erased_at', clock_timestamp()),
         last_error = case when k.last_error is not null then '(erased)' end,
         erased_at = clock_timestamp()
-    where k.id = any (free);
+    where k.id = any (free)
+    and not exists (
+        select
+        from postrider.attempt a
+        where a.message_id = k.message_id
+        and (a.error <> '(erased)' or a.response_body is not null)
+    );
     get diagnostics parked_count = row_count;
     held_count := cardinality(p_ids) - parked_count;
 end;
@@ -9171,6 +9214,8 @@ CREATE FUNCTION postrider.forget_executions(p_most integer) RETURNS integer
 declare
     -- Each is looked for among all that has not ended.
     most_workers constant integer := 100;
+    -- Names that anybody may make up: see max_unknown_workers.
+    unknown_from constant timestamptz := clock_timestamp() - interval '1 hour';
     figures_from constant timestamptz := clock_timestamp() - interval '400 days';
     kept_from constant timestamptz := clock_timestamp()
         - make_interval(days => postrider.get_setting('execution_retention_days')::integer);
@@ -9230,7 +9275,10 @@ begin
         from postrider.worker o
         where o.status = 'inactive'
         and o.cordoned_at is null
-        and coalesce(o.heartbeat_at, o.created_at) < kept_from
+        and case
+            when o.registered_at is null then o.created_at < unknown_from
+            else coalesce(o.heartbeat_at, o.created_at) < kept_from
+        end
         and not exists (
             select
             from postrider.execution_generation g
@@ -10108,7 +10156,7 @@ begin
     if p_name is null then
         raise exception 'Worker name must not be null' using errcode = '22004';
     end if;
-    select w.* into known from postrider.worker w where w.name = p_name for update;
+    select w.* into known from postrider.worker w where w.name = p_name for no key update;
     if not found then
         raise exception 'Worker ''%'' does not exist', left(p_name, 200) using errcode = '42704';
     end if;
@@ -11997,15 +12045,27 @@ declare
     -- What is held up least comes last.
     missing record;
     moving text := $sql$
-        with moved as (
-            delete from postrider.%1$I r
-            where r.%2$I >= %3$L
-            and r.%2$I < %4$L
-            returning r.*
-        )
-        insert into postrider.%5$I
-        select m.*
-        from moved m
+        do $do$
+        begin
+            if exists (
+                select
+                from postrider.%1$I r
+                where r.%2$I >= %3$L
+                and r.%2$I < %4$L
+            )
+            then
+                with moved as (
+                    delete from postrider.%1$I r
+                    where r.%2$I >= %3$L
+                    and r.%2$I < %4$L
+                    returning r.*
+                )
+                insert into postrider.%5$I
+                select m.*
+                from moved m;
+            end if;
+        end;
+        $do$
         $sql$;
     statements text[] := '{}';
     statement text;
@@ -12022,15 +12082,20 @@ begin
     for missing in
         select
             m.parent, m.time_column, m.name, m.from_at, m.to_at, l.name as default_name,
+            c.relreplident = 'f' as has_full_identity,
             row_number() over (partition by m.parent) = 1 as is_first,
             bool_or(m.from_at < now() + interval '1 hour') over (partition by m.parent) as is_written
         from postrider.missing_partitions(p_months_ahead) m
         join postrider.partitions l on l.table_name = m.parent and l.from_at is null
+        join pg_class c on c.oid = format('postrider.%I', m.parent)::regclass
         order by m.parent = 'message', m.parent, m.from_at
     loop
         execute format(
             'create table postrider.%I (like postrider.%I including all)',
             missing.name, missing.parent);
+        if missing.has_full_identity then
+            execute format('alter table postrider.%I replica identity full', missing.name);
+        end if;
         statement := format(
             moving, missing.default_name, missing.time_column, missing.from_at, missing.to_at,
             missing.name);
@@ -13592,7 +13657,7 @@ begin
             (
                 select t.id, t.passes_after
                 from postrider.tick t
-                where t.passes_after is not null
+                where t.passes_after < t.id - 1
                 and t.id > p_tick
                 order by t.id desc
                 limit 1
@@ -13603,7 +13668,7 @@ begin
             cross join lateral (
                 select t.id, t.passes_after
                 from postrider.tick t
-                where t.passes_after is not null
+                where t.passes_after < t.id - 1
                 and t.id > p_tick
                 and t.id <= p.passes_after
                 order by t.id desc
@@ -14114,9 +14179,6 @@ begin
         new.version := old.version + 1;
         -- Whoever resumes it takes it out of what resume_all resumes.
         new.is_paused_with_all := new.is_paused_with_all and new.paused;
-        -- By another limit it is judged anew.
-        new.is_full := new.is_full
-            and new.config -> 'max_queue_size' is not distinct from old.config -> 'max_queue_size';
         new.updated_at := clock_timestamp();
     end if;
 
@@ -14413,6 +14475,10 @@ declare
 begin
     if p_event_type is null then
         raise exception 'Event type must not be null' using errcode = '22004';
+    end if;
+    if p_event_type like 'postrider.%' then
+        raise exception 'Event types that begin with ''postrider.'' are for what Postrider itself publishes, got ''%''',
+            left(p_event_type, 200) using errcode = '42501';
     end if;
     perform postrider.check_options(
         octet_length(p_payload::text), p_priority, p_scheduled_at, p_idempotency_key, p_expires_at,
@@ -14993,6 +15059,15 @@ begin
     delete from postrider.clock_jump;
     delete from postrider.claim;
     delete from postrider.checkpoint;
+    -- What was cancelled and not read has ended, and nobody reads it any more. Where a row of it waits, a dispatcher has
+    -- to know, and takes both away.
+    delete from postrider.cancellation c
+    where not exists (
+        select
+        from postrider.deferred d
+        where d.message_id = c.message_id
+        and d.target = c.target
+    );
     -- Everyone begins behind what is finished, and only the rest counts as waiting.
     insert into postrider.checkpoint (slot, owner, shards, done_xmin, backlogs, state)
     select
@@ -15055,20 +15130,20 @@ CREATE FUNCTION postrider.recover_claims(p_dispatcher uuid, p_shards smallint[],
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
     AS $$
 declare
-    owners constant uuid[] := array(
-        select p_last_owner
-        union
-        select unnest(s.unrecovered)
-        from postrider.shard s
-        where s.shard = any (p_shards)
-    );
     places tid[];
 begin
     return query
     with of_shards as (
-        select array_agg(o.owner) as owners, array_agg(s.shard) as shards
-        from unnest(owners) o (owner)
-        cross join unnest(p_shards) s (shard)
+        select array_agg(o.owner) as owners, array_agg(o.shard) as shards
+        from (
+            select p_last_owner as owner, r.shard
+            from unnest(p_shards) r (shard)
+            union
+            select u.owner, s.shard
+            from postrider.shard s
+            cross join lateral unnest(s.unrecovered) u (owner)
+            where s.shard = any (p_shards)
+        ) o
     )
     select w.recovered, w.held_ids, w.held_targets, w.held_retry_counts
     from (
@@ -15439,14 +15514,14 @@ CREATE FUNCTION postrider.recover_worker(p_worker postrider.worker, p_reason tex
     SET jit TO 'off'
     AS $$
 declare
-    -- Of what waits in its queue; check_workers looks after the rest.
+    -- Check_workers looks after the rest.
     most_returned constant integer := 1000;
     live postrider.live_execution;
     own_queue constant text := postrider.execution_queue(p_worker.id, null);
     is_lost constant boolean := p_is_leaving and p_reason is not null;
-    is_failing constant boolean := is_lost and postrider.get_setting('stale_worker_policy') = 'fail';
+    is_failing constant boolean := is_lost and p_worker.lost_fence is not null
+        and postrider.get_setting('stale_worker_policy') = 'fail';
     error jsonb;
-    is_out_of_reach boolean;
     recovered integer := 0;
 begin
     error := jsonb_build_object(
@@ -15468,24 +15543,30 @@ begin
             where l.generation = g.id
             and l.worker_id = p_worker.id
             and l.worker_epoch < p_worker.epoch
+            -- What lies in a queue of RabbitMQ that the worker is to read stays there.
+            and (
+                l.status = 'running'
+                or 'postgres' in (l.carrier, p_worker.carrier)
+                or l.pool is not null and p_is_leaving
+                or is_failing
+            )
             -- Not an order that another index has: all that waits would be walked through.
             order by l.id + 0
+            limit case when is_lost then most_returned end
             for update skip locked
         ) l
+        limit case when is_lost then most_returned end
     loop
-        is_out_of_reach := 'postgres' in (live.carrier, p_worker.carrier);
         if live.status = 'running' and p_reason is not null then
             perform postrider.fail_attempt(live, p_reason, error);
         elsif live.status = 'running' then
             perform postrider.return_execution(live, live.pool is not null);
-        elsif live.pool is not null and (p_is_leaving or is_out_of_reach) then
+        elsif live.pool is not null then
             perform postrider.return_execution(live, p_is_leaving);
         elsif is_failing then
             perform postrider.fail_attempt(live, 'worker_unavailable', error);
-        elsif is_out_of_reach then
-            perform postrider.return_execution(live, false);
         else
-            continue;
+            perform postrider.return_execution(live, false);
         end if;
         recovered := recovered + 1;
     end loop;
@@ -15502,11 +15583,11 @@ begin
             and l.queue = own_queue
             and l.status = 'requested'
             and not l.is_delayed
-            and (l.pool is not null or is_failing)
-            limit case when not is_failing then most_returned end
+            and (l.pool is not null or is_failing and l.fence <= p_worker.lost_fence)
+            limit most_returned
             for update skip locked
         ) l
-        limit case when not is_failing then most_returned end
+        limit most_returned
     loop
         if live.pool is not null then
             perform postrider.return_execution(live, true);
@@ -15782,7 +15863,7 @@ begin
     if letter.erased_at is not null then
         raise exception 'Dead letter % was erased', p_dlq_id using errcode = '55000';
     end if;
-    if postrider.redrive_letters(array[p_dlq_id], session_user, clock_timestamp(), '0') = 0 then
+    if postrider.redrive_letters(array[p_dlq_id], postrider.caller(), clock_timestamp(), '0') = 0 then
         raise exception 'Endpoint ''%'' of dead letter % has been dropped', letter.endpoint_name,
             p_dlq_id using errcode = '55000';
     end if;
@@ -15943,6 +16024,17 @@ begin
     then
         return new;
     end if;
+    -- This session writes what another database has, and this is a copy of it, which delivers nothing.
+    if current_setting('session_replication_role') = 'replica'
+        and not exists (
+            select
+            from postrider.identity i
+            where i.relation_oid = i.tableoid
+            and i.database_oid = (select d.oid from pg_database d where d.datname = current_database())
+        )
+    then
+        return new;
+    end if;
     raise exception 'Message % cannot be changed: the log is append-only', old.id
         using errcode = 'P0001',
             hint = 'Cancel it with postrider.cancel_message, or send another one.';
@@ -15990,12 +16082,7 @@ begin
 
     perform postrider.refuse_copy();
     loop
-        begin
-            registered := postrider.addressed_worker(p_name, p_pool);
-        exception
-            when lock_not_available then
-                perform postrider.refuse_held_worker(p_name);
-        end;
+        registered := postrider.addressed_worker(p_name, p_pool);
         perform postrider.lock_worker(registered, true);
         perform postrider.refuse_living_worker(registered.id);
         update postrider.worker w
@@ -16005,6 +16092,7 @@ begin
             status = 'active',
             capacity = p_capacity,
             epoch = w.epoch + 1,
+            lost_fence = null,
             version = left(p_version, 100),
             host = left(p_host, 200),
             last_error = null,
@@ -16809,6 +16897,7 @@ CREATE FUNCTION postrider.retry_execution(p_execution bigint) RETURNS bigint
     AS $$
 declare
     original postrider.execution;
+    worker_name text;
     new_id bigint;
 begin
     if p_execution is null then
@@ -16820,6 +16909,17 @@ begin
     end if;
     if exists (select from postrider.live_execution l where l.id = p_execution) then
         raise exception 'Execution % has not ended', p_execution using errcode = '55000';
+    end if;
+    if original.worker_id is not null then
+        select w.name into worker_name from postrider.worker w where w.id = original.worker_id;
+        if found then
+            original.worker_id := (postrider.addressed_worker(worker_name, original.pool)).id;
+        elsif original.pool is not null then
+            original.worker_id := null;
+        else
+            raise exception 'The worker of execution % is gone', p_execution
+                using errcode = '55000', hint = 'Submit it anew, for a worker that is there or for a pool.';
+        end if;
     end if;
     original.original_execution := coalesce(original.original_execution, original.id);
     original.idempotency_key := null;
@@ -17368,6 +17468,7 @@ declare
     part text;
     emptied integer := 0;
     is_left boolean := false;
+    finished_before xid8;
 begin
     if not postrider.take_chore('slots') then
         return 0;
@@ -17412,6 +17513,28 @@ begin
         where newest.slot = next_slot
     ) then
         tables := tables || array['heartbeat'];
+        finished_before := postrider.done_before();
+        -- As nobody's, whose lease is over.
+        insert into postrider.heartbeat (
+            slot, dispatcher, at, lease_until, xid, sequence_floor, horizon, statistics)
+        select
+            postrider.current_slot(), '00000000-0000-0000-0000-000000000000', h.at, 'epoch', h.xid,
+            h.sequence_floor, h.horizon, '{}'
+        from (
+            select b.slot, b.at, b.xid, b.sequence_floor, b.horizon
+            from postrider.heartbeat b
+            where b.xid < finished_before
+            order by b.xid desc
+            limit 1
+        ) h
+        where h.slot = next_slot
+        -- Where only a part of the slot could be emptied, it was copied before.
+        and not exists (
+            select
+            from postrider.heartbeat o
+            where o.xid = h.xid
+            and o.slot <> next_slot
+        );
     end if;
     foreach part in array tables loop
         emptied := emptied + postrider.empty_slot(part, next_slot)::integer;
@@ -17917,6 +18040,8 @@ CREATE FUNCTION postrider.send_bytes(p_endpoint_name text, p_body bytea, p_conte
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
     AS $_$
+declare
+    target integer;
 begin
     if p_endpoint_name is null then
         raise exception 'Endpoint name must not be null' using errcode = '22004';
@@ -17934,10 +18059,17 @@ begin
     perform postrider.check_options(
         octet_length(p_body), p_priority, p_scheduled_at, p_idempotency_key, p_expires_at,
         p_ordering_key, p_headers, p_metadata);
+    -- Enabled or not, see send_with_options.
+    select e.direct_subscription_id
+    into target
+    from postrider.endpoints e
+    where e.name = p_endpoint_name;
+    if target is null then
+        perform postrider.refuse_endpoint(p_endpoint_name);
+    end if;
     return postrider.append_message(
-        postrider.direct_target(p_endpoint_name), p_endpoint_name, null, null, p_body,
-        p_content_type, p_priority, p_scheduled_at, p_idempotency_key, p_correlation_id,
-        p_expires_at, p_ordering_key, p_headers, p_metadata);
+        target, p_endpoint_name, null, null, p_body, p_content_type, p_priority, p_scheduled_at,
+        p_idempotency_key, p_correlation_id, p_expires_at, p_ordering_key, p_headers, p_metadata);
 end;
 $_$;
 
@@ -17977,6 +18109,7 @@ declare
     shard integer;
     lane integer;
     message_id bigint;
+    target integer;
 begin
     if p_endpoint_name is null or p_payload is null or octet_length(p_payload::text) > 1024
         or p_priority is distinct from 0 or p_headers is not null or p_metadata is not null
@@ -17990,10 +18123,18 @@ begin
             octet_length(p_payload::text), p_priority, p_scheduled_at, p_idempotency_key,
             p_expires_at, p_ordering_key, p_headers, p_metadata);
         if p_idempotency_key is not null then
+            -- Enabled or not: that counts for a new message only (append_message), and this may be a repeat.
+            select e.direct_subscription_id
+            into target
+            from postrider.endpoints e
+            where e.name = p_endpoint_name;
+            if target is null then
+                perform postrider.refuse_endpoint(p_endpoint_name);
+            end if;
             return postrider.append_message(
-                postrider.direct_target(p_endpoint_name), p_endpoint_name, null, p_payload, null,
-                null, p_priority, p_scheduled_at, p_idempotency_key, p_correlation_id, p_expires_at,
-                p_ordering_key, p_headers, p_metadata);
+                target, p_endpoint_name, null, p_payload, null, null, p_priority,
+                p_scheduled_at, p_idempotency_key, p_correlation_id, p_expires_at, p_ordering_key,
+                p_headers, p_metadata);
         end if;
     end if;
     if pg_sequence_last_value('postrider.message_sequence')
@@ -18022,7 +18163,17 @@ begin
     from postrider.endpoints e
     where e.name = p_endpoint_name
     and e.enabled
-    and not e.is_full
+    and not (
+        e.has_limit
+        and exists (
+            select
+            from postrider.full_endpoint f
+            where f.endpoint_id = e.id
+            and f.size_limit = (e.config ->> 'max_queue_size')::bigint
+            -- A case, so that nobody looks for dispatchers where there is no mark.
+            and case when f.size_limit > 0 then exists (select from postrider.acting_dispatchers()) end
+        )
+    )
     returning id into message_id;
 
     if message_id is null then
@@ -18237,9 +18388,9 @@ CREATE FUNCTION postrider.skip_matching_deliveries(p_reason text, p_endpoint_nam
         p_rate) j;
 $$;
 
--- Name: standing_claims(uuid[], smallint[]); Type: FUNCTION; Schema: postrider; Owner: -
+-- Name: standing_claims(uuid[], smallint[], bigint[]); Type: FUNCTION; Schema: postrider; Owner: -
 
-CREATE FUNCTION postrider.standing_claims(p_owners uuid[], p_shards smallint[]) RETURNS TABLE(message_id bigint, target integer, retry_count integer)
+CREATE FUNCTION postrider.standing_claims(p_owners uuid[], p_shards smallint[], p_message_ids bigint[] DEFAULT NULL::bigint[]) RETURNS TABLE(message_id bigint, target integer, retry_count integer)
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
     SET enable_seqscan TO 'off'
@@ -18248,18 +18399,38 @@ CREATE FUNCTION postrider.standing_claims(p_owners uuid[], p_shards smallint[]) 
     SET enable_nestloop TO 'off'
     SET jit TO 'off'
     AS $$
-    with claimed as materialized (
+    with bounds as materialized (
+        select min(i.id) as lowest, max(i.id) as highest
+        from unnest(p_message_ids) i (id)
+    ), claimed as materialized (
         select c.owner, c.seq, r.message_id, r.target, r.retry_count
         from postrider.claim c
         cross join lateral unnest(c.message_ids, c.targets, c.retry_counts)
             r (message_id, target, retry_count)
         where c.owner = any (p_owners)
+        and (
+            p_message_ids is null
+            -- A case, for the order.
+            or case
+                when (select b.lowest from bounds b) <= any (c.message_ids)
+                    and (select b.highest from bounds b) >= any (c.message_ids)
+                then c.message_ids && p_message_ids
+            end
+        )
     ), made_void as materialized (
         select r.message_id, r.target, c.seq
         from postrider.claim c
         cross join lateral unnest(c.message_ids, c.targets) r (message_id, target)
         where c.owner = '00000000-0000-0000-0000-000000000000'
         and (r.message_id & 1023) >> 4 = any (p_shards)
+        and (
+            p_message_ids is null
+            or case
+                when (select b.lowest from bounds b) <= any (c.message_ids)
+                    and (select b.highest from bounds b) >= any (c.message_ids)
+                then c.message_ids && p_message_ids
+            end
+        )
     ), owned as materialized (
         select distinct o.owner, o.shard
         from unnest(p_owners, p_shards) o (owner, shard)
@@ -18343,6 +18514,7 @@ CREATE FUNCTION postrider.submit_execution(p_action text, p_parameters jsonb DEF
 declare
     known postrider.action;
     target postrider.worker;
+    most_unknown bigint;
     execution_id bigint;
 begin
     perform postrider.check_execution(
@@ -18357,6 +18529,25 @@ begin
     end if;
     select a.* into known from postrider.action a where a.name = p_action;
     if p_worker is not null then
+        -- Each name is a row that whoever looks after the fleet walks over. Counted for a new one only.
+        if not exists (select from postrider.worker w where w.name = p_worker) then
+            most_unknown := postrider.get_setting('max_unknown_workers')::bigint;
+            if most_unknown <= (
+                select count(*)
+                from (
+                    select
+                    from postrider.worker w
+                    where w.registered_at is null
+                    limit most_unknown
+                ) n
+            ) then
+                raise exception
+                    'Worker ''%'' has never registered, and there are % such workers, which is the limit (max_unknown_workers)',
+                    p_worker, most_unknown
+                    using errcode = '53400',
+                        hint = 'Submit it for a worker that is there, or for a pool. Names that nothing waits for are forgotten an hour after they were first used.';
+            end if;
+        end if;
         target := postrider.addressed_worker(p_worker, p_pool);
     end if;
     return postrider.append_execution((
@@ -18690,6 +18881,13 @@ begin
     end if;
     perform postrider.check_duration('p_wait', p_wait, '0 seconds', '60 seconds');
     perform postrider.refuse_copy();
+    -- An older snapshot does not see what others have been given since: more would be scheduled than limits and
+    -- capacity allow.
+    if current_setting('transaction_isolation') not in ('read committed', 'read uncommitted') then
+        raise exception
+            'take_executions needs a transaction with isolation level READ COMMITTED, this is %',
+            upper(current_setting('transaction_isolation')) using errcode = '25001';
+    end if;
     known := postrider.live_worker(p_worker, p_epoch);
     while clock_timestamp() < deadline loop
         begin
@@ -18791,6 +18989,80 @@ begin
     where l.id = any (p_ids);
     get diagnostics changed = row_count;
     return changed;
+end;
+$$;
+
+-- Name: take_shards(uuid, integer, uuid[], bigint[]); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.take_shards(p_dispatcher uuid, p_limit integer, p_silent_ids uuid[] DEFAULT NULL::uuid[], p_silent_seqs bigint[] DEFAULT NULL::bigint[]) RETURNS TABLE(shard smallint, epoch bigint, last_owner uuid)
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET lock_timeout TO '1s'
+    AS $$
+declare
+    live uuid[];
+    sequence_floor bigint;
+begin
+    lock table postrider.fence in exclusive mode;
+    select coalesce(array_agg(l.id), '{}')
+    into live
+    from postrider.live_dispatchers(p_silent_ids, p_silent_seqs) l (id);
+    if p_dispatcher <> all (live) then
+        return;
+    end if;
+    -- Read before this transaction has an id: see heartbeat.
+    select s.last_value - (not s.is_called)::integer
+    into sequence_floor
+    from postrider.message_sequence s;
+    -- By a heartbeat that ends the lease for good, and that waits for no row.
+    insert into postrider.heartbeat (
+        slot, dispatcher, at, lease_until, xid, sequence_floor, horizon, statistics)
+    select
+        postrider.current_slot(), d.id, clock_timestamp(), 'epoch', pg_current_xact_id(), sequence_floor,
+        pg_snapshot_xmin(pg_current_snapshot()), '{}'
+    from postrider.dispatcher d
+    cross join lateral (
+        select h.lease_until
+        from postrider.heartbeat h
+        where h.dispatcher = d.id
+        order by h.seq desc
+        limit 1
+    ) newest
+    where d.id <> all (live)
+    and newest.lease_until <> 'epoch';
+
+    return query
+    with takeable as (
+        select s.shard, s.owner
+        from postrider.shard s
+        where s.owner is null
+        or s.owner <> all (live)
+        order by s.owner nulls last, s.shard
+        limit p_limit
+    ), taken as (
+        update postrider.shard s
+        set owner = p_dispatcher,
+            epoch = s.epoch + 1,
+            -- Until recover_claims was there: whoever takes it over may die before. Who has claimed nothing is not asked for.
+            unrecovered = case
+                when exists (select from postrider.claim c where c.owner = t.owner)
+                    then s.unrecovered || t.owner
+                else s.unrecovered
+            end
+        from takeable t
+        where s.shard = t.shard
+        returning s.shard, s.epoch, t.owner, s.unrecovered
+    ), logged as (
+        insert into postrider.event_log (event, details)
+        select
+            'lease.taken_over',
+            jsonb_build_object('shards', jsonb_agg(t.shard), 'from', t.owner, 'by', p_dispatcher)
+        from taken t
+        where t.owner is not null
+        group by t.owner
+    )
+    select t.shard, t.epoch, coalesce(t.owner, t.unrecovered[cardinality(t.unrecovered)])
+    from taken t;
 end;
 $$;
 
@@ -19002,7 +19274,7 @@ begin
             select array_agg(o.owner) as owners, array_agg(o.shard) as shards
             from postrider.claim_holders() o
         ) s
-        cross join lateral postrider.standing_claims(s.owners, s.shards) h
+        cross join lateral postrider.standing_claims(s.owners, s.shards, p_message_ids) h
     )
     select coalesce(array_agg(d.ctid order by d.message_id, d.target), '{}')
     into free
@@ -19588,39 +19860,48 @@ CREATE FUNCTION postrider.update_full_endpoints() RETURNS integer
     SET enable_seqscan TO 'off'
     AS $$
 declare
-    judged integer[];
     full_ones integer[];
-    places tid[];
+    limits bigint[];
 begin
-    if not exists (select from postrider.endpoints e where e.config ? 'max_queue_size') then
+    if not exists (select from postrider.endpoints e where e.config ? 'max_queue_size')
+        and not exists (select from postrider.full_endpoint m)
+    then
         return 5000;
     end if;
-    select
-        array_agg(e.id),
-        coalesce(
-            array_agg(e.id) filter (
-                where l.size_limit > 0
-                and (p.delivery_count >= l.size_limit
-                    or e.is_full and p.delivery_count > l.size_limit * 0.9)),
-            '{}')
-    into judged, full_ones
+    select coalesce(array_agg(e.id), '{}'), coalesce(array_agg(l.size_limit), '{}')
+    into full_ones, limits
     from postrider.endpoints e
     cross join lateral (select (e.config ->> 'max_queue_size')::bigint) l (size_limit)
-    left join postrider.pending_deliveries() p on p.endpoint_id = e.id
-    where e.config ? 'max_queue_size';
-    select array_agg(h.ctid)
-    into places
-    from (
-        select e.ctid
-        from postrider.endpoints e
-        where e.config ? 'max_queue_size'
-        and e.id = any (judged)
-        and e.is_full <> (e.id = any (full_ones))
-        for no key update skip locked
-    ) h;
-    update postrider.endpoints e
-    set is_full = not e.is_full
-    where e.ctid = any (places);
+    join postrider.pending_deliveries() p on p.endpoint_id = e.id
+    where e.config ? 'max_queue_size'
+    and l.size_limit > 0
+    and (
+        p.delivery_count >= l.size_limit
+        or p.delivery_count > l.size_limit * 0.9
+        and exists (
+            select
+            from postrider.full_endpoint m
+            where m.endpoint_id = e.id
+            and m.size_limit = l.size_limit
+        )
+    );
+    -- Two dispatchers that do it at a time do it in the same order.
+    insert into postrider.full_endpoint (endpoint_id, size_limit)
+    select j.id, j.size_limit
+    from unnest(full_ones, limits) j (id, size_limit)
+    order by j.id
+    on conflict do nothing;
+    delete from postrider.full_endpoint m
+    where m.ctid = any (array(
+        select k.ctid
+        from postrider.full_endpoint k
+        where not exists (
+            select
+            from unnest(full_ones, limits) j (id, size_limit)
+            where j.id = k.endpoint_id
+            and j.size_limit = k.size_limit
+        )
+        for update skip locked));
     return 1000;
 end;
 $$;
@@ -20268,8 +20549,8 @@ CREATE TABLE postrider.endpoints (
     version bigint DEFAULT 1 NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     updated_at timestamp with time zone DEFAULT now() NOT NULL,
-    is_full boolean DEFAULT false NOT NULL,
     is_paused_with_all boolean DEFAULT false NOT NULL,
+    has_limit boolean GENERATED ALWAYS AS ((config ? 'max_queue_size'::text)) STORED NOT NULL,
     CONSTRAINT endpoints_name_check CHECK ((name ~ '^[A-Za-z0-9][A-Za-z0-9_.:-]{0,199}$'::text)),
     CONSTRAINT endpoints_paused_with_all CHECK ((paused OR (NOT is_paused_with_all)))
 );
@@ -21075,6 +21356,13 @@ CREATE VIEW postrider.executions AS
 -- Name: fence; Type: TABLE; Schema: postrider; Owner: -
 
 CREATE TABLE postrider.fence (
+);
+
+-- Name: full_endpoint; Type: TABLE; Schema: postrider; Owner: -
+
+CREATE TABLE postrider.full_endpoint (
+    endpoint_id integer NOT NULL,
+    size_limit bigint NOT NULL
 );
 
 -- Name: generation_lock_0; Type: TABLE; Schema: postrider; Owner: -
@@ -22510,6 +22798,11 @@ ALTER TABLE ONLY postrider.execution_statistics
 ALTER TABLE ONLY postrider.execution_total
     ADD CONSTRAINT execution_total_pkey PRIMARY KEY (pool, action, status, reason);
 
+-- Name: full_endpoint full_endpoint_pkey; Type: CONSTRAINT; Schema: postrider; Owner: -
+
+ALTER TABLE ONLY postrider.full_endpoint
+    ADD CONSTRAINT full_endpoint_pkey PRIMARY KEY (endpoint_id, size_limit);
+
 -- Name: idempotency_key idempotency_key_pkey; Type: CONSTRAINT; Schema: postrider; Owner: -
 
 ALTER TABLE ONLY postrider.idempotency_key
@@ -22757,10 +23050,6 @@ CREATE INDEX ended_message_id ON ONLY postrider.ended USING btree (message_id, t
 
 CREATE INDEX ended_default_message_id_target_idx ON postrider.ended_default USING btree (message_id, target);
 
--- Name: endpoints_full; Type: INDEX; Schema: postrider; Owner: -
-
-CREATE INDEX endpoints_full ON postrider.endpoints USING btree (id) WHERE is_full;
-
 -- Name: endpoints_limited; Type: INDEX; Schema: postrider; Owner: -
 
 CREATE INDEX endpoints_limited ON postrider.endpoints USING btree (id) WHERE (config ? 'max_queue_size'::text);
@@ -23005,13 +23294,17 @@ CREATE INDEX tick_id ON ONLY postrider.tick USING btree (id);
 
 CREATE INDEX tick_default_id_idx ON postrider.tick_default USING btree (id);
 
--- Name: tick_passes_after; Type: INDEX; Schema: postrider; Owner: -
+-- Name: tick_passes_over; Type: INDEX; Schema: postrider; Owner: -
 
-CREATE INDEX tick_passes_after ON ONLY postrider.tick USING btree (id) WHERE (passes_after IS NOT NULL);
+CREATE INDEX tick_passes_over ON ONLY postrider.tick USING btree (id) WHERE (passes_after < (id - 1));
 
 -- Name: tick_default_id_idx1; Type: INDEX; Schema: postrider; Owner: -
 
-CREATE INDEX tick_default_id_idx1 ON postrider.tick_default USING btree (id) WHERE (passes_after IS NOT NULL);
+CREATE INDEX tick_default_id_idx1 ON postrider.tick_default USING btree (id) WHERE (passes_after < (id - 1));
+
+-- Name: worker_lost; Type: INDEX; Schema: postrider; Owner: -
+
+CREATE INDEX worker_lost ON postrider.worker USING btree (id) WHERE (lost_fence IS NOT NULL);
 
 -- Name: worker_pool; Type: INDEX; Schema: postrider; Owner: -
 
@@ -23127,7 +23420,7 @@ ALTER INDEX postrider.tick_id ATTACH PARTITION postrider.tick_default_id_idx;
 
 -- Name: tick_default_id_idx1; Type: INDEX ATTACH; Schema: postrider; Owner: -
 
-ALTER INDEX postrider.tick_passes_after ATTACH PARTITION postrider.tick_default_id_idx1;
+ALTER INDEX postrider.tick_passes_over ATTACH PARTITION postrider.tick_default_id_idx1;
 
 -- Name: endpoints announce; Type: TRIGGER; Schema: postrider; Owner: -
 
@@ -23238,10 +23531,6 @@ REVOKE ALL ON FUNCTION postrider.acknowledge(p_consumer text, p_position bigint)
 GRANT ALL ON FUNCTION postrider.acknowledge(p_consumer text, p_position bigint) TO postrider_consumer;
 GRANT ALL ON FUNCTION postrider.acknowledge(p_consumer text, p_position bigint) TO postrider_application;
 GRANT ALL ON FUNCTION postrider.acknowledge(p_consumer text, p_position bigint) TO postrider_admin;
-
--- Name: FUNCTION acquire_shards(p_dispatcher uuid, p_limit integer, p_silent_ids uuid[], p_silent_seqs bigint[]); Type: ACL; Schema: postrider; Owner: -
-
-REVOKE ALL ON FUNCTION postrider.acquire_shards(p_dispatcher uuid, p_limit integer, p_silent_ids uuid[], p_silent_seqs bigint[]) FROM PUBLIC;
 
 -- Name: FUNCTION acting_dispatchers(); Type: ACL; Schema: postrider; Owner: -
 
@@ -25236,9 +25525,9 @@ REVOKE ALL ON FUNCTION postrider.skip_matching_deliveries(p_reason text, p_endpo
 GRANT ALL ON FUNCTION postrider.skip_matching_deliveries(p_reason text, p_endpoint_name text, p_from timestamp with time zone, p_to timestamp with time zone, p_error_pattern text, p_event_type text, p_ordering_key text, p_rate integer, OUT job_id bigint, OUT estimate bigint, OUT has_more boolean) TO postrider_operator;
 GRANT ALL ON FUNCTION postrider.skip_matching_deliveries(p_reason text, p_endpoint_name text, p_from timestamp with time zone, p_to timestamp with time zone, p_error_pattern text, p_event_type text, p_ordering_key text, p_rate integer, OUT job_id bigint, OUT estimate bigint, OUT has_more boolean) TO postrider_admin;
 
--- Name: FUNCTION standing_claims(p_owners uuid[], p_shards smallint[]); Type: ACL; Schema: postrider; Owner: -
+-- Name: FUNCTION standing_claims(p_owners uuid[], p_shards smallint[], p_message_ids bigint[]); Type: ACL; Schema: postrider; Owner: -
 
-REVOKE ALL ON FUNCTION postrider.standing_claims(p_owners uuid[], p_shards smallint[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION postrider.standing_claims(p_owners uuid[], p_shards smallint[], p_message_ids bigint[]) FROM PUBLIC;
 
 -- Name: FUNCTION start_execution(p_execution bigint, p_fence bigint, p_epoch integer); Type: ACL; Schema: postrider; Owner: -
 
@@ -25297,6 +25586,10 @@ REVOKE ALL ON FUNCTION postrider.take_out_of_attempts(p_message_ids bigint[]) FR
 -- Name: FUNCTION take_out_of_letters(p_ids bigint[]); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.take_out_of_letters(p_ids bigint[]) FROM PUBLIC;
+
+-- Name: FUNCTION take_shards(p_dispatcher uuid, p_limit integer, p_silent_ids uuid[], p_silent_seqs bigint[]); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.take_shards(p_dispatcher uuid, p_limit integer, p_silent_ids uuid[], p_silent_seqs bigint[]) FROM PUBLIC;
 
 -- Name: FUNCTION take_tokens(p_endpoint_ids integer[], p_wanted integer[], p_rates integer[], p_bursts integer[]); Type: ACL; Schema: postrider; Owner: -
 
@@ -25615,13 +25908,13 @@ GRANT SELECT(created_at) ON TABLE postrider.endpoints TO postrider_monitor;
 
 GRANT SELECT(updated_at) ON TABLE postrider.endpoints TO postrider_monitor;
 
--- Name: COLUMN endpoints.is_full; Type: ACL; Schema: postrider; Owner: -
-
-GRANT SELECT(is_full) ON TABLE postrider.endpoints TO postrider_monitor;
-
 -- Name: COLUMN endpoints.is_paused_with_all; Type: ACL; Schema: postrider; Owner: -
 
 GRANT SELECT(is_paused_with_all) ON TABLE postrider.endpoints TO postrider_monitor;
+
+-- Name: COLUMN endpoints.has_limit; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(has_limit) ON TABLE postrider.endpoints TO postrider_monitor;
 
 -- Name: TABLE attempts; Type: ACL; Schema: postrider; Owner: -
 
@@ -26219,6 +26512,12 @@ GRANT SELECT(correlation_id) ON TABLE postrider.executions TO postrider_monitor;
 -- Name: COLUMN executions.idempotency_key; Type: ACL; Schema: postrider; Owner: -
 
 GRANT SELECT(idempotency_key) ON TABLE postrider.executions TO postrider_monitor;
+
+-- Name: TABLE full_endpoint; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT ON TABLE postrider.full_endpoint TO postrider_operator;
+GRANT SELECT ON TABLE postrider.full_endpoint TO postrider_monitor;
+GRANT SELECT ON TABLE postrider.full_endpoint TO postrider_admin;
 
 -- Name: TABLE heartbeat; Type: ACL; Schema: postrider; Owner: -
 
