@@ -12,8 +12,8 @@ pub const NOT_ASKED: u8 = 3;
 /// Show how each part of the service does
 ///
 /// Exit codes, as monitoring plugins have them: 0 all is healthy, 1 something is degraded, 2
-/// something is unhealthy, 3 it could not be asked, whatever the reason: the configuration is wrong,
-/// the database cannot be reached, its schema is of another version, or the role may not.
+/// something is unhealthy, 3 it could not be asked: the database cannot be reached or does not
+/// answer, its schema is of another version, or the role may not.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

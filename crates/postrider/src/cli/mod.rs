@@ -3,7 +3,7 @@
 //! Results go to standard output, as tables for people or with `--json` for programs; errors,
 //! notices and logs go to standard error. Exit codes: 0 it worked, 1 it did not, 2 the arguments or
 //! the configuration are wrong, 3 the database cannot be reached, has not the right schema, or its log is from
-//! another one; those of `health` say what was found, 3 that it could not be asked, for whatever reason.
+//! another one; those of `health` say what was found, or 3 that it could not be asked.
 
 mod action;
 mod adopt;
@@ -173,9 +173,11 @@ pub fn run() -> ExitCode {
         Err(Failure::Shown(code)) => ExitCode::from(code),
         Err(failure) => {
             output.failure(&failure);
-            match command {
-                // The other codes say what it has found.
-                Command::Health(_) => ExitCode::from(health::NOT_ASKED),
+            match (command, &failure) {
+                // What it has found ends with 1, too.
+                (Command::Health(_), Failure::Failed(_) | Failure::Denied(_)) => {
+                    ExitCode::from(health::NOT_ASKED)
+                }
                 _ => failure.exit_code(),
             }
         }
