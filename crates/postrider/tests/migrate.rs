@@ -475,7 +475,7 @@ async fn install_before(shop: &Shop, migration: u32) {
     let heading = steps.next().unwrap().to_owned();
     let steps = steps.filter(is_wanted).map(|step| format!("\n-- sql/{step}"));
     let mut script = heading + &steps.collect::<String>();
-    if migration <= 35 {
+    if migration <= 34 {
         script = script.replace("e.has_limit", "e.config ? 'max_queue_size'");
         let none = "from (select 0, 0::bigint where false) f (endpoint_id, size_limit)";
         script = script.replace("from postrider.full_endpoint f", none);

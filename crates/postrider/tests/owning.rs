@@ -22,6 +22,7 @@ use postrider_core::{
 };
 use serde_json::json;
 use tokio::net::{TcpListener, TcpStream};
+use tokio_postgres::Client;
 use uuid::Uuid;
 use xtask::{
     process::{Dispatcher, DispatcherOptions},
@@ -377,6 +378,7 @@ async fn a_takeover_waits_for_no_large_answer(shop: &Shop, former: &Lease, owned
         select postrider.heartbeat('{id}', '{{}}')"
     );
     client.batch_execute(&begin).await.unwrap();
+    a_dispatcher_of_the_version_before_takes_nothing(&client, id).await;
     let take = format!(
         "select count(*), sum(octet_length(t::text))::bigint
         from postrider.take_shards('{id}', 16) t"
@@ -394,6 +396,21 @@ async fn a_takeover_waits_for_no_large_answer(shop: &Shop, former: &Lease, owned
     let left: BTreeMap<Lane, LaneState> =
         acquired.into_iter().flat_map(|acquired| acquired.lanes).collect();
     assert!(left == lanes.into_iter().collect(), "not as they were left");
+}
+
+/// Its statement is answered, where an error would end what it has in hand. Nobody owns the shards, so `take_shards`
+/// takes them.
+async fn a_dispatcher_of_the_version_before_takes_nothing(client: &Client, id: Uuid) {
+    let former = "select * from postrider.acquire_shards($1, $2, $3, $4)";
+    let none: (Vec<Uuid>, Vec<i64>) = Default::default();
+    let statement = client.prepare(former).await.unwrap();
+    let columns: Vec<&str> = statement.columns().iter().map(|column| column.name()).collect();
+    assert_eq!(columns, ["shard", "epoch", "state", "backlog", "last_owner"]);
+    let rows = client.query(&statement, &[&id, &16_i32, &none.0, &none.1]).await.unwrap();
+    assert_eq!(rows.len(), 0);
+    let owned = format!("select count(*) from postrider.shard s where s.owner = '{id}'");
+    let owned: i64 = client.query_one(&owned, &[]).await.unwrap().get(0);
+    assert_eq!(owned, 0);
 }
 
 /// However long ago that was: heartbeats, of which it is known, are soon forgotten.

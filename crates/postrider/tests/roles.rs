@@ -180,6 +180,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
     (
         "",
         &[
+            "acquire_shards",
             "acting_dispatchers",
             "address_literal",
             "addressed_worker",
