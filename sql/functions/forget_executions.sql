@@ -26,6 +26,7 @@ declare
         - make_interval(days => postrider.get_setting('execution_retention_days')::integer);
     horizon xid8;
     old_ids bigint[];
+    old_workers integer[];
     removed integer;
     part integer;
 begin
@@ -74,8 +75,7 @@ begin
     get diagnostics part = row_count;
     removed := removed + part;
 
-    delete from postrider.worker w
-    using (
+    old_workers := array(
         select o.id
         from postrider.worker o
         where o.status = 'inactive'
@@ -102,9 +102,28 @@ begin
         )
         order by o.id
         limit least(p_most, most_workers)
-        for update skip locked
-    ) old
-    where w.id = old.id;
+        for update of o skip locked
+    );
+    -- Nobody submits anything to them from here on. What was committed while they were looked for is seen by a statement
+    -- of its own.
+    delete from postrider.worker w
+    where w.id = any (old_workers)
+    and not exists (
+        select
+        from postrider.execution_generation g
+        cross join lateral (
+            select
+            from postrider.live_execution l
+            where l.generation = g.id
+            and l.worker_id = w.id
+            limit 1
+        ) l
+    )
+    and not exists (
+        select
+        from postrider.live_execution l
+        where l.queue = postrider.execution_queue(w.id, null)
+    );
     get diagnostics part = row_count;
     removed := removed + part;
 

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::shop::Shop;
+use crate::shop::{Shop, producing::pid_of};
 use tokio_postgres::Client;
 
 const ROLL_UP: &str = "select postrider.roll_up_executions(1000)";
@@ -320,6 +320,48 @@ async fn what_is_old_is_forgotten() {
     client.batch_execute(&again("g")).await.unwrap();
     let queue = "select l.queue from postrider.live_execution l where l.action = 'g'";
     assert_eq!(text(&client, queue).await, "pool:default");
+    a_name_that_is_used_meanwhile_is_kept(&shop, &client).await;
+}
+
+/// Whoever forgets names has looked for what waits for them, and has locked none yet, when somebody submits something.
+async fn a_name_that_is_used_meanwhile_is_kept(shop: &Shop, client: &Client) {
+    // As before, but that it waits for the test there.
+    let pausing =
+        "create or replace function postrider.execution_queue(p_worker_id integer, p_pool text)
+        returns text
+        language plpgsql
+        stable
+        as $$
+        begin
+            if current_setting('application_name') = 'forgetting' then
+                perform pg_advisory_xact_lock_shared(7);
+            end if;
+            return coalesce('worker:' || p_worker_id, 'pool:' || p_pool);
+        end;
+        $$;
+        update postrider.worker set created_at = created_at - interval '2 hours' where name = 'new';
+        select pg_advisory_lock(7)";
+    client.batch_execute(pausing).await.unwrap();
+    let forgetting = shop.client().await;
+    forgetting.batch_execute("set application_name = 'forgetting'").await.unwrap();
+    let waits = format!(
+        "select exists (
+            select from pg_locks l where l.pid = {} and l.locktype = 'advisory' and not l.granted)",
+        pid_of(&forgetting).await
+    );
+    let forgotten = tokio::spawn(async move {
+        forgetting.batch_execute("select postrider.forget_executions(1000)").await
+    });
+    shop.until(&waits).await;
+    let submit = "select postrider.submit_execution('h', p_worker => 'new')";
+    client.batch_execute(submit).await.unwrap();
+    client.batch_execute("select pg_advisory_unlock(7)").await.unwrap();
+    forgotten.await.unwrap().unwrap();
+    let worker = "select coalesce(max(w.name), 'nobody')
+        from postrider.live_execution l
+        join postrider.worker w on l.queue = 'worker:' || w.id
+        where l.action = 'h'";
+    assert_eq!(text(client, worker).await, "new");
 }
 
 #[tokio::test(flavor = "multi_thread")]
