@@ -25,6 +25,7 @@ set search_path = pg_catalog, postrider, pg_temp
 as $$
 declare
     targets integer[] := array[p_direct_target];
+    has_limit boolean := true;
     writer xid8;
     sequence_number bigint;
     shard integer;
@@ -47,9 +48,17 @@ begin
     if p_direct_target is null then
         targets := postrider.matching_targets((p_event_type).patterns, p_payload);
     else
-        perform postrider.direct_target(p_endpoint_name);
+        select e.has_limit
+        into has_limit
+        from postrider.endpoints e
+        where e.name = p_endpoint_name
+        and e.enabled;
+        if has_limit is null then
+            perform postrider.refuse_endpoint(p_endpoint_name);
+        end if;
     end if;
-    perform postrider.check_room(greatest(cardinality(targets), 1), targets);
+    perform postrider.check_room(
+        greatest(cardinality(targets), 1), case when has_limit then targets else '{}' end);
 
     writer := pg_current_xact_id();
     -- As many numbers as deliveries, so that the newest number tells how much waits (update_gate).

@@ -15,8 +15,10 @@ declare
     size_limit bigint;
     full_name text;
 begin
-    -- Mostly there is none.
-    if p_targets <> '{}' and exists (select from postrider.full_endpoint f) then
+    if p_targets = '{}' then
+        null;
+    -- Mostly there is none. What is not looked at is not locked either.
+    elsif exists (select from postrider.full_endpoint f) then
         select e.name
         into full_name
         from postrider.full_endpoint f

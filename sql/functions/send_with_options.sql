@@ -90,14 +90,7 @@ begin
     and e.enabled
     and not (
         e.has_limit
-        and exists (
-            select
-            from postrider.full_endpoint f
-            where f.endpoint_id = e.id
-            and f.size_limit = (e.config ->> 'max_queue_size')::bigint
-            -- A case, so that nobody looks for dispatchers where there is no mark.
-            and case when f.size_limit > 0 then exists (select from postrider.acting_dispatchers()) end
-        )
+        and postrider.is_marked_full(e.id, (e.config ->> 'max_queue_size')::bigint)
     )
     returning id into message_id;
 

@@ -212,6 +212,29 @@ async fn until_it_is_full(shop: &Shop, endpoint: &str, is_full: bool) {
     }
 }
 
+/// A mark is looked for, and its table locked, where the endpoint has a limit.
+async fn only_who_has_a_limit_pays_for_it(shop: &Shop) {
+    let client = shop.client().await;
+    let looks = "select exists (
+            select
+            from pg_locks l
+            where l.pid = pg_backend_pid()
+            and l.relation = 'postrider.full_endpoint'::regclass)";
+    for (endpoint, expected) in [("other", false), ("paused", true)] {
+        for call in [
+            format!("send_with_options('{endpoint}', '{{}}')"),
+            format!("send_with_options('{endpoint}', '{{}}', p_idempotency_key => 'k')"),
+            format!("send_bytes('{endpoint}', 'x', 'text/plain')"),
+            format!("send_bytes('{endpoint}', 'x', 'text/plain', p_idempotency_key => 'k')"),
+        ] {
+            client.batch_execute(&format!("begin; select postrider.{call}")).await.unwrap();
+            let is_looking: bool = client.query_one(looks, &[]).await.unwrap().get(0);
+            client.batch_execute("rollback").await.unwrap();
+            assert_eq!(is_looking, expected, "{call}");
+        }
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_full_endpoint_refuses_its_own_senders_only() {
     let receiver = Receiver::start(Behaviour::Status(200)).unwrap();
@@ -228,6 +251,7 @@ async fn a_full_endpoint_refuses_its_own_senders_only() {
         select postrider.pause_endpoint(name) from unnest(array['paused', 'dropped']) name",
     )
     .await;
+    only_who_has_a_limit_pays_for_it(&shop).await;
     let dispatchers = [shop.serve().await, shop.serve().await];
     shop.send_many("paused", 99).await;
     let event = "select postrider.publish('e', '{}')";

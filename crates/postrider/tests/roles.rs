@@ -339,6 +339,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "is_letter_wanted",
             "is_logged",
             "is_made_void",
+            "is_marked_full",
             "is_older",
             "is_operator",
             "is_partition_behind",
