@@ -169,7 +169,7 @@ from (
     ),
     (
         'max_unknown_workers', '1000', 'integer', 0, 100000, null, 'workers',
-        'How many names may be known of workers that have never registered: executions for one more are refused.'
+        'How many names of workers that have never registered each role may make known: its executions for one more are refused.'
     )
 ) s (name, default_value, kind, minimum, maximum, choices, unit, description)
 -- A row that stays as it is, is not locked: somebody may be setting it.

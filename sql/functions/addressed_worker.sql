@@ -26,10 +26,10 @@ begin
                 return found_worker;
             end if;
             with made as (
-                insert into postrider.worker (name, pool, carrier, status, capacity)
+                insert into postrider.worker (name, pool, carrier, status, capacity, named_by)
                 values (
                     p_name, coalesce(p_pool, 'default'), postrider.get_setting('execution_carrier'),
-                    'inactive', 1)
+                    'inactive', 1, postrider.caller())
                 on conflict (name) do nothing
                 returning id
             )

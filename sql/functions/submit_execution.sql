@@ -8,8 +8,8 @@
 -- are 0. A repeated idempotency key returns the first execution's id as long as that is kept, and changes
 -- nothing. Waits some seconds for a transaction that submits the first execution to the same worker, or drops it. Raises
 -- 22004 (a null), 22023 (a value that is not valid, with the bound), 23505 (the key belongs to an execution of another
--- action or with other parameters), 53400 (a name that nobody has registered, where as many as max_unknown_workers
--- allows are known), 55006 (that transaction has not ended).
+-- action or with other parameters), 53400 (a name that nobody has registered, where the caller's role has named as many
+-- such as max_unknown_workers allows), 55006 (that transaction has not ended).
 create or replace function postrider.submit_execution(
     p_action text,
     p_parameters jsonb default '{}',
@@ -44,7 +44,8 @@ begin
     end if;
     select a.* into known from postrider.action a where a.name = p_action;
     if p_worker is not null then
-        -- Each name is a row that whoever looks after the fleet walks over. Counted for a new one only.
+        -- Each name is a row that whoever looks after the fleet walks over. Counted for a new one only, and
+        -- for each role by itself: none keeps others from using new names.
         if not exists (select from postrider.worker w where w.name = p_worker) then
             most_unknown := postrider.get_setting('max_unknown_workers')::bigint;
             if most_unknown <= (
@@ -53,12 +54,13 @@ begin
                     select
                     from postrider.worker w
                     where w.registered_at is null
+                    and w.named_by = postrider.caller()
                     limit most_unknown
                 ) n
             ) then
                 raise exception
-                    'Worker ''%'' has never registered, and there are % such workers, which is the limit (max_unknown_workers)',
-                    p_worker, most_unknown
+                    'Worker ''%'' has never registered, and role "%" has named % such workers, which is the limit (max_unknown_workers)',
+                    p_worker, postrider.caller(), most_unknown
                     using errcode = '53400',
                         hint = 'Submit it for a worker that is there, or for a pool. Names that nothing waits for are forgotten an hour after they were first used.';
             end if;

@@ -28,6 +28,10 @@ create index tick_passes_over on postrider.tick (id) where passes_after < id - 1
 alter table postrider.worker add column lost_fence bigint;
 create index worker_lost on postrider.worker (id) where lost_fence is not null;
 
+-- Which role has made a name known that nobody had used before: each may do so a bounded number of times, whatever
+-- others do. Null where nobody remembers.
+alter table postrider.worker add column named_by text;
+
 -- It has another parameter.
 do $do$
 declare

@@ -38,8 +38,8 @@ pub enum Error {
     /// class 22). The same call fails again.
     #[error("{0}")]
     Invalid(Refusal),
-    /// As many messages wait as the setting `max_queue_size` allows (SQLSTATE 53400), or as many workers
-    /// are known that have never registered as `max_unknown_workers` allows. The same call works when some
+    /// As many messages wait as the setting `max_queue_size` allows (SQLSTATE 53400), or the role has named as
+    /// many workers that have never registered as `max_unknown_workers` allows. The same call works when some
     /// have been delivered, or are gone.
     #[error("{0}")]
     QueueFull(Refusal),

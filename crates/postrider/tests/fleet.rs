@@ -191,7 +191,7 @@ async fn what_is_not_valid_is_refused_with_the_bound_and_nothing_is_written() {
         (
             submit("'a', p_worker => 'other'"),
             "53400",
-            "Worker 'other' has never registered, and there are 1 such workers, which is the limit \
+            "Worker 'other' has never registered, and role \"postgres\" has named 1 such workers, which is the limit \
              (max_unknown_workers)"
                 .into(),
         ),
@@ -327,6 +327,12 @@ async fn what_is_not_valid_is_refused_with_the_bound_and_nothing_is_written() {
     }
     register(&client, "'late'").await;
     assert_eq!(shop.refusal(&submit("'a', p_worker => 'other'")).await, "53400");
+    // Each role has names of its own.
+    client.batch_execute("set role postrider_producer").await.unwrap();
+    client.batch_execute(&submit("'a', p_worker => 'theirs'")).await.unwrap();
+    assert_eq!(answer(&client, &submit("'a', p_worker => 'other'")).await, "53400");
+    client.batch_execute("reset role").await.unwrap();
+    assert_eq!(answer(&client, &submit("'a', p_worker => 'other'")).await, "53400");
     register(&client, "'awaited'").await;
     client.batch_execute(&submit("'a', p_worker => 'other'")).await.unwrap();
 }
