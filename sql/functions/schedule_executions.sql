@@ -2,11 +2,11 @@
 --
 -- Internal: the one way from requested to scheduled, for both carriers. First what is addressed to the
 -- worker, then, up to a limit of its own, what its pool has, the highest priority and then the oldest first, as far as
--- the limits of actions allow. A cordoned worker gets nothing. Of what has come to the pool within the
--- last second so much is left alone as the better workers (pool_workers) have room for. Where there is something for it, holds the
--- worker's lock (worker_room), and slots of actions with a limit (hold_slots), to the end of the transaction;
--- nothing while somebody else has the worker's. Uses live_execution_waiting,
--- live_execution_admitted, live_execution_worker.
+-- the limits of actions allow. A cordoned worker gets nothing, nor does one that was lost, as long as something that
+-- waits for it has yet to fail. Of what has come to the pool within the last second so much is left alone as the better
+-- workers (pool_workers) have room for. Where there is something for it, holds the worker's lock (worker_room), and
+-- slots of actions with a limit (hold_slots), to the end of the transaction; nothing while somebody else has the
+-- worker's. Uses live_execution_waiting, live_execution_admitted, live_execution_worker.
 create or replace function postrider.schedule_executions(
     p_worker postrider.worker, p_limit integer, p_pool_limit integer)
 returns setof postrider.live_execution
@@ -30,7 +30,10 @@ declare
     taken integer;
 begin
     select w.* into present from postrider.worker w where w.id = p_worker.id;
-    if present.epoch is distinct from p_worker.epoch or present.cordoned_at is not null then
+    if present.epoch is distinct from p_worker.epoch or present.cordoned_at is not null
+        -- What waits for a worker that was lost is to fail (check_workers), and not to go to its queue of RabbitMQ.
+        or present.lost_fence is not null
+    then
         return;
     end if;
     -- What is addressed to it waits here until it has room, or in its queue of RabbitMQ.

@@ -825,6 +825,32 @@ async fn what_a_lost_worker_had_is_recovered_bit_by_bit() {
     assert_eq!(answer(&client, marked).await, "0");
     let again = register(&client, "'w'").await;
     assert_eq!(taken(&client, again.id, 5).await, [later]);
+    what_is_to_fail_goes_to_no_queue(&shop, &client).await;
+}
+
+/// RabbitMQ takes what is for a worker that is not there, but for what waited when it was lost.
+async fn what_is_to_fail_goes_to_no_queue(shop: &Shop, client: &Client) {
+    shop.clear_fleet().await;
+    register(client, "'r', p_carrier => 'rabbitmq'").await;
+    let submit_many = "select postrider.submit_execution('a', p_worker => 'r', p_ttl => '1 h')
+        from generate_series(1, 2500)";
+    client.batch_execute(submit_many).await.unwrap();
+    client.batch_execute(STALE).await.unwrap();
+    assert_eq!(answer(client, "select postrider.check_workers()").await, "1");
+    let later = submit(client, "'b', p_worker => 'r', p_ttl => '1 h'").await;
+    let dispatch = "select string_agg(d.execution_id::text, ' ')
+        from postrider.dispatch_executions(10) d";
+    let waiting = "select count(*) from postrider.live_execution l where l.action = 'a'";
+    let mut round_count = 0;
+    while shop.ask::<i64>(waiting).await > 0 {
+        assert_eq!(answer(client, dispatch).await, "null");
+        assert_eq!(answer(client, "select postrider.check_workers()").await, "0");
+        round_count += 1;
+        assert!(round_count < 10);
+    }
+    assert!(round_count > 0);
+    assert_eq!(answer(client, "select postrider.check_workers()").await, "0");
+    assert_eq!(answer(client, dispatch).await, later.to_string());
 }
 
 #[tokio::test(flavor = "multi_thread")]
