@@ -181,6 +181,8 @@ pub enum Signal {
     Asked(Uuid, Vec<(EndpointId, usize)>),
     /// Loans of this dispatcher have changed.
     Loans(Uuid),
+    /// Nothing that concerns a dispatcher, or nonsense.
+    Unknown,
 }
 
 /// What does not change for as long as a tenure lasts.
@@ -231,6 +233,8 @@ pub struct Dispatcher {
     clock: Clock,
     /// What notifications ask for.
     rings: Rings,
+    /// The other dispatchers, by the last heartbeat.
+    others: HashSet<Uuid>,
     beat_at: Instant,
     /// When to look next whether the last beat is out of date, and what it said to be pending.
     news_at: Instant,
@@ -254,6 +258,8 @@ pub struct Dispatcher {
     make_room_at: Instant,
     tick_at: Instant,
     tick_pause: Duration,
+    /// No ring brings a tick sooner.
+    ring_tick_at: Instant,
     /// When a tick last found something, or somebody rang.
     active_at: Instant,
     is_ticking: bool,
@@ -346,6 +352,8 @@ pub struct Dispatcher {
     is_loading_circuits: bool,
     is_telling: bool,
     is_asking_for_tokens: bool,
+    /// The trade that is under way was begun because somebody rang for loans.
+    is_reading_loans: bool,
     maintenance_at: Instant,
     is_maintaining: bool,
 
@@ -413,6 +421,7 @@ impl Dispatcher {
             commands: Vec::new(),
             clock: Clock::new(now, 0),
             rings: Rings::new(now),
+            others: HashSet::default(),
             beat_at: now,
             news_at: now,
             pending_said: 0,
@@ -431,6 +440,7 @@ impl Dispatcher {
             make_room_at: now,
             tick_at: now,
             tick_pause: SHORT_TICK_PAUSE,
+            ring_tick_at: now,
             active_at: now,
             is_ticking: false,
             pages: 0,
@@ -489,6 +499,7 @@ impl Dispatcher {
             is_loading_circuits: false,
             is_telling: false,
             is_asking_for_tokens: false,
+            is_reading_loans: false,
             maintenance_at: now,
             is_maintaining: false,
             records_successes: false,
@@ -626,13 +637,14 @@ impl Dispatcher {
 
     /// When to ask for what somebody rang for and only reads.
     fn rung_at(&self) -> Option<Instant> {
-        let Rings { shards: _, endpoints, settings, circuits, deferred } = &self.rings;
+        let Rings { shards: _, endpoints, settings, circuits, deferred, loans } = &self.rings;
         let is_kept = self.is_refreshing_deferred || !self.lanes.has_active();
         let rings = [
             endpoints.at().filter(|_| !self.is_loading_endpoints),
             settings.at().filter(|_| !self.is_loading_settings),
             circuits.at().filter(|_| !self.is_loading_circuits),
             deferred.at().filter(|_| !is_kept),
+            loans.at().filter(|_| !self.endpoints.is_trading()),
         ];
         rings.into_iter().flatten().min()
     }
@@ -733,7 +745,12 @@ impl Dispatcher {
                 self.is_asking_for_tokens = false;
                 self.endpoints.take_tokens(granted?, self.now);
             }
-            Event::Traded(owned, loans) => self.endpoints.take_loans(&owned, &loans?),
+            Event::Traded(owned, loans) => {
+                if std::mem::take(&mut self.is_reading_loans) {
+                    self.rings.loans.answer(self.now);
+                }
+                self.endpoints.take_loans(&owned, &loans?);
+            }
             Event::Doorbell(is_locked) => self.take_doorbell(is_locked?),
             Event::Maintained(result) => {
                 self.is_maintaining = false;

@@ -1015,7 +1015,7 @@ impl Endpoints {
     pub fn note_asked(&mut self, borrower: Uuid, asked: &[(EndpointId, usize)]) {
         for (id, parts) in asked {
             if self.by_id.contains_key(id) {
-                self.loans.note_asked(*id, borrower, *parts);
+                self.loans.note_asked(*id, borrower, *parts, self.now);
             }
         }
     }
@@ -1023,6 +1023,11 @@ impl Endpoints {
     /// The loans are not as we think.
     pub fn doubt_loans(&mut self) {
         self.loans.doubt();
+    }
+
+    /// What was lent, given back and asked for is being written.
+    pub fn is_trading(&self) -> bool {
+        self.loans.is_trading()
     }
 
     pub fn trade_at(&self) -> Option<Instant> {

@@ -28,6 +28,9 @@ const ASKED: usize = 50;
 const ASK_INTERVAL: Duration = Duration::from_millis(20);
 /// Endpoints of which others' wishes are remembered.
 const WISHES: usize = 1_000;
+/// Wishes for an endpoint are heeded so long after the last ones. Anybody may say that somebody wishes, and each wish
+/// ends what is borrowed or lends something. Who asks and got nothing asks again after twice as long, or more.
+const WISH_PAUSE: Duration = Duration::from_millis(25);
 /// So often is looked whether what is borrowed is still needed.
 const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 /// So often is looked whether what is lent is back: borrowers say so, but may die.
@@ -45,6 +48,9 @@ pub struct Loans {
     ask_at: Option<Instant>,
     /// What others could use, and who.
     wishes: HashMap<EndpointId, (Uuid, usize)>,
+    /// When the next of them may be heeded, and until when those for an endpoint wait.
+    wish_at: Option<Instant>,
+    resting: HashMap<EndpointId, Instant>,
     /// The loans have changed, as far as we know.
     is_stale: bool,
     is_trading: bool,
@@ -106,10 +112,31 @@ impl Loans {
     }
 
     /// Somebody else could use so many parts.
-    pub fn note_asked(&mut self, id: EndpointId, borrower: Uuid, parts: usize) {
+    pub fn note_asked(&mut self, id: EndpointId, borrower: Uuid, parts: usize, now: Instant) {
         if self.wishes.len() < WISHES {
             self.wishes.insert(id, (borrower, parts));
+            let at = self.resting.get(&id).map_or(now, |until| now.max(*until));
+            self.wish_at = Some(self.wish_at.map_or(at, |known| known.min(at)));
         }
+    }
+
+    /// The wishes that are heeded now.
+    fn take_wishes(&mut self, now: Instant) -> HashMap<EndpointId, (Uuid, usize)> {
+        if self.wish_at.is_none_or(|at| now < at) {
+            return HashMap::default();
+        }
+        self.resting.retain(|_, until| now < *until);
+        let (due, later): (HashMap<_, _>, HashMap<_, _>) = std::mem::take(&mut self.wishes)
+            .into_iter()
+            .partition(|(id, _)| !self.resting.contains_key(id));
+        self.wish_at = later.keys().filter_map(|id| self.resting.get(id)).min().copied();
+        self.resting.extend(due.keys().map(|id| (*id, now + WISH_PAUSE)));
+        self.wishes = later;
+        due
+    }
+
+    pub fn is_trading(&self) -> bool {
+        self.is_trading
     }
 
     pub fn doubt(&mut self) {
@@ -121,7 +148,7 @@ impl Loans {
         if self.is_trading {
             return None;
         }
-        [self.ask_at, self.look_at, self.refresh_at].into_iter().flatten().min()
+        [self.ask_at, self.look_at, self.refresh_at, self.wish_at].into_iter().flatten().min()
     }
 
     /// What is to be written and asked now; `None`: nothing.
@@ -136,11 +163,11 @@ impl Loans {
         if self.is_trading {
             return None;
         }
-        if !(self.is_stale || is_asking || is_due(self.trade_at()) || !self.wishes.is_empty()) {
+        if !(self.is_stale || is_due(self.trade_at())) {
             return None;
         }
         let mut trade = Trade::default();
-        for (id, (borrower, wanted)) in std::mem::take(&mut self.wishes) {
+        for (id, (borrower, wanted)) in self.take_wishes(now) {
             self.heed_wish(id, borrower, wanted, all, &demand(id), &mut trade);
         }
         if is_due(self.look_at) || !self.places.is_empty() {
@@ -268,5 +295,48 @@ impl Loans {
         }
         self.refresh_at = has_lent.then(|| now + REFRESH_INTERVAL);
         changed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wishes_are_heeded_at_once_and_those_for_one_endpoint_with_pauses() {
+        let now = Instant::now();
+        let ms = |ms: u64| now + Duration::from_millis(ms);
+        let nothing = |_: EndpointId| Demand::default();
+        let [one, other] = [1, 2].map(EndpointId);
+        let owned: Vec<Owned> =
+            (0..8).map(|shard| Owned { shard: Shard(shard), epoch: 1 }).collect();
+        let mut loans = Loans::default();
+        loans.set_owned(owned.clone());
+        assert!(loans.next_trade(now, 8, nothing).is_some(), "what is lent is not known yet");
+        loans.learn(&owned, &[], now);
+
+        let borrower = Uuid::from_u128(7);
+        let mut written: Vec<Loan> = Vec::new();
+        let mut lent: Vec<(u64, EndpointId)> = Vec::new();
+        for at in 0..100 {
+            loans.note_asked(one, borrower, 1, ms(at));
+            if at >= 10 {
+                loans.note_asked(other, borrower, 1, ms(at));
+            }
+            assert!(loans.trade_at().is_some_and(|next| next <= ms(at) + WISH_PAUSE));
+            let Some(trade) = loans.next_trade(ms(at), 8, nothing) else { continue };
+            for (endpoint, shard, _) in trade.lent {
+                lent.push((at, endpoint));
+                written.push(Loan { endpoint, shard, is_borrowed: false });
+            }
+            loans.learn(&owned, &written, ms(at));
+        }
+        let expected = [0_u64, 25, 50, 75].map(|at| [(at, one), (at + 10, other)]).concat();
+        assert_eq!(lent, expected);
+        // Those that have come since are heeded, too.
+        let end = [loans.trade_at(), loans.next_trade(ms(99), 8, nothing).map(|_| now)];
+        assert_eq!(end, [Some(ms(100)), None]);
+        assert!(loans.next_trade(ms(100), 8, nothing).is_some());
+        assert!(WISH_PAUSE < FIRST_PAUSE, "who asks again would be heeded at every other time");
     }
 }

@@ -11,6 +11,8 @@ use tokio::time::Instant;
 const BEAT_PAUSE: Duration = Duration::from_millis(200);
 /// After what is only read.
 const LOOK_PAUSE: Duration = Duration::from_millis(100);
+/// After loans: so soon who got nothing asks again, and reads them then. Several who lend ring one after another.
+const LOAN_PAUSE: Duration = Duration::from_millis(50);
 
 /// One thing that is rung for.
 #[derive(Debug, Clone, Copy)]
@@ -29,6 +31,7 @@ pub struct Rings {
     pub settings: Ring,
     pub circuits: Ring,
     pub deferred: Ring,
+    pub loans: Ring,
 }
 
 impl Rings {
@@ -40,6 +43,7 @@ impl Rings {
             settings: ring(LOOK_PAUSE),
             circuits: ring(LOOK_PAUSE),
             deferred: ring(LOOK_PAUSE),
+            loans: ring(LOAN_PAUSE),
         }
     }
 }
@@ -76,8 +80,14 @@ mod tests {
     #[test]
     fn a_ring_is_heeded_at_once_and_the_next_ones_together_after_a_pause() {
         let now = Instant::now();
+        for ring in [Rings::new(now).shards, Rings::new(now).loans] {
+            heeds_with_pauses(ring, now);
+        }
+    }
+
+    fn heeds_with_pauses(mut ring: Ring, now: Instant) {
         let ms = |ms| now + Duration::from_millis(ms);
-        let mut ring = Rings::new(now).shards;
+        let pause = ring.pause.as_millis() as u64;
         assert_eq!(ring.at(), None);
         ring.ring();
         assert!(ring.is_due(now));
@@ -85,13 +95,13 @@ mod tests {
         // While it is asked for.
         ring.ring();
         ring.answer(ms(30));
-        assert_eq!(ring.at(), Some(ms(230)));
-        assert!(!ring.is_due(ms(229)) && ring.is_due(ms(230)));
+        assert_eq!(ring.at(), Some(ms(30 + pause)));
+        assert!(!ring.is_due(ms(29 + pause)) && ring.is_due(ms(30 + pause)));
         ring.ask();
-        ring.answer(ms(240));
+        ring.answer(ms(40 + pause));
         assert_eq!(ring.at(), None);
         // It was quiet for long enough.
         ring.ring();
-        assert!(ring.is_due(ms(440)));
+        assert!(ring.is_due(ms(40 + 2 * pause)));
     }
 }

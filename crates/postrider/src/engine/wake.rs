@@ -71,7 +71,8 @@ pub fn signal(payload: &str) -> Signal {
         "consumers" => Signal::Consumers,
         "jobs" => Signal::Jobs,
         // A shard's number. Whose it is does not matter: a tick too many costs next to nothing.
-        _ => Signal::Ring,
+        number if number.bytes().all(|byte| byte.is_ascii_digit()) => Signal::Ring,
+        _ => Signal::Unknown,
     }
 }
 
@@ -98,7 +99,17 @@ mod tests {
         assert_eq!(signal(&format!("places {id} 3:12 40:1")), Signal::Asked(id, asked));
         assert_eq!(signal(&format!("loans {id}")), Signal::Loans(id));
         for nonsense in ["places", "places x 3:1", &format!("places {id} 3"), "loans 7"] {
-            assert_eq!(signal(nonsense), Signal::Ring, "{nonsense}");
+            assert_eq!(signal(nonsense), Signal::Unknown, "{nonsense}");
+        }
+    }
+
+    #[test]
+    fn the_doorbell_is_rung_by_a_number_or_by_nothing() {
+        for ring in ["0", "63", ""] {
+            assert_eq!(signal(ring), Signal::Ring, "{ring}");
+        }
+        for other in ["x", "-1", "1 2", "workers", "key", "key x"] {
+            assert_eq!(signal(other), Signal::Unknown, "{other}");
         }
     }
 }

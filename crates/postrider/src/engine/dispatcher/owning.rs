@@ -75,6 +75,7 @@ impl Dispatcher {
     fn beat(&mut self, asked: Instant, answered: Instant, heartbeat: Heartbeat) {
         self.is_beating = false;
         self.rings.shards.answer(self.now);
+        self.others = heartbeat.others.iter().map(|other| other.dispatcher).collect();
         self.set_clock(Clock::new(answered, heartbeat.now_us), answered - asked);
         if self.lease_length != heartbeat.lease {
             self.lease_length = heartbeat.lease;

@@ -46,6 +46,7 @@ impl Dispatcher {
 
     pub(super) fn take_tick(&mut self, answers: Vec<GroupTick>, is_durable: bool) {
         self.is_ticking = false;
+        self.ring_tick_at = self.now + SHORT_TICK_PAUSE;
         if !is_durable {
             // As if nobody had looked: a standby that does not answer keeps no lane busy.
             for lane in answers.iter().flat_map(|(group, ..)| &group.lanes) {

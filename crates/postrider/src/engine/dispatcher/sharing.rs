@@ -84,6 +84,12 @@ impl Dispatcher {
         if self.is_stopping {
             return;
         }
+        // Whatever else is traded brings the loans, too, but may do so before they are what somebody rang for.
+        if self.rings.loans.is_due(now) && !self.endpoints.is_trading() {
+            self.rings.loans.ask();
+            self.is_reading_loans = true;
+            self.endpoints.doubt_loans();
+        }
         let Some(trade) = self.endpoints.next_trade(now) else { return };
         self.ask(Query::Trade(self.lanes.owned(), trade));
     }
