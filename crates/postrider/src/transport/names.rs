@@ -7,7 +7,7 @@
 //!
 //! Everything else waits in the lane of how the last look-up of its name went: quick, slow, failed, or none so far.
 //! What turns out slow in the lane of quick ones leaves it, and is begun anew in that of slow ones: nobody has a
-//! place there for more than half a second, whatever its name servers do.
+//! place there for more than half a second, whatever its name servers do, and nobody comes back before it was quick again.
 
 use std::{
     collections::HashMap,
@@ -213,7 +213,10 @@ impl Names {
             let limit = if lane == Lane::Quick { QUICK_MAX } else { LOOKUP_TIMEOUT };
             match timeout(limit, self.ask(name, lane)).await {
                 Ok(found) => return found,
-                Err(_) if lane == Lane::Quick => lane = Lane::Slow,
+                Err(_) if lane == Lane::Quick => {
+                    self.note_late(name);
+                    lane = Lane::Slow;
+                }
                 Err(late) => return Err(late.into()),
             }
         }
@@ -248,6 +251,15 @@ impl Names {
 
     fn note(&self, name: &str, last: Last) {
         entry(&mut lock(&self.known), name).last = Some(last);
+    }
+
+    /// A name that was quick is not: its next look-up begins among slow ones, where a quick answer brings it back.
+    fn note_late(&self, name: &str) {
+        if let Some(known) = lock(&self.known).get_mut(name)
+            && let Some(Last::Resolved { took, .. }) = &mut known.last
+        {
+            *took = QUICK_MAX + Duration::from_millis(1);
+        }
     }
 
     /// The resolver of now, and the state of the files that it was made by.

@@ -171,6 +171,30 @@ async fn a_quick_name_is_resolved_while_more_slow_ones_hang_than_there_are_place
     fading.wait_for_unanswered("quick", MANY).await;
     assert_eq!(names.look_up("good.example.").await.unwrap(), [Ipv4Addr::LOCALHOST]);
     assert!(hanging.try_join_next().is_none(), "those without an answer are still waited for");
+
+    // Who has left is a slow one from now on, also if nobody waits for the end: nobody takes a place again and again.
+    while names.lanes.quick.available_permits() < QUICK_LANE {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    hanging.shutdown().await;
+    for number in 0..MANY {
+        let name = format!("quick-{number}.example.");
+        assert_ne!(lane(&names, &name), Lane::Quick, "{name}");
+        assert!(names.last(&name).is_some(), "{name}");
+    }
+}
+
+#[test]
+fn a_name_that_was_quick_and_is_not_is_slow_until_it_is_quick_again() {
+    let names = Names::new(vec![]);
+    names.note_late("unknown");
+    assert_eq!(lane(&names, "unknown"), Lane::New);
+    for _ in 0..2 {
+        names.note("good", resolved(Duration::ZERO, Instant::now()));
+        assert_eq!(lane(&names, "good"), Lane::Quick);
+        names.note_late("good");
+        assert_eq!(lane(&names, "good"), Lane::Slow, "its answer is kept");
+    }
 }
 
 #[tokio::test]
