@@ -298,9 +298,12 @@ impl Lanes {
         self.lanes.values().any(|owned| owned.reader.is_walking(Which::Tail))
     }
 
-    /// Whether a tick would bring back something that was skipped.
+    /// Whether a tick would bring back something that was skipped. None does of what is being given up.
     pub fn can_merge(&self, room: impl Fn(&OwnedLane) -> Room, now: Instant) -> bool {
-        self.lanes.values().any(|owned| !owned.is_busy && owned.can_merge(&room, now))
+        let is_read = |lane: Lane, owned: &OwnedLane| {
+            !owned.is_busy && !self.draining.contains(&lane.shard())
+        };
+        self.lanes.iter().any(|(lane, owned)| is_read(*lane, owned) && owned.can_merge(&room, now))
     }
 }
 
@@ -334,6 +337,30 @@ mod tests {
         fn created_at(&self) -> i64 {
             0
         }
+    }
+
+    /// Else who sleeps would be woken again and again, for a tick that is never made.
+    #[test]
+    fn what_was_skipped_of_a_shard_that_is_being_given_up_is_not_brought_back() {
+        let now = Instant::now();
+        let mut lanes = Lanes::default();
+        for shard in [0, 1].map(Shard) {
+            let states = shard.lanes().map(|lane| (lane, LaneState::new())).collect();
+            lanes.add(Owned { shard, epoch: 1 }, states, now);
+        }
+        let top: Snapshot = "10:10:".parse().unwrap();
+        let owned = lanes.iter_mut().next().unwrap();
+        let lane = owned.reader.lane();
+        let line = Line(MessageId((1 << 10) | i64::from(lane.0)));
+        let taken = owned.reader.take_tick(false, &top, vec![line]).unwrap();
+        assert!(owned.reader.skip(Target(1), &taken.base, &taken.top, taken.rows[0].id(), 0));
+
+        let room = |_: &OwnedLane| Room::ForAll;
+        assert!(lanes.can_merge(room, now));
+        lanes.drain(lane.shard());
+        assert!(!lanes.can_merge(room, now));
+        let groups = lanes.start_tick(room, now);
+        assert!(groups.iter().all(|group| !group.is_merging && !group.lanes.contains(&lane)));
     }
 
     /// However many lanes have something in hand, each of it elsewhere: a checkpoint writes a state down once.
