@@ -122,6 +122,16 @@ begin
 end;
 $$;
 
+-- Name: acquire_shards(uuid, integer, uuid[], bigint[]); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.acquire_shards(p_dispatcher uuid, p_limit integer, p_silent_ids uuid[] DEFAULT NULL::uuid[], p_silent_seqs bigint[] DEFAULT NULL::bigint[]) RETURNS TABLE(shard smallint, epoch bigint, state jsonb, backlog bigint, last_owner uuid)
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+    select null::smallint, null::bigint, null::jsonb, null::bigint, null::uuid
+    where false;
+$$;
+
 -- Name: acting_dispatchers(); Type: FUNCTION; Schema: postrider; Owner: -
 
 CREATE FUNCTION postrider.acting_dispatchers() RETURNS SETOF uuid
@@ -248,6 +258,7 @@ CREATE TABLE postrider.worker (
     queue_depth integer DEFAULT 0 NOT NULL,
     registered_by text,
     lost_fence bigint,
+    named_by text,
     CONSTRAINT worker_capacity_check CHECK (((capacity >= 1) AND (capacity <= 10000))),
     CONSTRAINT worker_carrier_check CHECK ((carrier = ANY (ARRAY['postgres'::text, 'rabbitmq'::text]))),
     CONSTRAINT worker_health_check CHECK ((health = ANY (ARRAY['healthy'::text, 'degraded'::text, 'unhealthy'::text]))),
@@ -283,10 +294,10 @@ begin
                 return found_worker;
             end if;
             with made as (
-                insert into postrider.worker (name, pool, carrier, status, capacity)
+                insert into postrider.worker (name, pool, carrier, status, capacity, named_by)
                 values (
                     p_name, coalesce(p_pool, 'default'), postrider.get_setting('execution_carrier'),
-                    'inactive', 1)
+                    'inactive', 1, postrider.caller())
                 on conflict (name) do nothing
                 returning id
             )
@@ -1172,6 +1183,7 @@ CREATE FUNCTION postrider.append_message(p_direct_target integer, p_endpoint_nam
     AS $$
 declare
     targets integer[] := array[p_direct_target];
+    has_limit boolean := true;
     writer xid8;
     sequence_number bigint;
     shard integer;
@@ -1194,9 +1206,17 @@ begin
     if p_direct_target is null then
         targets := postrider.matching_targets((p_event_type).patterns, p_payload);
     else
-        perform postrider.direct_target(p_endpoint_name);
+        select e.has_limit
+        into has_limit
+        from postrider.endpoints e
+        where e.name = p_endpoint_name
+        and e.enabled;
+        if has_limit is null then
+            perform postrider.refuse_endpoint(p_endpoint_name);
+        end if;
     end if;
-    perform postrider.check_room(greatest(cardinality(targets), 1), targets);
+    perform postrider.check_room(
+        greatest(cardinality(targets), 1), case when has_limit then targets else '{}' end);
 
     writer := pg_current_xact_id();
     -- As many numbers as deliveries, so that the newest number tells how much waits (update_gate).
@@ -4394,8 +4414,10 @@ declare
     size_limit bigint;
     full_name text;
 begin
-    -- Mostly there is none.
-    if p_targets <> '{}' and exists (select from postrider.full_endpoint f) then
+    if p_targets = '{}' then
+        null;
+    -- Mostly there is none. What is not looked at is not locked either.
+    elsif exists (select from postrider.full_endpoint f) then
         select e.name
         into full_name
         from postrider.full_endpoint f
@@ -9221,6 +9243,7 @@ declare
         - make_interval(days => postrider.get_setting('execution_retention_days')::integer);
     horizon xid8;
     old_ids bigint[];
+    old_workers integer[];
     removed integer;
     part integer;
 begin
@@ -9269,8 +9292,7 @@ begin
     get diagnostics part = row_count;
     removed := removed + part;
 
-    delete from postrider.worker w
-    using (
+    old_workers := array(
         select o.id
         from postrider.worker o
         where o.status = 'inactive'
@@ -9297,9 +9319,28 @@ begin
         )
         order by o.id
         limit least(p_most, most_workers)
-        for update skip locked
-    ) old
-    where w.id = old.id;
+        for update of o skip locked
+    );
+    -- Nobody submits anything to them from here on. What was committed while they were looked for is seen by a statement
+    -- of its own.
+    delete from postrider.worker w
+    where w.id = any (old_workers)
+    and not exists (
+        select
+        from postrider.execution_generation g
+        cross join lateral (
+            select
+            from postrider.live_execution l
+            where l.generation = g.id
+            and l.worker_id = w.id
+            limit 1
+        ) l
+    )
+    and not exists (
+        select
+        from postrider.live_execution l
+        where l.queue = postrider.execution_queue(w.id, null)
+    );
     get diagnostics part = row_count;
     removed := removed + part;
 
@@ -10766,6 +10807,25 @@ CREATE FUNCTION postrider.is_made_void(p_message_id bigint, p_target integer, p_
             and r.target = p_target
         )
     );
+$$;
+
+-- Name: is_marked_full(integer, bigint); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.is_marked_full(p_endpoint_id integer, p_size_limit bigint) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+begin
+    if not exists (
+        select
+        from postrider.full_endpoint f
+        where f.endpoint_id = p_endpoint_id
+        and f.size_limit = p_size_limit
+    ) then
+        return false;
+    end if;
+    return exists (select from postrider.acting_dispatchers());
+end;
 $$;
 
 -- Name: is_older(xid, xid8); Type: FUNCTION; Schema: postrider; Owner: -
@@ -17713,7 +17773,10 @@ declare
     taken integer;
 begin
     select w.* into present from postrider.worker w where w.id = p_worker.id;
-    if present.epoch is distinct from p_worker.epoch or present.cordoned_at is not null then
+    if present.epoch is distinct from p_worker.epoch or present.cordoned_at is not null
+        -- What waits for a worker that was lost is to fail (check_workers), and not to go to its queue of RabbitMQ.
+        or present.lost_fence is not null
+    then
         return;
     end if;
     -- What is addressed to it waits here until it has room, or in its queue of RabbitMQ.
@@ -18165,14 +18228,7 @@ begin
     and e.enabled
     and not (
         e.has_limit
-        and exists (
-            select
-            from postrider.full_endpoint f
-            where f.endpoint_id = e.id
-            and f.size_limit = (e.config ->> 'max_queue_size')::bigint
-            -- A case, so that nobody looks for dispatchers where there is no mark.
-            and case when f.size_limit > 0 then exists (select from postrider.acting_dispatchers()) end
-        )
+        and postrider.is_marked_full(e.id, (e.config ->> 'max_queue_size')::bigint)
     )
     returning id into message_id;
 
@@ -18529,7 +18585,8 @@ begin
     end if;
     select a.* into known from postrider.action a where a.name = p_action;
     if p_worker is not null then
-        -- Each name is a row that whoever looks after the fleet walks over. Counted for a new one only.
+        -- Each name is a row that whoever looks after the fleet walks over. Counted for a new one only, and
+        -- for each role by itself: none keeps others from using new names.
         if not exists (select from postrider.worker w where w.name = p_worker) then
             most_unknown := postrider.get_setting('max_unknown_workers')::bigint;
             if most_unknown <= (
@@ -18538,12 +18595,13 @@ begin
                     select
                     from postrider.worker w
                     where w.registered_at is null
+                    and w.named_by = postrider.caller()
                     limit most_unknown
                 ) n
             ) then
                 raise exception
-                    'Worker ''%'' has never registered, and there are % such workers, which is the limit (max_unknown_workers)',
-                    p_worker, most_unknown
+                    'Worker ''%'' has never registered, and role "%" has named % such workers, which is the limit (max_unknown_workers)',
+                    p_worker, postrider.caller(), most_unknown
                     using errcode = '53400',
                         hint = 'Submit it for a worker that is there, or for a pool. Names that nothing waits for are forgotten an hour after they were first used.';
             end if;
@@ -23532,6 +23590,10 @@ GRANT ALL ON FUNCTION postrider.acknowledge(p_consumer text, p_position bigint) 
 GRANT ALL ON FUNCTION postrider.acknowledge(p_consumer text, p_position bigint) TO postrider_application;
 GRANT ALL ON FUNCTION postrider.acknowledge(p_consumer text, p_position bigint) TO postrider_admin;
 
+-- Name: FUNCTION acquire_shards(p_dispatcher uuid, p_limit integer, p_silent_ids uuid[], p_silent_seqs bigint[]); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.acquire_shards(p_dispatcher uuid, p_limit integer, p_silent_ids uuid[], p_silent_seqs bigint[]) FROM PUBLIC;
+
 -- Name: FUNCTION acting_dispatchers(); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.acting_dispatchers() FROM PUBLIC;
@@ -24661,6 +24723,10 @@ REVOKE ALL ON FUNCTION postrider.is_logged(p_message_id bigint) FROM PUBLIC;
 -- Name: FUNCTION is_made_void(p_message_id bigint, p_target integer, p_seq bigint); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.is_made_void(p_message_id bigint, p_target integer, p_seq bigint) FROM PUBLIC;
+
+-- Name: FUNCTION is_marked_full(p_endpoint_id integer, p_size_limit bigint); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.is_marked_full(p_endpoint_id integer, p_size_limit bigint) FROM PUBLIC;
 
 -- Name: FUNCTION is_older(p_xmin xid, p_xid xid8); Type: ACL; Schema: postrider; Owner: -
 
