@@ -93,19 +93,27 @@ impl Look {
     /// One look; returns when the next is due.
     async fn at(&mut self, store: &Fleet) -> Result<Duration, StoreError> {
         let now = Instant::now();
-        // First, and whatever comes of it: recovering what lost workers had may take long, and either may fail.
-        let ended = end_expired(store).await;
+        // Before what runs for too long is ended: when the database was away for long, or its clock is set forward, what a
+        // lost worker had is retried. What has expired is ended even if looking for lost workers fails.
+        let mut workers = Ok(0);
         if now >= self.workers_at {
             self.workers_at = now + WORKERS_EVERY;
-            let lost_count = store.check_workers().await?;
-            if lost_count > 0 {
-                info!(lost_count, "workers were lost; what they had is recovered");
-            }
+            workers = store.check_workers().await;
         }
-        ended?;
         if !self.has_broker && now >= self.broker_at {
             self.broker_at = now + BROKER_EVERY;
             self.warn_of_unreachable(store.needs_broker().await?);
+        }
+        loop {
+            let checked_count = store.check_executions(MOST_AT_ONCE).await?;
+            store.check_generations().await?;
+            if checked_count < MOST_AT_ONCE {
+                break;
+            }
+        }
+        let lost_count = workers?;
+        if lost_count > 0 {
+            info!(lost_count, "workers were lost; what they had is recovered");
         }
         let due = store.next_due_ms().await?.map_or(LONGEST_PAUSE, |due_in_ms| {
             Duration::from_millis(due_in_ms.try_into().unwrap_or_default())
@@ -121,16 +129,5 @@ impl Look {
             );
         }
         self.is_warned = needs_broker;
-    }
-}
-
-/// What has expired, or runs for too long, until nothing of it is left.
-async fn end_expired(store: &Fleet) -> Result<(), StoreError> {
-    loop {
-        let checked_count = store.check_executions(MOST_AT_ONCE).await?;
-        store.check_generations().await?;
-        if checked_count < MOST_AT_ONCE {
-            return Ok(());
-        }
     }
 }
