@@ -107,7 +107,17 @@ async fn check_repeats_to_nowhere(shop: &Shop, client: &Client, repeats: &[(&str
         (
             r#"select postrider.enable_endpoint('a');
             update postrider.endpoints set config = config || '{"max_queue_size": 1}' where name = 'a';
-            update postrider.endpoints set is_full = true where name = 'a'"#,
+            -- A dispatcher that lives has found it full.
+            insert into postrider.dispatcher (id, host, pid, version, started_at)
+                values ('00000000-0000-0000-0000-000000000001', 'here', 1, '0', clock_timestamp());
+            insert into postrider.heartbeat (
+                slot, dispatcher, at, lease_until, xid, sequence_floor, horizon, statistics)
+            values (
+                postrider.current_slot(), '00000000-0000-0000-0000-000000000001', clock_timestamp(),
+                clock_timestamp() + interval '1 h', pg_current_xact_id(), 0,
+                pg_snapshot_xmin(pg_current_snapshot()), '{}');
+            insert into postrider.full_endpoint (endpoint_id, size_limit)
+                select e.id, 1 from postrider.endpoints e where e.name = 'a'"#,
             "53400",
             full,
         ),
