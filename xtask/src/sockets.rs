@@ -55,7 +55,8 @@ mod tests {
         assert_eq!(count(), 0);
         let streams = [(); 2].map(|()| TcpStream::connect(address).unwrap());
         assert_eq!(count(), 2);
-        // Whoever listens has gone, and the others have not closed.
+        // The other side has closed both, in order: what it has not accepted would be reset, and be no connection.
+        drop([(); 2].map(|()| listener.accept().unwrap()));
         drop(listener);
         assert_eq!(count(), 2);
         drop(streams);
