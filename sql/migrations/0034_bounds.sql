@@ -11,8 +11,9 @@ create table postrider.full_endpoint (
     primary key (endpoint_id, size_limit)
 );
 drop index postrider.endpoints_full;
+-- The column that had the mark stays for now: statements of the version before name it, and those that wait for this
+-- migration would fail without it.
 alter table postrider.endpoints
-    drop column is_full,
     -- Not every send should look into the config, which may be large.
     add column has_limit boolean not null generated always as (config ? 'max_queue_size') stored;
 

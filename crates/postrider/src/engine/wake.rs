@@ -81,7 +81,8 @@ fn asked(payload: &str) -> Option<Signal> {
     let (borrower, asked) = payload.split_once(' ')?;
     let asked = asked.split(' ').map(|asked| {
         let (endpoint, parts) = asked.split_once(':')?;
-        Some((EndpointId(endpoint.parse().ok()?), parts.parse().ok()?))
+        let parts = parts.parse::<usize>().ok().filter(|parts| *parts > 0)?;
+        Some((EndpointId(endpoint.parse().ok()?), parts))
     });
     Some(Signal::Asked(borrower.parse().ok()?, asked.collect::<Option<_>>()?))
 }
@@ -98,7 +99,13 @@ mod tests {
         let asked = vec![(EndpointId(3), 12), (EndpointId(40), 1)];
         assert_eq!(signal(&format!("places {id} 3:12 40:1")), Signal::Asked(id, asked));
         assert_eq!(signal(&format!("loans {id}")), Signal::Loans(id));
-        for nonsense in ["places", "places x 3:1", &format!("places {id} 3"), "loans 7"] {
+        for nonsense in [
+            "places",
+            "places x 3:1",
+            &format!("places {id} 3"),
+            &format!("places {id} 3:0"),
+            "loans 7",
+        ] {
             assert_eq!(signal(nonsense), Signal::Unknown, "{nonsense}");
         }
     }
