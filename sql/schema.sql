@@ -20607,6 +20607,7 @@ CREATE TABLE postrider.endpoints (
     version bigint DEFAULT 1 NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    is_full boolean DEFAULT false NOT NULL,
     is_paused_with_all boolean DEFAULT false NOT NULL,
     has_limit boolean GENERATED ALWAYS AS ((config ? 'max_queue_size'::text)) STORED NOT NULL,
     CONSTRAINT endpoints_name_check CHECK ((name ~ '^[A-Za-z0-9][A-Za-z0-9_.:-]{0,199}$'::text)),
@@ -25973,6 +25974,10 @@ GRANT SELECT(created_at) ON TABLE postrider.endpoints TO postrider_monitor;
 -- Name: COLUMN endpoints.updated_at; Type: ACL; Schema: postrider; Owner: -
 
 GRANT SELECT(updated_at) ON TABLE postrider.endpoints TO postrider_monitor;
+
+-- Name: COLUMN endpoints.is_full; Type: ACL; Schema: postrider; Owner: -
+
+GRANT SELECT(is_full) ON TABLE postrider.endpoints TO postrider_monitor;
 
 -- Name: COLUMN endpoints.is_paused_with_all; Type: ACL; Schema: postrider; Owner: -
 
