@@ -11,7 +11,7 @@ use findings::Finding;
 use serde_json::{Value, json};
 use tokio_postgres::{Client, types::ToSql};
 
-use super::{Context, Failure, Output, json_rows};
+use super::{Context, Failure, Output, health::NOT_ASKED, json_rows};
 use crate::store::{connect::Session, migrate};
 
 const LIMIT_STATEMENTS: &str = include_str!("../../../../sql/queries/limit_statements.sql");
@@ -34,8 +34,6 @@ const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
 const DEAD_ROWS_MIN: i64 = 100_000;
 /// How many endpoints are looked at.
 const ENDPOINTS_MAX: i64 = 100;
-/// What could not be asked.
-const NOT_ASKED: u8 = 3;
 
 /// Look at everything that can be wrong, and say what to do
 ///
