@@ -19,12 +19,7 @@ begin
     from postrider.worker w
     where w.id = known.id
     for update;
-    if exists (
-        select
-        from postrider.live_execution l
-        where l.worker_id = known.id
-        or l.queue = postrider.execution_queue(known.id, null)
-    ) then
+    if postrider.is_awaited(known.id) then
         raise exception 'Executions wait for worker ''%'': cancel them first', p_name
             using errcode = '55000';
     end if;

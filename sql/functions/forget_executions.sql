@@ -84,22 +84,7 @@ begin
             when o.registered_at is null then o.created_at < unknown_from
             else coalesce(o.heartbeat_at, o.created_at) < kept_from
         end
-        and not exists (
-            select
-            from postrider.execution_generation g
-            cross join lateral (
-                select
-                from postrider.live_execution l
-                where l.generation = g.id
-                and l.worker_id = o.id
-                limit 1
-            ) l
-        )
-        and not exists (
-            select
-            from postrider.live_execution l
-            where l.queue = postrider.execution_queue(o.id, null)
-        )
+        and not postrider.is_awaited(o.id)
         order by o.id
         limit least(p_most, most_workers)
         for update of o skip locked
@@ -108,22 +93,7 @@ begin
     -- of its own.
     delete from postrider.worker w
     where w.id = any (old_workers)
-    and not exists (
-        select
-        from postrider.execution_generation g
-        cross join lateral (
-            select
-            from postrider.live_execution l
-            where l.generation = g.id
-            and l.worker_id = w.id
-            limit 1
-        ) l
-    )
-    and not exists (
-        select
-        from postrider.live_execution l
-        where l.queue = postrider.execution_queue(w.id, null)
-    );
+    and not postrider.is_awaited(w.id);
     get diagnostics part = row_count;
     removed := removed + part;
 

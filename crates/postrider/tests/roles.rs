@@ -326,6 +326,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "idempotency_window",
             "is_admin",
             "is_at_end",
+            "is_awaited",
             "is_base64",
             "is_being_cancelled",
             "is_copy",
