@@ -6932,12 +6932,7 @@ begin
     from postrider.worker w
     where w.id = known.id
     for update;
-    if exists (
-        select
-        from postrider.live_execution l
-        where l.worker_id = known.id
-        or l.queue = postrider.execution_queue(known.id, null)
-    ) then
+    if postrider.is_awaited(known.id) then
         raise exception 'Executions wait for worker ''%'': cancel them first', p_name
             using errcode = '55000';
     end if;
@@ -9301,22 +9296,7 @@ begin
             when o.registered_at is null then o.created_at < unknown_from
             else coalesce(o.heartbeat_at, o.created_at) < kept_from
         end
-        and not exists (
-            select
-            from postrider.execution_generation g
-            cross join lateral (
-                select
-                from postrider.live_execution l
-                where l.generation = g.id
-                and l.worker_id = o.id
-                limit 1
-            ) l
-        )
-        and not exists (
-            select
-            from postrider.live_execution l
-            where l.queue = postrider.execution_queue(o.id, null)
-        )
+        and not postrider.is_awaited(o.id)
         order by o.id
         limit least(p_most, most_workers)
         for update of o skip locked
@@ -9325,22 +9305,7 @@ begin
     -- of its own.
     delete from postrider.worker w
     where w.id = any (old_workers)
-    and not exists (
-        select
-        from postrider.execution_generation g
-        cross join lateral (
-            select
-            from postrider.live_execution l
-            where l.generation = g.id
-            and l.worker_id = w.id
-            limit 1
-        ) l
-    )
-    and not exists (
-        select
-        from postrider.live_execution l
-        where l.queue = postrider.execution_queue(w.id, null)
-    );
+    and not postrider.is_awaited(w.id);
     get diagnostics part = row_count;
     removed := removed + part;
 
@@ -10498,6 +10463,30 @@ CREATE FUNCTION postrider.is_at_end(p_position postrider.consumer_position) RETU
         p_position.tick is not null
         and p_position.message_id = 9223372036854775807
         and coalesce(pg_sequence_last_value('postrider.tick_sequence'), 0) <= p_position.tick;
+$$;
+
+-- Name: is_awaited(integer); Type: FUNCTION; Schema: postrider; Owner: -
+
+CREATE FUNCTION postrider.is_awaited(p_worker_id integer) RETURNS boolean
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    AS $$
+    select exists (
+        select
+        from postrider.execution_generation g
+        cross join lateral (
+            select
+            from postrider.live_execution l
+            where l.generation = g.id
+            and l.worker_id = p_worker_id
+            limit 1
+        ) l
+    )
+    or exists (
+        select
+        from postrider.live_execution l
+        where l.queue = postrider.execution_queue(p_worker_id, null)
+    );
 $$;
 
 -- Name: is_base64(text); Type: FUNCTION; Schema: postrider; Owner: -
@@ -24656,6 +24645,10 @@ REVOKE ALL ON FUNCTION postrider.is_admin() FROM PUBLIC;
 -- Name: FUNCTION is_at_end(p_position postrider.consumer_position); Type: ACL; Schema: postrider; Owner: -
 
 REVOKE ALL ON FUNCTION postrider.is_at_end(p_position postrider.consumer_position) FROM PUBLIC;
+
+-- Name: FUNCTION is_awaited(p_worker_id integer); Type: ACL; Schema: postrider; Owner: -
+
+REVOKE ALL ON FUNCTION postrider.is_awaited(p_worker_id integer) FROM PUBLIC;
 
 -- Name: FUNCTION is_base64(p_text text); Type: ACL; Schema: postrider; Owner: -
 
