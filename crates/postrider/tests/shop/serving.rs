@@ -81,13 +81,15 @@ impl Shop {
         Recorded { ids, request_count: receiver.request_count() }
     }
 
-    /// Makes an `http` endpoint; `policy` is its retry policy.
+    /// Makes an `http` endpoint; `policy` is its retry policy. No dispatcher sees the one without the other.
     pub async fn endpoint(&self, name: &str, config: Value, policy: Value) {
-        let client = self.client().await;
+        let mut client = self.client().await;
+        let transaction = client.transaction().await.unwrap();
         let create = "select postrider.create_endpoint($1, 'http', $2)";
-        client.execute(create, &[&name, &config]).await.unwrap();
+        transaction.execute(create, &[&name, &config]).await.unwrap();
         let set = "update postrider.endpoints set retry_policy = $2 where name = $1";
-        client.execute(set, &[&name, &policy]).await.unwrap();
+        transaction.execute(set, &[&name, &policy]).await.unwrap();
+        transaction.commit().await.unwrap();
     }
 
     /// Makes an `http` endpoint that retries after a second.
