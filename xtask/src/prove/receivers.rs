@@ -238,6 +238,9 @@ pub async fn prove_receivers(binary: &Path, scale: ReceiverScale) -> Result<Rece
         for index in kinds {
             figures.kinds.push(stage.judge(*index, good_p99, took).await?);
         }
+        if !scale.is_together {
+            println!("{}: {:.1} s", KINDS[kinds[0]].name, took.as_secs_f64());
+        }
     }
     figures.peak_bytes = dispatcher.peak_memory_bytes()?;
     let kept = stage.settle(&dispatcher).await?;
