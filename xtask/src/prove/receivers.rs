@@ -33,6 +33,9 @@ const CONTROL_COUNT: usize = 100;
 const DELAY_MAX: Duration = Duration::from_millis(200);
 /// What the dispatcher may take at its peak.
 const MEMORY_MAX: u64 = 400_000_000;
+/// Of large messages one in so many is sent: few have room in memory at a time, whoever does not take them, so that a
+/// part of them already fills it over and over.
+const LARGE_SHARE: usize = 8;
 /// One in so many attempts of a kind may time out in full, whatever the table expects. 512 connections are too much
 /// work for the one thread of the receivers, too, and some of them are served too late. Only some: a kind whose
 /// attempts all time out was a silent receiver, and has not been seen to end as the table says.
@@ -54,7 +57,7 @@ pub struct ReceiverScale {
 }
 
 impl ReceiverScale {
-    /// 512 connections of each kind.
+    /// 512 messages to each kind, and as many connections where memory does not bound them.
     pub const FULL: ReceiverScale = ReceiverScale {
         endpoints: 8,
         messages: 64,
@@ -299,7 +302,11 @@ impl Stage {
 
     /// One that asks to be left alone is left alone after its first answer.
     fn count(&self, kind: &Kind) -> usize {
-        if kind.is_once { 1 } else { self.scale.messages }
+        match (kind.is_once, kind.payload_length) {
+            (true, _) => 1,
+            (false, 0) => self.scale.messages,
+            (false, _) => self.scale.messages.div_ceil(LARGE_SHARE),
+        }
     }
 
     /// Sends to these kinds, and to the good receiver until all attempts are on record.
