@@ -172,6 +172,7 @@ impl World {
     /// Faults end.
     pub fn calm(&mut self) {
         self.tell(|| "all is well from now on".to_owned());
+        self.takeover_dies_after = None;
         for row in &mut self.database.endpoints {
             if row.is_paused || !row.is_enabled {
                 (row.is_paused, row.is_enabled) = (false, true);

@@ -24,6 +24,7 @@ use uuid::Uuid;
 
 pub use self::{
     operating::{Act, Done, Verb},
+    owning::Takeover,
     recording::Looking,
 };
 use super::wrong::Wrong;
@@ -33,7 +34,7 @@ use crate::{
         dispatcher::Signal,
     },
     store::{
-        circuits::{Answer, Proposal},
+        circuits::{Answer, Loan, Proposal, Trade},
         lease::{Claim, Owned},
         log::{EndpointRow, LogMessage, SharedSettings},
         wire::Timestamp,
@@ -45,10 +46,19 @@ pub type Place = (MessageId, Target);
 /// PostgreSQL writes down so many sequence numbers in advance: after a crash they are gone.
 const NUMBERS_AHEAD: i64 = 32;
 
+/// A tenure that does not hear that the clock was set has ended by then.
+const LATEST_NEWS_US: i64 = 6_000_000;
+
 #[derive(Clone)]
 pub struct Database {
     pub wrong: Wrong,
+    /// By the database's own clock, which may be set, and by the world's, which nobody sets.
     pub now: Timestamp,
+    pub clock: Timestamp,
+    /// The latest that it has ever been by the first.
+    pub latest: Timestamp,
+    /// How far the first was ahead of the second, and since when.
+    skews: Vec<(Timestamp, i64)>,
     pub lease: Duration,
     /// Ordering keys hold across endpoints.
     pub is_global: bool,
@@ -60,11 +70,19 @@ pub struct Database {
     /// Numbers behind the first, up to and with the second, that nobody gets but for a few at the beginning.
     pub gap: Option<(i64, i64)>,
     pub log: BTreeMap<i64, Logged>,
+    /// What transactions that are open have written, the newest transaction that has written anything, and all
+    /// messages of each ordering key in the order of their ids: what could be found in the log.
+    written: HashMap<Xid, Vec<i64>>,
+    newest_xid: Xid,
+    of_key: HashMap<Arc<str>, Vec<i64>>,
     shards: Vec<ShardRow>,
     /// When a shard was last taken.
     pub moved_at: Timestamp,
     leases: BTreeMap<Uuid, LeaseRow>,
-    checkpoints: HashMap<Shard, (HashMap<Lane, LaneState>, i64)>,
+    /// Who has a connection.
+    pub sessions: HashSet<Uuid>,
+    /// Of each shard.
+    checkpoints: Vec<SavedShard>,
     claims: Vec<(Uuid, Claim)>,
     done: HashSet<MessageId>,
     partly: HashSet<Place>,
@@ -81,6 +99,10 @@ pub struct Database {
     message_locks: HashMap<MessageId, Xid>,
     acts: BTreeMap<Xid, Act>,
     circuits: HashMap<EndpointId, Circuit>,
+    /// Who has borrowed this shard's part of what an endpoint takes at a time.
+    loans: BTreeMap<(EndpointId, Shard), Uuid>,
+    /// How often that has happened.
+    pub loan_count: usize,
     pub endpoints: Vec<EndpointRow>,
     /// Who sleeps on a shard's doorbell.
     pub asleep: HashMap<Shard, Uuid>,
@@ -96,6 +118,8 @@ pub struct Database {
 pub struct Logged {
     pub row: LogMessage,
     pub state: State,
+    /// By the world's clock.
+    pub inserted_at: Timestamp,
     pub committed_at: Option<Timestamp>,
 }
 
@@ -111,6 +135,13 @@ struct ShardRow {
     owner: Option<Uuid>,
     epoch: i64,
     unrecovered: Vec<Uuid>,
+}
+
+/// Where a shard's lanes stand by its newest checkpoint.
+#[derive(Clone, Default)]
+struct SavedShard {
+    lanes: Vec<(Lane, LaneState)>,
+    backlog: i64,
 }
 
 #[derive(Clone)]
@@ -167,6 +198,9 @@ impl Database {
         Database {
             wrong,
             now,
+            clock: now,
+            latest: now,
+            skews: vec![(now, 0)],
             lease,
             is_global: false,
             next_xid: 100,
@@ -175,10 +209,14 @@ impl Database {
             number: 0,
             gap: None,
             log: BTreeMap::new(),
+            written: HashMap::default(),
+            newest_xid: 0,
+            of_key: HashMap::default(),
             shards: (0..shard_count).map(shard).collect(),
             moved_at: now,
             leases: BTreeMap::new(),
-            checkpoints: HashMap::default(),
+            sessions: HashSet::default(),
+            checkpoints: vec![SavedShard::default(); shard_count as usize],
             claims: Vec::new(),
             done: HashSet::default(),
             partly: HashSet::default(),
@@ -191,12 +229,39 @@ impl Database {
             message_locks: HashMap::default(),
             acts: BTreeMap::new(),
             circuits: HashMap::default(),
+            loans: BTreeMap::new(),
+            loan_count: 0,
             endpoints,
             asleep: HashMap::default(),
             signals: Vec::new(),
             on_disk: None,
             crash_count: 0,
         }
+    }
+
+    // Clocks --------------------------------------------------------------------------------------
+
+    /// The world's clock goes on, and with it the database's.
+    pub fn set_time(&mut self, at: Timestamp) {
+        let skew = self.skews.last().map_or(0, |(_, skew)| *skew);
+        (self.clock, self.now) = (at, Timestamp(at.0 + skew));
+        self.latest = self.latest.max(self.now);
+    }
+
+    /// Somebody sets the database's clock.
+    pub fn set_clock(&mut self, by_us: i64) {
+        let skew = self.skews.last().map_or(0, |(_, skew)| *skew);
+        self.skews.push((self.clock, skew + by_us));
+        self.set_time(self.clock);
+    }
+
+    /// The earliest that this moment may be for a dispatcher that has not heard yet that the clock was set.
+    pub fn earliest(&self) -> Timestamp {
+        let heard = self.clock.0 - LATEST_NEWS_US;
+        let until = self.skews.iter().skip(1).map(|(since, _)| *since).chain([self.clock]);
+        let believed = self.skews.iter().zip(until).filter(|(_, until)| until.0 >= heard);
+        let moments = believed.map(|((_, skew), _)| Timestamp(self.clock.0 + skew));
+        moments.min().unwrap_or(self.now)
     }
 
     // Transactions ------------------------------------------------------------------------------
@@ -211,17 +276,19 @@ impl Database {
     pub fn end(&mut self, xid: Xid, state: State) {
         self.running.remove(&xid);
         self.xmax = self.xmax.max(xid + 1);
-        let now = self.now;
-        for logged in self.log.values_mut().filter(|logged| logged.row.xid == xid) {
+        let now = self.clock;
+        for id in self.written.remove(&xid).unwrap_or_default() {
+            let logged = self.log.get_mut(&id).expect("it was written");
             logged.state = state;
             logged.committed_at = (state == State::Committed).then_some(now);
         }
     }
 
-    /// A dispatcher's own transactions have ids, too.
+    /// A dispatcher's own transactions have ids, too, and write nothing into the log.
     fn write(&mut self) {
-        let xid = self.begin();
-        self.end(xid, State::Committed);
+        let xid = self.next_xid;
+        self.next_xid += 1;
+        self.xmax = self.xmax.max(xid + 1);
     }
 
     fn snapshot(&self) -> Snapshot {
@@ -241,9 +308,23 @@ impl Database {
             self.number = last + 1;
         }
         let id = MessageId(self.number << 10 | i64::from(lane.0));
-        let logged = Logged { row: row(id), state: State::Open, committed_at: None };
+        let row = row(id);
+        self.newest_xid = self.newest_xid.max(row.xid);
+        self.written.entry(row.xid).or_default().push(id.0);
+        if let Some(key) = &row.terms.ordering_key {
+            self.of_key.entry(Arc::clone(key)).or_default().push(id.0);
+        }
+        let inserted_at = self.clock;
+        let logged = Logged { row, state: State::Open, inserted_at, committed_at: None };
         self.log.insert(id.0, logged);
         id
+    }
+
+    /// The messages of an ordering key below this one, from the first on.
+    pub fn before_of_key(&self, key: &Arc<str>, id: MessageId) -> impl Iterator<Item = &Logged> {
+        let ids = self.of_key.get(key).map_or(&[][..], |ids| ids);
+        let before = &ids[..ids.partition_point(|other| *other < id.0)];
+        before.iter().map(|id| &self.log[id])
     }
 
     fn is_visible(&self, logged: &Logged) -> bool {
@@ -272,18 +353,26 @@ impl Database {
     pub fn crash(&mut self) -> Vec<MessageId> {
         let Some(kept) = self.on_disk.take() else { return Vec::new() };
         let lost = std::mem::replace(self, *kept);
-        self.now = lost.now;
+        (self.now, self.clock, self.latest) = (lost.now, lost.clock, lost.latest);
+        self.skews = lost.skews;
         self.number = lost.number + NUMBERS_AHEAD;
         self.crash_count = lost.crash_count + 1;
         for xid in std::mem::take(&mut self.running) {
             self.xmax = self.xmax.max(xid + 1);
         }
-        self.log.retain(|_, logged| logged.state != State::Open);
+        for id in std::mem::take(&mut self.written).into_values().flatten() {
+            let logged = self.log.remove(&id);
+            let key = logged.and_then(|logged| logged.row.terms.ordering_key);
+            if let Some(ids) = key.and_then(|key| self.of_key.get_mut(&key)) {
+                ids.retain(|other| *other != id);
+            }
+        }
         self.row_locks.clear();
         self.message_locks.clear();
         self.acts.clear();
         self.asleep.clear();
         self.signals.clear();
+        self.sessions.clear();
         let committed = lost.log.into_values().filter(|logged| logged.state == State::Committed);
         let is_lost = |logged: &Logged| !self.log.contains_key(&logged.row.id.0);
         committed.filter(is_lost).map(|logged| logged.row.id).collect()
@@ -347,6 +436,48 @@ impl Database {
         Circuit { state, ..circuit }
     }
 
+    /// See `trade_places.sql`.
+    fn trade(&mut self, me: Uuid, owned: &[Owned], trade: Trade) -> Vec<Loan> {
+        let live = self.live(&[]);
+        let is_mine = |shard: &Shard| owned.iter().any(|owned| owned.shard == *shard);
+        self.loans.retain(|(_, shard), by| !is_mine(shard) || live.contains(by));
+        let mut heard: Vec<Uuid> = trade.lent.iter().map(|(.., borrower)| *borrower).collect();
+        for place in &trade.returned {
+            if self.loans.get(place) == Some(&me) {
+                self.loans.remove(place);
+            }
+            heard.extend(self.shards[place.1.0 as usize].owner.filter(|owner| *owner != me));
+        }
+        if !trade.lent.is_empty() {
+            self.write();
+            let lost = self.lost(me, owned);
+            for (endpoint, shard, borrower) in trade.lent {
+                let is_kept = is_mine(&shard) && !lost.iter().any(|lost| lost.shard == shard);
+                if is_kept && live.contains(&borrower) {
+                    self.loans.entry((endpoint, shard)).or_insert(borrower);
+                    self.loan_count += 1;
+                }
+            }
+        }
+        heard.sort_unstable();
+        heard.dedup();
+        self.signals.extend(heard.into_iter().map(Signal::Loans));
+        if !trade.asked.is_empty() {
+            self.signals.push(Signal::Asked(me, trade.asked));
+        }
+        let is_told = self.wrong != Wrong::LoansUnheeded;
+        let is_heeded = |((_, shard), by): &(&(EndpointId, Shard), &Uuid)| {
+            is_told && is_mine(shard) || **by == me
+        };
+        let heeded = self.loans.iter().filter(is_heeded);
+        let loan = |(&(endpoint, shard), by): (&(EndpointId, Shard), &Uuid)| Loan {
+            endpoint,
+            shard,
+            is_borrowed: *by == me,
+        };
+        heeded.map(loan).collect()
+    }
+
     // Queries -------------------------------------------------------------------------------------
 
     /// What a dispatcher gets for a query that is one statement. `now`: by its own clock.
@@ -384,7 +515,7 @@ impl Database {
                 Event::Recovered(held, Ok(recovered))
             }
             Query::Release { owned, released, checkpoint } => {
-                self.release(me, &owned, &released, &checkpoint);
+                self.release(me, &owned, &released, checkpoint);
                 Event::Released(released, Ok(()))
             }
             Query::Maintain(shards) => {
@@ -403,7 +534,10 @@ impl Database {
                 Event::Probing(probe, Ok(self.save_circuits(&[proposal])))
             }
             Query::TakeTokens(_) => Event::Tokens(Ok(Vec::new())),
-            Query::Trade(owned, _) => Event::Traded(owned, Ok(Vec::new())),
+            Query::Trade(owned, trade) => {
+                let loans = self.trade(me, &owned, trade);
+                Event::Traded(owned, Ok(loans))
+            }
             Query::LockDoorbell(shards) => Event::Doorbell(Ok(self.lock_doorbell(me, &shards))),
             Query::UnlockDoorbell => {
                 self.asleep.retain(|_, id| *id != me);
@@ -453,11 +587,9 @@ impl Database {
 
     /// Nobody sleeps while a sender is in flight.
     fn lock_doorbell(&mut self, me: Uuid, shards: &[Shard]) -> bool {
-        let is_sent_to = |logged: &Logged| {
-            logged.state == State::Open && shards.contains(&logged.row.id.lane().shard())
-        };
+        let is_sent_to = |id: &i64| shards.contains(&MessageId(*id).lane().shard());
         let is_free = |shard| self.asleep.get(shard).is_none_or(|id| *id == me);
-        if self.log.values().any(is_sent_to) || !shards.iter().all(is_free) {
+        if self.written.values().flatten().any(is_sent_to) || !shards.iter().all(is_free) {
             return false;
         }
         self.asleep.extend(shards.iter().map(|shard| (*shard, me)));
@@ -466,7 +598,7 @@ impl Database {
 
     /// The shards of these that somebody else owns by now.
     fn lost(&self, me: Uuid, owned: &[Owned]) -> Vec<Owned> {
-        if self.wrong == Wrong::NoLease {
+        if matches!(self.wrong, Wrong::NoLease | Wrong::FormerHeard) {
             return Vec::new();
         }
         let is_lost = |owned: &&Owned| {

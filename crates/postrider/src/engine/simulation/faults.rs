@@ -3,6 +3,9 @@
 use super::{Todo, World, ms};
 use crate::store::wire::Timestamp;
 
+/// By so much somebody sets the database's clock.
+const FARTHEST_SET_US: i64 = 10_000_000;
+
 impl World {
     pub fn fault(&mut self, seed: u64) {
         let mut dice = fastrand::Rng::with_seed(seed);
@@ -12,7 +15,7 @@ impl World {
             return;
         }
         let node = live[dice.usize(..live.len())];
-        let name = match dice.u32(..8) {
+        let name = match dice.u32(..12) {
             0 => {
                 self.kill(node);
                 "killed"
@@ -24,7 +27,7 @@ impl World {
             3 | 4 => {
                 let wait = dice.i64(0..8_000_000);
                 self.note_crash(node);
-                self.nodes[node].frozen_until = Timestamp(self.database.now.0 + wait);
+                self.nodes[node].frozen_until = Timestamp(self.database.clock.0 + wait);
                 "frozen"
             }
             5 => {
@@ -32,7 +35,23 @@ impl World {
                 self.end_tenure(node);
                 "its connection cut"
             }
-            6 => {
+            6 | 7 => {
+                let wait = dice.i64(0..6_000_000);
+                self.nodes[node].is_unheard_until = Timestamp(self.database.clock.0 + wait);
+                "its lease's connection lost"
+            }
+            8 => {
+                // Somebody has to take over.
+                self.kill(node);
+                self.takeover_dies_after = Some(dice.u32(..8));
+                "killed, and so is whoever takes over"
+            }
+            9 => {
+                let by_us = dice.i64(-FARTHEST_SET_US..=FARTHEST_SET_US);
+                self.database.set_clock(by_us);
+                "the database's clock set"
+            }
+            10 => {
                 self.database.endanger();
                 let wait = ms(dice.u64(..600));
                 self.later(wait, Todo::Crash);
@@ -57,8 +76,13 @@ impl World {
     pub fn kill(&mut self, node: usize) {
         self.tell(|| format!("fault: node {node} dies"));
         self.note_crash(node);
-        self.ledger.end_tenure(self.nodes[node].id);
+        let id = self.nodes[node].id;
+        self.ledger.end_tenure(id);
         self.nodes[node].dispatcher = None;
+        // If its whole machine is gone, the server takes the connections for open.
+        if self.dice.u32(..4) > 0 {
+            self.database.sessions.remove(&id);
+        }
         let wait = ms(self.dice.u64(..6_000));
         self.later(wait, Todo::Start { former: None });
     }
@@ -68,7 +92,7 @@ impl World {
         let forgotten = self.database.crash();
         self.tell(|| format!("fault: the database crashes and forgets {forgotten:?}"));
         self.ledger.crash(&forgotten);
-        if self.database.now >= self.calm_at {
+        if self.database.clock >= self.calm_at {
             // Whoever switched everything on sees that it is off again.
             self.calm();
         }

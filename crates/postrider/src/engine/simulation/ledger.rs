@@ -9,11 +9,12 @@ use postrider_core::{
 };
 use uuid::Uuid;
 
-use super::database::{Database, Logged, Place, State};
+use super::database::{Database, Place, State};
 use crate::{engine::delivery::Delivery, store::wire::Timestamp};
 
-/// The dispatcher's clock is behind the database's by the way of an answer, and drifts until the next.
-const CLOCK_SLACK_US: i64 = 700_000;
+/// The dispatcher's clock is behind the database's by the way of an answer, or by a second where one came so late that the
+/// clock seems to have been set back, and drifts until the next.
+const CLOCK_SLACK_US: i64 = 1_500_000;
 const CLOCK_AHEAD_US: i64 = 300_000;
 const LONGEST_ATTEMPT_US: i64 = 3_000_000;
 
@@ -66,11 +67,14 @@ impl Ledger {
     }
 
     /// A delivery leaves.
-    pub fn begin(&mut self, database: &Database, by: Uuid, delivery: &Delivery, now: Timestamp) {
+    pub fn begin(&mut self, database: &Database, by: Uuid, delivery: &Delivery) {
         let place = (delivery.message.id, delivery.target);
         self.attempt_count += 1;
         *self.sent.entry(place).or_default() += 1;
-        self.judge_terms(database, place, now);
+        if database.is_lease_over(by) {
+            self.find(place, "attempted by a dispatcher whose lease is over");
+        }
+        self.judge_terms(database, place);
         self.judge_others(database, by, place);
         self.judge_retries(database, delivery);
         self.judge_order(database, place, delivery.endpoint);
@@ -87,7 +91,8 @@ impl Ledger {
     }
 
     /// Whether it may go at all, and at this time.
-    fn judge_terms(&mut self, database: &Database, place: Place, now: Timestamp) {
+    fn judge_terms(&mut self, database: &Database, place: Place) {
+        let earliest = database.earliest();
         let Some(logged) = database.log.get(&place.0.0) else {
             return self.find(place, "attempted, and forgotten");
         };
@@ -95,14 +100,14 @@ impl Ledger {
             self.find(place, "attempted, and not committed");
         }
         let terms = &logged.row.terms;
-        if terms.scheduled_at.is_some_and(|at| now.0 + CLOCK_AHEAD_US < at.0) {
+        if terms.scheduled_at.is_some_and(|at| database.latest.0 + CLOCK_AHEAD_US < at.0) {
             self.find(place, "attempted before its time");
         }
         // What is redriven does not expire any more.
         let expires_at = terms
             .expires_at
             .filter(|_| database.deferred.get(&place).is_none_or(|row| row.expires_at.is_some()));
-        if expires_at.is_some_and(|at| now.0 > at.0 + CLOCK_SLACK_US) {
+        if expires_at.is_some_and(|at| earliest.0 > at.0 + CLOCK_SLACK_US) {
             self.find(place, "attempted after it had expired");
         }
         if let Some(end) = self.ended.get(&place) {
@@ -139,7 +144,8 @@ impl Ledger {
         }
         let before = self.attempts.get(&place).map_or(&[][..], |attempts| attempts);
         let counted = before.iter().filter(|a| !a.was_unsent && a.crash_count == self.crash_count);
-        if counted.count() > delivery.retry_count as usize + passer_count(database, place.0) {
+        let more = counted.count().saturating_sub(delivery.retry_count as usize);
+        if more > 0 && more > passer_count(database, place.0) {
             self.find(place, "attempted before, and no retry is used up");
         }
     }
@@ -158,20 +164,20 @@ impl Ledger {
         let Some(logged) = database.log.get(&place.0.0) else { return };
         let Some(key) = &logged.row.terms.ordering_key else { return };
         let scope = (!database.is_global).then_some(endpoint);
-        let inserted_at = logged.row.terms.created_at;
+        let inserted_at = logged.inserted_at;
         let is_in_scope = |target: &Target| database.is_global || target.0 == endpoint.0;
         let mut findings = Vec::new();
-        for (_, other) in database.log.range(..place.0.0) {
+        for other in database.before_of_key(key, place.0) {
             let row = &other.row;
             let is_of_same = row.xid == logged.row.xid && other.committed_at == logged.committed_at;
             let is_before = is_of_same || other.committed_at.is_some_and(|at| at < inserted_at);
-            if row.terms.ordering_key.as_ref() != Some(key) || !is_before {
+            if !is_before {
                 continue;
             }
             for target in row.targets.as_slice().iter().filter(|target| is_in_scope(target)) {
                 let earlier = (row.id, *target);
                 // What has expired ends wherever it is.
-                let horizon = Timestamp(database.now.0 + CLOCK_AHEAD_US);
+                let horizon = Timestamp(database.latest.0 + CLOCK_AHEAD_US);
                 let is_late = row.terms.expires_at.is_some_and(|at| at <= horizon);
                 let is_over = database.has_ended(earlier) || self.ended.contains_key(&earlier);
                 let is_over = is_over || is_late;
@@ -190,7 +196,7 @@ impl Ledger {
                 && link.crash_count == crash_count
                 && logged
                     .committed_at
-                    .is_some_and(|at| later.is_some_and(|later| at < later.row.terms.created_at))
+                    .is_some_and(|at| later.is_some_and(|later| at < later.inserted_at))
         };
         if let Some(link) = chain.iter().find(is_passed) {
             findings.push(format!("goes after {}", link.id.0));
@@ -226,7 +232,7 @@ impl Ledger {
         let row = database.endpoints.iter().find(|row| row.id == endpoint);
         let most = row.and_then(|row| row.config["concurrency"].as_u64()).unwrap_or(0) as usize;
         // Whoever gives a shard away may have in flight what it began with it.
-        let is_settled = database.now.0 - database.moved_at.0 > LONGEST_ATTEMPT_US;
+        let is_settled = database.clock.0 - database.moved_at.0 > LONGEST_ATTEMPT_US;
         // A probe goes beside what is in flight.
         let most = most + 1;
         let is_too_much = self.in_flight.get(&(endpoint, by)).is_some_and(|own| *own > most);
@@ -343,11 +349,9 @@ impl Ledger {
 fn passer_count(database: &Database, id: MessageId) -> usize {
     let Some(logged) = database.log.get(&id.0) else { return 0 };
     let Some(key) = &logged.row.terms.ordering_key else { return 0 };
-    let of_key = |other: &&Logged| other.row.terms.ordering_key.as_ref() == Some(key);
-    let before = database.log.range(..id.0).map(|(_, other)| other).filter(of_key);
-    let passers = before.map(|other| {
+    let passers = database.before_of_key(key, id).map(|other| {
         let targets = other.row.targets.as_slice();
-        let is_late = other.committed_at.is_some_and(|at| at >= logged.row.terms.created_at);
+        let is_late = other.committed_at.is_some_and(|at| at >= logged.inserted_at);
         let is_redriven = |target: &&Target| database.is_redriven((other.row.id, **target));
         if is_late { targets.len() } else { targets.iter().filter(is_redriven).count() }
     });

@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::{
     LEASE, Todo, World,
-    database::{Looking, Luck},
+    database::{Looking, Luck, Takeover},
     ms, shared,
     wrong::Wrong,
 };
@@ -24,16 +24,26 @@ use crate::{
         endpoints::Endpoints,
         flush::Gathered,
         keeper::News,
+        silence::Silence,
     },
     store::{
-        lease::{Cancels, Claim},
+        lease::{Beat, Cancels, Claim},
         log::DueDelivery,
         wire::Timestamp,
     },
 };
 
-/// By so much a clock may be faster or slower than the database's: a lease is shortened by a tenth.
-const DRIFT_PPM: i64 = 80_000;
+/// By so much a clock may be faster or slower than the world's, so that two differ by less than the tenth by which a
+/// lease is shortened.
+const DRIFT_PPM: i64 = 50_000;
+
+/// A driver sleeps so long at least. What it is to be woken for may be over, and wait for an answer: then it is woken
+/// later and later, as on a machine that has other things to do.
+const SHORTEST_PAUSE: Duration = ms(1);
+const LONGEST_PAUSE: Duration = ms(32);
+
+/// The keeper of a lease tries again so soon when it could not renew it.
+const BEAT_PAUSE: Duration = ms(100);
 
 /// A tenure. A node that is gone stays in its place and hears nothing.
 pub struct Node {
@@ -44,12 +54,18 @@ pub struct Node {
     pub frozen_until: Timestamp,
     /// The database has crashed since.
     pub is_cut: bool,
+    /// What it knows of the others.
+    silence: Silence,
+    /// The connection of its lease is lost until then.
+    pub is_unheard_until: Timestamp,
     /// It dies when it has done so much more.
     pub dies_after: Option<u32>,
     /// What it has done last.
     pub last: &'static str,
     /// The last wish to be woken.
     wake_number: u64,
+    /// So long it sleeps at least.
+    pause: Duration,
     drift_ppm: i64,
     in_flight: usize,
     /// What it waits for.
@@ -186,7 +202,7 @@ fn is_worth_telling(name: &str) -> bool {
 impl World {
     /// By the clock of the node's host.
     pub fn instant(&self, node: usize) -> Instant {
-        let now = self.database.now.0;
+        let now = self.database.clock.0;
         let drift = now * self.clockwork.drift(node) / 1_000_000;
         self.began + Duration::from_micros((now + drift) as u64)
     }
@@ -203,7 +219,7 @@ impl World {
             shutdown_grace: ms(5_000),
             max_buffered_messages: 64,
             flush_interval: ms(5),
-            poll_interval: ms(200),
+            poll_interval: ms(500),
         };
         let identity = Identity {
             id,
@@ -233,14 +249,18 @@ impl World {
             fence: now + LEASE,
             frozen_until: Timestamp(0),
             is_cut: false,
+            silence: Silence::default(),
+            is_unheard_until: Timestamp(0),
             dies_after: None,
             last: "start",
             wake_number: 0,
+            pause: SHORTEST_PAUSE,
             drift_ppm: self.clockwork.drift(number),
             in_flight: 0,
             asked: BTreeMap::new(),
         });
-        self.later(Duration::ZERO, Todo::Beat { node: number, asked: now });
+        self.database.sessions.insert(id);
+        self.later(Duration::ZERO, Todo::Beat { node: number, asked: now, silent: Vec::new() });
     }
 
     /// What concerns one of them.
@@ -251,18 +271,14 @@ impl World {
                 let event = self.database.look(looking);
                 self.answer(node, event);
             }
-            Todo::Recover { node, taken, former } if self.arrives(node) => {
-                let id = self.nodes[node].id;
-                let mut acquired = self.database.acquired(&taken);
-                let before = self.database.unclaimed(&taken);
-                let stored = self.database.recover(id, &mut acquired, former.as_ref());
-                self.ledger.judge_recovery(&self.database, &before);
-                self.answer(node, Event::Acquired(Ok((acquired, stored))));
-            }
+            Todo::Recover { node, takeover } if self.arrives(node) => self.recover(node, takeover),
+            Todo::Straggle { node, query } if !self.nodes[node].is_cut => self.run_now(node, query),
             Todo::WriteLate { node, query } if self.arrives(node) => self.write_late(node, query),
-            Todo::Beat { node, asked } if self.arrives(node) => self.beat(node, asked),
+            Todo::Beat { node, asked, silent } if self.arrives(node) => {
+                self.beat(node, asked, silent);
+            }
             Todo::Look { .. } | Todo::Recover { .. } | Todo::WriteLate { .. } => {}
-            Todo::Beat { .. } => {}
+            Todo::Straggle { .. } | Todo::Beat { .. } => {}
             other => self.hear(other),
         }
     }
@@ -284,7 +300,7 @@ impl World {
         };
         let node = *node;
         let until = self.nodes[node].frozen_until;
-        if until > self.database.now {
+        if until > self.database.clock {
             return self.at(until, todo);
         }
         let now = self.instant(node);
@@ -295,9 +311,15 @@ impl World {
                     dispatcher.take(event, now);
                 }
             }
-            Todo::News { news, .. } => {
-                if let News::Renewed { asked, heartbeat, .. } = &news {
-                    self.nodes[node].fence = *asked + heartbeat.lease - heartbeat.lease / 10;
+            Todo::News { mut news, .. } => {
+                if let News::Renewed { asked, answered, heartbeat } = &mut news {
+                    *answered = now;
+                    self.nodes[node].silence.note(&heartbeat.others, now);
+                    let shorter = match self.wrong {
+                        Wrong::LeaseNotShortened => Duration::ZERO,
+                        _ => heartbeat.lease / 10,
+                    };
+                    self.nodes[node].fence = *asked + heartbeat.lease - shorter;
                 }
                 if let Some(dispatcher) = &mut self.nodes[node].dispatcher {
                     dispatcher.take_news(news, now);
@@ -342,16 +364,24 @@ impl World {
     // At the database ---------------------------------------------------------------------------------
 
     fn run(&mut self, node: usize, query: Query) {
-        if !self.arrives(node) {
-            return;
+        let is_left = self.nodes[node].dispatcher.is_none() && !self.nodes[node].is_cut;
+        let is_of_session = matches!(query, Query::LockDoorbell(_) | Query::UnlockDoorbell);
+        if is_left && !is_of_session && self.dice.u32(..3) == 0 {
+            let wait = ms(self.dice.u64(..4_000));
+            self.later(wait, Todo::Straggle { node, query });
+        } else if self.arrives(node) {
+            self.run_now(node, query);
         }
+    }
+
+    fn run_now(&mut self, node: usize, query: Query) {
         let id = self.nodes[node].id;
         let now = self.instant(node);
         let luck = Luck { is_large: self.dice.u32(..8) == 0, is_late: self.dice.u32(..12) == 0 };
         let way = Duration::from_micros(self.dice.u64(50..2_000));
         match query {
             Query::SaveCheckpoint { owned, checkpoint, claimed, .. } => {
-                let lost = self.database.save_checkpoint(id, &owned, &checkpoint);
+                let lost = self.database.save_checkpoint(id, &owned, checkpoint);
                 let looking = Looking::Checkpoint { lost, claimed };
                 self.later(way, Todo::Look { node, looking });
             }
@@ -359,16 +389,50 @@ impl World {
                 let looking = self.database.claim(id, claimed, &owned, claims, look);
                 self.later(way, Todo::Look { node, looking });
             }
-            Query::Acquire { limit, former, .. } => {
-                let taken = self.database.take_shards(id, limit);
+            Query::Acquire { limit, former, silent } => {
+                let taken = self.database.take_shards(id, limit, &silent);
                 self.tell(|| format!("database: node {node} takes {taken:?}"));
-                self.later(way, Todo::Recover { node, taken, former });
+                self.take_over(node, Takeover::new(taken, former));
             }
             query => {
                 let event = self.database.answer(id, query, luck, now);
                 self.answer(node, event);
             }
         }
+    }
+
+    /// One part of a takeover after the other, until one is its last.
+    fn recover(&mut self, node: usize, mut takeover: Takeover) {
+        if !takeover.taken.is_empty()
+            && let Some(left) = &mut self.takeover_dies_after
+        {
+            if *left == 0 && self.nodes[node].dispatcher.is_some() {
+                self.takeover_dies_after = None;
+                *self.life.faults.entry("killed inside a takeover").or_default() += 1;
+                return self.kill(node);
+            }
+            *left = left.saturating_sub(1);
+        }
+        let id = self.nodes[node].id;
+        let before = self.database.unclaimed(&takeover.taken);
+        let recovered = self.database.recover(id, &mut takeover);
+        self.ledger.judge_recovery(&self.database, &before);
+        match recovered {
+            Some(acquired) => self.answer(node, Event::Acquired(Ok(acquired))),
+            None => self.take_over(node, takeover),
+        }
+    }
+
+    /// The next part of a takeover leaves: none of somebody who is gone, and one of somebody who is frozen once it goes
+    /// on.
+    fn take_over(&mut self, node: usize, takeover: Takeover) {
+        let known = &self.nodes[node];
+        if known.dispatcher.is_none() {
+            return;
+        }
+        let soon = Timestamp(self.database.clock.0 + self.dice.i64(50..2_000));
+        let at = soon.max(known.frozen_until);
+        self.at(at, Todo::Recover { node, takeover });
     }
 
     fn answer(&mut self, node: usize, event: Event) {
@@ -379,10 +443,16 @@ impl World {
         self.later(way, Todo::Take { node, event });
     }
 
-    fn beat(&mut self, node: usize, asked: Instant) {
+    fn beat(&mut self, node: usize, asked: Instant, silent: Vec<Beat>) {
+        if self.nodes[node].is_unheard_until > self.database.clock {
+            // Its keeper tries again, with another connection.
+            let asked = self.instant(node);
+            let silent = self.nodes[node].silence.over(LEASE, asked);
+            return self.later(BEAT_PAUSE, Todo::Beat { node, asked, silent });
+        }
         let id = self.nodes[node].id;
         let answered = self.instant(node);
-        let news = match self.database.heartbeat(id) {
+        let news = match self.database.heartbeat(id, silent) {
             None => News::Over(End::LeaseLost),
             Some(heartbeat) => News::Renewed { asked, answered, heartbeat: Box::new(heartbeat) },
         };
@@ -395,7 +465,7 @@ impl World {
         let now = self.instant(node);
         match query {
             Query::SaveCheckpoint { owned, checkpoint, .. } => {
-                self.database.save_checkpoint(id, &owned, &checkpoint);
+                self.database.save_checkpoint(id, &owned, checkpoint);
             }
             Query::Claim { owned, claims, .. } => {
                 self.database.write_claims(id, &owned, &claims);
@@ -421,6 +491,7 @@ impl World {
         }
         let commands = dispatcher.step(now);
         let wake_at = dispatcher.wake_at();
+        let is_idle = commands.is_empty() && wake_at <= now;
         for command in commands {
             if let Some(left) = &mut self.nodes[node].dies_after {
                 if *left == 0 {
@@ -430,7 +501,9 @@ impl World {
             }
             self.start_command(node, command);
         }
-        let wake_at = wake_at.max(now + ms(1));
+        let known = &mut self.nodes[node];
+        known.pause = if is_idle { (known.pause * 2).min(LONGEST_PAUSE) } else { SHORTEST_PAUSE };
+        let wake_at = wake_at.max(now + known.pause);
         let wake_at = match self.wrong {
             Wrong::NoFence => wake_at,
             _ => wake_at.min(self.nodes[node].fence),
@@ -448,9 +521,10 @@ impl World {
         let id = self.nodes[node].id;
         let Some(dispatcher) = self.nodes[node].dispatcher.take() else { return };
         if let Some(kept) = dispatcher.goodbye().kept {
-            self.database.release(id, &kept.owned, &kept.released, &kept.checkpoint);
+            self.database.release(id, &kept.owned, &kept.released, kept.checkpoint);
         }
         self.database.unregister(id);
+        self.database.sessions.remove(&id);
         self.ledger.end_tenure(id);
         let wait = ms(self.dice.u64(..2_000));
         self.later(wait, Todo::Start { former: None });
@@ -462,6 +536,7 @@ impl World {
         let id = self.nodes[node].id;
         let Some(dispatcher) = self.nodes[node].dispatcher.take() else { return };
         self.ledger.end_tenure(id);
+        self.database.sessions.remove(&id);
         let former = Tenure { id, spared: Arc::new(dispatcher.spared()) };
         let wait = ms(self.dice.u64(..200));
         self.later(wait, Todo::Start { former: Some(former) });
@@ -487,7 +562,8 @@ impl World {
             Command::Beat(_) => {
                 self.nodes[node].last = "heartbeat";
                 let (way, asked) = (self.way(), self.instant(node));
-                self.later(way, Todo::Beat { node, asked });
+                let silent = self.nodes[node].silence.over(LEASE, asked);
+                self.later(way, Todo::Beat { node, asked, silent });
             }
             Command::Bound(_) | Command::WaiveDurability(_) | Command::Wish(_) => {}
         }
@@ -530,12 +606,12 @@ impl World {
 
     fn attempt(&mut self, node: usize, delivery: Delivery) {
         let by = self.nodes[node].id;
-        let is_calm = self.database.now > self.calm_at;
+        let is_calm = self.database.clock > self.calm_at;
         let started = self.instant(node);
         let receiver = self.receivers[delivery.endpoint.0 as usize - 1];
         let place = (delivery.message.id, delivery.target);
         self.tell(|| format!("node {node}: attempts {place:?}, retry {}", delivery.retry_count));
-        self.ledger.begin(&self.database, by, &delivery, self.database.now);
+        self.ledger.begin(&self.database, by, &delivery);
         self.nodes[node].in_flight += 1;
         let takes = ms(self.dice.u64(..=receiver.slowest_ms));
         let mut chance = |percent| !is_calm && self.dice.u32(..100) < percent;

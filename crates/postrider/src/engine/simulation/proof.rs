@@ -34,6 +34,7 @@ pub struct Summary {
     message_count: usize,
     attempt_count: usize,
     duplicate_count: usize,
+    loan_count: usize,
     step_count: usize,
     faults: BTreeMap<&'static str, usize>,
     crashes: BTreeMap<(&'static str, String), usize>,
@@ -89,6 +90,7 @@ impl Summary {
             message_count: life.message_count,
             attempt_count: life.attempt_count,
             duplicate_count: life.duplicate_count,
+            loan_count: life.loan_count,
             step_count: life.step_count,
             faults: life.faults,
             crashes: life.crashes,
@@ -102,6 +104,7 @@ impl Summary {
         self.message_count += other.message_count;
         self.attempt_count += other.attempt_count;
         self.duplicate_count += other.duplicate_count;
+        self.loan_count += other.loan_count;
         self.step_count += other.step_count;
         for (fault, count) in other.faults {
             *self.faults.entry(fault).or_default() += count;
@@ -131,8 +134,12 @@ impl fmt::Display for Summary {
         writeln!(f, "{} lives in {:.1?}: {per_second:.0}/s", self.life_count, self.took)?;
         writeln!(
             f,
-            "{} messages, {} attempts, {} accepted again, {} steps",
-            self.message_count, self.attempt_count, self.duplicate_count, self.step_count
+            "{} messages, {} attempts, {} accepted again, {} loans, {} steps",
+            self.message_count,
+            self.attempt_count,
+            self.duplicate_count,
+            self.loan_count,
+            self.step_count
         )?;
         for (fault, count) in &self.faults {
             writeln!(f, "  {fault:28} {count:>8}")?;

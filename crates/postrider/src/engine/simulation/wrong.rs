@@ -9,6 +9,14 @@ pub enum Wrong {
     // Databases.
     /// Shards are given away while their owner's lease lasts, and nobody refuses what it says.
     NoLease,
+    /// What a former owner of a shard says is taken for the owner's word.
+    FormerHeard,
+    /// Whose claims a takeover that was cut off has not recovered is forgotten.
+    CutOffForgotten,
+    /// What a recovery found locked is forgotten by the time of the next.
+    HeldForgotten,
+    /// Nobody is told what it has lent.
+    LoansUnheeded,
     /// A checkpoint is acknowledged and not written.
     CheckpointsLost,
     /// The same of one in twenty flushes.
@@ -69,6 +77,8 @@ pub enum Wrong {
     DoneBeforeRecorded,
     /// A lease that is over stops nobody.
     NoFence,
+    /// A lease is not shortened by what two clocks may differ.
+    LeaseNotShortened,
     /// What became of an attempt is not reported, now and then.
     TicketDropped,
     /// The same of the answer to who wants to probe a circuit.

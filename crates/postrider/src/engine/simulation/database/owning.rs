@@ -1,31 +1,87 @@
 //! Leases, shards and what a former owner has left behind.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use postrider_core::{
     hashing::HashSet,
     id::{EndpointId, Lane, MessageId, Shard},
-    reader::{LaneState, Row},
+    reader::LaneState,
 };
 use uuid::Uuid;
 
-use super::{Database, DeferredRow, LeaseRow, Logged, Place, ShardRow, Wrong};
+use super::{Database, DeferredRow, LeaseRow, Place, SavedShard, ShardRow, Wrong};
 use crate::{
     engine::Tenure,
     store::{
-        lease::{Acquired, Checkpoint, Claim, Heartbeat, Owned, Recovered, Taken},
+        lease::{Acquired, Beat, Checkpoint, Claim, Heartbeat, Owned, Recovered, Taken},
         log::{LogMessage, Stored},
         wire::{EPOCH_US, Timestamp},
     },
 };
 
-impl Database {
-    pub fn is_live(&self, id: Uuid) -> bool {
-        self.leases.get(&id).is_some_and(|lease| !lease.is_over && lease.until > self.now)
+/// A takeover, statement by statement. Whoever takes over may be gone between any two of them.
+pub struct Takeover {
+    pub taken: Vec<Taken>,
+    /// How they were left, once that is read.
+    acquired: Vec<Acquired>,
+    former: Option<Tenure>,
+    /// What is still to come of it.
+    parts: VecDeque<Part>,
+}
+
+/// A part of a takeover, after the shards are taken.
+enum Part {
+    /// How they were left is read.
+    Checkpoints,
+    /// What was read of one of them and not recorded waits again.
+    Messages(usize),
+    /// What a last owner had claimed, in all shards that it had.
+    Claims(Uuid),
+    /// What is first of its ordering key may go.
+    Keys,
+    /// What waits is read.
+    Waiting,
+}
+
+impl Takeover {
+    pub fn new(taken: Vec<Taken>, former: Option<Tenure>) -> Takeover {
+        let owners: BTreeSet<Uuid> = taken.iter().filter_map(|taken| taken.last_owner).collect();
+        let mut parts = VecDeque::from([Part::Checkpoints]);
+        parts.extend((0..taken.len()).map(Part::Messages));
+        parts.extend(owners.into_iter().map(Part::Claims));
+        parts.extend([Part::Keys, Part::Waiting]);
+        Takeover { taken, acquired: Vec::new(), former, parts }
     }
 
-    fn live(&self) -> Vec<Uuid> {
-        self.leases.keys().copied().filter(|id| self.is_live(*id)).collect()
+    /// What the former tenure had and has certainly not attempted, where it was the last owner.
+    fn spared(&self, last_owner: Option<Uuid>) -> HashSet<Place> {
+        let former = self.former.as_ref().filter(|former| Some(former.id) == last_owner);
+        former.map(|former| former.spared.iter().copied().collect()).unwrap_or_default()
+    }
+}
+
+impl Database {
+    /// See `live_dispatchers.sql`.
+    fn is_live_to(&self, id: Uuid, silent: &[Beat]) -> bool {
+        self.leases.get(&id).is_some_and(|lease| {
+            let is_silent = |beat: &Beat| (beat.dispatcher, beat.seq) == (id, lease.seq);
+            !lease.is_over
+                && (lease.until > self.now || self.sessions.contains(&id))
+                && !silent.iter().any(is_silent)
+        })
+    }
+
+    pub fn is_live(&self, id: Uuid) -> bool {
+        self.is_live_to(id, &[])
+    }
+
+    /// Whether somebody has ended its lease.
+    pub fn is_lease_over(&self, id: Uuid) -> bool {
+        self.leases.get(&id).is_none_or(|lease| lease.is_over)
+    }
+
+    pub fn live(&self, silent: &[Beat]) -> Vec<Uuid> {
+        self.leases.keys().copied().filter(|id| self.is_live_to(*id, silent)).collect()
     }
 
     fn is_takeable(&self, row: &ShardRow, me: Uuid, live: &[Uuid]) -> bool {
@@ -33,26 +89,32 @@ impl Database {
             || row.owner.is_none_or(|owner| !live.contains(&owner))
     }
 
-    /// `None`: the lease is over.
-    pub fn heartbeat(&mut self, me: Uuid) -> Option<Heartbeat> {
+    /// See `heartbeat.sql`. `None`: the lease is over.
+    pub fn heartbeat(&mut self, me: Uuid, silent: Vec<Beat>) -> Option<Heartbeat> {
         self.write();
         let until = Timestamp(self.now.0 + self.lease.as_micros() as i64);
         let row = self.leases.entry(me).or_insert(LeaseRow { until, is_over: false, seq: 0 });
-        if row.is_over || row.until <= self.now && row.seq > 0 {
-            row.is_over = true;
+        if row.is_over {
             return None;
         }
         row.until = until;
         row.seq += 1;
-        let live = self.live();
+        let live = self.live(&silent);
         let owned = |(shard, row): (usize, &ShardRow)| {
             let is_mine = row.owner == Some(me);
             is_mine.then_some(Owned { shard: Shard(shard as i16), epoch: row.epoch })
         };
+        let beat = |(id, row): (&Uuid, &LeaseRow)| {
+            let beat = Beat { dispatcher: *id, seq: row.seq, lease: self.lease };
+            (*id != me && !row.is_over).then_some(beat)
+        };
+        let (shards, count) = (self.shards.len(), live.len().max(1));
+        let before = live.iter().filter(|id| **id < me).count();
         Some(Heartbeat {
             is_alive: true,
             lease: self.lease,
-            share: self.shards.len().div_ceil(live.len().max(1)),
+            // What does not divide evenly goes to the first.
+            share: shards / count + usize::from(before < shards % count),
             takeable_count: self
                 .shards
                 .iter()
@@ -61,8 +123,8 @@ impl Database {
             owned: self.shards.iter().enumerate().filter_map(owned).collect(),
             now_us: self.now.0 + EPOCH_US,
             clock_offset_ms: 0,
-            others: Vec::new(),
-            silent: Vec::new(),
+            others: self.leases.iter().filter_map(beat).collect(),
+            silent,
         })
     }
 
@@ -74,25 +136,33 @@ impl Database {
     }
 
     /// `take_shards`: takes them, which is one transaction.
-    pub fn take_shards(&mut self, me: Uuid, limit: usize) -> Vec<Taken> {
+    pub fn take_shards(&mut self, me: Uuid, limit: usize, silent: &[Beat]) -> Vec<Taken> {
         self.write();
-        if !self.is_live(me) {
+        let live = self.live(silent);
+        if !live.contains(&me) {
             return Vec::new();
         }
-        let live = self.live();
         for (id, lease) in &mut self.leases {
             lease.is_over |= !live.contains(id);
         }
         let mut taken = Vec::new();
-        for number in 0..self.shards.len() {
+        let is_takeable = |number: &usize| self.is_takeable(&self.shards[*number], me, &live);
+        let mut takeable: Vec<usize> = (0..self.shards.len()).filter(is_takeable).collect();
+        // What nobody has comes last.
+        takeable.sort_by_key(|number| {
+            let owner = self.shards[*number].owner;
+            (owner.is_none(), owner, *number)
+        });
+        for number in takeable.into_iter().take(limit) {
             let row = &self.shards[number];
-            if !self.is_takeable(row, me, &live) || taken.len() == limit {
-                continue;
-            }
-            let mut unrecovered = row.unrecovered.clone();
-            unrecovered.extend(row.owner);
+            let mut unrecovered = match self.wrong {
+                Wrong::CutOffForgotten => Vec::new(),
+                _ => row.unrecovered.clone(),
+            };
+            let has_claimed = |owner: &Uuid| self.claims.iter().any(|(by, _)| by == owner);
+            unrecovered.extend(row.owner.filter(has_claimed));
             let last_owner = row.owner.or(unrecovered.last().copied());
-            self.moved_at = self.now;
+            self.moved_at = self.clock;
             let owned = Owned { shard: Shard(number as i16), epoch: row.epoch + 1 };
             self.shards[number] = ShardRow { owner: Some(me), epoch: owned.epoch, unrecovered };
             taken.push(Taken { owned, last_owner });
@@ -101,19 +171,14 @@ impl Database {
     }
 
     /// How they were left, which is the next statement.
-    pub fn acquired(&self, taken: &[Taken]) -> Vec<Acquired> {
+    fn acquired(&self, taken: &[Taken]) -> Vec<Acquired> {
         let acquire = |taken: &Taken| {
             let Taken { owned, last_owner } = *taken;
-            let known = self.checkpoints.get(&owned.shard);
-            let backlog = known.map_or(0, |(_, backlog)| *backlog);
-            let lanes: BTreeMap<Lane, LaneState> = owned
-                .shard
-                .lanes()
-                .map(|lane| {
-                    let state = known.and_then(|(lanes, _)| lanes.get(&lane));
-                    (lane, state.cloned().unwrap_or_default())
-                })
-                .collect();
+            let SavedShard { lanes: known, backlog } = &self.checkpoints[owned.shard.0 as usize];
+            let backlog = *backlog;
+            let mut lanes: BTreeMap<Lane, LaneState> =
+                owned.shard.lanes().map(|lane| (lane, LaneState::default())).collect();
+            lanes.extend(known.iter().cloned());
             Acquired { owned, lanes, backlog, last_owner, held: Vec::new() }
         };
         taken.iter().map(acquire).collect()
@@ -130,48 +195,60 @@ impl Database {
         waiting.map(|(place, row)| (*place, row.retry_count)).collect()
     }
 
-    /// Makes what the last owners left behind wait, which is several more.
+    /// The next part of a takeover. The last one says what was taken, and what waits there.
     pub fn recover(
         &mut self,
         me: Uuid,
-        acquired: &mut [Acquired],
-        former: Option<&Tenure>,
-    ) -> Stored {
-        let spared = |owner: Option<Uuid>| -> HashSet<Place> {
-            let former = former.filter(|former| Some(former.id) == owner);
-            former.map(|f| f.spared.iter().copied().collect()).unwrap_or_default()
-        };
-        if self.wrong != Wrong::NothingRecovered {
-            for taken in &*acquired {
-                for (lane, state) in &taken.lanes {
-                    let left = self.unfinished(*lane, state);
-                    self.recover_messages(me, &[taken.owned], &left, &spared(taken.last_owner));
-                }
+        takeover: &mut Takeover,
+    ) -> Option<(Vec<Acquired>, Stored)> {
+        let part = takeover.parts.pop_front().expect("it ends with what waits");
+        let shards: Vec<Shard> = takeover.taken.iter().map(|taken| taken.owned.shard).collect();
+        match part {
+            Part::Checkpoints => takeover.acquired = self.acquired(&takeover.taken),
+            Part::Messages(number) => {
+                let taken = &takeover.acquired[number];
+                self.recover_shard(me, taken, &takeover.spared(taken.last_owner));
+            }
+            Part::Claims(owner) => {
+                let spared = takeover.spared(Some(owner));
+                self.recover_claims(me, owner, &mut takeover.acquired, &spared);
+            }
+            Part::Keys => self.release_stored_keys(&shards),
+            Part::Waiting => {
+                let (links, counts) = (self.stored_keys(&shards), self.counts(&shards, None));
+                let acquired = std::mem::take(&mut takeover.acquired);
+                return Some((acquired, Stored { links, counts }));
             }
         }
-        let owners: BTreeSet<Uuid> = acquired.iter().filter_map(|taken| taken.last_owner).collect();
-        for owner in owners {
-            let was_its = |taken: &&mut Acquired| taken.last_owner == Some(owner);
-            let mut of_owner: Vec<&mut Acquired> = acquired.iter_mut().filter(was_its).collect();
-            self.recover_claims(me, &mut of_owner, &spared(Some(owner)));
-        }
-        let shards: Vec<Shard> = acquired.iter().map(|taken| taken.owned.shard).collect();
-        self.release_stored_keys(&shards);
-        Stored { links: self.stored_keys(&shards), counts: self.counts(&shards, None) }
+        None
     }
 
-    /// See `recover_claims.sql`: of shards that had one last owner.
+    /// What was read of a shard and not recorded.
+    fn recover_shard(&mut self, me: Uuid, taken: &Acquired, spared: &HashSet<Place>) {
+        if self.wrong == Wrong::NothingRecovered {
+            return;
+        }
+        let of_shard = self.ids_of(taken.owned.shard);
+        for (lane, state) in &taken.lanes {
+            let left = self.unfinished(*lane, state, &of_shard);
+            self.recover_messages(me, &[taken.owned], &left, spared);
+        }
+    }
+
+    /// See `recover_claims.sql`: of all shards that had this last owner.
     fn recover_claims(
         &mut self,
         me: Uuid,
-        acquired: &mut [&mut Acquired],
+        owner: Uuid,
+        acquired: &mut [Acquired],
         spared: &HashSet<Place>,
     ) {
-        let owned: Vec<Owned> = acquired.iter().map(|taken| taken.owned).collect();
-        let shards = owned.iter().map(|owned| owned.shard);
-        let claims = shards.flat_map(|shard| self.claims_left(shard, spared)).collect();
+        let was_its = |taken: &&Acquired| taken.last_owner == Some(owner);
+        let owned: Vec<Owned> = acquired.iter().filter(was_its).map(|taken| taken.owned).collect();
+        let left = |taken: &Acquired| self.claims_left(taken, spared);
+        let claims: Vec<Claim> = acquired.iter().filter(was_its).flat_map(left).collect();
         let held = self.recover_waiting(me, &owned, claims).held;
-        for taken in acquired {
+        for taken in acquired.iter_mut().filter(|taken| taken.last_owner == Some(owner)) {
             let is_of_shard = |claim: &&Claim| claim.id.lane().shard() == taken.owned.shard;
             taken.held = held.iter().filter(is_of_shard).copied().collect();
         }
@@ -182,17 +259,25 @@ impl Database {
         }
     }
 
-    fn unfinished(&self, lane: Lane, state: &LaneState) -> Vec<MessageId> {
-        let is_left = |logged: &&Logged| {
+    /// All messages of a shard.
+    fn ids_of(&self, shard: Shard) -> Vec<MessageId> {
+        let ids = self.log.keys().map(|id| MessageId(*id));
+        ids.filter(|id| id.lane().shard() == shard).collect()
+    }
+
+    fn unfinished(&self, lane: Lane, state: &LaneState, ids: &[MessageId]) -> Vec<MessageId> {
+        let is_left = |id: &&MessageId| {
+            if id.lane() != lane {
+                return false;
+            }
+            let logged = &self.log[&id.0];
             let row = &logged.row;
-            row.id.lane() == lane
-                && self.is_visible(logged)
+            self.is_visible(logged)
                 && state.is_taken(row)
                 && !state.is_finished(row)
                 && (!self.done.contains(&row.id) || self.wrong == Wrong::EndsForgotten)
         };
-        let mut left: Vec<MessageId> =
-            self.log.values().filter(is_left).map(|logged| logged.row.id()).collect();
+        let mut left: Vec<MessageId> = ids.iter().filter(is_left).copied().collect();
         if self.wrong == Wrong::RecoverySkips {
             left.pop();
         }
@@ -282,10 +367,11 @@ impl Database {
     }
 
     /// Of those whose claims nobody has recovered.
-    fn claims_left(&self, shard: Shard, spared: &HashSet<Place>) -> Vec<Claim> {
+    fn claims_left(&self, taken: &Acquired, spared: &HashSet<Place>) -> Vec<Claim> {
+        let shard = taken.owned.shard;
         let owners = &self.shards[shard.0 as usize].unrecovered;
         let is_left = |(by, claim): &&(Uuid, Claim)| {
-            owners.contains(by)
+            (owners.contains(by) || taken.last_owner == Some(*by))
                 && claim.id.lane().shard() == shard
                 && !spared.contains(&(claim.id, claim.target))
         };
@@ -323,7 +409,9 @@ impl Database {
         });
         let (held, free): (Vec<Claim>, Vec<Claim>) =
             claims.into_iter().partition(|claim| self.is_locked(&(claim.id, claim.target)));
-        self.claims.extend(held.iter().map(|claim| (me, *claim)));
+        if self.wrong != Wrong::HeldForgotten {
+            self.claims.extend(held.iter().map(|claim| (me, *claim)));
+        }
         let count = free.len() as i32;
         if self.wrong == Wrong::RetryNotRaised {
             return Recovered { count, held };
@@ -344,19 +432,23 @@ impl Database {
         &mut self,
         me: Uuid,
         owned: &[Owned],
-        checkpoint: &Checkpoint,
+        checkpoint: Checkpoint,
     ) -> Vec<Owned> {
         self.write();
         let lost = self.lost(me, owned);
         if lost.is_empty() && self.wrong != Wrong::CheckpointsLost {
             for (owned, backlog) in owned.iter().zip(&checkpoint.backlogs) {
-                let of_shard = checkpoint.lanes.iter().filter(|(l, _)| l.shard() == owned.shard);
-                let as_written = |state: &LaneState| match self.wrong {
-                    Wrong::CheckpointAhead => LaneState { done: Vec::new(), ..state.clone() },
-                    _ => state.clone(),
-                };
-                let lanes = of_shard.map(|(lane, state)| (*lane, as_written(state))).collect();
-                self.checkpoints.insert(owned.shard, (lanes, *backlog));
+                let saved = SavedShard { lanes: Vec::new(), backlog: *backlog };
+                self.checkpoints[owned.shard.0 as usize] = saved;
+            }
+            for (lane, mut state) in checkpoint.lanes {
+                let shard = lane.shard();
+                if owned.iter().any(|owned| owned.shard == shard) {
+                    if self.wrong == Wrong::CheckpointAhead {
+                        state.done = Vec::new();
+                    }
+                    self.checkpoints[shard.0 as usize].lanes.push((lane, state));
+                }
             }
         }
         lost
@@ -367,10 +459,11 @@ impl Database {
         me: Uuid,
         owned: &[Owned],
         released: &[Owned],
-        checkpoint: &Checkpoint,
+        checkpoint: Checkpoint,
     ) {
         if self.wrong == Wrong::ReleasedUnwritten {
-            self.checkpoints.remove(&released.first().map_or(Shard(0), |owned| owned.shard));
+            let shard = released.first().map_or(0, |owned| owned.shard.0);
+            self.checkpoints[shard as usize] = SavedShard::default();
         } else {
             self.save_checkpoint(me, owned, checkpoint);
         }
@@ -390,8 +483,8 @@ impl Database {
 
     /// Whether a dispatcher has taken the message, by the newest checkpoint.
     pub fn is_taken(&self, row: &LogMessage) -> bool {
-        let known = self.checkpoints.get(&row.id.lane().shard());
-        let state = known.and_then(|(lanes, _)| lanes.get(&row.id.lane()));
-        state.is_some_and(|state| state.is_taken(row))
+        let SavedShard { lanes, .. } = &self.checkpoints[row.id.lane().shard().0 as usize];
+        let state = lanes.iter().find(|(lane, _)| *lane == row.id.lane());
+        state.is_some_and(|(_, state)| state.is_taken(row))
     }
 }

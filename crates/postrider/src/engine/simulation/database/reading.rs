@@ -45,6 +45,10 @@ impl Database {
     }
 
     fn new_rows(&self, group: &TickGroup, top: &Snapshot) -> Vec<LogMessage> {
+        // Most ticks find nothing.
+        if group.base.xmin() > self.newest_xid {
+            return Vec::new();
+        }
         let highest = (self.wrong == Wrong::TicksById).then(|| group.base.xmax());
         let is_new = |logged: &&Logged| {
             let row = &logged.row;
@@ -88,7 +92,6 @@ impl Database {
         let is_in_window = |logged: &&Logged| {
             let row = &logged.row;
             row.id.lane() == page.lane
-                && (page.after < row.id.0 && row.id.0 <= page.upto)
                 && self.is_visible(logged)
                 && page.top.sees(row.xid)
                 && !page.base.sees(row.xid)
@@ -98,8 +101,10 @@ impl Database {
             row.only_target().is_some_and(|t| page.targets.contains(&t)) && !is_spared
         };
         let wanted = |row: &LogMessage| is_of_lag(row) == (page.which == Which::Lag);
-        let window: Vec<&LogMessage> =
-            self.log.values().filter(is_in_window).map(|logged| &logged.row).collect();
+        let walked =
+            self.log.range(page.after + 1..page.upto.saturating_add(1).max(page.after + 1));
+        let window = walked.map(|(_, logged)| logged).filter(is_in_window);
+        let window: Vec<&LogMessage> = window.map(|logged| &logged.row).collect();
         let of_page = window.iter().filter(|row| wanted(row)).take(page.limit);
         let mut rows: Vec<LogMessage> = of_page.map(|row| self.as_read(row)).collect();
         let mut left: HashMap<Target, Left> = HashMap::default();
