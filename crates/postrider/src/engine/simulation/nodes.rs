@@ -445,10 +445,7 @@ impl World {
 
     fn beat(&mut self, node: usize, asked: Instant, silent: Vec<Beat>) {
         if self.nodes[node].is_unheard_until > self.database.clock {
-            // Its keeper tries again, with another connection.
-            let asked = self.instant(node);
-            let silent = self.nodes[node].silence.over(LEASE, asked);
-            return self.later(BEAT_PAUSE, Todo::Beat { node, asked, silent });
+            return self.beat_again(node);
         }
         let id = self.nodes[node].id;
         let answered = self.instant(node);
@@ -458,6 +455,20 @@ impl World {
         };
         let way = self.way();
         self.later(way, Todo::News { node, news });
+    }
+
+    /// The keeper of a lease tries again with another connection, unless its process is gone; once it goes on, if it is
+    /// frozen.
+    fn beat_again(&mut self, node: usize) {
+        let known = &self.nodes[node];
+        if known.dispatcher.is_none() {
+            return;
+        }
+        let soon = Timestamp(self.database.clock.0 + BEAT_PAUSE.as_micros() as i64);
+        let at = soon.max(known.frozen_until);
+        let asked = self.instant(node);
+        let silent = known.silence.over(LEASE, asked);
+        self.at(at, Todo::Beat { node, asked, silent });
     }
 
     fn write_late(&mut self, node: usize, query: Query) {
