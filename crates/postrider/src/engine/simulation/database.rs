@@ -76,7 +76,7 @@ pub struct Database {
     newest_xid: Xid,
     of_key: HashMap<Arc<str>, Vec<i64>>,
     shards: Vec<ShardRow>,
-    /// When a shard was last taken.
+    /// When a shard was last taken or released.
     pub moved_at: Timestamp,
     leases: BTreeMap<Uuid, LeaseRow>,
     /// Who has a connection.

@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::{Database, DeferredRow, LeaseRow, Place, SavedShard, ShardRow, Wrong};
 use crate::{
-    engine::Tenure,
+    engine::{Tenure, dispatcher::Signal},
     store::{
         lease::{Acquired, Beat, Checkpoint, Claim, Heartbeat, Owned, Recovered, Taken},
         log::{LogMessage, Stored},
@@ -454,6 +454,7 @@ impl Database {
         lost
     }
 
+    /// See `release_shards.sql`, which rings.
     pub fn release(
         &mut self,
         me: Uuid,
@@ -471,8 +472,10 @@ impl Database {
             let row = &mut self.shards[shard.0 as usize];
             if row.owner == Some(me) && row.epoch == *epoch {
                 row.owner = None;
+                self.moved_at = self.clock;
             }
         }
+        self.signals.push(Signal::Shards);
     }
 
     /// See `claim_holders.sql`: of a message's shard.
