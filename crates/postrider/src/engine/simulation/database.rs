@@ -16,6 +16,7 @@ use postrider_core::{
     breaker::{Circuit, State as Circuits},
     hashing::{HashMap, HashSet},
     id::{EndpointId, Lane, MessageId, Shard, Target},
+    places::places_of,
     reader::LaneState,
     snapshot::{Snapshot, Xid},
 };
@@ -453,8 +454,9 @@ impl Database {
             let lost = self.lost(me, owned);
             for (endpoint, shard, borrower) in trade.lent {
                 let is_kept = is_mine(&shard) && !lost.iter().any(|lost| lost.shard == shard);
-                if is_kept && live.contains(&borrower) {
-                    self.loans.entry((endpoint, shard)).or_insert(borrower);
+                let place = (endpoint, shard);
+                if is_kept && live.contains(&borrower) && !self.loans.contains_key(&place) {
+                    self.loans.insert(place, borrower);
                     self.loan_count += 1;
                 }
             }
@@ -476,6 +478,22 @@ impl Database {
             is_borrowed: *by == me,
         };
         heeded.map(loan).collect()
+    }
+
+    /// How many may be in flight from this dispatcher to an endpoint that takes so many: of each shard either its owner
+    /// uses the part or whoever has borrowed it.
+    pub fn places(&self, id: Uuid, endpoint: EndpointId, concurrency: usize) -> usize {
+        let is_used = |(number, row): &(usize, &ShardRow)| {
+            let borrower = self.loans.get(&(endpoint, Shard(*number as i16))).copied();
+            borrower.or(row.owner) == Some(id)
+        };
+        let parts = self.shards.iter().enumerate().filter(is_used).count();
+        places_of(concurrency, parts, self.shards.len())
+    }
+
+    /// Whether somebody may have sent a probe to an endpoint: its circuit may have been open.
+    pub fn has_failed_once(&self, endpoint: EndpointId) -> bool {
+        self.circuits.get(&endpoint).is_some_and(|circuit| circuit.last_failure_at.is_some())
     }
 
     // Queries -------------------------------------------------------------------------------------

@@ -12,8 +12,8 @@ use uuid::Uuid;
 use super::database::{Database, Place, State};
 use crate::{engine::delivery::Delivery, store::wire::Timestamp};
 
-/// The dispatcher's clock is behind the database's by the way of an answer, or by a second where one came so late that the
-/// clock seems to have been set back, and drifts until the next.
+/// The dispatcher's clock is behind the database's by the way of an answer, or by a second where one came so late that
+/// the clock seems to have been set back, and drifts until the next.
 const CLOCK_SLACK_US: i64 = 1_500_000;
 const CLOCK_AHEAD_US: i64 = 300_000;
 const LONGEST_ATTEMPT_US: i64 = 3_000_000;
@@ -233,11 +233,19 @@ impl Ledger {
         let most = row.and_then(|row| row.config["concurrency"].as_u64()).unwrap_or(0) as usize;
         // Whoever gives a shard away may have in flight what it began with it.
         let is_settled = database.clock.0 - database.moved_at.0 > LONGEST_ATTEMPT_US;
+        let part = match is_settled {
+            true => database.places(by, endpoint, most),
+            false => most,
+        };
         // A probe goes beside what is in flight.
-        let most = most + 1;
-        let is_too_much = self.in_flight.get(&(endpoint, by)).is_some_and(|own| *own > most);
+        let probe = usize::from(database.has_failed_once(endpoint));
+        let own = self.in_flight.get(&(endpoint, by)).copied().unwrap_or(0);
+        if own > part + probe {
+            let text = format!("{own} in flight to {} from one tenure, not {part}", endpoint.0);
+            self.findings.push(text);
+        }
         // Parts are rounded up, and everybody has one place.
-        if is_too_much || is_settled && count > most + tenures - 1 {
+        if is_settled && count > most + probe + tenures - 1 {
             self.findings.push(format!("{count} in flight to {}, not {most}", endpoint.0));
         }
     }
@@ -344,8 +352,9 @@ impl Ledger {
     }
 }
 
-/// How many deliveries of the same ordering key with a lower number committed after this one was sent, or were redriven: each
-/// may come between an attempt and its recovery, which holds for attempted only what has the lowest number of its key.
+/// How many deliveries of the same ordering key with a lower number committed after this one was sent, or were redriven:
+/// each may come between an attempt and its recovery, which holds for attempted only what has the lowest number of its
+/// key.
 fn passer_count(database: &Database, id: MessageId) -> usize {
     let Some(logged) = database.log.get(&id.0) else { return 0 };
     let Some(key) = &logged.row.terms.ordering_key else { return 0 };
