@@ -1,6 +1,6 @@
 //! Applications that send, operators, and strangers who hold rows.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use postrider_core::id::{Lane, MessageId, Priority, Shard, Target};
 
@@ -141,6 +141,14 @@ impl World {
         self.tell(|| format!("operator: transaction {xid} is {state:?}"));
         let done = self.database.end_act(xid, state);
         self.note_done(done);
+    }
+
+    /// Somebody locks these rows for so long.
+    pub fn hold(&mut self, places: Vec<Place>, wait: Duration) {
+        let xid = self.database.hold(places);
+        self.tell(|| format!("stranger: transaction {xid} holds what is in hand"));
+        let crash_count = self.database.crash_count;
+        self.later(wait, Todo::EndAct { xid, crash_count, state: State::Committed });
     }
 
     fn note_done(&mut self, done: Done) {

@@ -41,10 +41,8 @@ impl World {
                 "its lease's connection lost"
             }
             8 => {
-                // Somebody has to take over.
-                self.kill(node);
-                self.takeover_dies_after = Some(dice.u32(..8));
-                "killed, and so is whoever takes over"
+                self.end_with_heir(node, &mut dice);
+                "gone, and so is whoever takes over"
             }
             9 => {
                 let by_us = dice.i64(-FARTHEST_SET_US..=FARTHEST_SET_US);
@@ -70,6 +68,22 @@ impl World {
         };
         self.tell(|| format!("fault: node {node} {name}"));
         *self.life.faults.entry(name).or_default() += 1;
+    }
+
+    /// It is gone, and so is whoever takes over from it, who may find that somebody holds what it had claimed.
+    fn end_with_heir(&mut self, node: usize, dice: &mut fastrand::Rng) {
+        let claimed = self.database.claimed_by(self.nodes[node].id);
+        if !claimed.is_empty() && dice.u32(..4) > 0 {
+            self.hold(claimed, ms(dice.u64(..8_000)));
+        }
+        if dice.bool() {
+            self.kill(node);
+        } else {
+            // It says so itself, and somebody takes over at once.
+            self.note_crash(node);
+            self.end_tenure(node);
+        }
+        self.takeover_dies_after = Some(dice.u32(..5));
     }
 
     /// Its process is gone.

@@ -388,6 +388,19 @@ impl Database {
         claims
     }
 
+    /// What waits as this dispatcher has claimed it.
+    pub fn claimed_by(&self, id: Uuid) -> Vec<Place> {
+        let is_in_hand = |(by, claim): &&(Uuid, Claim)| {
+            let row = self.deferred.get(&(claim.id, claim.target));
+            *by == id && row.is_some_and(|row| row.retry_count == claim.retry_count)
+        };
+        let claims = self.claims.iter().filter(is_in_hand);
+        let mut places: Vec<Place> = claims.map(|(_, claim)| (claim.id, claim.target)).collect();
+        places.sort_unstable();
+        places.dedup();
+        places
+    }
+
     /// See `recover_waiting.sql`.
     pub fn recover_waiting(
         &mut self,
