@@ -315,11 +315,11 @@ impl World {
                 if let News::Renewed { asked, answered, heartbeat } = &mut news {
                     *answered = now;
                     self.nodes[node].silence.note(&heartbeat.others, now);
-                    let shorter = match self.wrong {
-                        Wrong::LeaseNotShortened => Duration::ZERO,
-                        _ => heartbeat.lease / 10,
+                    let lasts = match self.wrong {
+                        Wrong::LeaseTakenForLonger => heartbeat.lease * 2,
+                        _ => heartbeat.lease - heartbeat.lease / 10,
                     };
-                    self.nodes[node].fence = *asked + heartbeat.lease - shorter;
+                    self.nodes[node].fence = *asked + lasts;
                 }
                 if let Some(dispatcher) = &mut self.nodes[node].dispatcher {
                     dispatcher.take_news(news, now);

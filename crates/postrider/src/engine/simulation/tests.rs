@@ -81,7 +81,7 @@ const WRONG: &[(Wrong, u64)] = &[
     (Wrong::ClaimedBeforeWritten, 30),
     (Wrong::DoneBeforeRecorded, 10),
     (Wrong::NoFence, 80),
-    (Wrong::LeaseNotShortened, 300),
+    (Wrong::LeaseTakenForLonger, 300),
     (Wrong::TicketDropped, 10),
     (Wrong::SlotLeaked, 30),
     (Wrong::UnknownIsAccepted, 10),
