@@ -386,6 +386,7 @@ impl World {
         let may_end = matches!(
             &todo,
             Todo::Run { query: Query::Flush { .. }, .. }
+                | Todo::Straggle { query: Query::Flush { .. }, .. }
                 | Todo::WriteLate { .. }
                 | Todo::EndAct { .. }
                 | Todo::Commit { .. }
