@@ -7,7 +7,7 @@ mod reading;
 mod recording;
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, btree_map::Entry},
     sync::Arc,
     time::Duration,
 };
@@ -454,9 +454,11 @@ impl Database {
             let lost = self.lost(me, owned);
             for (endpoint, shard, borrower) in trade.lent {
                 let is_kept = is_mine(&shard) && !lost.iter().any(|lost| lost.shard == shard);
-                let place = (endpoint, shard);
-                if is_kept && live.contains(&borrower) && !self.loans.contains_key(&place) {
-                    self.loans.insert(place, borrower);
+                if is_kept
+                    && live.contains(&borrower)
+                    && let Entry::Vacant(free) = self.loans.entry((endpoint, shard))
+                {
+                    free.insert(borrower);
                     self.loan_count += 1;
                 }
             }
