@@ -352,9 +352,9 @@ impl Ledger {
     }
 }
 
-/// How many deliveries of the same ordering key with a lower number committed after this one was sent, or were redriven:
-/// each may come between an attempt and its recovery, which holds for attempted only what has the lowest number of its
-/// key.
+/// How many deliveries of the same ordering key with a lower number committed after this one was sent, or were
+/// redriven: each may come between an attempt and its recovery, which holds for attempted only what has the lowest
+/// number of its key.
 fn passer_count(database: &Database, id: MessageId) -> usize {
     let Some(logged) = database.log.get(&id.0) else { return 0 };
     let Some(key) = &logged.row.terms.ordering_key else { return 0 };

@@ -365,8 +365,8 @@ impl World {
 
     fn run(&mut self, node: usize, query: Query) {
         let is_left = self.nodes[node].dispatcher.is_none() && !self.nodes[node].is_cut;
-        // Locks of a session end with it, and a checkpoint that was asked for later would wait for a release on the same
-        // connection.
+        // Locks of a session end with it, and a checkpoint that was asked for later would wait for a release on the
+        // same connection.
         let is_prompt =
             matches!(query, Query::LockDoorbell(_) | Query::UnlockDoorbell | Query::Release { .. });
         if is_left && !is_prompt && self.dice.u32(..3) == 0 {

@@ -77,8 +77,8 @@ pub enum Wrong {
     DoneBeforeRecorded,
     /// A lease that is over stops nobody.
     NoFence,
-    /// A lease is taken for twice as long as it is. That it is shortened by a tenth, for clocks that differ, is not to be
-    /// found out: others hear of heartbeats by their own, which are farther apart than that.
+    /// A lease is taken for twice as long as it is. One that is not shortened by a tenth, for clocks that differ, is
+    /// hardly found: others hear of heartbeats by their own, which are farther apart than that.
     LeaseTakenForLonger,
     /// What became of an attempt is not reported, now and then.
     TicketDropped,
