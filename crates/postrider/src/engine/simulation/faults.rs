@@ -83,7 +83,8 @@ impl World {
             self.note_crash(node);
             self.end_tenure(node);
         }
-        self.takeover_dies_after = Some(dice.u32(..5));
+        // Of one shard it has five parts, and one more of each further one.
+        self.takeover_dies_after = Some(dice.u32(..6));
     }
 
     /// Its process is gone.
