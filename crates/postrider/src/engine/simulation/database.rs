@@ -618,7 +618,7 @@ impl Database {
 
     /// The shards of these that somebody else owns by now.
     fn lost(&self, me: Uuid, owned: &[Owned]) -> Vec<Owned> {
-        if matches!(self.wrong, Wrong::NoLease | Wrong::FormerHeard) {
+        if self.wrong == Wrong::NoLease {
             return Vec::new();
         }
         let is_lost = |owned: &&Owned| {

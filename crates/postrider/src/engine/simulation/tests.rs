@@ -48,7 +48,6 @@ fn lives_go_on_as_long_as_they_are_told() {
 /// What is wrong, and within how many lives it is found.
 const WRONG: &[(Wrong, u64)] = &[
     (Wrong::NoLease, 10),
-    (Wrong::FormerHeard, 300),
     (Wrong::CutOffForgotten, 300),
     (Wrong::HeldForgotten, 300),
     (Wrong::LoansUnheeded, 300),
@@ -70,7 +69,7 @@ const WRONG: &[(Wrong, u64)] = &[
     (Wrong::SettledKept, 10),
     (Wrong::PartlyIsAll, 10),
     (Wrong::CancelsIgnored, 20),
-    (Wrong::CancelsUnderWayIgnored, 20),
+    (Wrong::CancelsUnderWayIgnored, 100),
     (Wrong::DurableIgnored, 100),
     (Wrong::KeysIgnored, 60),
     (Wrong::KeysLost, 10),

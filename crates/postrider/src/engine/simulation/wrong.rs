@@ -9,8 +9,6 @@ pub enum Wrong {
     // Databases.
     /// Shards are given away while their owner's lease lasts, and nobody refuses what it says.
     NoLease,
-    /// What a former owner of a shard says is taken for the owner's word.
-    FormerHeard,
     /// Whose claims a takeover that was cut off has not recovered is forgotten.
     CutOffForgotten,
     /// What a recovery found locked is forgotten by the time of the next.
