@@ -93,16 +93,12 @@ impl Look {
     /// One look; returns when the next is due.
     async fn at(&mut self, store: &Fleet) -> Result<Duration, StoreError> {
         let now = Instant::now();
-        // Before what runs for too long is ended: when the database was away for long, or its clock is set forward, what a
-        // lost worker had is retried. What has expired is ended even if looking for lost workers fails.
+        // Before what runs for too long is ended: when the database was away for long, what lost workers had is retried, of
+        // so many as one look recovers. What has expired is ended even if looking for lost workers fails.
         let mut workers = Ok(0);
         if now >= self.workers_at {
             self.workers_at = now + WORKERS_EVERY;
             workers = store.check_workers().await;
-        }
-        if !self.has_broker && now >= self.broker_at {
-            self.broker_at = now + BROKER_EVERY;
-            self.warn_of_unreachable(store.needs_broker().await?);
         }
         loop {
             let checked_count = store.check_executions(MOST_AT_ONCE).await?;
@@ -114,6 +110,10 @@ impl Look {
         let lost_count = workers?;
         if lost_count > 0 {
             info!(lost_count, "workers were lost; what they had is recovered");
+        }
+        if !self.has_broker && now >= self.broker_at {
+            self.broker_at = now + BROKER_EVERY;
+            self.warn_of_unreachable(store.needs_broker().await?);
         }
         let due = store.next_due_ms().await?.map_or(LONGEST_PAUSE, |due_in_ms| {
             Duration::from_millis(due_in_ms.try_into().unwrap_or_default())

@@ -100,6 +100,7 @@ impl Ledger {
             self.find(place, "attempted, and not committed");
         }
         let terms = &logged.row.terms;
+        // What was due by the clock before it was set back may be taken by then, and go later.
         if terms.scheduled_at.is_some_and(|at| database.latest.0 + CLOCK_AHEAD_US < at.0) {
             self.find(place, "attempted before its time");
         }
