@@ -18,6 +18,7 @@ use std::{
 use futures_util::task::AtomicWaker;
 use http::Extensions;
 use hyper_util::client::legacy::connect::CaptureConnection;
+use postrider_core::hashing::HashSet;
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     time::{Instant, Sleep, sleep, sleep_until},
@@ -26,13 +27,13 @@ use tokio::{
 use crate::transport::{guard::ConnectError, idle::Open};
 
 /// How much more than its requests account for a connection may have brought.
-const EXCESS_MAX: u32 = 1_024;
-/// What a request accounts for.
-const REQUEST: u32 = 256;
+const EXCESS_MAX: i64 = 1_024;
+/// What a request accounts for: as long as it is under way in advance, since many may go out before their answers come.
+const REQUEST: i64 = 256;
 /// What the head of an answer costs that does not end it, as informational ones do not.
-const UNFINISHED_HEAD: u32 = 32;
+const UNFINISHED_HEAD: i64 = 32;
 /// What any other frame costs.
-const FRAME: u32 = 1;
+const FRAME: i64 = 1;
 /// A body is answered by two frames that widen the windows for so many of its bytes, or for more.
 const WINDOW_STEP: u32 = 4_096;
 /// As much as that is kept for answers that come when a body has been sent. More is sent ahead of its answers only
@@ -49,6 +50,7 @@ const PREFACE_LENGTH: usize = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".len();
 const HEAD_LENGTH: usize = 9;
 const DATA: u8 = 0;
 const HEADERS: u8 = 1;
+const RST_STREAM: u8 = 3;
 const WINDOW_UPDATE: u8 = 8;
 const END_STREAM: u8 = 1;
 
@@ -158,7 +160,10 @@ impl Wire {
 struct Counts {
     incoming: Heads,
     outgoing: Heads,
-    excess: u32,
+    /// Below zero by what requests that are under way account for.
+    excess: i64,
+    /// The streams of those.
+    under_way: HashSet<u32>,
     /// Frames that are still due for bodies that were sent.
     due: u32,
 }
@@ -166,12 +171,7 @@ struct Counts {
 impl<S> Frames<S> {
     /// Is counted as open for as long as it lives.
     pub fn new(stream: S, is_http2: bool, open: Open) -> Self {
-        let counts = is_http2.then(|| Counts {
-            incoming: Heads::after(0),
-            outgoing: Heads::after(PREFACE_LENGTH),
-            excess: 0,
-            due: 0,
-        });
+        let counts = is_http2.then(Counts::new);
         let switch = Switch(Arc::new(Wire { is_http2, ..Wire::default() }));
         Self { stream, counts, switch, untaken: None, farewell: None, _open: open }
     }
@@ -223,14 +223,23 @@ impl<S> Frames<S> {
 }
 
 impl Counts {
+    fn new() -> Self {
+        let (incoming, outgoing) = (Heads::after(0), Heads::after(PREFACE_LENGTH));
+        Self { incoming, outgoing, excess: 0, under_way: HashSet::default(), due: 0 }
+    }
+
     fn take_incoming(&mut self, bytes: &[u8]) -> io::Result<()> {
-        let Self { incoming, excess, due, .. } = self;
-        incoming.take(bytes, |kind, flags, _| {
-            let is_unfinished = kind == HEADERS && flags & END_STREAM == 0;
+        let Self { incoming, excess, under_way, due, .. } = self;
+        incoming.take(bytes, |frame| {
+            let is_last = frame.is_last();
+            let is_unfinished = frame.kind == HEADERS && !is_last;
             match due.checked_sub(1) {
-                Some(left) if kind == WINDOW_UPDATE => *due = left,
+                Some(left) if frame.kind == WINDOW_UPDATE => *due = left,
                 _ if is_unfinished => *excess = excess.saturating_add(UNFINISHED_HEAD),
                 _ => *excess = excess.saturating_add(FRAME),
+            }
+            if is_last {
+                end_stream(under_way, excess, frame.stream);
             }
         });
         if self.excess > EXCESS_MAX { Err(io::Error::other(ConnectError::Flood)) } else { Ok(()) }
@@ -238,20 +247,55 @@ impl Counts {
 
     /// How many frames of requests began in these bytes.
     fn take_outgoing(&mut self, bytes: &[u8]) -> u64 {
-        let Self { outgoing, excess, due, .. } = self;
+        let Self { outgoing, excess, under_way, due, .. } = self;
         let mut moves = 0;
-        outgoing.take(bytes, |kind, _, length| {
-            match kind {
-                HEADERS => *excess = excess.saturating_sub(REQUEST),
+        outgoing.take(bytes, |frame| {
+            match frame.kind {
+                HEADERS => {
+                    under_way.insert(frame.stream);
+                    *excess = excess.saturating_sub(REQUEST);
+                }
                 DATA => {
-                    let answers = 2 * (length / WINDOW_STEP + 1);
+                    let answers = 2 * (frame.length / WINDOW_STEP + 1);
                     *due = due.saturating_add(answers).min(WINDOW_ANSWERS_MAX);
                 }
+                RST_STREAM => return end_stream(under_way, excess, frame.stream),
                 _ => return,
             }
             moves += 1;
         });
         moves
+    }
+}
+
+/// A request is over. What is left of what it accounts for is not kept for frames that come later.
+fn end_stream(under_way: &mut HashSet<u32>, excess: &mut i64, stream: u32) {
+    if under_way.remove(&stream) {
+        *excess = (*excess).max(-REQUEST * under_way.len() as i64);
+    }
+}
+
+/// The head of a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Head {
+    kind: u8,
+    flags: u8,
+    stream: u32,
+    length: u32,
+}
+
+impl Head {
+    fn read([high, middle, low, kind, flags, stream @ ..]: [u8; HEAD_LENGTH]) -> Self {
+        let length = u32::from_be_bytes([0, high, middle, low]);
+        // Its first bit is reserved.
+        let stream = u32::from_be_bytes(stream) & (u32::MAX >> 1);
+        Self { kind, flags, stream, length }
+    }
+
+    /// Whether nothing of its stream comes behind it.
+    fn is_last(self) -> bool {
+        let can_end = self.kind == DATA || self.kind == HEADERS;
+        self.kind == RST_STREAM || can_end && self.flags & END_STREAM != 0
     }
 }
 
@@ -269,8 +313,8 @@ impl Heads {
         Self { skipped, head: [0; HEAD_LENGTH], length: 0 }
     }
 
-    /// Hands over kind, flags and length of every frame whose head ends in `bytes`.
-    fn take(&mut self, mut bytes: &[u8], mut note: impl FnMut(u8, u8, u32)) {
+    /// Hands over the head of every frame whose head ends in `bytes`.
+    fn take(&mut self, mut bytes: &[u8], mut note: impl FnMut(Head)) {
         while !bytes.is_empty() {
             let skipped = self.skipped.min(bytes.len());
             self.skipped -= skipped;
@@ -280,11 +324,10 @@ impl Heads {
             self.length += taken;
             bytes = &bytes[taken..];
             if self.length == HEAD_LENGTH {
-                let [high, middle, low, kind, flags, ..] = self.head;
-                let length = u32::from_be_bytes([0, high, middle, low]);
-                self.skipped = length as usize;
+                let head = Head::read(self.head);
+                self.skipped = head.length as usize;
                 self.length = 0;
-                note(kind, flags, length);
+                note(head);
             }
         }
     }
@@ -394,15 +437,26 @@ mod tests {
     }
 
     fn frame(kind: u8, flags: u8, length: usize) -> Vec<u8> {
+        frame_of(1, kind, flags, length)
+    }
+
+    fn frame_of(stream: u32, kind: u8, flags: u8, length: usize) -> Vec<u8> {
         let [.., high, middle, low] = length.to_be_bytes();
-        let mut bytes = vec![high, middle, low, kind, flags, 0, 0, 0, 1];
+        let mut bytes = vec![high, middle, low, kind, flags];
+        bytes.extend(stream.to_be_bytes());
         bytes.resize(HEAD_LENGTH + length, 0xff);
         bytes
     }
 
     fn counts() -> Counts {
-        let outgoing = Heads::after(PREFACE_LENGTH);
-        Counts { incoming: Heads::after(0), outgoing, excess: 0, due: 0 }
+        let mut counts = Counts::new();
+        counts.take_outgoing(&[b'P'; PREFACE_LENGTH]);
+        counts
+    }
+
+    /// How many such frames end the connection.
+    fn flood(counts: &mut Counts, frame: &[u8]) -> usize {
+        (1..).find(|_| counts.take_incoming(frame).is_err()).unwrap()
     }
 
     #[test]
@@ -411,7 +465,7 @@ mod tests {
         for size in [1, 2, 3, 8, 9, 10, 13, 14, 400] {
             let (mut heads, mut found) = (Heads::after(0), Vec::new());
             for piece in bytes.chunks(size) {
-                heads.take(piece, |kind, flags, length| found.push((kind, flags, length)));
+                heads.take(piece, |head| found.push((head.kind, head.flags, head.length)));
             }
             let expected = [(HEADERS, 0, 5), (DATA, END_STREAM, 300), (6, 0, 8)];
             assert_eq!(found, expected, "pieces of {size}");
@@ -420,21 +474,68 @@ mod tests {
 
     #[test]
     fn frames_that_nobody_asked_for_end_the_connection() {
-        let request = [vec![b'P'; PREFACE_LENGTH], frame(HEADERS, 4, 40)].concat();
-        let floods = [(HEADERS, 0, 33), (6, 0, 1_025), (0, 0, 1_025), (9, 0, 1_025)];
-        for (kind, flags, expected) in floods {
-            let mut counts = counts();
-            counts.take_outgoing(&request);
-            let flood = frame(kind, flags, 8);
-            let taken = (1..).find(|_| counts.take_incoming(&flood).is_err());
-            assert_eq!(taken, Some(expected), "frames of kind {kind}");
+        let head = frame(HEADERS, 4, 40);
+        for (kind, per_frame) in [(HEADERS, UNFINISHED_HEAD), (6, 1), (0, 1), (9, 1)] {
+            let flooding = frame(kind, 0, 8);
+            let most = |allowed: i64| usize::try_from(allowed / per_frame + 1).unwrap();
+            assert_eq!(flood(&mut counts(), &flooding), most(EXCESS_MAX), "kind {kind}");
+            let mut asked = counts();
+            asked.take_outgoing(&head);
+            assert_eq!(flood(&mut asked, &flooding), most(EXCESS_MAX + REQUEST), "kind {kind}");
         }
+    }
+
+    #[test]
+    fn nothing_is_kept_of_what_requests_account_for_that_are_over() {
+        let head = frame(HEADERS, 4, 40);
+        let reset = frame(RST_STREAM, 0, 4);
+        for answer in
+            [frame(HEADERS, 4 | END_STREAM, 60), frame(DATA, END_STREAM, 0), reset.clone()]
+        {
+            let mut counts = counts();
+            for _ in 0..1_000 {
+                counts.take_outgoing(&head);
+                counts.take_incoming(&answer).unwrap();
+                // We want no more of it either.
+                counts.take_outgoing(&reset);
+            }
+            assert_eq!((counts.excess, counts.under_way.len()), (0, 0));
+        }
+        let mut counts = counts();
+        counts.take_outgoing(&[head, reset].concat());
+        assert_eq!((counts.excess, counts.under_way.len()), (0, 0), "the end of it is ours");
+    }
+
+    /// More than may come unasked, of every kind of answer: a receiver that answers many requests at once is not one
+    /// that floods.
+    #[test]
+    fn requests_that_go_out_together_may_be_answered_together() {
+        const COUNT: u32 = 250;
+        let streams = || (0..COUNT).map(|number| 2 * number + 1);
+        let with_body =
+            |stream| [frame_of(stream, HEADERS, 4, 60), frame_of(stream, 0, 1, 9)].concat();
+        let informed = |stream| {
+            let head = frame_of(stream, HEADERS, 4, 60);
+            [head.repeat(2), frame_of(stream, HEADERS, 5, 60)].concat()
+        };
+        let mut counts = counts();
+        for _ in 0..3 {
+            for stream in streams() {
+                counts.take_outgoing(&frame_of(stream, HEADERS, 4, 40));
+            }
+            for stream in streams() {
+                let answer = if stream % 4 == 1 { with_body(stream) } else { informed(stream) };
+                counts.take_incoming(&answer).unwrap();
+            }
+            assert!(counts.under_way.is_empty());
+        }
+        assert_eq!(flood(&mut counts, &frame(6, 0, 8)), EXCESS_MAX as usize + 1);
     }
 
     #[test]
     fn a_large_body_may_be_answered_by_many_wider_windows() {
         const PIECES: usize = 4_096;
-        let head = [vec![b'P'; PREFACE_LENGTH], frame(HEADERS, 4, 40)].concat();
+        let head = frame(HEADERS, 4, 40);
         let (data, widened) = (frame(DATA, 0, 16_384), frame(WINDOW_UPDATE, 0, 4));
         // Answered at once, and when all of it has been sent.
         for ahead in [1, PIECES] {
@@ -446,15 +547,14 @@ mod tests {
             }
             let left = counts.due as usize;
             counts.take_incoming(&widened.repeat(left)).unwrap();
-            let flood = (1..).find(|_| counts.take_incoming(&widened).is_err());
-            assert_eq!(flood, Some(EXCESS_MAX as usize + 1));
+            let most = EXCESS_MAX + REQUEST + 1;
+            assert_eq!(flood(&mut counts, &widened), most as usize);
         }
     }
 
     #[test]
     fn an_answer_in_many_frames_to_each_of_many_requests_is_welcome() {
         let mut counts = counts();
-        counts.take_outgoing(&[b'P'; PREFACE_LENGTH]);
         let head = frame(HEADERS, 4, 40);
         let answer = [frame(HEADERS, 4, 60), frame(0, 0, 500).repeat(200), frame(0, 1, 0)].concat();
         for _ in 0..100 {
