@@ -10,12 +10,34 @@ use http_body_util::{BodyExt, Full};
 use hyper::{server, service::service_fn};
 use hyper_util::rt::TokioIo;
 use rustls::{RootCertStore, ServerConfig, crypto::ring, pki_types::PrivateKeyDer};
-use tokio::sync::mpsc::{self, UnboundedReceiver};
+use tokio::sync::{
+    Barrier,
+    mpsc::{self, UnboundedReceiver},
+};
 use tokio_rustls::TlsAcceptor;
 
 use super::*;
 
-/// An HTTP/2 server that takes one request at a time and needs a while for each.
+/// What an HTTP/2 server does with requests.
+#[derive(Debug, Clone)]
+struct Manner {
+    /// How many it takes at a time.
+    streams: u32,
+    /// Whether it reads requests before it answers, and not at all otherwise.
+    takes: bool,
+    service_time: Duration,
+    /// So many are answered together.
+    together: Arc<Barrier>,
+}
+
+impl Default for Manner {
+    fn default() -> Self {
+        let together = Arc::new(Barrier::new(1));
+        Self { streams: 1, takes: true, service_time: Duration::ZERO, together }
+    }
+}
+
+/// An HTTP/2 server.
 struct Http2 {
     address: SocketAddr,
     roots: RootCertStore,
@@ -28,12 +50,7 @@ fn trusting(settings: Settings, roots: RootCertStore) -> Arc<Shared> {
 }
 
 impl Http2 {
-    async fn start(service_time: Duration) -> Self {
-        Self::start_with(service_time, true).await
-    }
-
-    /// `takes`: it reads requests before it answers, and not at all otherwise.
-    async fn start_with(service_time: Duration, takes: bool) -> Self {
+    async fn start(manner: Manner) -> Self {
         let certified = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
         let certificate = certified.cert.der().clone();
         let mut roots = RootCertStore::empty();
@@ -56,7 +73,7 @@ impl Http2 {
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 counter.fetch_add(1, Ordering::SeqCst);
-                tokio::spawn(serve(acceptor.clone(), stream, sender.clone(), service_time, takes));
+                tokio::spawn(serve(acceptor.clone(), stream, sender.clone(), manner.clone()));
             }
         });
         Self { address, roots, versions, connections }
@@ -67,12 +84,12 @@ async fn serve(
     acceptor: TlsAcceptor,
     stream: TcpStream,
     versions: mpsc::UnboundedSender<Version>,
-    service_time: Duration,
-    takes: bool,
+    manner: Manner,
 ) {
+    let Manner { streams, takes, service_time, .. } = manner;
     let Ok(stream) = acceptor.accept(stream).await else { return };
     let service = service_fn(|request: ::http::Request<Incoming>| {
-        let versions = versions.clone();
+        let (versions, together) = (versions.clone(), Arc::clone(&manner.together));
         async move {
             let _ = versions.send(request.version());
             let body = request.into_body();
@@ -86,12 +103,13 @@ async fn serve(
                 });
             }
             tokio::time::sleep(service_time).await;
+            together.wait().await;
             Ok::<_, std::convert::Infallible>(Response::new(Full::new(Bytes::from_static(b"ok"))))
         }
     });
     let _ = server::conn::http2::Builder::new(TokioExecutor::new())
         .timer(TokioTimer::new())
-        .max_concurrent_streams(1)
+        .max_concurrent_streams(streams)
         .initial_stream_window_size(if takes { None } else { Some(1_000) })
         .serve_connection(TokioIo::new(stream), service)
         .await;
@@ -100,7 +118,8 @@ async fn serve(
 #[tokio::test]
 async fn http_2_is_spoken_where_it_is_offered_and_waiting_for_a_stream_is_no_timeout() {
     // Each takes far less than the timeout, also where a machine stands still for some seconds.
-    let mut server = Http2::start(Duration::from_secs(1)).await;
+    let mut server =
+        Http2::start(Manner { service_time: Duration::from_secs(1), ..Manner::default() }).await;
     let settings = Settings { http_timeout: Duration::from_secs(6), ..settings() };
     let shared = trusting(settings, std::mem::replace(&mut server.roots, RootCertStore::empty()));
     let url = format!("https://localhost:{}/", server.address.port());
@@ -124,6 +143,38 @@ async fn http_2_is_spoken_where_it_is_offered_and_waiting_for_a_stream_is_no_tim
     assert_eq!(server.connections.load(Ordering::SeqCst), 1);
 }
 
+/// The connection was ended when answers with bodies came to some thirty requests that had gone out together.
+#[tokio::test]
+async fn requests_that_go_out_together_are_answered_together_over_one_connection() {
+    const COUNT: usize = 200;
+    let together = Arc::new(Barrier::new(COUNT));
+    let manner = Manner { streams: 200, together, ..Manner::default() };
+    let mut server = Http2::start(manner).await;
+    let roots = std::mem::replace(&mut server.roots, RootCertStore::empty());
+    let shared = trusting(Settings { http_timeout: Duration::from_secs(60), ..settings() }, roots);
+    let url = format!("https://localhost:{}/", server.address.port());
+    let config = json!({ "url": url, "concurrency": COUNT });
+    let endpoint = transport::open("http", &config, &shared).unwrap();
+    let mut connection_count = 0;
+    for round in 0..2 {
+        let sent: Vec<_> = (0..COUNT)
+            .map(|number| {
+                let endpoint = Arc::clone(&endpoint);
+                let id = (round * COUNT + number) as i64;
+                tokio::spawn(async move { send(&endpoint, envelope(id)).await })
+            })
+            .collect();
+        for report in sent {
+            let report = report.await.unwrap();
+            assert_eq!(report.outcome, Outcome::Accepted, "{report:?}");
+        }
+        // Until the first one is there each request makes one for itself.
+        let former =
+            std::mem::replace(&mut connection_count, server.connections.load(Ordering::SeqCst));
+        assert!(round == 0 || connection_count == former);
+    }
+}
+
 /// A payload, and who sees how long it is kept.
 struct Seen {
     bytes: Vec<u8>,
@@ -138,7 +189,7 @@ impl AsRef<[u8]> for Seen {
 
 #[tokio::test]
 async fn nothing_is_kept_for_a_receiver_that_answers_and_takes_nothing() {
-    let mut server = Http2::start_with(Duration::ZERO, false).await;
+    let mut server = Http2::start(Manner { takes: false, ..Manner::default() }).await;
     let roots = std::mem::replace(&mut server.roots, RootCertStore::empty());
     let shared = trusting(settings(), roots);
     let url = format!("https://localhost:{}/", server.address.port());
@@ -161,7 +212,7 @@ async fn nothing_is_kept_for_a_receiver_that_answers_and_takes_nothing() {
 
 #[tokio::test]
 async fn a_certificate_that_nobody_vouches_for_is_a_tls_failure() {
-    let server = Http2::start(Duration::ZERO).await;
+    let server = Http2::start(Manner::default()).await;
     let url = format!("https://localhost:{}/?token=secret", server.address.port());
     let report = send(&endpoint(json!({ "url": url }), settings()), envelope(1)).await;
     assert_eq!(report.outcome, unavailable(None));
