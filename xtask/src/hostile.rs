@@ -21,7 +21,7 @@ use std::{
 };
 
 use anyhow::{Context, Result};
-pub use kinds::KINDS;
+pub use kinds::{ANSWERS_HTTP2, KINDS, READS_WHAT_IS_LARGE};
 use names::{Answers, NameServer};
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},

@@ -10,6 +10,10 @@ use super::{
     names::Answers::{self, *},
 };
 
+/// These do nothing wrong. They show what the work costs others that comes with those that do.
+pub const READS_WHAT_IS_LARGE: &str = "reads what is large";
+pub const ANSWERS_HTTP2: &str = "HTTP/2: answers";
+
 /// Slow, and still well within every limit of time by itself.
 const SLOW: Duration = Duration::from_secs(1);
 const LARGE: usize = 2 * 1024 * 1024;
@@ -157,7 +161,7 @@ pub const KINDS: &[Kind] = &[
     plain("resets at once", &[Reset], Unavailable(&[""])),
     plain("reads and closes", &[Request], CLOSED),
     plain("reads and resets", &[Request, Reset], RESET),
-    large(plain("reads what is large", GOOD, Accepted)),
+    large(plain(READS_WHAT_IS_LARGE, GOOD, Accepted)),
     large(plain("does not read", &[Deaf(Duration::from_secs(20))], TIMEOUT)),
     large(plain(
         "does not read, and answers",
@@ -279,6 +283,7 @@ pub const KINDS: &[Kind] = &[
     plain("two answers to a request", &[Request, Say(b"HTTP/1.1 503 x\r\ncontent-length: 0\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n"), Request, Wait], Unavailable(&["HTTP 503"])),
     plain("answers for ever", &[Request, Say(b"HTTP/1.1 503 x\r\ncontent-length: 0\r\n\r\n"), Flood(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n")], AcceptedOr(&["HTTP 503"])),
     // HTTP/2. Requests share connections, so what is wrong with one may end others.
+    http2(ANSWERS_HTTP2, &[Frames(&[SETTINGS]), Request, Frames(&[OK_AND_END]), Again], Accepted),
     http2("HTTP/2: silence", &[Wait], TIMEOUT),
     http2("HTTP/2: closed", &[], Unavailable(&[""])),
     // What waits for its turn waits until its time is over, and for nothing.
