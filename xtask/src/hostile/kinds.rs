@@ -325,8 +325,7 @@ pub const KINDS: &[Kind] = &[
     http2("HTTP/2: a push", &[Frames(&[SETTINGS]), Request, Frames(&[request(5, 4, b"\0\0\0\x02\x88")]), Wait], PROTOCOL),
     // Of many requests that share a connection one has that stream.
     http2("HTTP/2: another's stream", &[Frames(&[SETTINGS]), Request, Frames(&[Frame { kind: 1, flags: 5, stream: Stream::Other(99), payload: b"\x88" }]), Wait], AcceptedOr(&["protocol error: ", "timeout: no answer within"])),
-    // Requests that have not gone out when their connection ends are not its fault.
-    http2("HTTP/2: a frame that is too long", &[Frames(&[SETTINGS]), Request, Say(b"\xff\xff\xff\0\0\0\0\0\x01"), Flood(b"x")], Unavailable(&["protocol error: ", "the connection failed"])),
+    http2("HTTP/2: a frame that is too long", &[Frames(&[SETTINGS]), Request, Say(b"\xff\xff\xff\0\0\0\0\0\x01"), Flood(b"x")], PROTOCOL),
     http2("HTTP/2: half a head", &[Frames(&[SETTINGS]), Request, Say(b"\0\0\x05\x01")], Unavailable(&[""])),
     http2("HTTP/2: half a head, silence", &[Frames(&[SETTINGS]), Request, Say(b"\0\0\x05\x01"), Wait], TIMEOUT),
     http2("HTTP/2: a head, a byte a second", &[Frames(&[SETTINGS]), Request, Say(b"\0\x40\0\x01\x04\0\0\0\x01"), Drip(b"\x88", SLOW)], TIMEOUT),
