@@ -283,7 +283,7 @@ pub const KINDS: &[Kind] = &[
     plain("two answers to a request", &[Request, Say(b"HTTP/1.1 503 x\r\ncontent-length: 0\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n"), Request, Wait], Unavailable(&["HTTP 503"])),
     plain("answers for ever", &[Request, Say(b"HTTP/1.1 503 x\r\ncontent-length: 0\r\n\r\n"), Flood(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n")], AcceptedOr(&["HTTP 503"])),
     // HTTP/2. Requests share connections, so what is wrong with one may end others.
-    http2(ANSWERS_HTTP2, &[Frames(&[SETTINGS]), Request, Frames(&[OK_AND_END]), Again], Accepted),
+    http2(ANSWERS_HTTP2, &[Frames(&[SETTINGS]), Request, Frames(&[request(1, 4, b"\x88"), request(0, END_STREAM, b"ok")]), Again], Accepted),
     http2("HTTP/2: silence", &[Wait], TIMEOUT),
     http2("HTTP/2: closed", &[], Unavailable(&[""])),
     // What waits for its turn waits until its time is over, and for nothing.

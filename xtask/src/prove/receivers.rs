@@ -31,6 +31,8 @@ const PACE: Duration = Duration::from_millis(20);
 const CONTROL_COUNT: usize = 100;
 /// How much later than in the control the good ones may arrive, in full runs on an idle machine.
 const DELAY_MAX: Duration = Duration::from_millis(200);
+/// How long they may take beside large messages that are read, and beside HTTP/2 that is answered.
+const CONTROL_MAX: Duration = Duration::from_secs(1);
 /// What the dispatcher may take at its peak.
 const MEMORY_MAX: u64 = 400_000_000;
 /// Of large messages one in so many is sent: few have room in memory at a time, whoever does not take them, so that a
@@ -107,7 +109,10 @@ impl KindFigures {
             .iter()
             .any(|late| error.starts_with(late));
         // Requests share a connection there, and some have not gone out when it ends.
-        let is_unsent = kind.wire == Wire::Http2 && error == "the connection failed";
+        let is_unsent = kind.wire == Wire::Http2
+            && kind.expected != Expected::Accepted
+            && outcome == "unavailable"
+            && error == "the connection failed";
         let is_late = !is_expected
             && is_timed
             && ["unavailable", "unknown"].contains(&outcome)
@@ -446,6 +451,7 @@ impl Stage {
 
     async fn find(&self, figures: &mut ReceiverFigures, owner: Vec<String>) -> Result<()> {
         let delay = figures.worst_delay();
+        let control = figures.control_of(true, true);
         let mut found = |is_wrong: bool, finding: String| {
             if is_wrong {
                 figures.findings.push(finding);
@@ -459,6 +465,8 @@ impl Stage {
         found(figures.peak_bytes > MEMORY_MAX, format!("{} bytes at the peak", figures.peak_bytes));
         let is_late = self.scale.is_timed && delay > DELAY_MAX;
         found(is_late, format!("good messages came {delay:?} later"));
+        let is_slow = self.scale.is_timed && control > CONTROL_MAX;
+        found(is_slow, format!("good messages took {control:?} beside what does nothing wrong"));
         Ok(())
     }
 }

@@ -5,6 +5,7 @@
 //! length says, and nothing else bounds their number. Only heads of frames are looked at.
 
 use std::{
+    collections::VecDeque,
     io,
     pin::Pin,
     sync::{
@@ -31,9 +32,11 @@ const EXCESS_MAX: i64 = 1_024;
 /// What a request accounts for: as long as it is under way in advance, since many may go out before their answers come.
 const REQUEST: i64 = 256;
 /// What the head of an answer costs that does not end it, as informational ones do not.
-const UNFINISHED_HEAD: i64 = 32;
+const UNFINISHED_HEAD: i64 = 8;
 /// What any other frame costs.
 const FRAME: i64 = 1;
+/// So many requests that we gave up last still account for frames: those that cross the end of theirs.
+const CROSSED_MOST: usize = 128;
 /// A body is answered by two frames that widen the windows for so many of its bytes, or for more.
 const WINDOW_STEP: u32 = 4_096;
 /// As much as that is kept for answers that come when a body has been sent. More is sent ahead of its answers only
@@ -164,6 +167,8 @@ struct Counts {
     excess: i64,
     /// The streams of those.
     under_way: HashSet<u32>,
+    /// Those of them that we gave up last, in order.
+    given_up: VecDeque<u32>,
     /// Frames that are still due for bodies that were sent.
     due: u32,
 }
@@ -225,7 +230,8 @@ impl<S> Frames<S> {
 impl Counts {
     fn new() -> Self {
         let (incoming, outgoing) = (Heads::after(0), Heads::after(PREFACE_LENGTH));
-        Self { incoming, outgoing, excess: 0, under_way: HashSet::default(), due: 0 }
+        let (under_way, given_up) = (HashSet::default(), VecDeque::new());
+        Self { incoming, outgoing, excess: 0, under_way, given_up, due: 0 }
     }
 
     fn take_incoming(&mut self, bytes: &[u8]) -> io::Result<()> {
@@ -247,7 +253,7 @@ impl Counts {
 
     /// How many frames of requests began in these bytes.
     fn take_outgoing(&mut self, bytes: &[u8]) -> u64 {
-        let Self { outgoing, excess, under_way, due, .. } = self;
+        let Self { outgoing, excess, under_way, given_up, due, .. } = self;
         let mut moves = 0;
         outgoing.take(bytes, |frame| {
             match frame.kind {
@@ -259,7 +265,15 @@ impl Counts {
                     let answers = 2 * (frame.length / WINDOW_STEP + 1);
                     *due = due.saturating_add(answers).min(WINDOW_ANSWERS_MAX);
                 }
-                RST_STREAM => return end_stream(under_way, excess, frame.stream),
+                RST_STREAM => {
+                    if given_up.len() == CROSSED_MOST
+                        && let Some(oldest) = given_up.pop_front()
+                    {
+                        end_stream(under_way, excess, oldest);
+                    }
+                    given_up.push_back(frame.stream);
+                    return;
+                }
                 _ => return,
             }
             moves += 1;
@@ -470,6 +484,8 @@ mod tests {
             let expected = [(HEADERS, 0, 5), (DATA, END_STREAM, 300), (6, 0, 8)];
             assert_eq!(found, expected, "pieces of {size}");
         }
+        let head = Head::read([0, 1, 2, DATA, 0, 0x80, 0, 1, 3]);
+        assert_eq!((head.length, head.stream), (258, 259), "the first bit of a stream is reserved");
     }
 
     #[test]
@@ -501,9 +517,35 @@ mod tests {
             }
             assert_eq!((counts.excess, counts.under_way.len()), (0, 0));
         }
+        // What is never answered accounts for a bounded number of frames once it is given up.
         let mut counts = counts();
-        counts.take_outgoing(&[head, reset].concat());
-        assert_eq!((counts.excess, counts.under_way.len()), (0, 0), "the end of it is ours");
+        for number in 0..1_000 {
+            let stream = 2 * number + 1;
+            counts.take_outgoing(&frame_of(stream, HEADERS, 4, 40));
+            counts.take_outgoing(&frame_of(stream, RST_STREAM, 0, 4));
+        }
+        assert_eq!(counts.under_way.len(), CROSSED_MOST);
+        assert_eq!(counts.excess, -REQUEST * CROSSED_MOST as i64);
+        assert_eq!(counts.given_up.len(), CROSSED_MOST);
+    }
+
+    /// A proxy gives up when we do, and says so of each.
+    #[test]
+    fn answers_may_cross_the_end_of_their_requests() {
+        const COUNT: u32 = 64;
+        let mut counts = counts();
+        for stream in (0..COUNT).map(|number| 2 * number + 1) {
+            counts.take_outgoing(&frame_of(stream, HEADERS, 4, 40));
+        }
+        for stream in (0..COUNT).map(|number| 2 * number + 1) {
+            counts.take_outgoing(&frame_of(stream, RST_STREAM, 0, 4));
+        }
+        for stream in (0..COUNT).map(|number| 2 * number + 1) {
+            let answer = [frame_of(stream, HEADERS, 4, 60).repeat(30), frame_of(stream, 0, 1, 9)];
+            counts.take_incoming(&answer.concat()).unwrap();
+        }
+        assert!(counts.under_way.is_empty());
+        assert_eq!(flood(&mut counts, &frame(6, 0, 8)), EXCESS_MAX as usize + 1);
     }
 
     /// More than may come unasked, of every kind of answer: a receiver that answers many requests at once is not one
