@@ -39,9 +39,9 @@ const MEMORY_MAX: u64 = 400_000_000;
 /// part of them already fills it over and over.
 const LARGE_SHARE: usize = 8;
 /// One in so many attempts of a kind may time out in full, or end with a connection that it has not been sent over yet,
-/// whatever the table expects. 512 connections are too much
-/// work for the one thread of the receivers, too, and some of them are served too late. Only some: a kind whose
-/// attempts all time out was a silent receiver, and has not been seen to end as the table says.
+/// whatever the table expects. 512 connections are too much work for the one thread of the receivers, too, and some of
+/// them are served too late. Only some: a kind whose attempts all time out was a silent receiver, and has not been seen
+/// to end as the table says.
 const LATE_SHARE: usize = 4;
 
 /// How much of everything there is.
