@@ -265,7 +265,8 @@ impl Counts {
                     let answers = 2 * (frame.length / WINDOW_STEP + 1);
                     *due = due.saturating_add(answers).min(WINDOW_ANSWERS_MAX);
                 }
-                RST_STREAM => {
+                // What is over already crosses nothing.
+                RST_STREAM if under_way.contains(&frame.stream) => {
                     if given_up.len() == CROSSED_MOST
                         && let Some(oldest) = given_up.pop_front()
                     {
@@ -516,6 +517,7 @@ mod tests {
                 counts.take_outgoing(&reset);
             }
             assert_eq!((counts.excess, counts.under_way.len()), (0, 0));
+            assert!(counts.given_up.is_empty());
         }
         // What is never answered accounts for a bounded number of frames once it is given up.
         let mut counts = counts();
