@@ -43,6 +43,7 @@ use uuid::Uuid;
 
 use super::{
     Pace, Tenure,
+    chore::Chore,
     clock::Clock,
     command::{
         ClaimAnswer, Command, Counting, DueAnswer, DueClaimAnswer, Event, Flushed, GroupTick, Look,
@@ -55,7 +56,6 @@ use super::{
     lanes::{Lanes, OwnedLane, Room, TickGroup},
     pending::Pending,
     policies::Policies,
-    rings::Rings,
     settings::Settings,
 };
 use crate::store::{
@@ -149,6 +149,14 @@ const MOST_MARKS: usize = 65_536;
 const UNRECORDED: usize = 8 * 1024;
 /// What was read and is not durable yet is read again after so long.
 const UNPROVEN_PAUSE: Duration = Duration::from_millis(100);
+/// Whoever rings waits so long after the last heartbeat, which writes, and which those of others wait for when somebody
+/// takes shards over.
+const BEAT_PAUSE: Duration = Duration::from_millis(200);
+/// The same after what is only read.
+const LOOK_PAUSE: Duration = Duration::from_millis(100);
+/// The same after loans: so soon who got nothing asks again, and reads them then. Several who lend ring one after
+/// another.
+const LOAN_PAUSE: Duration = Duration::from_millis(50);
 /// What somebody's transaction has locked is tried again after so long.
 const HELD_PAUSE: Duration = Duration::from_millis(500);
 
@@ -231,15 +239,12 @@ pub struct Dispatcher {
     former: Option<Tenure>,
 
     clock: Clock,
-    /// What notifications ask for.
-    rings: Rings,
     /// The other dispatchers, by the last heartbeat.
     others: HashSet<Uuid>,
-    beat_at: Instant,
+    beat: Chore,
     /// When to look next whether the last beat is out of date, and what it said to be pending.
     news_at: Instant,
     pending_said: i64,
-    is_beating: bool,
     is_acquiring: bool,
     is_releasing: bool,
     lease_length: Duration,
@@ -256,13 +261,12 @@ pub struct Dispatcher {
     has_said_held: bool,
 
     make_room_at: Instant,
-    tick_at: Instant,
+    tick: Chore,
     tick_pause: Duration,
     /// No ring brings a tick sooner.
     ring_tick_at: Instant,
     /// When a tick last found something, or somebody rang.
     active_at: Instant,
-    is_ticking: bool,
     pages: usize,
     bell: Bell,
     /// The doorbell is being locked or unlocked: the two must not overtake each other.
@@ -282,10 +286,9 @@ pub struct Dispatcher {
     /// Flushes that changed what waits and are under way or over.
     waiting_changes: u64,
     is_changing_waiting: bool,
-    count_at: Instant,
+    count: Chore,
     /// When a count was last believed.
     counted_at: Instant,
-    is_counting: bool,
 
     /// Waiting deliveries that we have, each with the endpoint that counts it.
     in_hand: HashMap<(MessageId, Target), Option<EndpointId>>,
@@ -298,7 +301,6 @@ pub struct Dispatcher {
     chains: Chains<Delivery>,
     /// Ordering keys of which the next waiting delivery has to be fetched.
     keys_to_fetch: WantedKeys,
-    is_fetching_followers: bool,
     /// Marks of keys of which something may have gone from the table since they were asked for: the answer may show it
     /// as it was before, and be the last.
     told_marks: HashSet<u32>,
@@ -309,20 +311,19 @@ pub struct Dispatcher {
     /// Marks of keys of which notifications have said something, and when they are heeded.
     marks: HashSet<u32>,
     marks_at: Instant,
-    followers_at: Instant,
+    follow: Chore,
     /// Waiting deliveries in hand whose cancellation was under way, or which somebody has locked, and
     /// when to look again; the first comes first.
     postponed: Vec<(Instant, Delivery)>,
     /// What a former owner had claimed and somebody has locked: in hand until it is recovered.
     unrecovered: Vec<Claim>,
-    recover_at: Instant,
-    is_recovering: bool,
-    due_at: Instant,
-    is_fetching_due: bool,
+    recovery: Chore,
+    /// Fetches what is due.
+    fetch: Chore,
     /// Flushes that wrote waiting deliveries and are under way or over.
     deferrals: u64,
-    refresh_deferred_at: Instant,
-    is_refreshing_deferred: bool,
+    /// Asks when something is due next.
+    look_ahead: Chore,
     expired_at: Instant,
     is_fetching_expired: bool,
     /// Where the page before ended, unless it was the last one.
@@ -344,18 +345,14 @@ pub struct Dispatcher {
     /// that are being loaded were asked for.
     orphans: Vec<Delivery>,
     orphans_asked: Vec<Delivery>,
-    endpoints_at: Instant,
-    is_loading_endpoints: bool,
-    settings_at: Instant,
-    is_loading_settings: bool,
-    circuits_at: Instant,
-    is_loading_circuits: bool,
+    load_endpoints: Chore,
+    load_settings: Chore,
+    load_circuits: Chore,
     is_telling: bool,
     is_asking_for_tokens: bool,
-    /// The trade that is under way was begun because somebody rang for loans.
-    is_reading_loans: bool,
-    maintenance_at: Instant,
-    is_maintaining: bool,
+    /// A trade that is begun because somebody rang for loans.
+    read_loans: Chore,
+    maintenance: Chore,
 
     records_successes: bool,
     statistics: Statistics,
@@ -420,12 +417,10 @@ impl Dispatcher {
             dice,
             commands: Vec::new(),
             clock: Clock::new(now, 0),
-            rings: Rings::new(now),
             others: HashSet::default(),
-            beat_at: now,
+            beat: Chore::due_or_rung(now, BEAT_PAUSE),
             news_at: now,
             pending_said: 0,
-            is_beating: false,
             is_acquiring: false,
             is_releasing: false,
             lease_length: Duration::from_secs(15),
@@ -438,11 +433,10 @@ impl Dispatcher {
             held_until: None,
             has_said_held: false,
             make_room_at: now,
-            tick_at: now,
+            tick: Chore::due(now),
             tick_pause: SHORT_TICK_PAUSE,
             ring_tick_at: now,
             active_at: now,
-            is_ticking: false,
             pages: 0,
             bell: Bell::Open,
             is_at_bell: false,
@@ -456,9 +450,8 @@ impl Dispatcher {
             pending: Pending::default(),
             waiting_changes: 0,
             is_changing_waiting: false,
-            count_at: now + COUNT_INTERVAL,
+            count: Chore::due(now + COUNT_INTERVAL),
             counted_at: now,
-            is_counting: false,
             in_hand: HashMap::default(),
             put_down: HashSet::default(),
             ended_followers: HashSet::default(),
@@ -467,20 +460,16 @@ impl Dispatcher {
             keys_to_fetch: WantedKeys::default(),
             marks: HashSet::default(),
             marks_at: now,
-            is_fetching_followers: false,
             told_marks: HashSet::default(),
             heeded_in_a_row: 0,
             gone_at: now,
-            followers_at: now,
+            follow: Chore::due(now),
             postponed: Vec::new(),
             unrecovered: Vec::new(),
-            recover_at: now,
-            is_recovering: false,
-            due_at: now,
-            is_fetching_due: false,
+            recovery: Chore::due(now),
+            fetch: Chore::due(now),
             deferrals: 0,
-            refresh_deferred_at: now,
-            is_refreshing_deferred: false,
+            look_ahead: Chore::due_or_rung(now, LOOK_PAUSE),
             expired_at: now,
             is_fetching_expired: false,
             expired_up_to: None,
@@ -491,17 +480,13 @@ impl Dispatcher {
             unbegun: Vec::new(),
             orphans: Vec::new(),
             orphans_asked: Vec::new(),
-            endpoints_at: now,
-            is_loading_endpoints: false,
-            settings_at: now,
-            is_loading_settings: false,
-            circuits_at: now,
-            is_loading_circuits: false,
+            load_endpoints: Chore::due_or_rung(now, LOOK_PAUSE),
+            load_settings: Chore::due_or_rung(now, LOOK_PAUSE),
+            load_circuits: Chore::due_or_rung(now, LOOK_PAUSE),
             is_telling: false,
             is_asking_for_tokens: false,
-            is_reading_loans: false,
-            maintenance_at: now,
-            is_maintaining: false,
+            read_loans: Chore::rung(now, LOAN_PAUSE),
+            maintenance: Chore::due(now),
             records_successes: false,
             statistics: Statistics::default(),
             meters: None,
@@ -516,7 +501,7 @@ impl Dispatcher {
 
     /// The first heartbeat, before there is anything to say.
     pub fn first_beat(&mut self) -> Statistics {
-        self.is_beating = true;
+        self.beat.begin(self.now);
         self.statistics()
     }
 
@@ -586,7 +571,7 @@ impl Dispatcher {
             self.retry_postponed(now);
             self.recover(now);
             self.refresh(now);
-            self.count(now);
+            self.count_waiting(now);
             self.arrange_sleep();
         }
         std::mem::take(&mut self.commands)
@@ -595,37 +580,24 @@ impl Dispatcher {
     /// When to look again even if nothing happens.
     pub fn wake_at(&mut self) -> Instant {
         let now = self.now;
-        let mut at = self.beat_at;
-        at = at.min(self.rings.shards.at().filter(|_| !self.is_beating).unwrap_or(at));
+        let mut at = self.beat.wake_at().unwrap_or(now + self.beat_interval());
         let flush_at = self.gathered.due_at(self.pace.flush_interval);
         at = at.min(flush_at.filter(|_| !self.is_flushing).unwrap_or(at));
         at = at.min(self.held_until.filter(|_| !self.is_flushing).unwrap_or(at));
         at = at.min(self.grace_ends_at.unwrap_or(at));
         if !self.is_stopping {
-            if !self.is_ticking && self.bell != Bell::Trying {
-                at = at.min(self.tick_at);
-            }
-            at = at.min(self.due_at).min(self.endpoints_at).min(self.settings_at);
-            at = at.min(self.rung_at().unwrap_or(at));
+            at = at.min(self.chores_at().unwrap_or(at));
             let tokens_at = self.endpoints.tokens_at().filter(|_| !self.is_asking_for_tokens);
-            at = at.min(self.circuits_at).min(tokens_at.unwrap_or(at));
+            at = at.min(tokens_at.unwrap_or(at));
             at = at.min(self.endpoints.trade_at().unwrap_or(at));
-            at = at.min(self.maintenance_at);
             if self.lanes.has_active() {
-                at = at.min(self.refresh_deferred_at).min(self.expired_at);
+                at = at.min(self.expired_at);
                 if self.expired_up_to.is_some() && self.expired_page_at > now {
                     at = at.min(self.expired_page_at);
                 }
             }
-            at = at.min(if self.is_counting { at } else { self.count_at });
             at = at.min(self.endpoints.end_pauses(now).unwrap_or(at));
             at = at.min(self.postponed.first().map_or(at, |(later, _)| *later));
-            if !self.unrecovered.is_empty() && !self.is_recovering {
-                at = at.min(self.recover_at);
-            }
-            if !self.keys_to_fetch.is_empty() && !self.is_fetching_followers {
-                at = at.min(self.followers_at);
-            }
             at = at.min(if self.marks.is_empty() { at } else { self.marks_at });
         }
         at = at.min(self.endpoints.tell_at().filter(|_| !self.is_telling).unwrap_or(at));
@@ -635,18 +607,24 @@ impl Dispatcher {
         at
     }
 
-    /// When to ask for what somebody rang for and only reads.
-    fn rung_at(&self) -> Option<Instant> {
-        let Rings { shards: _, endpoints, settings, circuits, deferred, loans } = &self.rings;
-        let is_kept = self.is_refreshing_deferred || !self.lanes.has_active();
-        let rings = [
-            endpoints.at().filter(|_| !self.is_loading_endpoints),
-            settings.at().filter(|_| !self.is_loading_settings),
-            circuits.at().filter(|_| !self.is_loading_circuits),
-            deferred.at().filter(|_| !is_kept),
-            loans.at().filter(|_| !self.endpoints.is_trading()),
+    /// When the first chore is to be begun of those that there is something to do for.
+    fn chores_at(&self) -> Option<Instant> {
+        let has_active = self.lanes.has_active();
+        let chores = [
+            (&self.tick, self.bell != Bell::Trying),
+            (&self.fetch, true),
+            (&self.look_ahead, has_active),
+            (&self.follow, !self.keys_to_fetch.is_empty()),
+            (&self.recovery, !self.unrecovered.is_empty()),
+            (&self.count, true),
+            (&self.load_endpoints, true),
+            (&self.load_settings, true),
+            (&self.load_circuits, true),
+            (&self.read_loans, !self.endpoints.is_trading()),
+            (&self.maintenance, true),
         ];
-        rings.into_iter().flatten().min()
+        let wanted = chores.iter().filter(|(_, is_wanted)| *is_wanted);
+        wanted.filter_map(|(chore, _)| chore.wake_at()).min()
     }
 
     // Events ------------------------------------------------------------------------------------
@@ -674,14 +652,13 @@ impl Dispatcher {
                 self.take_due(wanted, deferrals == self.deferrals, answer);
             }
             Event::Waiting(next) => {
-                self.is_refreshing_deferred = false;
-                self.rings.deferred.answer(self.now);
-                self.refresh_deferred_at = self.now + DEFERRED_REFRESH;
+                self.look_ahead.end(self.now);
+                self.look_ahead.set_due(self.now + DEFERRED_REFRESH);
                 let unknown = self.endpoints.note_waiting(next?);
                 if !unknown.is_empty() {
-                    self.endpoints_at = self.now;
+                    self.load_endpoints.set_due(self.now);
                 }
-                self.due_at = self.now;
+                self.fetch.set_due(self.now);
             }
             Event::Expired(page) => self.take_expired(page?),
             Event::Followers(asked, rows) => {
@@ -713,8 +690,7 @@ impl Dispatcher {
                 self.take_endpoints(&versions, rows);
             }
             Event::Settings(answer) => {
-                self.is_loading_settings = false;
-                self.rings.settings.answer(self.now);
+                self.load_settings.end(self.now);
                 self.apply_settings(answer?);
             }
             Event::Retired(id, result) => {
@@ -726,14 +702,13 @@ impl Dispatcher {
                     // Somebody holds it locked, or was quicker: what it is now, we read again.
                     self.endpoints.doubt_version(id);
                 }
-                self.endpoints_at = self.now;
+                self.load_endpoints.set_due(self.now);
             }
             Event::Circuits(circuits) => {
-                self.is_loading_circuits = false;
-                self.rings.circuits.answer(self.now);
                 let now = self.now;
+                self.load_circuits.end(now);
                 if self.endpoints.learn(circuits?, now) {
-                    self.due_at = self.due_at.min(now);
+                    self.fetch.hurry(now);
                 }
             }
             Event::Told(asked, answers) => {
@@ -746,14 +721,14 @@ impl Dispatcher {
                 self.endpoints.take_tokens(granted?, self.now);
             }
             Event::Traded(owned, loans) => {
-                if std::mem::take(&mut self.is_reading_loans) {
-                    self.rings.loans.answer(self.now);
+                if self.read_loans.is_under_way() {
+                    self.read_loans.end(self.now);
                 }
                 self.endpoints.take_loans(&owned, &loans?);
             }
             Event::Doorbell(is_locked) => self.take_doorbell(is_locked?),
             Event::Maintained(result) => {
-                self.is_maintaining = false;
+                self.maintenance.end(self.now);
                 result?;
             }
             Event::Counted(counting, counts) => self.take_counts(counting, counts)?,

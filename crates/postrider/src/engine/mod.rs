@@ -4,6 +4,7 @@
 //! again. What it needs to know to go on is in the database.
 
 mod caretaker;
+mod chore;
 mod clock;
 mod command;
 mod connections;
@@ -18,7 +19,6 @@ mod loans;
 mod pending;
 mod policies;
 mod queue;
-mod rings;
 pub(crate) mod settings;
 mod silence;
 #[cfg(test)]

@@ -99,7 +99,7 @@ impl Dispatcher {
             (Place::Orphan, _) => match self.endpoints.by_target(delivery.target) {
                 Some(endpoint) => self.give_back(Delivery { endpoint, ..delivery }),
                 None => {
-                    self.endpoints_at = self.now;
+                    self.load_endpoints.set_due(self.now);
                     self.orphans.push(delivery);
                 }
             },

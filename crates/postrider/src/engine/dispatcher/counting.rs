@@ -4,21 +4,21 @@
 use super::*;
 
 impl Dispatcher {
-    pub(super) fn count(&mut self, now: Instant) {
-        if !self.is_counting && now >= self.count_at {
-            self.count_at = now + COUNT_INTERVAL;
+    pub(super) fn count_waiting(&mut self, now: Instant) {
+        if self.count.is_due(now) {
+            self.count.set_due(now + COUNT_INTERVAL);
             self.start_counting(now, None);
         }
     }
 
     /// Somebody else has changed what waits.
     pub(super) fn count_soon(&mut self) {
-        self.count_at = self.count_at.min(self.now + DEFERRED_COUNT_DELAY);
+        self.count.hurry(self.now + DEFERRED_COUNT_DELAY);
     }
 
     /// Looks for the oldest where that has gone.
     pub(super) fn count_doubtful(&mut self, now: Instant) {
-        if self.is_counting || self.is_stopping {
+        if self.count.is_under_way() || self.is_stopping {
             return;
         }
         let doubtful = self.pending.doubtful(&self.endpoints);
@@ -32,7 +32,7 @@ impl Dispatcher {
         if shards.is_empty() {
             return;
         }
-        self.is_counting = true;
+        self.count.start();
         let counting = Counting {
             began_at: now,
             shards,
@@ -48,10 +48,10 @@ impl Dispatcher {
         counting: Counting,
         counts: Result<Vec<WaitingCount>, StoreError>,
     ) -> Result<(), StoreError> {
-        self.is_counting = false;
+        self.count.end(self.now);
         match counts {
             Err(error) if error.is_passing() => {
-                self.count_at = self.count_at.min(self.now + COUNT_PAUSE);
+                self.count.hurry(self.now + COUNT_PAUSE);
             }
             counts => self.note_counts(counting, &counts?),
         }
@@ -68,7 +68,7 @@ impl Dispatcher {
         let now = self.now;
         if was_disturbed && endpoints.is_none() {
             let pause = COUNT_PAUSE.max((now - counting.began_at) * COUNT_PART);
-            self.count_at = self.count_at.min(now + pause);
+            self.count.hurry(now + pause);
         }
         // What was recorded meanwhile is in the count or not. It is believed all the same when no better
         // one was to be had for long.

@@ -38,10 +38,10 @@ impl Dispatcher {
             return false;
         }
         self.set_now(now);
-        let is_idle = self.endpoints.in_flight == 0 && self.pages == 0 && !self.is_ticking;
+        let is_idle = self.endpoints.in_flight == 0 && self.pages == 0 && !self.tick.is_under_way();
         let is_claimed = !self.is_claiming
-            && !self.is_fetching_due
-            && !self.is_fetching_followers
+            && !self.fetch.is_under_way()
+            && !self.follow.is_under_way()
             && self.unclaimed.is_empty();
         if is_claimed {
             // What was being read when the stop began has come in since.

@@ -175,7 +175,7 @@ impl Dispatcher {
     /// Something of the keys with this mark was ended or put back by somebody else.
     pub(super) fn note_mark(&mut self, mark: u32) {
         self.marks.insert(mark);
-        if self.is_fetching_followers {
+        if self.follow.is_under_way() {
             self.told_marks.insert(mark);
         }
     }
@@ -193,7 +193,7 @@ impl Dispatcher {
 
     /// Fetches what comes next of ordering keys of which nothing is in hand any more.
     pub(super) fn fetch_followers(&mut self, now: Instant) {
-        if self.is_fetching_followers || self.keys_to_fetch.is_empty() || now < self.followers_at {
+        if self.keys_to_fetch.is_empty() || !self.follow.is_due(now) {
             return;
         }
         let (chains, endpoints) = (&self.chains, &self.endpoints);
@@ -219,18 +219,17 @@ impl Dispatcher {
         }
         if asked.is_empty() {
             // What they wait for may come any time.
-            self.followers_at = now + if is_any_busy { RECORD_PAUSE } else { NO_ROOM_PAUSE };
+            self.follow.set_due(now + if is_any_busy { RECORD_PAUSE } else { NO_ROOM_PAUSE });
             return;
         }
-        self.followers_at = now;
-        self.is_fetching_followers = true;
+        self.follow.begin(now);
         self.ended_followers.clear();
         self.returned_followers.clear();
         self.ask(Query::FetchFollowers(asked, self.chains.scope()));
     }
 
     pub(super) fn take_followers(&mut self, asked: Vec<Asked>, rows: Vec<DueDelivery>) {
-        self.is_fetching_followers = false;
+        self.follow.end(self.now);
         let told = self.take_told_marks(&asked);
         let mut by_key: HashMap<(Arc<str>, EndpointId), Vec<DueDelivery>> = HashMap::default();
         let is_global = self.chains.scope() == Scope::Global;
@@ -259,7 +258,7 @@ impl Dispatcher {
             claimed.extend(self.take_followers_of(&key, endpoint, rows));
         }
         if claimed.is_empty() {
-            self.followers_at = self.now + IDLE_FETCH_PAUSE;
+            self.follow.set_due(self.now + IDLE_FETCH_PAUSE);
         }
         self.claim_due(claimed, Look::After);
     }

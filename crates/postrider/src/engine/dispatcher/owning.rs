@@ -13,13 +13,11 @@ const SET_BACK: Duration = Duration::from_secs(1);
 
 impl Dispatcher {
     pub(super) fn beat_if_due(&mut self, now: Instant) {
-        let is_due = now >= self.beat_at || self.rings.shards.is_due(now);
-        if self.is_beating || !is_due && !self.has_news(now) {
+        let is_under_way = self.beat.is_under_way();
+        if is_under_way || !self.beat.is_due(now) && !self.has_news(now) {
             return;
         }
-        self.is_beating = true;
-        self.rings.shards.ask();
-        self.beat_at = now + self.beat_interval();
+        self.beat.begin(now + self.beat_interval());
         self.news_at = now + NEWS_INTERVAL;
         self.pending_said = self.pending_count();
         self.count_doubtful(now);
@@ -43,7 +41,7 @@ impl Dispatcher {
         known + self.lanes.remaining().map(|(_, left)| left.count as i64).sum::<i64>()
     }
 
-    fn beat_interval(&self) -> Duration {
+    pub(super) fn beat_interval(&self) -> Duration {
         keeper::beat_interval(self.lease_length)
     }
 
@@ -65,23 +63,22 @@ impl Dispatcher {
     pub fn take_news(&mut self, news: News, now: Instant) {
         self.set_now(now);
         match news {
-            News::Renewed { asked, answered, heartbeat } => self.beat(asked, answered, *heartbeat),
+            News::Renewed { asked, answered, heartbeat } => self.take_beat(asked, answered, *heartbeat),
             News::Over(end) => {
                 self.failure.get_or_insert(end);
             }
         }
     }
 
-    fn beat(&mut self, asked: Instant, answered: Instant, heartbeat: Heartbeat) {
-        self.is_beating = false;
-        self.rings.shards.answer(self.now);
+    fn take_beat(&mut self, asked: Instant, answered: Instant, heartbeat: Heartbeat) {
+        self.beat.end(self.now);
         self.others = heartbeat.others.iter().map(|other| other.dispatcher).collect();
         self.set_clock(Clock::new(answered, heartbeat.now_us), answered - asked);
         if self.lease_length != heartbeat.lease {
             self.lease_length = heartbeat.lease;
             self.command(Command::Bound(heartbeat.lease));
         }
-        self.beat_at = asked + self.beat_interval();
+        self.beat.set_due(asked + self.beat_interval());
         // The middle of a round trip is off by half of it at most.
         if answered - asked <= LONGEST_MEASUREMENT {
             self.statistics.clock_offset_ms = Some(heartbeat.clock_offset_ms);
@@ -155,8 +152,8 @@ impl Dispatcher {
         self.note_waiting_counts(&shards, &stored.counts);
         self.pending.note_counts(&shards, None, &self.endpoints, &stored.counts);
         self.checkpoint_at = Some(now - CHECKPOINT_INTERVAL);
-        self.refresh_deferred_at = now;
-        self.tick_at = now;
+        self.look_ahead.set_due(now);
+        self.tick.set_due(now);
         self.ring_off();
     }
 

@@ -9,10 +9,10 @@ impl Dispatcher {
             && self.lanes.can_merge(|lane| room_of(endpoints, lane, now), now)
         {
             self.ring_off();
-            self.tick_at = now;
+            self.tick.set_due(now);
         }
-        if !self.is_ticking && self.bell != Bell::Trying && now >= self.tick_at {
-            self.tick();
+        if self.bell != Bell::Trying && self.tick.is_due(now) {
+            self.look();
         }
         // A page must fit into what may be in memory, however little that is.
         let page_rows = PAGE_ROWS.min(self.pace.max_buffered_messages / 4);
@@ -33,26 +33,26 @@ impl Dispatcher {
         }
     }
 
-    pub(super) fn tick(&mut self) {
+    pub(super) fn look(&mut self) {
         let (endpoints, now) = (&self.endpoints, self.now);
         let groups = self.lanes.start_tick(|lane| room_of(endpoints, lane, now), now);
         if groups.is_empty() {
-            self.tick_at = now + TICK_PAUSE;
+            self.tick.set_due(now + TICK_PAUSE);
             return;
         }
-        self.is_ticking = true;
+        self.tick.begin(now);
         self.ask(Query::Tick(groups));
     }
 
     pub(super) fn take_tick(&mut self, answers: Vec<GroupTick>, is_durable: bool) {
-        self.is_ticking = false;
+        self.tick.end(self.now);
         self.ring_tick_at = self.now + SHORT_TICK_PAUSE;
         if !is_durable {
             // As if nobody had looked: a standby that does not answer keeps no lane busy.
             for lane in answers.iter().flat_map(|(group, ..)| &group.lanes) {
                 self.lanes.free(*lane);
             }
-            self.tick_at = self.now + UNPROVEN_PAUSE;
+            self.tick.set_due(self.now + UNPROVEN_PAUSE);
             return;
         }
         let mut row_count = 0;
@@ -130,11 +130,12 @@ impl Dispatcher {
             let longest = if is_active { TICK_PAUSE } else { self.pace.poll_interval };
             self.tick_pause = (self.tick_pause * 3 / 2).min(longest);
         }
-        self.tick_at = match self.bell {
+        let pause = match self.bell {
             // A ring wakes us; this is for rings that the network swallowed.
-            Bell::Asleep(_) => now + Duration::from_secs(1),
-            _ => now + self.tick_pause,
+            Bell::Asleep(_) => Duration::from_secs(1),
+            _ => self.tick_pause,
         };
+        self.tick.set_due(now + pause);
     }
 
     pub(super) fn take_page(

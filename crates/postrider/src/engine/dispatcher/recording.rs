@@ -52,12 +52,12 @@ impl Dispatcher {
             }
         }
         for (id, target) in &recorded.put_down {
-            if self.is_fetching_due {
+            if self.fetch.is_under_way() {
                 self.put_down.insert((*id, *target));
             }
             self.forget_in_hand(*id, *target);
         }
-        if self.is_fetching_followers {
+        if self.follow.is_under_way() {
             self.returned_followers.extend(&recorded.put_down);
             self.ended_followers.extend(&recorded.results.settled);
         }

@@ -12,11 +12,10 @@ impl Dispatcher {
     }
 
     pub(super) fn recover(&mut self, now: Instant) {
-        if self.is_recovering || self.unrecovered.is_empty() || now < self.recover_at {
+        if self.unrecovered.is_empty() || !self.recovery.is_due(now) {
             return;
         }
-        self.is_recovering = true;
-        self.recover_at = now + HELD_PAUSE;
+        self.recovery.begin(now + HELD_PAUSE);
         let (owned, held) = (self.lanes.owned(), self.unrecovered.clone());
         self.ask(Query::Recover(owned, held));
     }
@@ -26,7 +25,7 @@ impl Dispatcher {
         asked: Vec<Claim>,
         answer: Result<Recovered, StoreError>,
     ) -> Result<(), StoreError> {
-        self.is_recovering = false;
+        self.recovery.end(self.now);
         let mut over: HashSet<(MessageId, Target)> =
             asked.iter().map(|claim| (claim.id, claim.target)).collect();
         for claim in answer?.held {

@@ -2,43 +2,30 @@
 
 use postrider_core::chains::Scope;
 
-use super::{
-    super::{endpoints::Comparison, rings::Ring},
-    *,
-};
+use super::{super::endpoints::Comparison, *};
 
 impl Dispatcher {
     pub(super) fn refresh(&mut self, now: Instant) {
-        let is_due = |at: Instant, ring: &Ring| now >= at || ring.is_due(now);
-        if !self.is_loading_endpoints && is_due(self.endpoints_at, &self.rings.endpoints) {
-            self.is_loading_endpoints = true;
-            self.rings.endpoints.ask();
+        if self.load_endpoints.is_due(now) {
+            self.load_endpoints.begin(now + ENDPOINT_REFRESH);
             self.orphans_asked.append(&mut self.orphans);
-            self.endpoints_at = now + ENDPOINT_REFRESH;
             self.ask(Query::LoadVersions);
         }
-        if !self.is_loading_settings && is_due(self.settings_at, &self.rings.settings) {
-            self.is_loading_settings = true;
-            self.rings.settings.ask();
-            self.settings_at = now + ENDPOINT_REFRESH;
+        if self.load_settings.is_due(now) {
+            self.load_settings.begin(now + ENDPOINT_REFRESH);
             self.ask(Query::LoadSettings);
         }
-        if !self.is_loading_circuits && is_due(self.circuits_at, &self.rings.circuits) {
-            self.is_loading_circuits = true;
-            self.rings.circuits.ask();
-            self.circuits_at = now + ENDPOINT_REFRESH;
+        if self.load_circuits.is_due(now) {
+            self.load_circuits.begin(now + ENDPOINT_REFRESH);
             self.ask(Query::LoadCircuits(self.endpoints.open()));
         }
         let shards = self.lanes.active_shards();
-        let is_wanted = is_due(self.refresh_deferred_at, &self.rings.deferred);
-        if !self.is_refreshing_deferred && is_wanted && !shards.is_empty() {
-            self.is_refreshing_deferred = true;
-            self.rings.deferred.ask();
+        if self.look_ahead.is_due(now) && !shards.is_empty() {
+            self.look_ahead.begin(now);
             self.ask(Query::FetchNext(shards.clone()));
         }
-        if !self.is_maintaining && now >= self.maintenance_at {
-            self.is_maintaining = true;
-            self.maintenance_at = now + MAINTENANCE;
+        if self.maintenance.is_due(now) {
+            self.maintenance.begin(now + MAINTENANCE);
             self.ask(Query::Maintain(shards));
         }
     }
@@ -79,10 +66,9 @@ impl Dispatcher {
             self.ask(Query::LoadEndpoints(versions.to_vec(), changed));
             return;
         }
-        self.is_loading_endpoints = false;
-        self.rings.endpoints.answer(now);
+        self.load_endpoints.end(now);
         // One that was enabled has what is due.
-        self.due_at = self.due_at.min(now);
+        self.fetch.hurry(now);
         // Every endpoint that existed when they were read is known now: what has none is for one that
         // was dropped. What came in since and has one by now must not be overtaken.
         let orphans: Vec<Delivery> = std::mem::take(&mut self.orphans);

@@ -29,7 +29,7 @@ impl Dispatcher {
     /// What became of circuits that we wanted to change.
     pub(super) fn note_answers(&mut self, asked: &[EndpointId], answers: &[Answer], now: Instant) {
         if self.endpoints.take_answers(asked, answers, now) {
-            self.due_at = self.due_at.min(now);
+            self.fetch.hurry(now);
         }
     }
 
@@ -85,9 +85,8 @@ impl Dispatcher {
             return;
         }
         // Whatever else is traded brings the loans, too, but may do so before they are what somebody rang for.
-        if self.rings.loans.is_due(now) && !self.endpoints.is_trading() {
-            self.rings.loans.ask();
-            self.is_reading_loans = true;
+        if self.read_loans.is_due(now) && !self.endpoints.is_trading() {
+            self.read_loans.begin(now);
             self.endpoints.doubt_loans();
         }
         let Some(trade) = self.endpoints.next_trade(now) else { return };

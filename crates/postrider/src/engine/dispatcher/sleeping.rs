@@ -10,7 +10,7 @@ impl Dispatcher {
             && self.now - self.active_at >= WAKEFUL
             && !self.is_at_bell
             && self.identity.is_audible
-            && !self.is_ticking
+            && !self.tick.is_under_way()
             && !self.lanes.is_walking();
         let shards = self.lanes.shards();
         if !is_quiet || shards.is_empty() {
@@ -35,10 +35,10 @@ impl Dispatcher {
         let now = self.now;
         if is_locked {
             self.bell = Bell::Armed;
-            self.tick_at = now;
+            self.tick.set_due(now);
         } else {
             self.bell = Bell::Open;
-            self.tick_at = now + self.tick_pause;
+            self.tick.set_due(now + self.tick_pause);
         }
     }
 
@@ -56,7 +56,7 @@ impl Dispatcher {
     }
 
     /// Heeds what notifications say. Anybody may notify, as often as they like: what they ask for is asked with pauses
-    /// (see [`Rings`]), and keys are looked through later, for all of them (see [`heed_marks`](Self::heed_marks)).
+    /// (see [`Chore`]), and keys are looked through later, for all of them (see [`heed_marks`](Self::heed_marks)).
     pub fn heed(&mut self, signals: impl Iterator<Item = Signal>, now: Instant) {
         self.set_now(now);
         for signal in signals {
@@ -70,16 +70,16 @@ impl Dispatcher {
             Signal::Ring => {
                 self.active_at = now;
                 self.tick_pause = SHORT_TICK_PAUSE;
-                self.tick_at = now.max(self.ring_tick_at);
+                self.tick.set_due(now.max(self.ring_tick_at));
                 self.ring_off();
             }
-            Signal::Shards => self.rings.shards.ring(),
+            Signal::Shards => self.beat.ring(),
             Signal::Endpoints => {
-                self.rings.endpoints.ring();
+                self.load_endpoints.ring();
                 self.command(Command::Wish(Wish::Limits));
             }
-            Signal::Settings => self.rings.settings.ring(),
-            Signal::Circuits => self.rings.circuits.ring(),
+            Signal::Settings => self.load_settings.ring(),
+            Signal::Circuits => self.load_circuits.ring(),
             Signal::Consumers => self.command(Command::Wish(Wish::Consumers)),
             Signal::Jobs => self.command(Command::Wish(Wish::Job)),
             Signal::Key(mark) => self.note_mark(mark),
@@ -87,11 +87,11 @@ impl Dispatcher {
                 self.endpoints.note_asked(borrower, &asked);
             }
             // One that came after our last heartbeat is known by the next, and asks again until then.
-            Signal::Asked(borrower, _) if borrower != self.identity.id => self.rings.shards.ring(),
-            Signal::Loans(id) if id == self.identity.id => self.rings.loans.ring(),
+            Signal::Asked(borrower, _) if borrower != self.identity.id => self.beat.ring(),
+            Signal::Loans(id) if id == self.identity.id => self.read_loans.ring(),
             Signal::Asked(..) | Signal::Loans(_) | Signal::Unknown => {}
             Signal::Deferred => {
-                self.rings.deferred.ring();
+                self.look_ahead.ring();
                 self.count_soon();
             }
         }

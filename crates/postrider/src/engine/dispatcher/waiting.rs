@@ -4,7 +4,7 @@ use super::{keys::CancelState, *};
 
 impl Dispatcher {
     pub(super) fn fetch_due(&mut self, now: Instant) {
-        if self.is_fetching_due || now < self.due_at {
+        if !self.fetch.is_due(now) {
             return;
         }
         let timestamp = self.clock.timestamp(now);
@@ -15,12 +15,13 @@ impl Dispatcher {
         let next = next.map_or(now + DEFERRED_REFRESH, |at| self.clock.instant(at));
         // What is due and has no room yet is waited for by looking.
         let latest = if is_any_due { now + pause.max(ROOM_PAUSE) } else { next };
-        self.due_at = next.min(latest).max(now + pause);
+        let again_at = next.min(latest).max(now + pause);
+        self.fetch.set_due(again_at);
         let shards = self.lanes.active_shards();
         if wanted.is_empty() || shards.is_empty() {
             return;
         }
-        self.is_fetching_due = true;
+        self.fetch.begin(again_at);
         let (deferrals, scope) = (self.deferrals, self.chains.scope());
         self.ask(Query::FetchDue { wanted, shards, scope, deferrals });
     }
@@ -29,7 +30,7 @@ impl Dispatcher {
     pub(super) fn note_deferred(&mut self, id: EndpointId, at: Timestamp) {
         self.endpoints.note_deferred(id, at);
         let soonest = self.now + IDLE_FETCH_PAUSE;
-        self.due_at = self.due_at.min(self.clock.instant(at).max(soonest));
+        self.fetch.hurry(self.clock.instant(at).max(soonest));
     }
 
     /// `is_current`: nothing that the answer may have missed was recorded meanwhile.
@@ -39,8 +40,8 @@ impl Dispatcher {
         is_current: bool,
         answer: DueAnswer,
     ) {
-        self.is_fetching_due = false;
         let now = self.now;
+        self.fetch.end(now);
         let mut counts: HashMap<EndpointId, usize> = HashMap::default();
         let mut fresh = Vec::new();
         let mut suspects: Vec<DueDelivery> = Vec::new();
@@ -95,7 +96,7 @@ impl Dispatcher {
         }
         if claimed.is_empty() {
             // All is in hand or waits for its turn: asking again at once would not help.
-            self.due_at = self.due_at.max(now + IDLE_FETCH_PAUSE);
+            self.fetch.put_off(now + IDLE_FETCH_PAUSE);
         }
         self.claim_due(claimed, Look::After);
     }
