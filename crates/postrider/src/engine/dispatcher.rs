@@ -57,6 +57,7 @@ use super::{
     pending::Pending,
     policies::Policies,
     settings::Settings,
+    watching::{Bellwork, Watch},
 };
 use crate::store::{
     StoreError,
@@ -112,13 +113,6 @@ const CHECKPOINT_INTERVAL: Duration = Duration::from_millis(500);
 const SUSPECT_AFTER: u32 = 2;
 /// So many of them are kept at hand.
 const SUSPECTS_AT_HAND: usize = 1_000;
-/// A tick after many rows waits, so that the next has many, too; after few it comes at once.
-const TICK_PAUSE: Duration = Duration::from_millis(5);
-const SHORT_TICK_PAUSE: Duration = Duration::from_millis(1);
-const MANY_ROWS: usize = 16;
-/// So long after the last message we keep looking before senders have to ring: a commit that
-/// notifies waits for every other one that does, the disk included.
-const WAKEFUL: Duration = Duration::from_millis(20);
 /// How long recording may take when the grace of a stop is over.
 const RECORDING_GRACE: Duration = Duration::from_secs(5);
 /// How often memory is looked at.
@@ -130,8 +124,6 @@ const CANCEL_PAUSE: Duration = Duration::from_millis(200);
 /// A claim is only good for so long: what is still queued then is claimed again. Claims are kept for
 /// ten minutes at least.
 const CLAIM_AGE: Duration = Duration::from_secs(240);
-/// So long a dispatcher sleeps before it gives the doorbell back and tries again.
-const LONGEST_SLEEP: Duration = Duration::from_secs(60);
 /// Ordering keys whose waiting deliveries are fetched by one query.
 const KEYS_AT_ONCE: usize = 64;
 /// When none of the keys that are wanted may be asked for, we look again after so long: soon, when it is for a record.
@@ -261,19 +253,8 @@ pub struct Dispatcher {
     has_said_held: bool,
 
     make_room_at: Instant,
-    tick: Chore,
-    tick_pause: Duration,
-    /// No ring brings a tick sooner.
-    ring_tick_at: Instant,
-    /// When a tick last found something, or somebody rang.
-    active_at: Instant,
+    watch: Watch,
     pages: usize,
-    bell: Bell,
-    /// The doorbell is being locked or unlocked: the two must not overtake each other.
-    is_at_bell: bool,
-    /// The last tick found nothing, and no try to sleep followed it. Without a tick between two
-    /// tries, a transaction that stays open after it has sent would keep us from reading.
-    has_looked: bool,
 
     /// Taken and not yet written down as taken, with where each goes then.
     unclaimed: Vec<(Delivery, Place)>,
@@ -389,19 +370,6 @@ enum Place {
     Orphan,
 }
 
-/// Whether senders have to ring.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Bell {
-    /// We poll.
-    Open,
-    /// Trying to get all doorbell locks.
-    Trying,
-    /// Locked: one more tick, then we may sleep.
-    Armed,
-    /// Sleeping until somebody rings, since then.
-    Asleep(Instant),
-}
-
 impl Dispatcher {
     pub fn new(
         pace: Pace,
@@ -433,14 +401,8 @@ impl Dispatcher {
             held_until: None,
             has_said_held: false,
             make_room_at: now,
-            tick: Chore::due(now),
-            tick_pause: SHORT_TICK_PAUSE,
-            ring_tick_at: now,
-            active_at: now,
+            watch: Watch::new(now, pace.poll_interval),
             pages: 0,
-            bell: Bell::Open,
-            is_at_bell: false,
-            has_looked: false,
             unclaimed: Vec::new(),
             claiming: Vec::new(),
             is_claiming: false,
@@ -572,8 +534,9 @@ impl Dispatcher {
             self.recover(now);
             self.refresh(now);
             self.count_waiting(now);
-            self.arrange_sleep();
+            self.arrange_sleep(now);
         }
+        self.work_at_doorbell();
         std::mem::take(&mut self.commands)
     }
 
@@ -611,7 +574,6 @@ impl Dispatcher {
     fn chores_at(&self) -> Option<Instant> {
         let has_active = self.lanes.has_active();
         let chores = [
-            (&self.tick, self.bell != Bell::Trying),
             (&self.fetch, true),
             (&self.look_ahead, has_active),
             (&self.follow, !self.keys_to_fetch.is_empty()),
@@ -624,7 +586,7 @@ impl Dispatcher {
             (&self.maintenance, true),
         ];
         let wanted = chores.iter().filter(|(_, is_wanted)| *is_wanted);
-        wanted.filter_map(|(chore, _)| chore.wake_at()).min()
+        wanted.filter_map(|(chore, _)| chore.wake_at()).chain(self.watch.wake_at()).min()
     }
 
     // Events ------------------------------------------------------------------------------------
@@ -726,7 +688,7 @@ impl Dispatcher {
                 }
                 self.endpoints.take_loans(&owned, &loans?);
             }
-            Event::Doorbell(is_locked) => self.take_doorbell(is_locked?),
+            Event::Doorbell(is_locked) => self.watch.take_doorbell(is_locked?, self.now),
             Event::Maintained(result) => {
                 self.maintenance.end(self.now);
                 result?;

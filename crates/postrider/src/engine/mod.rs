@@ -29,6 +29,7 @@ mod test_hooks;
 #[path = "no_test_hooks.rs"]
 mod test_hooks;
 mod wake;
+mod watching;
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 

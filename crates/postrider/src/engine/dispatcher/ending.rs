@@ -38,7 +38,7 @@ impl Dispatcher {
             return false;
         }
         self.set_now(now);
-        let is_idle = self.endpoints.in_flight == 0 && self.pages == 0 && !self.tick.is_under_way();
+        let is_idle = self.endpoints.in_flight == 0 && self.pages == 0 && !self.watch.is_looking();
         let is_claimed = !self.is_claiming
             && !self.fetch.is_under_way()
             && !self.follow.is_under_way()

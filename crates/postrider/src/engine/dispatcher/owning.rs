@@ -63,7 +63,9 @@ impl Dispatcher {
     pub fn take_news(&mut self, news: News, now: Instant) {
         self.set_now(now);
         match news {
-            News::Renewed { asked, answered, heartbeat } => self.take_beat(asked, answered, *heartbeat),
+            News::Renewed { asked, answered, heartbeat } => {
+                self.take_beat(asked, answered, *heartbeat)
+            }
             News::Over(end) => {
                 self.failure.get_or_insert(end);
             }
@@ -153,8 +155,7 @@ impl Dispatcher {
         self.pending.note_counts(&shards, None, &self.endpoints, &stored.counts);
         self.checkpoint_at = Some(now - CHECKPOINT_INTERVAL);
         self.look_ahead.set_due(now);
-        self.tick.set_due(now);
-        self.ring_off();
+        self.watch.wake(now);
     }
 
     /// Stops reading a shard and gives back what is queued of it.
@@ -209,7 +210,7 @@ impl Dispatcher {
         let shards = self.still_owned(released);
         info!(shards = ?shards.iter().map(|s| s.0).collect::<Vec<_>>(), "shards released");
         self.forget_settled(&shards);
-        self.ring_off();
+        self.watch.stay_awake();
     }
 
     /// Forgets shards of which nothing is in hand.

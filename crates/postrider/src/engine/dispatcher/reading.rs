@@ -5,13 +5,11 @@ use super::*;
 impl Dispatcher {
     pub(super) fn read(&mut self, now: Instant) {
         let endpoints = &self.endpoints;
-        if matches!(self.bell, Bell::Asleep(_))
-            && self.lanes.can_merge(|lane| room_of(endpoints, lane, now), now)
+        if self.watch.is_asleep() && self.lanes.can_merge(|lane| room_of(endpoints, lane, now), now)
         {
-            self.ring_off();
-            self.tick.set_due(now);
+            self.watch.wake(now);
         }
-        if self.bell != Bell::Trying && self.tick.is_due(now) {
+        if self.watch.is_due(now) {
             self.look();
         }
         // A page must fit into what may be in memory, however little that is.
@@ -37,22 +35,20 @@ impl Dispatcher {
         let (endpoints, now) = (&self.endpoints, self.now);
         let groups = self.lanes.start_tick(|lane| room_of(endpoints, lane, now), now);
         if groups.is_empty() {
-            self.tick.set_due(now + TICK_PAUSE);
+            self.watch.pass(now);
             return;
         }
-        self.tick.begin(now);
+        self.watch.begin(now);
         self.ask(Query::Tick(groups));
     }
 
     pub(super) fn take_tick(&mut self, answers: Vec<GroupTick>, is_durable: bool) {
-        self.tick.end(self.now);
-        self.ring_tick_at = self.now + SHORT_TICK_PAUSE;
         if !is_durable {
             // As if nobody had looked: a standby that does not answer keeps no lane busy.
             for lane in answers.iter().flat_map(|(group, ..)| &group.lanes) {
                 self.lanes.free(*lane);
             }
-            self.tick.set_due(self.now + UNPROVEN_PAUSE);
+            self.watch.repeat_after(UNPROVEN_PAUSE, self.now);
             return;
         }
         let mut row_count = 0;
@@ -86,7 +82,10 @@ impl Dispatcher {
         if is_news {
             self.checkpoint_soon();
         }
-        self.after_tick(row_count);
+        if row_count > 0 {
+            self.command(Command::Wish(Wish::News));
+        }
+        self.watch.note_rows(row_count, self.now);
     }
 
     pub(super) fn take_tick_rows(
@@ -107,35 +106,6 @@ impl Dispatcher {
             let Some(taken) = owned.reader.take_tick(group.is_merging, top, rows) else { continue };
             self.distribute(*lane, taken, Which::Tail, may_leave);
         }
-    }
-
-    /// After a tick: soon again when there was something, sleeping when there was not.
-    pub(super) fn after_tick(&mut self, row_count: usize) {
-        let now = self.now;
-        self.has_looked = row_count == 0;
-        if row_count > 0 {
-            self.active_at = now;
-            self.command(Command::Wish(Wish::News));
-            self.tick_pause = if row_count >= MANY_ROWS { TICK_PAUSE } else { SHORT_TICK_PAUSE };
-            self.ring_off();
-        } else if self.bell == Bell::Armed {
-            self.bell = Bell::Asleep(now);
-        } else if let Bell::Asleep(since) = self.bell {
-            // Whether the queue of notifications has room is asked when we try to sleep.
-            if now >= since + LONGEST_SLEEP {
-                self.ring_off();
-            }
-        } else if self.bell == Bell::Open {
-            let is_active = now - self.active_at < WAKEFUL;
-            let longest = if is_active { TICK_PAUSE } else { self.pace.poll_interval };
-            self.tick_pause = (self.tick_pause * 3 / 2).min(longest);
-        }
-        let pause = match self.bell {
-            // A ring wakes us; this is for rings that the network swallowed.
-            Bell::Asleep(_) => Duration::from_secs(1),
-            _ => self.tick_pause,
-        };
-        self.tick.set_due(now + pause);
     }
 
     pub(super) fn take_page(

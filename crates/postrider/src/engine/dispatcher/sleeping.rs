@@ -3,56 +3,20 @@
 use super::*;
 
 impl Dispatcher {
-    /// When a tick found nothing and nothing else is to be read, senders shall ring from now on.
-    pub(super) fn arrange_sleep(&mut self) {
-        let is_quiet = self.bell == Bell::Open
-            && self.has_looked
-            && self.now - self.active_at >= WAKEFUL
-            && !self.is_at_bell
-            && self.identity.is_audible
-            && !self.tick.is_under_way()
-            && !self.lanes.is_walking();
-        let shards = self.lanes.shards();
-        if !is_quiet || shards.is_empty() {
-            return;
-        }
-        self.bell = Bell::Trying;
-        self.is_at_bell = true;
-        // A try that fails is repeated after the next empty tick.
-        self.has_looked = false;
-        self.ask(Query::LockDoorbell(shards));
-    }
-
-    pub(super) fn take_doorbell(&mut self, is_locked: bool) {
-        self.is_at_bell = false;
-        if self.bell != Bell::Trying {
-            // Somebody rang meanwhile.
-            if is_locked {
-                self.unlock_doorbell();
-            }
-            return;
-        }
-        let now = self.now;
-        if is_locked {
-            self.bell = Bell::Armed;
-            self.tick.set_due(now);
-        } else {
-            self.bell = Bell::Open;
-            self.tick.set_due(now + self.tick_pause);
+    /// When nothing is to be read, senders shall ring from now on.
+    pub(super) fn arrange_sleep(&mut self, now: Instant) {
+        let has_shards = !self.lanes.shards().is_empty();
+        if self.identity.is_audible && has_shards && !self.lanes.is_walking() {
+            self.watch.try_to_sleep(now);
         }
     }
 
-    /// We are awake: senders need not ring.
-    pub(super) fn ring_off(&mut self) {
-        if matches!(self.bell, Bell::Armed | Bell::Asleep(_)) {
-            self.unlock_doorbell();
+    pub(super) fn work_at_doorbell(&mut self) {
+        match self.watch.take_work() {
+            Some(Bellwork::Lock) => self.ask(Query::LockDoorbell(self.lanes.shards())),
+            Some(Bellwork::Unlock) => self.ask(Query::UnlockDoorbell),
+            None => {}
         }
-        self.bell = Bell::Open;
-    }
-
-    pub(super) fn unlock_doorbell(&mut self) {
-        self.is_at_bell = true;
-        self.ask(Query::UnlockDoorbell);
     }
 
     /// Heeds what notifications say. Anybody may notify, as often as they like: what they ask for is asked with pauses
@@ -67,12 +31,7 @@ impl Dispatcher {
     fn heed_one(&mut self, signal: Signal) {
         let now = self.now;
         match signal {
-            Signal::Ring => {
-                self.active_at = now;
-                self.tick_pause = SHORT_TICK_PAUSE;
-                self.tick.set_due(now.max(self.ring_tick_at));
-                self.ring_off();
-            }
+            Signal::Ring => self.watch.ring(now),
             Signal::Shards => self.beat.ring(),
             Signal::Endpoints => {
                 self.load_endpoints.ring();
