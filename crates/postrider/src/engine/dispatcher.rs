@@ -43,6 +43,7 @@ use uuid::Uuid;
 
 use super::{
     Pace, Tenure,
+    account::Account,
     chore::Chore,
     clock::Clock,
     command::{
@@ -54,7 +55,6 @@ use super::{
     flush::{Gathered, error_text},
     keeper::{self, News},
     lanes::{Lanes, OwnedLane, Room, TickGroup},
-    pending::Pending,
     policies::Policies,
     settings::Settings,
     watching::{Bellwork, Watch},
@@ -94,13 +94,6 @@ const EXPIRED_ROWS: usize = 1_000;
 /// The next page follows at once while less than this is on its way to be recorded as expired, by several flushes.
 const EXPIRING_MOST: usize = 8 * 1024;
 const MAINTENANCE: Duration = Duration::from_secs(60);
-/// Waiting deliveries are counted so often, and again after a while when the last count met with
-/// changes. Counting may take a twentieth of the time.
-const COUNT_INTERVAL: Duration = Duration::from_secs(60);
-const COUNT_PAUSE: Duration = Duration::from_secs(5);
-const COUNT_PART: u32 = 20;
-/// Who has changed what waits tells us when that is committed, and seldom once only.
-const DEFERRED_COUNT_DELAY: Duration = Duration::from_millis(200);
 /// A skipped delivery waits so long in the log; then it is set aside, so that the log before it can
 /// be forgotten.
 const LAG_PATIENCE: Duration = Duration::from_secs(60);
@@ -262,14 +255,7 @@ pub struct Dispatcher {
     is_claiming: bool,
     checkpoint_at: Option<Instant>,
     gate_at: Instant,
-    backlogs: HashMap<Shard, Backlog>,
-    pending: Pending,
-    /// Flushes that changed what waits and are under way or over.
-    waiting_changes: u64,
-    is_changing_waiting: bool,
-    count: Chore,
-    /// When a count was last believed.
-    counted_at: Instant,
+    account: Account,
 
     /// Waiting deliveries that we have, each with the endpoint that counts it.
     in_hand: HashMap<(MessageId, Target), Option<EndpointId>>,
@@ -346,17 +332,6 @@ pub struct Dispatcher {
     failure: Option<End>,
 }
 
-/// How many deliveries of a shard are not finished.
-#[derive(Debug, Clone, Copy, Default)]
-struct Backlog {
-    /// Read from the log and in hand.
-    in_hand: i64,
-    /// In the table of waiting deliveries.
-    waiting: i64,
-    /// The measure that senders go by, as a former owner has left it: until ours is known.
-    inherited: i64,
-}
-
 /// Where a delivery goes once it is written down as taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
@@ -408,12 +383,7 @@ impl Dispatcher {
             is_claiming: false,
             checkpoint_at: None,
             gate_at: now,
-            backlogs: HashMap::default(),
-            pending: Pending::default(),
-            waiting_changes: 0,
-            is_changing_waiting: false,
-            count: Chore::due(now + COUNT_INTERVAL),
-            counted_at: now,
+            account: Account::new(now),
             in_hand: HashMap::default(),
             put_down: HashSet::default(),
             ended_followers: HashSet::default(),
@@ -578,7 +548,6 @@ impl Dispatcher {
             (&self.look_ahead, has_active),
             (&self.follow, !self.keys_to_fetch.is_empty()),
             (&self.recovery, !self.unrecovered.is_empty()),
-            (&self.count, true),
             (&self.load_endpoints, true),
             (&self.load_settings, true),
             (&self.load_circuits, true),
@@ -586,7 +555,8 @@ impl Dispatcher {
             (&self.maintenance, true),
         ];
         let wanted = chores.iter().filter(|(_, is_wanted)| *is_wanted);
-        wanted.filter_map(|(chore, _)| chore.wake_at()).chain(self.watch.wake_at()).min()
+        let machines = [self.watch.wake_at(), self.account.count_at()];
+        wanted.filter_map(|(chore, _)| chore.wake_at()).chain(machines.into_iter().flatten()).min()
     }
 
     // Events ------------------------------------------------------------------------------------

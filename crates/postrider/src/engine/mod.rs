@@ -3,6 +3,7 @@
 //! [`serve`] runs tenure after tenure ([`dispatcher::Dispatcher`]); between two of them it connects
 //! again. What it needs to know to go on is in the database.
 
+mod account;
 mod caretaker;
 mod chore;
 mod clock;

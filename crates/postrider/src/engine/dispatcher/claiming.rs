@@ -38,15 +38,12 @@ impl Dispatcher {
     pub(super) fn checkpoint(&self, owned: &[Owned]) -> Checkpoint {
         let (lanes, done_xmin) = self.lanes.checkpoint();
         let shard_count = self.identity.shard_count;
-        let backlog = |owned: &Owned| {
-            let known = self.backlogs.get(&owned.shard).copied().unwrap_or_default();
-            match self.lanes.progress(owned.shard) {
-                Some((number, left)) => {
-                    let pending = known.in_hand + known.waiting + left as i64;
-                    number + self.identity.gaps.count_above(number) - shard_count * pending
-                }
-                None => known.inherited,
+        let backlog = |owned: &Owned| match self.lanes.progress(owned.shard) {
+            Some((number, left)) => {
+                let pending = self.account.pending_of(owned.shard) + left as i64;
+                number + self.identity.gaps.count_above(number) - shard_count * pending
             }
+            None => self.account.inherited_of(owned.shard),
         };
         Checkpoint { lanes, done_xmin, backlogs: owned.iter().map(backlog).collect() }
     }

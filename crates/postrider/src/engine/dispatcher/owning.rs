@@ -37,8 +37,8 @@ impl Dispatcher {
     }
 
     fn pending_count(&self) -> i64 {
-        let known: i64 = self.backlogs.values().map(|known| known.in_hand + known.waiting).sum();
-        known + self.lanes.remaining().map(|(_, left)| left.count as i64).sum::<i64>()
+        self.account.pending()
+            + self.lanes.remaining().map(|(_, left)| left.count as i64).sum::<i64>()
     }
 
     pub(super) fn beat_interval(&self) -> Duration {
@@ -48,7 +48,7 @@ impl Dispatcher {
     /// What is said of this dispatcher with a heartbeat.
     pub(super) fn statistics(&self) -> Statistics {
         let (pending, pending_endpoint_count) =
-            self.pending.figures(&self.endpoints, self.lanes.remaining());
+            self.account.figures(&self.endpoints, self.lanes.remaining());
         Statistics {
             in_flight: self.endpoints.in_flight,
             buffered: self.endpoints.buffered,
@@ -144,15 +144,13 @@ impl Dispatcher {
         self.forget_settled(&shards);
         for taken in acquired {
             self.note_unrecovered(taken.held);
-            let backlog = Backlog { inherited: taken.backlog, ..Backlog::default() };
-            self.backlogs.insert(taken.owned.shard, backlog);
+            self.account.open(taken.owned.shard, taken.backlog);
             self.lanes.add(taken.owned, taken.lanes, now);
         }
         for link in &stored.links {
             self.chains.inherit(link);
         }
-        self.note_waiting_counts(&shards, &stored.counts);
-        self.pending.note_counts(&shards, None, &self.endpoints, &stored.counts);
+        self.account.note_counts(&shards, &stored.counts, &self.endpoints);
         self.checkpoint_at = Some(now - CHECKPOINT_INTERVAL);
         self.look_ahead.set_due(now);
         self.watch.wake(now);
@@ -217,8 +215,7 @@ impl Dispatcher {
     fn forget_settled(&mut self, shards: &[Shard]) {
         self.lanes.remove(shards);
         self.chains.forget_shards(shards);
-        self.backlogs.retain(|shard, _| !shards.contains(shard));
-        self.pending.forget(shards);
+        self.account.close(shards);
     }
 
     /// Those of these shards that we own in this epoch. Answers may come late: what was released or lost may be
@@ -250,8 +247,7 @@ impl Dispatcher {
         for delivery in self.endpoints.take_queued(is_lost).iter().chain(&ready) {
             self.let_go(delivery);
         }
-        self.backlogs.retain(|shard, _| !lost.contains(shard));
-        self.pending.forget(lost);
+        self.account.close(lost);
         let unclaimed = std::mem::take(&mut self.unclaimed);
         for (delivery, place) in unclaimed {
             if !is_lost(&delivery) {

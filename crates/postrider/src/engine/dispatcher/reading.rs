@@ -192,11 +192,9 @@ impl Dispatcher {
         if targets.as_slice().is_empty() {
             self.gathered.nobody(&message, source, now);
         }
-        let backlog = self.backlogs.entry(message.id.lane().shard()).or_default();
-        backlog.in_hand += targets.as_slice().len() as i64;
         let shard = message.id.lane().shard();
         for target in targets.as_slice() {
-            self.pending.take_in_hand(shard, *target, message.terms.pending_since());
+            self.account.take_in_hand(shard, *target, message.terms.pending_since());
             let endpoint = self.endpoints.by_target(*target);
             let delivery = Delivery {
                 message: Arc::clone(&message),

@@ -19,14 +19,13 @@ impl Dispatcher {
         self.is_flushing = true;
         let recorded = Box::new(std::mem::take(&mut self.gathered));
         self.deferrals += u64::from(!recorded.results.deferred.is_empty());
-        self.waiting_changes += u64::from(recorded.changes_waiting());
-        self.is_changing_waiting = recorded.changes_waiting();
+        self.account.begin_flush(&recorded);
         self.ask(Query::Flush { owned: self.lanes.owned(), recorded });
     }
 
     pub(super) fn take_flush(&mut self, Flushed { recorded, held, lost }: Flushed) {
         self.is_flushing = false;
-        self.is_changing_waiting = false;
+        self.account.end_flush();
         if !held.is_empty() {
             if !std::mem::replace(&mut self.has_said_held, true) {
                 warn!(
@@ -61,15 +60,7 @@ impl Dispatcher {
             self.returned_followers.extend(&recorded.put_down);
             self.ended_followers.extend(&recorded.results.settled);
         }
-        for (place, ages) in &recorded.closed {
-            self.backlogs.entry(place.0).or_default().in_hand -= ages.count();
-            self.pending.put_down(*place, ages);
-        }
-        for (place, change) in &changes {
-            self.backlogs.entry(place.0).or_default().waiting += change.count;
-            self.pending.note_change(*place, change);
-        }
-        self.waiting_changes += u64::from(!changes.is_empty());
+        self.account.note_recorded(&recorded, &changes);
         for link in recorded.stored() {
             self.chains.note_recorded(&link);
             // What it was put behind may be gone by now.

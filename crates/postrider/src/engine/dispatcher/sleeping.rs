@@ -51,7 +51,7 @@ impl Dispatcher {
             Signal::Asked(..) | Signal::Loans(_) | Signal::Unknown => {}
             Signal::Deferred => {
                 self.look_ahead.ring();
-                self.count_soon();
+                self.account.count_soon(now);
             }
         }
     }
