@@ -56,6 +56,7 @@ use super::{
     keeper::{self, News},
     lanes::{Lanes, OwnedLane, Room, TickGroup},
     policies::Policies,
+    recorder::{HELD_PAUSE, Recorder},
     settings::Settings,
     watching::{Bellwork, Watch},
 };
@@ -142,8 +143,6 @@ const LOOK_PAUSE: Duration = Duration::from_millis(100);
 /// The same after loans: so soon who got nothing asks again, and reads them then. Several who lend ring one after
 /// another.
 const LOAN_PAUSE: Duration = Duration::from_millis(50);
-/// What somebody's transaction has locked is tried again after so long.
-const HELD_PAUSE: Duration = Duration::from_millis(500);
 
 /// Why a tenure ended.
 #[derive(Debug)]
@@ -237,13 +236,7 @@ pub struct Dispatcher {
     lanes: Lanes,
     endpoints: Endpoints,
     policies: Policies,
-    gathered: Gathered,
-    is_flushing: bool,
-    /// Results that could not be recorded because somebody has locked the rows, and until when they are
-    /// left alone.
-    held: Gathered,
-    held_until: Option<Instant>,
-    has_said_held: bool,
+    recorder: Recorder,
 
     make_room_at: Instant,
     watch: Watch,
@@ -287,8 +280,6 @@ pub struct Dispatcher {
     recovery: Chore,
     /// Fetches what is due.
     fetch: Chore,
-    /// Flushes that wrote waiting deliveries and are under way or over.
-    deferrals: u64,
     /// Asks when something is due next.
     look_ahead: Chore,
     expired_at: Instant,
@@ -370,11 +361,7 @@ impl Dispatcher {
             lanes: Lanes::default(),
             endpoints,
             policies: Policies::default(),
-            gathered: Gathered::default(),
-            is_flushing: false,
-            held: Gathered::default(),
-            held_until: None,
-            has_said_held: false,
+            recorder: Recorder::new(pace.flush_interval),
             make_room_at: now,
             watch: Watch::new(now, pace.poll_interval),
             pages: 0,
@@ -400,7 +387,6 @@ impl Dispatcher {
             unrecovered: Vec::new(),
             recovery: Chore::due(now),
             fetch: Chore::due(now),
-            deferrals: 0,
             look_ahead: Chore::due_or_rung(now, LOOK_PAUSE),
             expired_at: now,
             is_fetching_expired: false,
@@ -514,9 +500,7 @@ impl Dispatcher {
     pub fn wake_at(&mut self) -> Instant {
         let now = self.now;
         let mut at = self.beat.wake_at().unwrap_or(now + self.beat_interval());
-        let flush_at = self.gathered.due_at(self.pace.flush_interval);
-        at = at.min(flush_at.filter(|_| !self.is_flushing).unwrap_or(at));
-        at = at.min(self.held_until.filter(|_| !self.is_flushing).unwrap_or(at));
+        at = at.min(self.recorder.wake_at().unwrap_or(at));
         at = at.min(self.grace_ends_at.unwrap_or(at));
         if !self.is_stopping {
             at = at.min(self.chores_at().unwrap_or(at));
@@ -581,7 +565,7 @@ impl Dispatcher {
             }
             Event::Due(wanted, deferrals, answer) => {
                 let answer = answer?;
-                self.take_due(wanted, deferrals == self.deferrals, answer);
+                self.take_due(wanted, deferrals == self.recorder.deferrals(), answer);
             }
             Event::Waiting(next) => {
                 self.look_ahead.end(self.now);

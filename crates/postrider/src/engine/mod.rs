@@ -20,6 +20,7 @@ mod loans;
 mod pending;
 mod policies;
 mod queue;
+mod recorder;
 pub(crate) mod settings;
 mod silence;
 #[cfg(test)]

@@ -17,7 +17,7 @@ impl Dispatcher {
                 deliveries.into_iter().partition(|delivery| delivery.is_expired(timestamp));
             for delivery in &expired {
                 self.endpoints.landed(delivery);
-                self.gathered.expired(delivery, now);
+                self.recorder.record().expired(delivery, now);
             }
             let is_stale =
                 |delivery: &Delivery| delivery.claimed_at.is_some_and(|at| now >= at + CLAIM_AGE);
@@ -62,7 +62,7 @@ impl Dispatcher {
         let error = || error_text(report);
         if !is_accepted && !self.endpoints.is_known(id) {
             // Whatever waited for the endpoint is a dead letter by now, and this would wait, too.
-            self.gathered.dead(&delivery, Cause::EndpointDropped, Some(error()), now);
+            self.recorder.record().dead(&delivery, Cause::EndpointDropped, Some(error()), now);
             self.hurry_for_followers(&delivery);
             return;
         }
@@ -74,19 +74,21 @@ impl Dispatcher {
             }
         };
         match decision {
-            Decision::Delivered => self.gathered.delivered(&delivery, now),
+            Decision::Delivered => self.recorder.record().delivered(&delivery, now),
             Decision::RetryAfter(wait) => {
-                self.gathered.retry(&delivery, wait, error(), now);
+                self.recorder.record().retry(&delivery, wait, error(), now);
                 self.store_followers(&delivery);
                 self.note_deferred(id, self.clock.timestamp(now + wait));
             }
             Decision::Postpone => {
                 let run_at = self.clock.timestamp(now + UNSENT_PAUSE);
-                self.gathered.postpone(&delivery, run_at, now);
+                self.recorder.record().postpone(&delivery, run_at, now);
                 self.store_followers(&delivery);
                 self.note_deferred(id, run_at);
             }
-            Decision::Dead(cause) => self.gathered.dead(&delivery, cause, Some(error()), now),
+            Decision::Dead(cause) => {
+                self.recorder.record().dead(&delivery, cause, Some(error()), now)
+            }
         }
         self.hurry_for_followers(&delivery);
     }
@@ -117,7 +119,7 @@ impl Dispatcher {
             );
         }
         if !is_accepted || self.records_successes || report.response.is_some() {
-            self.gathered.attempt(delivery, self.clock.timestamp(started), report);
+            self.recorder.record().attempt(delivery, self.clock.timestamp(started), report);
         }
     }
 

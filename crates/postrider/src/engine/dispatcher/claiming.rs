@@ -68,7 +68,7 @@ impl Dispatcher {
             }
             match state {
                 CancelState::None => self.put(delivery, place),
-                CancelState::Cancelled => self.gathered.cancelled(&delivery, self.now),
+                CancelState::Cancelled => self.recorder.record().cancelled(&delivery, self.now),
                 CancelState::UnderWay => self.give_back_for(delivery, CANCEL_PAUSE),
             }
         }

@@ -47,8 +47,7 @@ impl Dispatcher {
             // What was being read when the stop began has come in since.
             self.return_queued(|_| true);
         }
-        let is_recorded =
-            is_claimed && self.gathered.is_empty() && self.held.is_empty() && !self.is_flushing;
+        let is_recorded = is_claimed && self.recorder.is_done();
         let is_settled = self.in_hand.is_empty() && !self.is_acquiring && !self.is_releasing;
         if is_idle && is_recorded && is_settled {
             return true;
@@ -75,8 +74,7 @@ impl Dispatcher {
     /// What there is to be said at the end.
     pub fn goodbye(&self) -> Goodbye {
         let owned = self.lanes.owned();
-        let is_clean =
-            self.endpoints.in_flight == 0 && self.gathered.is_empty() && self.held.is_empty();
+        let is_clean = self.endpoints.in_flight == 0 && self.recorder.is_empty();
         let kept = (!owned.is_empty() && is_clean).then(|| {
             // What is not released is taken over, and what was claimed of it recovered.
             let is_released = |owned: &&Owned| !self.is_held(owned.shard);

@@ -23,7 +23,7 @@ impl Dispatcher {
             self.expired_at = now + EXPIRY_INTERVAL;
             self.end_expired(now);
         }
-        let held = self.postponed.len() + self.held.put_down.len();
+        let held = self.postponed.len() + self.recorder.held_count();
         let goes_on = self.expired_up_to.is_some()
             && self.expiring.len() < EXPIRING_MOST
             && held < EXPIRING_MOST
@@ -46,7 +46,7 @@ impl Dispatcher {
             self.endpoints.cancel_reservation(delivery.endpoint, delivery.priority());
         }
         for delivery in self.endpoints.take_queued(has_expired).iter().chain(&ready) {
-            self.gathered.expired(delivery, now);
+            self.recorder.record().expired(delivery, now);
         }
         // They are in hand, and not claimed yet: not while somebody holds them either.
         let suspects: Vec<Delivery> = self.suspects.extract_if(.., |s| has_expired(s)).collect();

@@ -56,7 +56,7 @@ impl Dispatcher {
         let link = delivery.link();
         let is_blocked = link.as_ref().is_some_and(|link| self.chains.is_blocked(link));
         let run_at = delivery.scheduled_after(timestamp);
-        self.gathered.give_back(&delivery, run_at, pause, is_blocked, now);
+        self.recorder.record().give_back(&delivery, run_at, pause, is_blocked, now);
         let due_at = run_at.unwrap_or_else(|| self.clock.timestamp(now + pause));
         self.note_deferred(delivery.endpoint, due_at);
         if let Some(link) = link {
@@ -141,7 +141,7 @@ impl Dispatcher {
         if let Some(link) = delivery.link()
             && self.chains.has_follower(&link)
         {
-            self.gathered.is_urgent = true;
+            self.recorder.record().is_urgent = true;
         }
     }
 
@@ -162,7 +162,7 @@ impl Dispatcher {
             return;
         }
         info!(?scope, "ordering scope changed");
-        self.deferrals += 1;
+        self.recorder.note_deferral();
         for delivery in self.chains.set_scope(scope) {
             self.enqueue(delivery);
         }

@@ -174,7 +174,7 @@ impl Dispatcher {
 
     /// Releases shards of which nothing is in hand any more.
     pub(super) fn release_drained(&mut self) {
-        if self.is_releasing || self.is_claiming || self.is_flushing || !self.gathered.is_empty() {
+        if self.is_releasing || self.is_claiming || !self.recorder.is_quiet() {
             return;
         }
         let has_in_hand = |shard: &Shard| {
@@ -234,8 +234,7 @@ impl Dispatcher {
         }
         warn!(shards = ?lost.iter().map(|shard| shard.0).collect::<Vec<_>>(), "shards lost");
         self.lanes.remove(lost);
-        self.gathered.forget(lost);
-        self.held.forget(lost);
+        self.recorder.forget(lost);
         self.drop_suspects(|delivery| lost.contains(&delivery.message.id.lane().shard()));
         self.drop_unrecovered(|claim| lost.contains(&claim.id.lane().shard()));
         let is_lost = |delivery: &Delivery| lost.contains(&delivery.message.id.lane().shard());

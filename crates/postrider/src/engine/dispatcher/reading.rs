@@ -18,7 +18,7 @@ impl Dispatcher {
             // What has no room stays in the log or is set aside, so a page needs memory for a moment
             // only: full queues of some never keep us from reading on for others.
             if self.unclaimed.len() + self.pages * page_rows > 2 * page_rows
-                || self.gathered.results.len() > UNRECORDED
+                || self.recorder.waiting_count() > UNRECORDED
             {
                 break;
             }
@@ -190,7 +190,7 @@ impl Dispatcher {
         let targets = row.targets.clone();
         let message = Message::new(row);
         if targets.as_slice().is_empty() {
-            self.gathered.nobody(&message, source, now);
+            self.recorder.record().nobody(&message, source, now);
         }
         let shard = message.id.lane().shard();
         for target in targets.as_slice() {

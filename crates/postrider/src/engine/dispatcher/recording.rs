@@ -4,44 +4,18 @@ use super::*;
 
 impl Dispatcher {
     pub(super) fn flush(&mut self, now: Instant) {
-        if !self.is_flushing && self.held_until.is_some_and(|at| at <= now) {
-            self.held_until = None;
-            self.gathered.take_back(std::mem::take(&mut self.held), now);
-        }
-        let waits_for_suspect =
-            self.suspect.is_some_and(|suspect| self.gathered.put_down.contains(&suspect));
-        let is_due = self.gathered.is_due(now, self.pace.flush_interval)
-            || waits_for_suspect
-            || self.is_stopping && self.endpoints.in_flight == 0;
-        if self.is_flushing || self.gathered.is_empty() || !is_due {
-            return;
-        }
-        self.is_flushing = true;
-        let recorded = Box::new(std::mem::take(&mut self.gathered));
-        self.deferrals += u64::from(!recorded.results.deferred.is_empty());
+        let is_last = self.is_stopping && self.endpoints.in_flight == 0;
+        let Some(recorded) = self.recorder.begin(self.suspect, is_last, now) else { return };
         self.account.begin_flush(&recorded);
         self.ask(Query::Flush { owned: self.lanes.owned(), recorded });
     }
 
     pub(super) fn take_flush(&mut self, Flushed { recorded, held, lost }: Flushed) {
-        self.is_flushing = false;
-        self.account.end_flush();
-        if !held.is_empty() {
-            if !std::mem::replace(&mut self.has_said_held, true) {
-                warn!(
-                    count = held.put_down.len(),
-                    "somebody's transaction has locked waiting deliveries; their results are \
-                     recorded when it ends"
-                );
-            }
-            for place in &held.put_down {
-                self.expiring.remove(place);
-            }
-            let now = self.now;
-            self.held.take_back(held, now);
-            self.held_until.get_or_insert(now + HELD_PAUSE);
+        for place in &held.put_down {
+            self.expiring.remove(place);
         }
-        self.has_said_held &= !self.held.is_empty();
+        self.recorder.end(&recorded, held, self.now);
+        self.account.end_flush();
         self.lose(&lost);
         let changes = recorded.changes();
         self.note_waiting_from_now(&recorded);
@@ -77,9 +51,8 @@ impl Dispatcher {
 
     /// Whether something of a shard is to be recorded or recovered and waits for somebody's transaction.
     pub(super) fn is_held(&self, shard: Shard) -> bool {
-        let recovered = self.unrecovered.iter().map(|claim| claim.id);
-        let mut ids = self.held.put_down.iter().map(|(id, _)| *id).chain(recovered);
-        ids.any(|id| id.lane().shard() == shard)
+        let mut recovered = self.unrecovered.iter().map(|claim| claim.id.lane().shard());
+        self.recorder.is_held(shard) || recovered.any(|other| other == shard)
     }
 
     /// What waits from now on is looked for when its time comes, and not before: it may be the only
@@ -87,7 +60,6 @@ impl Dispatcher {
     fn note_waiting_from_now(&mut self, gathered: &Gathered) {
         let now = self.now;
         let results = &gathered.results;
-        self.deferrals += u64::from(!results.deferred.is_empty());
         for deferred in &results.deferred {
             let wait = Duration::from_millis(deferred.wait_ms.unsigned_abs());
             let run_at = deferred.run_at.unwrap_or_else(|| self.clock.timestamp(now + wait));

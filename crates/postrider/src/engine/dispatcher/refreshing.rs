@@ -49,7 +49,7 @@ impl Dispatcher {
             false => self.chains.take_ready(|delivery| gone.contains(&delivery.endpoint)),
         };
         for delivery in orphans.into_iter().chain(ready) {
-            self.gathered.dead(&delivery, Cause::EndpointDropped, None, now);
+            self.recorder.record().dead(&delivery, Cause::EndpointDropped, None, now);
         }
         if !gone.is_empty() {
             self.command(Command::Wish(Wish::Orphans));
@@ -75,7 +75,7 @@ impl Dispatcher {
         for delivery in std::mem::take(&mut self.orphans_asked) {
             match self.endpoints.by_target(delivery.target) {
                 Some(endpoint) => self.give_back(Delivery { endpoint, ..delivery }),
-                None => self.gathered.dead(&delivery, Cause::EndpointDropped, None, now),
+                None => self.recorder.record().dead(&delivery, Cause::EndpointDropped, None, now),
             }
         }
         for delivery in orphans {

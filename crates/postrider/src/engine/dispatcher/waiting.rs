@@ -22,7 +22,7 @@ impl Dispatcher {
             return;
         }
         self.fetch.begin(again_at);
-        let (deferrals, scope) = (self.deferrals, self.chains.scope());
+        let (deferrals, scope) = (self.recorder.deferrals(), self.chains.scope());
         self.ask(Query::FetchDue { wanted, shards, scope, deferrals });
     }
 
@@ -109,7 +109,7 @@ impl Dispatcher {
         if delivery.recovery_count > 0 && has_used_up() {
             self.hold(&delivery);
             let error = "[PERMANENT] Recovered from stale processing state";
-            self.gathered.dead(&delivery, Cause::Stale, Some(error.to_owned()), now);
+            self.recorder.record().dead(&delivery, Cause::Stale, Some(error.to_owned()), now);
             return None;
         }
         if self.endpoints.room_for_waiting(delivery.endpoint, delivery.priority()) == 0 {
@@ -244,7 +244,9 @@ impl Dispatcher {
                 CancelState::UnderWay if is_kept => {
                     self.postpone(now + CANCEL_PAUSE, delivery);
                 }
-                CancelState::Cancelled if is_kept => self.gathered.cancelled(&delivery, now),
+                CancelState::Cancelled if is_kept => {
+                    self.recorder.record().cancelled(&delivery, now)
+                }
                 // It was cancelled or has expired after it was fetched; that is on record.
                 CancelState::None if is_kept => {
                     self.let_go(&delivery);
@@ -271,14 +273,14 @@ impl Dispatcher {
         let place = (delivery.message.id, delivery.target);
         if has_expired || delivery.is_expired(timestamp) {
             self.endpoints.cancel_reservation(delivery.endpoint, delivery.priority());
-            self.gathered.expired(&delivery, now);
+            self.recorder.record().expired(&delivery, now);
         } else if delivery.recovery_count >= SUSPECT_AFTER && self.suspect != Some(place) {
             // A clock said that it has expired, and says so no more: it waits for its turn.
             self.endpoints.cancel_reservation(delivery.endpoint, delivery.priority());
             self.put_back(delivery);
         } else if let Some(run_at) = delivery.scheduled_after(timestamp) {
             self.endpoints.cancel_reservation(delivery.endpoint, delivery.priority());
-            self.gathered.postpone(&delivery, run_at, now);
+            self.recorder.record().postpone(&delivery, run_at, now);
             self.store_followers(&delivery);
             self.note_deferred(delivery.endpoint, run_at);
         } else {
