@@ -35,7 +35,6 @@ use postrider_core::{
     policy::Policy,
     reader::{self, LaneReader, Page, Row, Taken, Which},
     snapshot::Snapshot,
-    wanted::WantedKeys,
 };
 use tokio::time::Instant;
 use tracing::{debug, info, warn};
@@ -53,8 +52,9 @@ use super::{
     delivery::{Delivery, Message, Source},
     endpoints::{Batch, Endpoints, Wanting},
     flush::{Gathered, error_text},
+    followers::{Followers, Room},
     keeper::{self, News},
-    lanes::{Lanes, OwnedLane, Room, TickGroup},
+    lanes::{self, Lanes, OwnedLane, TickGroup},
     policies::Policies,
     recorder::{HELD_PAUSE, Recorder},
     settings::Settings,
@@ -118,19 +118,6 @@ const CANCEL_PAUSE: Duration = Duration::from_millis(200);
 /// A claim is only good for so long: what is still queued then is claimed again. Claims are kept for
 /// ten minutes at least.
 const CLAIM_AGE: Duration = Duration::from_secs(240);
-/// Ordering keys whose waiting deliveries are fetched by one query.
-const KEYS_AT_ONCE: usize = 64;
-/// When none of the keys that are wanted may be asked for, we look again after so long: soon, when it is for a record.
-const RECORD_PAUSE: Duration = Duration::from_millis(1);
-const NO_ROOM_PAUSE: Duration = Duration::from_millis(10);
-/// For so long per key that is known, notifications about keys are collected before they are heeded again.
-const PAUSE_PER_KEY: Duration = Duration::from_micros(5);
-/// So many answers in a row are given up because somebody rang a key meanwhile.
-const HEEDED_IN_A_ROW: u32 = 8;
-/// Keys are asked for at an endpoint that is gone so often.
-const GONE_PAUSE: Duration = Duration::from_secs(1);
-/// So many are heeded at once.
-const MOST_MARKS: usize = 65_536;
 /// When so many results wait to be recorded, nothing more is read.
 const UNRECORDED: usize = 8 * 1024;
 /// What was read and is not durable yet is read again after so long.
@@ -254,24 +241,8 @@ pub struct Dispatcher {
     in_hand: HashMap<(MessageId, Target), Option<EndpointId>>,
     /// What was recorded while a fetch was under way: its answer may show it as it was before.
     put_down: HashSet<(MessageId, Target)>,
-    /// What ended while a fetch of what waits for ordering keys was under way, and what was put down and waits on: it
-    /// may be the first of its key, and is in hand no more.
-    ended_followers: HashSet<(MessageId, Target)>,
-    returned_followers: HashSet<(MessageId, Target)>,
     chains: Chains<Delivery>,
-    /// Ordering keys of which the next waiting delivery has to be fetched.
-    keys_to_fetch: WantedKeys,
-    /// Marks of keys of which something may have gone from the table since they were asked for: the answer may show it
-    /// as it was before, and be the last.
-    told_marks: HashSet<u32>,
-    /// How many answers in a row were given up for those.
-    heeded_in_a_row: u32,
-    /// When keys are asked for next at endpoints that are gone.
-    gone_at: Instant,
-    /// Marks of keys of which notifications have said something, and when they are heeded.
-    marks: HashSet<u32>,
-    marks_at: Instant,
-    follow: Chore,
+    followers: Followers,
     /// Waiting deliveries in hand whose cancellation was under way, or which somebody has locked, and
     /// when to look again; the first comes first.
     postponed: Vec<(Instant, Delivery)>,
@@ -373,16 +344,8 @@ impl Dispatcher {
             account: Account::new(now),
             in_hand: HashMap::default(),
             put_down: HashSet::default(),
-            ended_followers: HashSet::default(),
-            returned_followers: HashSet::default(),
             chains: Chains::default(),
-            keys_to_fetch: WantedKeys::default(),
-            marks: HashSet::default(),
-            marks_at: now,
-            told_marks: HashSet::default(),
-            heeded_in_a_row: 0,
-            gone_at: now,
-            follow: Chore::due(now),
+            followers: Followers::new(now),
             postponed: Vec::new(),
             unrecovered: Vec::new(),
             recovery: Chore::due(now),
@@ -515,7 +478,6 @@ impl Dispatcher {
             }
             at = at.min(self.endpoints.end_pauses(now).unwrap_or(at));
             at = at.min(self.postponed.first().map_or(at, |(later, _)| *later));
-            at = at.min(if self.marks.is_empty() { at } else { self.marks_at });
         }
         at = at.min(self.endpoints.tell_at().filter(|_| !self.is_telling).unwrap_or(at));
         if let Some(last) = self.checkpoint_at {
@@ -530,7 +492,6 @@ impl Dispatcher {
         let chores = [
             (&self.fetch, true),
             (&self.look_ahead, has_active),
-            (&self.follow, !self.keys_to_fetch.is_empty()),
             (&self.recovery, !self.unrecovered.is_empty()),
             (&self.load_endpoints, true),
             (&self.load_settings, true),
@@ -539,7 +500,7 @@ impl Dispatcher {
             (&self.maintenance, true),
         ];
         let wanted = chores.iter().filter(|(_, is_wanted)| *is_wanted);
-        let machines = [self.watch.wake_at(), self.account.count_at()];
+        let machines = [self.watch.wake_at(), self.account.count_at(), self.followers.wake_at()];
         wanted.filter_map(|(chore, _)| chore.wake_at()).chain(machines.into_iter().flatten()).min()
     }
 

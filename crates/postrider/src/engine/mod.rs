@@ -14,6 +14,7 @@ mod dispatcher;
 mod driver;
 mod endpoints;
 mod flush;
+mod followers;
 mod keeper;
 mod lanes;
 mod loans;

@@ -41,7 +41,7 @@ impl Dispatcher {
         let is_idle = self.endpoints.in_flight == 0 && self.pages == 0 && !self.watch.is_looking();
         let is_claimed = !self.is_claiming
             && !self.fetch.is_under_way()
-            && !self.follow.is_under_way()
+            && !self.followers.is_fetching()
             && self.unclaimed.is_empty();
         if is_claimed {
             // What was being read when the stop began has come in since.

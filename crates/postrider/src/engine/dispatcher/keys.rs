@@ -1,7 +1,5 @@
 //! Ordering keys, and every other reason for which a delivery that is claimed does not go yet.
 
-use std::cell::Cell;
-
 use postrider_core::{
     chains::Scope,
     mark::mark,
@@ -77,7 +75,7 @@ impl Dispatcher {
     pub(super) fn want_stored(&mut self, link: &Link) {
         if self.chains.wants_stored(link) {
             let (key, at) = self.place_of(Arc::clone(&link.key), link.endpoint);
-            self.keys_to_fetch.insert(key, at);
+            self.followers.want(key, at);
         }
     }
 
@@ -153,7 +151,7 @@ impl Dispatcher {
         }
         if wants_stored {
             let (key, at) = self.place_of(Arc::clone(&link.key), link.endpoint);
-            self.keys_to_fetch.insert(key, at);
+            self.followers.want(key, at);
         }
     }
 
@@ -166,71 +164,39 @@ impl Dispatcher {
         for delivery in self.chains.set_scope(scope) {
             self.enqueue(delivery);
         }
-        self.keys_to_fetch.clear();
+        self.followers.clear();
         self.want_all_stored(|_| true);
     }
 
     // What waits in the table for its turn ---------------------------------------------------------
 
-    /// Something of the keys with this mark was ended or put back by somebody else.
-    pub(super) fn note_mark(&mut self, mark: u32) {
-        self.marks.insert(mark);
-        if self.follow.is_under_way() {
-            self.told_marks.insert(mark);
-        }
-    }
-
-    /// Heeds what was noted. Anybody may notify, as often as they like: all keys are looked through for it, and not all the
-    /// time.
+    /// Heeds what notifications have said of keys.
     pub(super) fn heed_marks(&mut self, now: Instant) {
-        if self.marks.is_empty() || (now < self.marks_at && self.marks.len() < MOST_MARKS) {
-            return;
+        if let Some(marks) = self.followers.take_marks(self.chains.len(), now) {
+            self.want_all_stored(|stored| marks.contains(&mark(stored)));
         }
-        let marks = std::mem::take(&mut self.marks);
-        self.marks_at = now + PAUSE_PER_KEY * u32::try_from(self.chains.len()).unwrap_or(u32::MAX);
-        self.want_all_stored(|stored| marks.contains(&mark(stored)));
     }
 
     /// Fetches what comes next of ordering keys of which nothing is in hand any more.
     pub(super) fn fetch_followers(&mut self, now: Instant) {
-        if self.keys_to_fetch.is_empty() || !self.follow.is_due(now) {
-            return;
-        }
         let (chains, endpoints) = (&self.chains, &self.endpoints);
-        let (is_time_for_gone, is_gone_looked_at) = (now >= self.gone_at, Cell::new(false));
-        let (asked, is_any_busy) = self.keys_to_fetch.next(
-            KEYS_AT_ONCE,
-            |endpoint, priority| match endpoints.is_known(endpoint) {
-                true => endpoints.room_for_waiting(endpoint, priority) > 0,
-                // What waited at one that is gone ends, which may take a while, and then the next may go.
-                false => {
-                    is_gone_looked_at.set(is_time_for_gone);
-                    is_time_for_gone
-                }
-            },
-            |key| match (chains.is_known(key), chains.version(key)) {
-                (false, _) => Asking::Gone,
-                (true, None) => Asking::NotNow,
-                (true, Some(version)) => Asking::At(version),
-            },
-        );
-        if is_gone_looked_at.get() {
-            self.gone_at = now + GONE_PAUSE;
+        let room = |endpoint, priority| match endpoints.is_known(endpoint) {
+            false => Room::Gone,
+            true if endpoints.room_for_waiting(endpoint, priority) > 0 => Room::Some,
+            true => Room::None,
+        };
+        let asking = |key: &str| match (chains.is_known(key), chains.version(key)) {
+            (false, _) => Asking::Gone,
+            (true, None) => Asking::NotNow,
+            (true, Some(version)) => Asking::At(version),
+        };
+        if let Some(asked) = self.followers.begin(room, asking, now) {
+            self.ask(Query::FetchFollowers(asked, self.chains.scope()));
         }
-        if asked.is_empty() {
-            // What they wait for may come any time.
-            self.follow.set_due(now + if is_any_busy { RECORD_PAUSE } else { NO_ROOM_PAUSE });
-            return;
-        }
-        self.follow.begin(now);
-        self.ended_followers.clear();
-        self.returned_followers.clear();
-        self.ask(Query::FetchFollowers(asked, self.chains.scope()));
     }
 
     pub(super) fn take_followers(&mut self, asked: Vec<Asked>, rows: Vec<DueDelivery>) {
-        self.follow.end(self.now);
-        let told = self.take_told_marks(&asked);
+        let told = self.followers.end(&asked, self.now);
         let mut by_key: HashMap<(Arc<str>, EndpointId), Vec<DueDelivery>> = HashMap::default();
         let is_global = self.chains.scope() == Scope::Global;
         for row in rows {
@@ -247,37 +213,15 @@ impl Dispatcher {
                 continue;
             }
             let rows = by_key.remove(&(Arc::clone(&key), endpoint)).unwrap_or_default();
-            // What was put down since and waits on is before the rest, and may be due at another time by now.
-            let is_returned = |row: &DueDelivery| {
-                let place = (row.id, row.target);
-                self.returned_followers.contains(&place) && !self.ended_followers.contains(&place)
-            };
-            if rows.iter().any(is_returned) {
+            if rows.iter().any(|row| self.followers.is_returned((row.id, row.target))) {
                 continue;
             }
             claimed.extend(self.take_followers_of(&key, endpoint, rows));
         }
         if claimed.is_empty() {
-            self.follow.set_due(self.now + IDLE_FETCH_PAUSE);
+            self.followers.pause(IDLE_FETCH_PAUSE, self.now);
         }
         self.claim_due(claimed, Look::After);
-    }
-
-    /// The marks of keys that somebody rang while they were fetched: these are fetched again. Anybody may ring, at any rate, so
-    /// only a few answers in a row are given up for it; then they are taken, and the keys asked for once more.
-    fn take_told_marks(&mut self, asked: &[Asked]) -> HashSet<u32> {
-        let mut told = std::mem::take(&mut self.told_marks);
-        let asked: HashSet<u32> = asked.iter().map(|(key, ..)| mark(key)).collect();
-        told.retain(|told| asked.contains(told));
-        if told.is_empty() {
-            self.heeded_in_a_row = 0;
-        } else if self.heeded_in_a_row < HEEDED_IN_A_ROW {
-            self.heeded_in_a_row += 1;
-        } else {
-            self.heeded_in_a_row = 0;
-            self.marks.extend(told.drain());
-        }
-        told
     }
 
     /// Takes in hand what may go of one ordering key: from the front up to the first that has to wait
@@ -297,7 +241,7 @@ impl Dispatcher {
         let mut last = None;
         for row in rows {
             let place = (row.id, row.target);
-            if self.ended_followers.contains(&place) {
+            if self.followers.has_ended(place) {
                 last = Some(row.id);
                 continue;
             }
@@ -336,7 +280,7 @@ impl Dispatcher {
                 if claimed.is_empty() {
                     if self.chains.scope() == Scope::Global {
                         let room = (delivery.endpoint, delivery.priority());
-                        self.keys_to_fetch.park(key, endpoint, room);
+                        self.followers.park(key, endpoint, room);
                     }
                     return ending;
                 }
@@ -355,7 +299,7 @@ impl Dispatcher {
         // What was asked for is all over by now: there may be more behind it.
         let wants_more = claimed.is_empty() && stopped_at.is_none() && bound.is_some();
         if !wants_more {
-            self.keys_to_fetch.remove(key, endpoint);
+            self.followers.forget(key, endpoint);
         }
         for delivery in &claimed {
             if let Some(link) = delivery.link() {

@@ -302,15 +302,15 @@ fn lane_priority(lane: &OwnedLane) -> Priority {
 }
 
 /// How much of what a lane has skipped could be taken in now: all of it, when it is to be set aside.
-fn room_of(endpoints: &Endpoints, lane: &OwnedLane, now: Instant) -> Room {
+fn room_of(endpoints: &Endpoints, lane: &OwnedLane, now: Instant) -> lanes::Room {
     let priority = lane_priority(lane);
     let hungry = |target: Target| endpoints.is_hungry(target, priority);
     if is_impatient(endpoints, lane, now) || lane.reader.skipped().all(hungry) {
-        Room::ForAll
+        lanes::Room::ForAll
     } else if lane.reader.skipped().any(hungry) {
-        Room::ForSome
+        lanes::Room::ForSome
     } else {
-        Room::None
+        lanes::Room::None
     }
 }
 

@@ -30,10 +30,7 @@ impl Dispatcher {
             }
             self.forget_in_hand(*id, *target);
         }
-        if self.follow.is_under_way() {
-            self.returned_followers.extend(&recorded.put_down);
-            self.ended_followers.extend(&recorded.results.settled);
-        }
+        self.followers.note_recorded(&recorded);
         self.account.note_recorded(&recorded, &changes);
         for link in recorded.stored() {
             self.chains.note_recorded(&link);

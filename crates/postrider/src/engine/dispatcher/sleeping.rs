@@ -41,7 +41,7 @@ impl Dispatcher {
             Signal::Circuits => self.load_circuits.ring(),
             Signal::Consumers => self.command(Command::Wish(Wish::Consumers)),
             Signal::Jobs => self.command(Command::Wish(Wish::Job)),
-            Signal::Key(mark) => self.note_mark(mark),
+            Signal::Key(mark) => self.followers.note_mark(mark),
             Signal::Asked(borrower, asked) if self.others.contains(&borrower) => {
                 self.endpoints.note_asked(borrower, &asked);
             }
