@@ -51,6 +51,7 @@ use super::{
     },
     delivery::{Delivery, Message, Source},
     endpoints::{Batch, Endpoints, Wanting},
+    expiry::Expiry,
     flush::{Gathered, error_text},
     followers::{Followers, Room},
     keeper::{self, News},
@@ -68,8 +69,8 @@ use crate::store::{
         StillWaiting,
     },
     log::{
-        DueDelivery, EndpointRow, ExpiredPage, ExpiryPlace, LogMessage, SharedSettings, Stored,
-        Tick, WaitingCount,
+        DueDelivery, EndpointRow, ExpiredPage, LogMessage, SharedSettings, Stored, Tick,
+        WaitingCount,
     },
     wire::Timestamp,
 };
@@ -88,12 +89,8 @@ const IDLE_FETCH_PAUSE: Duration = Duration::from_millis(10);
 const ROOM_PAUSE: Duration = Duration::from_millis(20);
 const ENDPOINT_REFRESH: Duration = Duration::from_secs(2);
 const DEFERRED_REFRESH: Duration = Duration::from_secs(5);
-/// How often we look for what has expired where it waits.
-const EXPIRY_INTERVAL: Duration = Duration::from_secs(2);
 /// So many rows are looked at at a time, whoever has them: some milliseconds of the connection that reads.
 const EXPIRED_ROWS: usize = 1_000;
-/// The next page follows at once while less than this is on its way to be recorded as expired, by several flushes.
-const EXPIRING_MOST: usize = 8 * 1024;
 const MAINTENANCE: Duration = Duration::from_secs(60);
 /// A skipped delivery waits so long in the log; then it is set aside, so that the log before it can
 /// be forgotten.
@@ -253,14 +250,7 @@ pub struct Dispatcher {
     fetch: Chore,
     /// Asks when something is due next.
     look_ahead: Chore,
-    expired_at: Instant,
-    is_fetching_expired: bool,
-    /// Where the page before ended, unless it was the last one.
-    expired_up_to: Option<ExpiryPlace>,
-    /// When the next page may be looked at, after one of which nothing was ours to end.
-    expired_page_at: Instant,
-    /// What was found so, as long as nobody holds it up and it is not on record.
-    expiring: HashSet<(MessageId, Target)>,
+    expiry: Expiry,
     /// Waiting deliveries whose dispatcher died more than once, and the one that is being
     /// attempted: until its end is on record, because whatever is not when the next one kills us, is
     /// suspected again.
@@ -351,11 +341,7 @@ impl Dispatcher {
             recovery: Chore::due(now),
             fetch: Chore::due(now),
             look_ahead: Chore::due_or_rung(now, LOOK_PAUSE),
-            expired_at: now,
-            is_fetching_expired: false,
-            expired_up_to: None,
-            expired_page_at: now,
-            expiring: HashSet::default(),
+            expiry: Expiry::new(now),
             suspects: Vec::new(),
             suspect: None,
             unbegun: Vec::new(),
@@ -471,10 +457,7 @@ impl Dispatcher {
             at = at.min(tokens_at.unwrap_or(at));
             at = at.min(self.endpoints.trade_at().unwrap_or(at));
             if self.lanes.has_active() {
-                at = at.min(self.expired_at);
-                if self.expired_up_to.is_some() && self.expired_page_at > now {
-                    at = at.min(self.expired_page_at);
-                }
+                at = at.min(self.expiry.wake_at(now));
             }
             at = at.min(self.endpoints.end_pauses(now).unwrap_or(at));
             at = at.min(self.postponed.first().map_or(at, |(later, _)| *later));

@@ -13,6 +13,7 @@ mod delivery;
 mod dispatcher;
 mod driver;
 mod endpoints;
+mod expiry;
 mod flush;
 mod followers;
 mod keeper;

@@ -11,28 +11,18 @@
 use super::*;
 
 impl Dispatcher {
-    /// Looks at a page of what has expired: the next one as soon as there is room for it, the first one, or one that
-    /// there is no room for, after the interval. So what somebody holds up stops nobody.
+    /// Looks at a page of what has expired, if it is time to.
     pub(super) fn fetch_expired(&mut self, now: Instant) {
         let shards = self.lanes.active_shards();
         if shards.is_empty() {
             return;
         }
-        let is_time = now >= self.expired_at;
+        let is_time = self.expiry.take_turn(now);
         if is_time {
-            self.expired_at = now + EXPIRY_INTERVAL;
             self.end_expired(now);
         }
         let held = self.postponed.len() + self.recorder.held_count();
-        let goes_on = self.expired_up_to.is_some()
-            && self.expiring.len() < EXPIRING_MOST
-            && held < EXPIRING_MOST
-            && now >= self.expired_page_at;
-        if self.is_fetching_expired || !is_time && !goes_on {
-            return;
-        }
-        self.is_fetching_expired = true;
-        let after = self.expired_up_to.unwrap_or(ExpiryPlace::FIRST);
+        let Some(after) = self.expiry.begin(is_time, held, now) else { return };
         let in_hand = self.in_hand.keys().copied().collect();
         self.ask(Query::FetchExpired { shards, most: EXPIRED_ROWS, after, in_hand });
     }
@@ -57,12 +47,10 @@ impl Dispatcher {
     }
 
     pub(super) fn take_expired(&mut self, page: ExpiredPage) {
-        self.is_fetching_expired = false;
+        self.expiry.end(page.next);
         if self.is_stopping {
             return;
         }
-        // Whoever has the rows of this page: they are come by again in the next round.
-        self.expired_up_to = page.next;
         let timestamp = self.clock.timestamp(self.now);
         let mut claimed = Vec::new();
         for row in page.rows {
@@ -77,13 +65,13 @@ impl Dispatcher {
                 // It ends wherever it is in its chain. One that has ended since it was read waits no
                 // more, as the claim shows.
                 self.hold(&delivery);
-                self.expiring.insert(place);
+                self.expiry.note(place);
                 self.endpoints.reserve(delivery.endpoint, delivery.priority());
                 claimed.push(delivery);
             }
         }
         if claimed.is_empty() {
-            self.expired_page_at = self.now + IDLE_FETCH_PAUSE;
+            self.expiry.note_idle(self.now);
         }
         self.claim_due(claimed, Look::After);
     }
@@ -95,7 +83,10 @@ mod tests {
         super::keys::tests::{acquire, dispatcher, queries, switch, waiting},
         *,
     };
-    use crate::store::wire::Timestamp;
+    use crate::{
+        engine::expiry::{EXPIRING_MOST, INTERVAL as EXPIRY_INTERVAL},
+        store::{log::ExpiryPlace, wire::Timestamp},
+    };
 
     const TARGET: Target = Target(1);
 
@@ -160,8 +151,8 @@ mod tests {
         let found = |next| Event::Expired(Ok(ExpiredPage { rows: Vec::new(), next }));
         assert_eq!(look(&mut dispatcher, now), Some((ExpiryPlace::FIRST, 0)));
         assert_eq!(look(&mut dispatcher, now + 3 * EXPIRY_INTERVAL), None, "it is under way");
-        assert!(dispatcher.expired_at > now + 3 * EXPIRY_INTERVAL, "nobody wakes for it meanwhile");
         let now = now + 3 * EXPIRY_INTERVAL;
+        assert!(dispatcher.expiry.wake_at(now) > now, "nobody wakes for it meanwhile");
         dispatcher.take(found(Some(place(5))), now);
         assert_eq!(look(&mut dispatcher, now), None, "nothing of that page could be ended");
         let now = now + IDLE_FETCH_PAUSE;
@@ -204,8 +195,8 @@ mod tests {
         dispatcher.postpone(now + HELD_PAUSE, held);
         assert_eq!(look(&mut dispatcher, now), Some((place(5), EXPIRING_MOST)));
         // It is asked in any case after a while.
-        dispatcher.expiring.insert((claimed[0].message.id, TARGET));
-        dispatcher.is_fetching_expired = false;
+        dispatcher.expiry.note((claimed[0].message.id, TARGET));
+        dispatcher.expiry.end(Some(place(5)));
         assert_eq!(look(&mut dispatcher, now), None);
         let later = now + EXPIRY_INTERVAL;
         assert_eq!(look(&mut dispatcher, later), Some((place(5), EXPIRING_MOST)));

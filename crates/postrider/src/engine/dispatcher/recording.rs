@@ -12,7 +12,7 @@ impl Dispatcher {
 
     pub(super) fn take_flush(&mut self, Flushed { recorded, held, lost }: Flushed) {
         for place in &held.put_down {
-            self.expiring.remove(place);
+            self.expiry.forget(*place);
         }
         self.recorder.end(&recorded, held, self.now);
         self.account.end_flush();

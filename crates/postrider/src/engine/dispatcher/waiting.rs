@@ -261,7 +261,7 @@ impl Dispatcher {
 
     /// A waiting delivery stays in hand, and is claimed again later.
     pub(super) fn postpone(&mut self, at: Instant, delivery: Delivery) {
-        self.expiring.remove(&(delivery.message.id, delivery.target));
+        self.expiry.forget((delivery.message.id, delivery.target));
         let place = self.postponed.partition_point(|(other, _)| *other <= at);
         self.postponed.insert(place, (at, delivery));
     }
@@ -302,7 +302,7 @@ impl Dispatcher {
         if self.suspect == Some((id, target)) {
             self.suspect = None;
         }
-        self.expiring.remove(&(id, target));
+        self.expiry.forget((id, target));
         if let Some(Some(endpoint)) = self.in_hand.remove(&(id, target))
             && let Some(endpoint) = self.endpoints.get_mut(endpoint)
         {
