@@ -44,6 +44,7 @@ use super::{
     Pace, Tenure,
     account::Account,
     chore::Chore,
+    claims::{Claims, Place},
     clock::Clock,
     command::{
         ClaimAnswer, Command, Counting, DueAnswer, DueClaimAnswer, Event, Flushed, GroupTick, Look,
@@ -98,8 +99,6 @@ const LAG_PATIENCE: Duration = Duration::from_secs(60);
 /// The same for what waits for endpoints that are left alone: a circuit that opens now and then costs no
 /// write for what waits behind it, and one that stays open costs one.
 const PARKED_PATIENCE: Duration = Duration::from_secs(600);
-/// A checkpoint that says no more than that things are finished is written so often.
-const CHECKPOINT_INTERVAL: Duration = Duration::from_millis(500);
 /// From this many losses in a row on, deliveries are attempted one at a time.
 const SUSPECT_AFTER: u32 = 2;
 /// So many of them are kept at hand.
@@ -108,8 +107,6 @@ const SUSPECTS_AT_HAND: usize = 1_000;
 const RECORDING_GRACE: Duration = Duration::from_secs(5);
 /// How often memory is looked at.
 const MAKE_ROOM_INTERVAL: Duration = Duration::from_millis(100);
-/// So often senders are told how full the log is.
-const GATE_INTERVAL: Duration = Duration::from_millis(200);
 /// A delivery whose cancellation is under way is looked at again after so long.
 const CANCEL_PAUSE: Duration = Duration::from_millis(200);
 /// A claim is only good for so long: what is still queued then is claimed again. Claims are kept for
@@ -226,12 +223,7 @@ pub struct Dispatcher {
     watch: Watch,
     pages: usize,
 
-    /// Taken and not yet written down as taken, with where each goes then.
-    unclaimed: Vec<(Delivery, Place)>,
-    claiming: Vec<(Delivery, Place)>,
-    is_claiming: bool,
-    checkpoint_at: Option<Instant>,
-    gate_at: Instant,
+    claims: Claims,
     account: Account,
 
     /// Waiting deliveries that we have, each with the endpoint that counts it.
@@ -284,19 +276,6 @@ pub struct Dispatcher {
     failure: Option<End>,
 }
 
-/// Where a delivery goes once it is written down as taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
-    /// The endpoint's queue, where a place is reserved.
-    Queue,
-    /// The lag's own hands.
-    Held,
-    /// The table of waiting deliveries, until it is due, or has room, or its turn.
-    Aside,
-    /// Nowhere before all endpoints are known.
-    Orphan,
-}
-
 impl Dispatcher {
     pub fn new(
         pace: Pace,
@@ -326,11 +305,7 @@ impl Dispatcher {
             make_room_at: now,
             watch: Watch::new(now, pace.poll_interval),
             pages: 0,
-            unclaimed: Vec::new(),
-            claiming: Vec::new(),
-            is_claiming: false,
-            checkpoint_at: None,
-            gate_at: now,
+            claims: Claims::new(now),
             account: Account::new(now),
             in_hand: HashMap::default(),
             put_down: HashSet::default(),
@@ -463,10 +438,7 @@ impl Dispatcher {
             at = at.min(self.postponed.first().map_or(at, |(later, _)| *later));
         }
         at = at.min(self.endpoints.tell_at().filter(|_| !self.is_telling).unwrap_or(at));
-        if let Some(last) = self.checkpoint_at {
-            at = at.min(last + CHECKPOINT_INTERVAL);
-        }
-        at
+        at.min(self.claims.wake_at().unwrap_or(at))
     }
 
     /// When the first chore is to be begun of those that there is something to do for.

@@ -6,6 +6,7 @@
 mod account;
 mod caretaker;
 mod chore;
+mod claims;
 mod clock;
 mod command;
 mod connections;

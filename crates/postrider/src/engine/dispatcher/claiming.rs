@@ -5,33 +5,23 @@ use super::{keys::CancelState, *};
 impl Dispatcher {
     /// Writes down what was taken, and what is finished; one checkpoint at a time.
     pub(super) fn claim(&mut self, now: Instant) {
-        let is_interval_over =
-            self.checkpoint_at.is_some_and(|last| now >= last + CHECKPOINT_INTERVAL);
-        if self.is_claiming || self.unclaimed.is_empty() && !is_interval_over {
+        if !self.claims.is_due(now) {
             return;
         }
         let owned = self.lanes.owned();
         if owned.is_empty() {
-            self.checkpoint_at = None;
-            return;
+            return self.claims.pass();
         }
-        self.is_claiming = true;
-        self.checkpoint_at = (!self.unclaimed.is_empty()).then_some(now);
-        self.claiming = std::mem::take(&mut self.unclaimed);
+        let claimed = self.claims.begin(now);
         let checkpoint = self.checkpoint(&owned);
         let is_known = |owned: &Owned| self.lanes.progress(owned.shard).is_some();
-        let updates_gate = now >= self.gate_at && owned.iter().all(is_known);
-        if updates_gate {
-            self.gate_at = now + GATE_INTERVAL;
-        }
-        let claimed: Vec<MessageId> =
-            self.claiming.iter().map(|(delivery, _)| delivery.message.id).collect();
+        let updates_gate = owned.iter().all(is_known) && self.claims.take_gate_turn(now);
         self.ask(Query::SaveCheckpoint { owned, checkpoint, updates_gate, claimed });
     }
 
     /// There is something new to write down, which may wait for more of it.
     pub(super) fn checkpoint_soon(&mut self) {
-        self.checkpoint_at.get_or_insert(self.now);
+        self.claims.note_news(self.now);
     }
 
     /// Where everything stands now.
@@ -49,15 +39,12 @@ impl Dispatcher {
     }
 
     pub(super) fn take_claim(&mut self, (lost, cancels): ClaimAnswer) {
-        self.is_claiming = false;
-        let claimed = std::mem::take(&mut self.claiming);
         if !lost.is_empty() {
             // Nothing was written. The rest is claimed again under what is still ours.
-            self.unclaimed.extend(claimed);
-            self.lose(&lost);
-            return;
+            self.claims.abandon();
+            return self.lose(&lost);
         }
-        for (delivery, place) in claimed {
+        for (delivery, place) in self.claims.end() {
             // One without an endpoint goes into the table first, and is looked at when it comes back.
             let state = match place {
                 Place::Orphan => CancelState::None,

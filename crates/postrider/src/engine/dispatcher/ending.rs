@@ -39,10 +39,9 @@ impl Dispatcher {
         }
         self.set_now(now);
         let is_idle = self.endpoints.in_flight == 0 && self.pages == 0 && !self.watch.is_looking();
-        let is_claimed = !self.is_claiming
-            && !self.fetch.is_under_way()
-            && !self.followers.is_fetching()
-            && self.unclaimed.is_empty();
+        let is_claimed =
+            self.claims.is_empty() && !self.fetch.is_under_way() && !self.followers.is_fetching();
+
         if is_claimed {
             // What was being read when the stop began has come in since.
             self.return_queued(|_| true);
@@ -96,7 +95,7 @@ impl Dispatcher {
         let mut spared: Vec<(MessageId, Target)> =
             self.endpoints.take_queued(|_| true).iter().map(place).collect();
         spared.extend(self.chains.take_ready(|_| true).iter().map(place));
-        spared.extend(self.unclaimed.iter().chain(&self.claiming).map(|(d, _)| place(d)));
+        spared.extend(self.claims.deliveries().map(place));
         for lane in self.lanes.iter_mut() {
             spared.extend(lane.held.iter().map(place));
         }

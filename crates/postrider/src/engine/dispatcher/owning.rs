@@ -151,7 +151,7 @@ impl Dispatcher {
             self.chains.inherit(link);
         }
         self.account.note_counts(&shards, &stored.counts, &self.endpoints);
-        self.checkpoint_at = Some(now - CHECKPOINT_INTERVAL);
+        self.claims.hurry(now);
         self.look_ahead.set_due(now);
         self.watch.wake(now);
     }
@@ -174,12 +174,12 @@ impl Dispatcher {
 
     /// Releases shards of which nothing is in hand any more.
     pub(super) fn release_drained(&mut self) {
-        if self.is_releasing || self.is_claiming || !self.recorder.is_quiet() {
+        if self.is_releasing || self.claims.is_claiming() || !self.recorder.is_quiet() {
             return;
         }
         let has_in_hand = |shard: &Shard| {
             self.in_hand.keys().any(|(id, _)| id.lane().shard() == *shard)
-                || self.unclaimed.iter().any(|(d, _)| d.message.id.lane().shard() == *shard)
+                || self.claims.has_any_of(*shard)
                 || self
                     .orphans
                     .iter()
@@ -247,11 +247,8 @@ impl Dispatcher {
             self.let_go(delivery);
         }
         self.account.close(lost);
-        let unclaimed = std::mem::take(&mut self.unclaimed);
-        for (delivery, place) in unclaimed {
-            if !is_lost(&delivery) {
-                self.unclaimed.push((delivery, place));
-            } else if place == Place::Queue {
+        for (delivery, place) in self.claims.extract(&is_lost) {
+            if place == Place::Queue {
                 self.endpoints.cancel_reservation(delivery.endpoint, delivery.priority());
             }
         }

@@ -17,7 +17,7 @@ impl Dispatcher {
         while self.pages < PAGES_AT_ONCE {
             // What has no room stays in the log or is set aside, so a page needs memory for a moment
             // only: full queues of some never keep us from reading on for others.
-            if self.unclaimed.len() + self.pages * page_rows > 2 * page_rows
+            if self.claims.waiting_count() + self.pages * page_rows > 2 * page_rows
                 || self.recorder.waiting_count() > UNRECORDED
             {
                 break;
@@ -210,7 +210,7 @@ impl Dispatcher {
                 None => Place::Orphan,
                 Some(_) => self.place(&delivery, which, now),
             };
-            self.unclaimed.push((delivery, place));
+            self.claims.add(delivery, place);
         }
     }
 
