@@ -23,7 +23,7 @@ mod sleeping;
 mod waiting;
 
 use postrider_core::hashing::{HashMap, HashSet};
-use std::{collections::hash_map, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use postrider_core::{
     caretaker::Wish,
@@ -55,6 +55,7 @@ use super::{
     expiry::Expiry,
     flush::{Gathered, error_text},
     followers::{Followers, Room},
+    hands::{Hands, SUSPECT_AFTER},
     keeper::{self, News},
     lanes::{self, Lanes, OwnedLane, TickGroup},
     policies::Policies,
@@ -99,10 +100,6 @@ const LAG_PATIENCE: Duration = Duration::from_secs(60);
 /// The same for what waits for endpoints that are left alone: a circuit that opens now and then costs no
 /// write for what waits behind it, and one that stays open costs one.
 const PARKED_PATIENCE: Duration = Duration::from_secs(600);
-/// From this many losses in a row on, deliveries are attempted one at a time.
-const SUSPECT_AFTER: u32 = 2;
-/// So many of them are kept at hand.
-const SUSPECTS_AT_HAND: usize = 1_000;
 /// How long recording may take when the grace of a stop is over.
 const RECORDING_GRACE: Duration = Duration::from_secs(5);
 /// How often memory is looked at.
@@ -226,29 +223,12 @@ pub struct Dispatcher {
     claims: Claims,
     account: Account,
 
-    /// Waiting deliveries that we have, each with the endpoint that counts it.
-    in_hand: HashMap<(MessageId, Target), Option<EndpointId>>,
-    /// What was recorded while a fetch was under way: its answer may show it as it was before.
-    put_down: HashSet<(MessageId, Target)>,
+    hands: Hands,
     chains: Chains<Delivery>,
     followers: Followers,
-    /// Waiting deliveries in hand whose cancellation was under way, or which somebody has locked, and
-    /// when to look again; the first comes first.
-    postponed: Vec<(Instant, Delivery)>,
-    /// What a former owner had claimed and somebody has locked: in hand until it is recovered.
-    unrecovered: Vec<Claim>,
-    recovery: Chore,
-    /// Fetches what is due.
-    fetch: Chore,
     /// Asks when something is due next.
     look_ahead: Chore,
     expiry: Expiry,
-    /// Waiting deliveries whose dispatcher died more than once, and the one that is being
-    /// attempted: until its end is on record, because whatever is not when the next one kills us, is
-    /// suspected again.
-    suspects: Vec<Delivery>,
-    suspect: Option<(MessageId, Target)>,
-
     /// What came too late to be attempted.
     unbegun: Vec<Delivery>,
 
@@ -307,18 +287,11 @@ impl Dispatcher {
             pages: 0,
             claims: Claims::new(now),
             account: Account::new(now),
-            in_hand: HashMap::default(),
-            put_down: HashSet::default(),
+            hands: Hands::new(now),
             chains: Chains::default(),
             followers: Followers::new(now),
-            postponed: Vec::new(),
-            unrecovered: Vec::new(),
-            recovery: Chore::due(now),
-            fetch: Chore::due(now),
             look_ahead: Chore::due_or_rung(now, LOOK_PAUSE),
             expiry: Expiry::new(now),
-            suspects: Vec::new(),
-            suspect: None,
             unbegun: Vec::new(),
             orphans: Vec::new(),
             orphans_asked: Vec::new(),
@@ -435,7 +408,7 @@ impl Dispatcher {
                 at = at.min(self.expiry.wake_at(now));
             }
             at = at.min(self.endpoints.end_pauses(now).unwrap_or(at));
-            at = at.min(self.postponed.first().map_or(at, |(later, _)| *later));
+            at = at.min(self.hands.postponed_at().unwrap_or(at));
         }
         at = at.min(self.endpoints.tell_at().filter(|_| !self.is_telling).unwrap_or(at));
         at.min(self.claims.wake_at().unwrap_or(at))
@@ -445,9 +418,8 @@ impl Dispatcher {
     fn chores_at(&self) -> Option<Instant> {
         let has_active = self.lanes.has_active();
         let chores = [
-            (&self.fetch, true),
+            (&self.hands.fetch, true),
             (&self.look_ahead, has_active),
-            (&self.recovery, !self.unrecovered.is_empty()),
             (&self.load_endpoints, true),
             (&self.load_settings, true),
             (&self.load_circuits, true),
@@ -455,7 +427,12 @@ impl Dispatcher {
             (&self.maintenance, true),
         ];
         let wanted = chores.iter().filter(|(_, is_wanted)| *is_wanted);
-        let machines = [self.watch.wake_at(), self.account.count_at(), self.followers.wake_at()];
+        let machines = [
+            self.watch.wake_at(),
+            self.account.count_at(),
+            self.followers.wake_at(),
+            self.hands.recovery_at(),
+        ];
         wanted.filter_map(|(chore, _)| chore.wake_at()).chain(machines.into_iter().flatten()).min()
     }
 
@@ -490,7 +467,7 @@ impl Dispatcher {
                 if !unknown.is_empty() {
                     self.load_endpoints.set_due(self.now);
                 }
-                self.fetch.set_due(self.now);
+                self.hands.fetch.set_due(self.now);
             }
             Event::Expired(page) => self.take_expired(page?),
             Event::Followers(asked, rows) => {
@@ -540,7 +517,7 @@ impl Dispatcher {
                 let now = self.now;
                 self.load_circuits.end(now);
                 if self.endpoints.learn(circuits?, now) {
-                    self.fetch.hurry(now);
+                    self.hands.fetch.hurry(now);
                 }
             }
             Event::Told(asked, answers) => {

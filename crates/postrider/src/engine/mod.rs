@@ -17,6 +17,7 @@ mod endpoints;
 mod expiry;
 mod flush;
 mod followers;
+mod hands;
 mod keeper;
 mod lanes;
 mod loans;

@@ -13,8 +13,8 @@ impl Dispatcher {
         self.is_stopping = true;
         self.drop_suspects(|_| true);
         // They stay claimed, and are left to a successor.
-        for claim in self.unrecovered.clone() {
-            self.forget_in_hand(claim.id, claim.target);
+        for claim in self.hands.unrecovered().to_vec() {
+            self.forget_in_hand((claim.id, claim.target));
         }
         self.grace_ends_at = Some(self.now + self.pace.shutdown_grace);
         self.draining_line_at = Some(self.now + DRAINING_LINE);
@@ -39,15 +39,16 @@ impl Dispatcher {
         }
         self.set_now(now);
         let is_idle = self.endpoints.in_flight == 0 && self.pages == 0 && !self.watch.is_looking();
-        let is_claimed =
-            self.claims.is_empty() && !self.fetch.is_under_way() && !self.followers.is_fetching();
+        let is_claimed = self.claims.is_empty()
+            && !self.hands.fetch.is_under_way()
+            && !self.followers.is_fetching();
 
         if is_claimed {
             // What was being read when the stop began has come in since.
             self.return_queued(|_| true);
         }
         let is_recorded = is_claimed && self.recorder.is_done();
-        let is_settled = self.in_hand.is_empty() && !self.is_acquiring && !self.is_releasing;
+        let is_settled = self.hands.count() == 0 && !self.is_acquiring && !self.is_releasing;
         if is_idle && is_recorded && is_settled {
             return true;
         }
@@ -63,7 +64,7 @@ impl Dispatcher {
             let left = self.grace_ends_at.map(|at| at.saturating_duration_since(now).as_secs());
             info!(
                 in_flight = self.endpoints.in_flight,
-                in_hand = self.in_hand.len(),
+                in_hand = self.hands.count(),
                 grace_left_seconds = left,
                 "draining"
             );
@@ -99,8 +100,7 @@ impl Dispatcher {
         for lane in self.lanes.iter_mut() {
             spared.extend(lane.held.iter().map(place));
         }
-        let waiting = self.postponed.iter().map(|(_, delivery)| delivery);
-        let waiting = waiting.chain(&self.suspects).chain(&self.orphans).chain(&self.orphans_asked);
+        let waiting = self.hands.unclaimed().chain(&self.orphans).chain(&self.orphans_asked);
         spared.extend(waiting.chain(&self.unbegun).map(place));
         for command in &self.commands {
             let deliveries = match command {
@@ -176,7 +176,7 @@ mod tests {
             claims: Vec::new(),
             look: Look::After,
         });
-        dispatcher.postponed.push((now, delivery(4)));
+        dispatcher.hands.postpone(now, delivery(4));
         dispatcher.take(Event::Late(vec![delivery(5)]), now);
         assert!(matches!(dispatcher.take_failure(), Some(End::Failed(_))));
         let mut spared = dispatcher.spared();

@@ -21,9 +21,9 @@ impl Dispatcher {
         if is_time {
             self.end_expired(now);
         }
-        let held = self.postponed.len() + self.recorder.held_count();
+        let held = self.hands.postponed_count() + self.recorder.held_count();
         let Some(after) = self.expiry.begin(is_time, held, now) else { return };
-        let in_hand = self.in_hand.keys().copied().collect();
+        let in_hand = self.hands.places().collect();
         self.ask(Query::FetchExpired { shards, most: EXPIRED_ROWS, after, in_hand });
     }
 
@@ -39,7 +39,7 @@ impl Dispatcher {
             self.recorder.record().expired(delivery, now);
         }
         // They are in hand, and not claimed yet: not while somebody holds them either.
-        let suspects: Vec<Delivery> = self.suspects.extract_if(.., |s| has_expired(s)).collect();
+        let suspects = self.hands.extract_suspects(has_expired);
         for suspect in &suspects {
             self.endpoints.reserve(suspect.endpoint, suspect.priority());
         }
@@ -57,8 +57,7 @@ impl Dispatcher {
             let place = (row.id, row.target);
             let epoch = self.lanes.epoch(row.id.lane().shard());
             // An endpoint that is not known is new, and its rows are come by again, or gone, and they end otherwise.
-            let is_passed =
-                self.in_hand.contains_key(&place) || !self.endpoints.is_known(row.endpoint);
+            let is_passed = self.hands.has(place) || !self.endpoints.is_known(row.endpoint);
             let (Some(epoch), false) = (epoch, is_passed) else { continue };
             let delivery = Delivery::due(row, epoch);
             if delivery.is_expired(timestamp) && !self.is_leaving(&delivery) {
@@ -102,14 +101,14 @@ mod tests {
             row.recovery_count = SUSPECT_AFTER;
             let suspect = Delivery::due(row, 1);
             dispatcher.hold(&suspect);
-            dispatcher.suspects.push(suspect);
+            dispatcher.hands.suspect(suspect);
         }
         dispatcher.end_expired(now);
         let numbers = |deliveries: &[Delivery]| -> Vec<i64> {
             deliveries.iter().map(|delivery| delivery.message.id.0 >> 10).collect()
         };
         assert_eq!(numbers(&claimed(&mut dispatcher)), [2]);
-        assert_eq!(numbers(&dispatcher.suspects), [1, 3]);
+        assert_eq!(numbers(&dispatcher.hands.extract(|_| true)), [1, 3]);
     }
 
     /// A dispatcher that owns the only shard.

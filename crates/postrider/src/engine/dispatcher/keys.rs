@@ -247,7 +247,7 @@ impl Dispatcher {
             }
             let is_waiting = !row.is_blocked && row.run_at > timestamp;
             let shard = row.id.lane().shard();
-            let epoch = self.lanes.epoch(shard).filter(|_| !self.in_hand.contains_key(&place));
+            let epoch = self.lanes.epoch(shard).filter(|_| !self.hands.has(place));
             let (Some(epoch), false) = (epoch, is_waiting || row.recovery_count >= SUSPECT_AFTER)
             else {
                 // It is fetched when it is due, or as a suspect.
@@ -327,19 +327,9 @@ impl Dispatcher {
 
     /// Claims again what could not be decided when it was claimed.
     pub(super) fn retry_postponed(&mut self, now: Instant) {
-        if self.postponed.first().is_none_or(|(at, _)| *at > now) {
-            return;
-        }
-        let later = self.postponed.partition_point(|(at, _)| *at <= now);
-        let due: Vec<(Instant, Delivery)> = self.postponed.drain(..later).collect();
         let mut claimed = Vec::new();
-        for (_, delivery) in due {
-            let place = (delivery.message.id, delivery.target);
-            if delivery.recovery_count >= SUSPECT_AFTER && self.suspect != Some(place) {
-                self.suspects.push(delivery);
-            } else {
-                claimed.extend(self.take_in_hand(delivery, now));
-            }
+        for delivery in self.hands.take_postponed(now) {
+            claimed.extend(self.take_in_hand(delivery, now));
         }
         self.claim_due(claimed, Look::BeforeAndAfter);
     }

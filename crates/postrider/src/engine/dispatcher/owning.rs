@@ -178,7 +178,7 @@ impl Dispatcher {
             return;
         }
         let has_in_hand = |shard: &Shard| {
-            self.in_hand.keys().any(|(id, _)| id.lane().shard() == *shard)
+            self.hands.has_any_of(*shard)
                 || self.claims.has_any_of(*shard)
                 || self
                     .orphans

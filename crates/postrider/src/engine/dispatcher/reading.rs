@@ -277,7 +277,7 @@ impl Dispatcher {
         }
         self.make_room_at = now + MAKE_ROOM_INTERVAL;
         self.endpoints.doubt_stalled(now);
-        if let Some(suspect) = self.suspect
+        if let Some(suspect) = self.hands.current()
             && self.endpoints.is_left_alone(suspect.1)
         {
             // Other suspects wait for it.

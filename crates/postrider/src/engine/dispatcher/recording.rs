@@ -5,7 +5,9 @@ use super::*;
 impl Dispatcher {
     pub(super) fn flush(&mut self, now: Instant) {
         let is_last = self.is_stopping && self.endpoints.in_flight == 0;
-        let Some(recorded) = self.recorder.begin(self.suspect, is_last, now) else { return };
+        let Some(recorded) = self.recorder.begin(self.hands.current(), is_last, now) else {
+            return;
+        };
         self.account.begin_flush(&recorded);
         self.ask(Query::Flush { owned: self.lanes.owned(), recorded });
     }
@@ -24,11 +26,9 @@ impl Dispatcher {
                 owned.reader.finish(*segment, *count);
             }
         }
-        for (id, target) in &recorded.put_down {
-            if self.fetch.is_under_way() {
-                self.put_down.insert((*id, *target));
-            }
-            self.forget_in_hand(*id, *target);
+        for place in &recorded.put_down {
+            self.hands.note_recorded(*place);
+            self.forget_in_hand(*place);
         }
         self.followers.note_recorded(&recorded);
         self.account.note_recorded(&recorded, &changes);
@@ -48,7 +48,7 @@ impl Dispatcher {
 
     /// Whether something of a shard is to be recorded or recovered and waits for somebody's transaction.
     pub(super) fn is_held(&self, shard: Shard) -> bool {
-        let mut recovered = self.unrecovered.iter().map(|claim| claim.id.lane().shard());
+        let mut recovered = self.hands.unrecovered().iter().map(|claim| claim.id.lane().shard());
         self.recorder.is_held(shard) || recovered.any(|other| other == shard)
     }
 

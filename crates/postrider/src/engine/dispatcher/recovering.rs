@@ -8,16 +8,13 @@ impl Dispatcher {
         for claim in &held {
             self.hold_place((claim.id, claim.target), self.endpoints.by_target(claim.target));
         }
-        self.unrecovered.extend(held);
+        self.hands.note_unrecovered(held);
     }
 
     pub(super) fn recover(&mut self, now: Instant) {
-        if self.unrecovered.is_empty() || !self.recovery.is_due(now) {
-            return;
+        if let Some(held) = self.hands.begin_recovery(now) {
+            self.ask(Query::Recover(self.lanes.owned(), held));
         }
-        self.recovery.begin(now + HELD_PAUSE);
-        let (owned, held) = (self.lanes.owned(), self.unrecovered.clone());
-        self.ask(Query::Recover(owned, held));
     }
 
     pub(super) fn take_recovered(
@@ -25,7 +22,7 @@ impl Dispatcher {
         asked: Vec<Claim>,
         answer: Result<Recovered, StoreError>,
     ) -> Result<(), StoreError> {
-        self.recovery.end(self.now);
+        self.hands.end_recovery(self.now);
         let mut over: HashSet<(MessageId, Target)> =
             asked.iter().map(|claim| (claim.id, claim.target)).collect();
         for claim in answer?.held {
@@ -38,9 +35,8 @@ impl Dispatcher {
     /// These are not in hand any more, and fetched when they are due.
     pub(super) fn drop_unrecovered(&mut self, is_dropped: impl Fn(&Claim) -> bool) {
         let now = self.clock.timestamp(self.now);
-        for claim in self.unrecovered.extract_if(.., |claim| is_dropped(claim)).collect::<Vec<_>>()
-        {
-            self.forget_in_hand(claim.id, claim.target);
+        for claim in self.hands.extract_unrecovered(is_dropped) {
+            self.forget_in_hand((claim.id, claim.target));
             if let Some(endpoint) = self.endpoints.by_target(claim.target) {
                 self.note_deferred(endpoint, now);
             }

@@ -68,7 +68,7 @@ impl Dispatcher {
         }
         self.load_endpoints.end(now);
         // One that was enabled has what is due.
-        self.fetch.hurry(now);
+        self.hands.fetch.hurry(now);
         // Every endpoint that existed when they were read is known now: what has none is for one that
         // was dropped. What came in since and has one by now must not be overtaken.
         let orphans: Vec<Delivery> = std::mem::take(&mut self.orphans);

@@ -29,7 +29,7 @@ impl Dispatcher {
     /// What became of circuits that we wanted to change.
     pub(super) fn note_answers(&mut self, asked: &[EndpointId], answers: &[Answer], now: Instant) {
         if self.endpoints.take_answers(asked, answers, now) {
-            self.fetch.hurry(now);
+            self.hands.fetch.hurry(now);
         }
     }
 

@@ -4,7 +4,7 @@ use super::{keys::CancelState, *};
 
 impl Dispatcher {
     pub(super) fn fetch_due(&mut self, now: Instant) {
-        if !self.fetch.is_due(now) {
+        if !self.hands.fetch.is_due(now) {
             return;
         }
         let timestamp = self.clock.timestamp(now);
@@ -16,12 +16,12 @@ impl Dispatcher {
         // What is due and has no room yet is waited for by looking.
         let latest = if is_any_due { now + pause.max(ROOM_PAUSE) } else { next };
         let again_at = next.min(latest).max(now + pause);
-        self.fetch.set_due(again_at);
+        self.hands.fetch.set_due(again_at);
         let shards = self.lanes.active_shards();
         if wanted.is_empty() || shards.is_empty() {
             return;
         }
-        self.fetch.begin(again_at);
+        self.hands.fetch.begin(again_at);
         let (deferrals, scope) = (self.recorder.deferrals(), self.chains.scope());
         self.ask(Query::FetchDue { wanted, shards, scope, deferrals });
     }
@@ -30,7 +30,7 @@ impl Dispatcher {
     pub(super) fn note_deferred(&mut self, id: EndpointId, at: Timestamp) {
         self.endpoints.note_deferred(id, at);
         let soonest = self.now + IDLE_FETCH_PAUSE;
-        self.fetch.hurry(self.clock.instant(at).max(soonest));
+        self.hands.fetch.hurry(self.clock.instant(at).max(soonest));
     }
 
     /// `is_current`: nothing that the answer may have missed was recorded meanwhile.
@@ -41,16 +41,15 @@ impl Dispatcher {
         answer: DueAnswer,
     ) {
         let now = self.now;
-        self.fetch.end(now);
         let mut counts: HashMap<EndpointId, usize> = HashMap::default();
         let mut fresh = Vec::new();
         let mut suspects: Vec<DueDelivery> = Vec::new();
         let mut is_complete = true;
-        let put_down = std::mem::take(&mut self.put_down);
+        let put_down = self.hands.end_fetch(now);
         for row in answer.rows {
             *counts.entry(row.endpoint).or_default() += 1;
             let key = (row.id, row.target);
-            if self.in_hand.contains_key(&key) || put_down.contains(&key) {
+            if self.hands.has(key) || put_down.contains(&key) {
                 continue;
             }
             if row.recovery_count >= SUSPECT_AFTER {
@@ -62,9 +61,9 @@ impl Dispatcher {
         for row in suspects {
             let Some(epoch) = self.lanes.epoch(row.id.lane().shard()) else { continue };
             let suspect = Delivery::due(row, epoch);
-            if self.suspects.len() < SUSPECTS_AT_HAND && self.fetch_link(&suspect, is_current) {
+            if self.hands.has_room_for_suspects() && self.fetch_link(&suspect, is_current) {
                 self.hold(&suspect);
-                self.suspects.push(suspect);
+                self.hands.suspect(suspect);
             } else {
                 is_complete = false;
             }
@@ -96,7 +95,7 @@ impl Dispatcher {
         }
         if claimed.is_empty() {
             // All is in hand or waits for its turn: asking again at once would not help.
-            self.fetch.put_off(now + IDLE_FETCH_PAUSE);
+            self.hands.fetch.put_off(now + IDLE_FETCH_PAUSE);
         }
         self.claim_due(claimed, Look::After);
     }
@@ -148,27 +147,22 @@ impl Dispatcher {
     }
 
     pub(super) fn hold_place(&mut self, place: (MessageId, Target), endpoint: Option<EndpointId>) {
-        let hash_map::Entry::Vacant(vacant) = self.in_hand.entry(place) else { return };
-        let known = endpoint.and_then(|id| self.endpoints.get_mut(id).map(|known| (id, known)));
-        vacant.insert(known.map(|(id, known)| {
-            known.deferred_in_hand += 1;
-            id
-        }));
+        let known = endpoint.filter(|id| self.endpoints.is_known(*id));
+        if self.hands.hold(place, known)
+            && let Some(endpoint) = known.and_then(|id| self.endpoints.get_mut(id))
+        {
+            endpoint.deferred_in_hand += 1;
+        }
     }
 
     /// Attempts deliveries that were in the hands of a dispatcher whenever it died one at a time, the
     /// least suspicious first: if one of them is to blame, the others get away.
     pub(super) fn try_suspect(&mut self, now: Instant) {
         let timestamp = self.clock.timestamp(now);
-        while self.suspect.is_none() {
-            // What has expired ends by itself: see end_expired.
-            let living =
-                (0..self.suspects.len()).filter(|i| !self.suspects[*i].is_expired(timestamp));
-            let least = living.min_by_key(|i| self.suspects[*i].recovery_count);
-            let Some(least) = least else { return };
-            let delivery = self.suspects.swap_remove(least);
+        // What has expired ends by itself: see end_expired.
+        while let Some(delivery) = self.hands.take_suspect(timestamp) {
             if let Some(delivery) = self.take_in_hand(delivery, now) {
-                self.suspect = Some((delivery.message.id, delivery.target));
+                self.hands.try_out(&delivery);
                 self.claim_due(vec![delivery], Look::BeforeAndAfter);
             }
         }
@@ -176,14 +170,7 @@ impl Dispatcher {
 
     /// Suspects and postponed ones that have not been claimed are not ours to attempt any more.
     pub(super) fn drop_suspects(&mut self, is_dropped: impl Fn(&Delivery) -> bool) {
-        let (dropped, kept): (Vec<Delivery>, Vec<Delivery>) =
-            std::mem::take(&mut self.suspects).into_iter().partition(&is_dropped);
-        self.suspects = kept;
-        let postponed = std::mem::take(&mut self.postponed);
-        let (late, kept): (Vec<_>, Vec<_>) =
-            postponed.into_iter().partition(|(_, delivery)| is_dropped(delivery));
-        self.postponed = kept;
-        for delivery in dropped.into_iter().chain(late.into_iter().map(|(_, delivery)| delivery)) {
+        for delivery in self.hands.extract(is_dropped) {
             self.put_back(delivery);
         }
     }
@@ -223,9 +210,9 @@ impl Dispatcher {
             let is_unclaimed = unclaimed.contains(&place);
             let is_held = waiting.is_some_and(|waiting| waiting.is_held);
             if is_kept && state != CancelState::Cancelled && (is_unclaimed || is_held) {
-                if is_unclaimed && self.suspect == Some(place) {
+                if is_unclaimed {
                     // The next one may be tried: should we die of it, this one is in nobody's hands.
-                    self.suspect = None;
+                    self.hands.clear(place);
                 }
                 self.endpoints.cancel_reservation(delivery.endpoint, delivery.priority());
                 self.postpone(now + HELD_PAUSE, delivery);
@@ -262,19 +249,17 @@ impl Dispatcher {
     /// A waiting delivery stays in hand, and is claimed again later.
     pub(super) fn postpone(&mut self, at: Instant, delivery: Delivery) {
         self.expiry.forget((delivery.message.id, delivery.target));
-        let place = self.postponed.partition_point(|(other, _)| *other <= at);
-        self.postponed.insert(place, (at, delivery));
+        self.hands.postpone(at, delivery);
     }
 
     /// A delivery is claimed: nobody cancels it any more. `has_expired`: by the database's clock,
     /// which others go by when they end what is not claimed.
     fn take_claimed(&mut self, delivery: Delivery, has_expired: bool, now: Instant) {
         let timestamp = self.clock.timestamp(now);
-        let place = (delivery.message.id, delivery.target);
         if has_expired || delivery.is_expired(timestamp) {
             self.endpoints.cancel_reservation(delivery.endpoint, delivery.priority());
             self.recorder.record().expired(&delivery, now);
-        } else if delivery.recovery_count >= SUSPECT_AFTER && self.suspect != Some(place) {
+        } else if delivery.recovery_count >= SUSPECT_AFTER && !self.hands.is_current(&delivery) {
             // A clock said that it has expired, and says so no more: it waits for its turn.
             self.endpoints.cancel_reservation(delivery.endpoint, delivery.priority());
             self.put_back(delivery);
@@ -294,18 +279,14 @@ impl Dispatcher {
     }
 
     pub(super) fn let_go(&mut self, delivery: &Delivery) {
-        self.forget_in_hand(delivery.message.id, delivery.target);
+        self.forget_in_hand((delivery.message.id, delivery.target));
     }
 
     /// A waiting delivery is no longer in hand; if it was the suspect, the next one may be tried.
-    pub(super) fn forget_in_hand(&mut self, id: MessageId, target: Target) {
-        if self.suspect == Some((id, target)) {
-            self.suspect = None;
-        }
-        self.expiry.forget((id, target));
-        if let Some(Some(endpoint)) = self.in_hand.remove(&(id, target))
-            && let Some(endpoint) = self.endpoints.get_mut(endpoint)
-        {
+    pub(super) fn forget_in_hand(&mut self, place: (MessageId, Target)) {
+        self.expiry.forget(place);
+        let counted_by = self.hands.forget(place);
+        if let Some(endpoint) = counted_by.and_then(|id| self.endpoints.get_mut(id)) {
             endpoint.deferred_in_hand = endpoint.deferred_in_hand.saturating_sub(1);
         }
     }
