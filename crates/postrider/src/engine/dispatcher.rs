@@ -43,7 +43,6 @@ use uuid::Uuid;
 use super::{
     Pace, Tenure,
     account::Account,
-    chore::Chore,
     claims::{Claims, Place},
     clock::Clock,
     command::{
@@ -56,11 +55,14 @@ use super::{
     flush::{Gathered, error_text},
     followers::{Followers, Room},
     hands::{Hands, SUSPECT_AFTER},
-    keeper::{self, News},
+    keeper::News,
     lanes::{self, Lanes, OwnedLane, TickGroup},
+    orphans::Orphans,
     policies::Policies,
     recorder::{HELD_PAUSE, Recorder},
     settings::Settings,
+    tenancy::Tenancy,
+    upkeep::Upkeep,
     watching::{Bellwork, Watch},
 };
 use crate::store::{
@@ -100,8 +102,6 @@ const LAG_PATIENCE: Duration = Duration::from_secs(60);
 /// The same for what waits for endpoints that are left alone: a circuit that opens now and then costs no
 /// write for what waits behind it, and one that stays open costs one.
 const PARKED_PATIENCE: Duration = Duration::from_secs(600);
-/// How long recording may take when the grace of a stop is over.
-const RECORDING_GRACE: Duration = Duration::from_secs(5);
 /// How often memory is looked at.
 const MAKE_ROOM_INTERVAL: Duration = Duration::from_millis(100);
 /// A delivery whose cancellation is under way is looked at again after so long.
@@ -113,14 +113,6 @@ const CLAIM_AGE: Duration = Duration::from_secs(240);
 const UNRECORDED: usize = 8 * 1024;
 /// What was read and is not durable yet is read again after so long.
 const UNPROVEN_PAUSE: Duration = Duration::from_millis(100);
-/// Whoever rings waits so long after the last heartbeat, which writes, and which those of others wait for when somebody
-/// takes shards over.
-const BEAT_PAUSE: Duration = Duration::from_millis(200);
-/// The same after what is only read.
-const LOOK_PAUSE: Duration = Duration::from_millis(100);
-/// The same after loans: so soon who got nothing asks again, and reads them then. Several who lend ring one after
-/// another.
-const LOAN_PAUSE: Duration = Duration::from_millis(50);
 
 /// Why a tenure ended.
 #[derive(Debug)]
@@ -191,69 +183,37 @@ pub struct Kept {
 
 pub struct Dispatcher {
     pace: Pace,
-    identity: Identity,
     /// The moment of what is being decided, as the driver has told it.
     now: Instant,
     dice: fastrand::Rng,
     /// What is to be done, in this order.
     commands: Vec<Command>,
-    /// Whose unattempted messages are known: the tenure before this one.
-    former: Option<Tenure>,
-
     clock: Clock,
-    /// The other dispatchers, by the last heartbeat.
-    others: HashSet<Uuid>,
-    beat: Chore,
-    /// When to look next whether the last beat is out of date, and what it said to be pending.
-    news_at: Instant,
-    pending_said: i64,
-    is_acquiring: bool,
-    is_releasing: bool,
-    lease_length: Duration,
+    tenancy: Tenancy,
 
     lanes: Lanes,
+    pages: usize,
+    watch: Watch,
+    claims: Claims,
+
     endpoints: Endpoints,
     policies: Policies,
-    recorder: Recorder,
+    orphans: Orphans,
+    upkeep: Upkeep,
 
-    make_room_at: Instant,
-    watch: Watch,
-    pages: usize,
-
-    claims: Claims,
-    account: Account,
-
-    hands: Hands,
     chains: Chains<Delivery>,
     followers: Followers,
-    /// Asks when something is due next.
-    look_ahead: Chore,
+    hands: Hands,
     expiry: Expiry,
     /// What came too late to be attempted.
     unbegun: Vec<Delivery>,
 
-    /// For targets that are not known (yet), and those among them that were there when the endpoints
-    /// that are being loaded were asked for.
-    orphans: Vec<Delivery>,
-    orphans_asked: Vec<Delivery>,
-    load_endpoints: Chore,
-    load_settings: Chore,
-    load_circuits: Chore,
-    is_telling: bool,
-    is_asking_for_tokens: bool,
-    /// A trade that is begun because somebody rang for loans.
-    read_loans: Chore,
-    maintenance: Chore,
-
+    recorder: Recorder,
+    account: Account,
     records_successes: bool,
     statistics: Statistics,
     /// None: nobody watches.
     meters: Option<Meters>,
-    is_stopping: bool,
-    grace_ends_at: Option<Instant>,
-    /// When the next line is due that says how far the stop is.
-    draining_line_at: Option<Instant>,
-    failure: Option<End>,
 }
 
 impl Dispatcher {
@@ -266,63 +226,42 @@ impl Dispatcher {
         dice: fastrand::Rng,
     ) -> Dispatcher {
         Dispatcher {
-            identity,
             now,
             dice,
             commands: Vec::new(),
             clock: Clock::new(now, 0),
-            others: HashSet::default(),
-            beat: Chore::due_or_rung(now, BEAT_PAUSE),
-            news_at: now,
-            pending_said: 0,
-            is_acquiring: false,
-            is_releasing: false,
-            lease_length: Duration::from_secs(15),
+            tenancy: Tenancy::new(identity, former, now),
             lanes: Lanes::default(),
+            pages: 0,
+            watch: Watch::new(now, pace.poll_interval),
+            claims: Claims::new(now),
             endpoints,
             policies: Policies::default(),
-            recorder: Recorder::new(pace.flush_interval),
-            make_room_at: now,
-            watch: Watch::new(now, pace.poll_interval),
-            pages: 0,
-            claims: Claims::new(now),
-            account: Account::new(now),
-            hands: Hands::new(now),
+            orphans: Orphans::default(),
+            upkeep: Upkeep::new(now),
             chains: Chains::default(),
             followers: Followers::new(now),
-            look_ahead: Chore::due_or_rung(now, LOOK_PAUSE),
+            hands: Hands::new(now),
             expiry: Expiry::new(now),
             unbegun: Vec::new(),
-            orphans: Vec::new(),
-            orphans_asked: Vec::new(),
-            load_endpoints: Chore::due_or_rung(now, LOOK_PAUSE),
-            load_settings: Chore::due_or_rung(now, LOOK_PAUSE),
-            load_circuits: Chore::due_or_rung(now, LOOK_PAUSE),
-            is_telling: false,
-            is_asking_for_tokens: false,
-            read_loans: Chore::rung(now, LOAN_PAUSE),
-            maintenance: Chore::due(now),
+            recorder: Recorder::new(pace.flush_interval),
+            account: Account::new(now),
             records_successes: false,
             statistics: Statistics::default(),
             meters: None,
-            is_stopping: false,
-            grace_ends_at: None,
-            draining_line_at: None,
-            failure: None,
-            former,
             pace,
         }
     }
 
     /// The first heartbeat, before there is anything to say.
     pub fn first_beat(&mut self) -> Statistics {
-        self.beat.begin(self.now);
+        self.tenancy.begin_first_beat(self.now);
         self.statistics()
     }
 
     /// The tenure cannot go on.
     pub fn fail(&mut self, error: StoreError) {
-        self.failure = Some(End::Failed(error));
+        self.tenancy.fail(End::Failed(error));
     }
 
     /// What is attempted is counted by these from now on.
@@ -337,11 +276,11 @@ impl Dispatcher {
 
     /// Why the tenure cannot go on, if so.
     pub fn take_failure(&mut self) -> Option<End> {
-        self.failure.take()
+        self.tenancy.take_end()
     }
 
     pub fn is_stopping(&self) -> bool {
-        self.is_stopping
+        self.tenancy.is_stopping()
     }
 
     fn set_now(&mut self, now: Instant) {
@@ -362,9 +301,9 @@ impl Dispatcher {
     /// Everything that can be started now.
     pub fn step(&mut self, now: Instant) -> Vec<Command> {
         self.set_now(now);
-        self.endpoints.set_share(self.lanes.owned(), self.identity.shard_count as usize);
+        self.endpoints.set_share(self.lanes.owned(), self.tenancy.identity.shard_count as usize);
         self.endpoints.end_pauses(now);
-        if !self.is_stopping {
+        if !self.is_stopping() {
             self.make_room(now);
             self.empty_held(now);
         }
@@ -376,7 +315,7 @@ impl Dispatcher {
         self.claim(now);
         self.beat_if_due(now);
         self.release_drained();
-        if !self.is_stopping {
+        if !self.is_stopping() {
             self.read(now);
             self.try_suspect(now);
             self.fetch_due(now);
@@ -396,44 +335,34 @@ impl Dispatcher {
     /// When to look again even if nothing happens.
     pub fn wake_at(&mut self) -> Instant {
         let now = self.now;
-        let mut at = self.beat.wake_at().unwrap_or(now + self.beat_interval());
+        let mut at = self.tenancy.wake_at(now);
         at = at.min(self.recorder.wake_at().unwrap_or(at));
-        at = at.min(self.grace_ends_at.unwrap_or(at));
-        if !self.is_stopping {
-            at = at.min(self.chores_at().unwrap_or(at));
-            let tokens_at = self.endpoints.tokens_at().filter(|_| !self.is_asking_for_tokens);
-            at = at.min(tokens_at.unwrap_or(at));
-            at = at.min(self.endpoints.trade_at().unwrap_or(at));
+        if !self.is_stopping() {
+            at = at.min(self.machines_at().unwrap_or(at));
             if self.lanes.has_active() {
                 at = at.min(self.expiry.wake_at(now));
             }
             at = at.min(self.endpoints.end_pauses(now).unwrap_or(at));
-            at = at.min(self.hands.postponed_at().unwrap_or(at));
         }
-        at = at.min(self.endpoints.tell_at().filter(|_| !self.is_telling).unwrap_or(at));
+        let tell_at = self.endpoints.tell_at().filter(|_| !self.upkeep.is_telling);
+        at = at.min(tell_at.unwrap_or(at));
         at.min(self.claims.wake_at().unwrap_or(at))
     }
 
-    /// When the first chore is to be begun of those that there is something to do for.
-    fn chores_at(&self) -> Option<Instant> {
-        let has_active = self.lanes.has_active();
-        let chores = [
-            (&self.hands.fetch, true),
-            (&self.look_ahead, has_active),
-            (&self.load_endpoints, true),
-            (&self.load_settings, true),
-            (&self.load_circuits, true),
-            (&self.read_loans, !self.endpoints.is_trading()),
-            (&self.maintenance, true),
-        ];
-        let wanted = chores.iter().filter(|(_, is_wanted)| *is_wanted);
+    /// When the first of those is to go on that do nothing once we stop.
+    fn machines_at(&self) -> Option<Instant> {
+        let may_trade = !self.endpoints.is_trading();
+        let tokens_at = self.endpoints.tokens_at();
         let machines = [
             self.watch.wake_at(),
-            self.account.count_at(),
+            self.hands.wake_at(),
             self.followers.wake_at(),
-            self.hands.recovery_at(),
+            self.account.count_at(),
+            self.upkeep.wake_at(self.lanes.has_active(), may_trade),
+            tokens_at.filter(|_| !self.upkeep.is_asking_for_tokens),
+            self.endpoints.trade_at(),
         ];
-        wanted.filter_map(|(chore, _)| chore.wake_at()).chain(machines.into_iter().flatten()).min()
+        machines.into_iter().flatten().min()
     }
 
     // Events ------------------------------------------------------------------------------------
@@ -442,7 +371,7 @@ impl Dispatcher {
     pub fn take(&mut self, event: Event, now: Instant) {
         self.set_now(now);
         if let Err(error) = self.try_take(event) {
-            self.failure.get_or_insert(End::Failed(error));
+            self.tenancy.fail(End::Failed(error));
         }
     }
 
@@ -461,11 +390,11 @@ impl Dispatcher {
                 self.take_due(wanted, deferrals == self.recorder.deferrals(), answer);
             }
             Event::Waiting(next) => {
-                self.look_ahead.end(self.now);
-                self.look_ahead.set_due(self.now + DEFERRED_REFRESH);
+                self.upkeep.ahead.end(self.now);
+                self.upkeep.ahead.set_due(self.now + DEFERRED_REFRESH);
                 let unknown = self.endpoints.note_waiting(next?);
                 if !unknown.is_empty() {
-                    self.load_endpoints.set_due(self.now);
+                    self.upkeep.endpoints.set_due(self.now);
                 }
                 self.hands.fetch.set_due(self.now);
             }
@@ -490,7 +419,7 @@ impl Dispatcher {
             }
             Event::Recovered(asked, answer) => self.take_recovered(asked, answer)?,
             Event::Released(released, result) => {
-                self.is_releasing = false;
+                self.tenancy.end_release();
                 result?;
                 self.take_released(&released);
             }
@@ -499,7 +428,7 @@ impl Dispatcher {
                 self.take_endpoints(&versions, rows);
             }
             Event::Settings(answer) => {
-                self.load_settings.end(self.now);
+                self.upkeep.settings.end(self.now);
                 self.apply_settings(answer?);
             }
             Event::Retired(id, result) => {
@@ -511,33 +440,33 @@ impl Dispatcher {
                     // Somebody holds it locked, or was quicker: what it is now, we read again.
                     self.endpoints.doubt_version(id);
                 }
-                self.load_endpoints.set_due(self.now);
+                self.upkeep.endpoints.set_due(self.now);
             }
             Event::Circuits(circuits) => {
                 let now = self.now;
-                self.load_circuits.end(now);
+                self.upkeep.circuits.end(now);
                 if self.endpoints.learn(circuits?, now) {
                     self.hands.fetch.hurry(now);
                 }
             }
             Event::Told(asked, answers) => {
-                self.is_telling = false;
+                self.upkeep.is_telling = false;
                 self.note_answers(&asked, &answers?, self.now);
             }
             Event::Probing(probe, answers) => self.take_probe(*probe, &answers?),
             Event::Tokens(granted) => {
-                self.is_asking_for_tokens = false;
+                self.upkeep.is_asking_for_tokens = false;
                 self.endpoints.take_tokens(granted?, self.now);
             }
             Event::Traded(owned, loans) => {
-                if self.read_loans.is_under_way() {
-                    self.read_loans.end(self.now);
+                if self.upkeep.loans.is_under_way() {
+                    self.upkeep.loans.end(self.now);
                 }
                 self.endpoints.take_loans(&owned, &loans?);
             }
             Event::Doorbell(is_locked) => self.watch.take_doorbell(is_locked?, self.now),
             Event::Maintained(result) => {
-                self.maintenance.end(self.now);
+                self.upkeep.maintenance.end(self.now);
                 result?;
             }
             Event::Counted(counting, counts) => self.take_counts(counting, counts)?,

@@ -122,8 +122,11 @@ impl Hands {
         self.postponed.insert(later, (at, delivery));
     }
 
-    pub fn postponed_at(&self) -> Option<Instant> {
-        self.postponed.first().map(|(at, _)| *at)
+    /// When to fetch, to claim again, or to recover.
+    pub fn wake_at(&self) -> Option<Instant> {
+        let postponed_at = self.postponed.first().map(|(at, _)| *at);
+        let machines = [self.fetch.wake_at(), postponed_at, self.recovery_at()];
+        machines.into_iter().flatten().min()
     }
 
     pub fn postponed_count(&self) -> usize {
@@ -203,7 +206,7 @@ impl Hands {
         self.unrecovered.extract_if(.., |claim| is_wanted(claim)).collect()
     }
 
-    pub fn recovery_at(&self) -> Option<Instant> {
+    fn recovery_at(&self) -> Option<Instant> {
         self.recovery.wake_at().filter(|_| !self.unrecovered.is_empty())
     }
 

@@ -21,6 +21,7 @@ mod hands;
 mod keeper;
 mod lanes;
 mod loans;
+mod orphans;
 mod pending;
 mod policies;
 mod queue;
@@ -29,11 +30,13 @@ pub(crate) mod settings;
 mod silence;
 #[cfg(test)]
 mod simulation;
+mod tenancy;
 #[cfg(any(debug_assertions, feature = "test-hooks"))]
 mod test_hooks;
 #[cfg(not(any(debug_assertions, feature = "test-hooks")))]
 #[path = "no_test_hooks.rs"]
 mod test_hooks;
+mod upkeep;
 mod wake;
 mod watching;
 

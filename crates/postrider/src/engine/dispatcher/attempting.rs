@@ -7,7 +7,7 @@ const UNSENT_PAUSE: Duration = Duration::from_secs(1);
 
 impl Dispatcher {
     pub(super) fn attempt(&mut self, now: Instant) {
-        if self.is_stopping {
+        if self.is_stopping() {
             return;
         }
         let timestamp = self.clock.timestamp(now);
@@ -43,7 +43,7 @@ impl Dispatcher {
         self.endpoints.landed(&delivery);
         let is_accepted = report.outcome == Outcome::Accepted;
         let place = (delivery.message.id, delivery.target);
-        self.endpoints.note_outcome(id, place, report, self.identity.prober());
+        self.endpoints.note_outcome(id, place, report, self.tenancy.identity.prober());
         self.meter(&delivery, report);
         let shard = delivery.message.id.lane().shard();
         if self.lanes.epoch(shard) != Some(delivery.epoch) {

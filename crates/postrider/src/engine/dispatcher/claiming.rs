@@ -27,11 +27,11 @@ impl Dispatcher {
     /// Where everything stands now.
     pub(super) fn checkpoint(&self, owned: &[Owned]) -> Checkpoint {
         let (lanes, done_xmin) = self.lanes.checkpoint();
-        let shard_count = self.identity.shard_count;
+        let shard_count = self.tenancy.identity.shard_count;
         let backlog = |owned: &Owned| match self.lanes.progress(owned.shard) {
             Some((number, left)) => {
                 let pending = self.account.pending_of(owned.shard) + left as i64;
-                number + self.identity.gaps.count_above(number) - shard_count * pending
+                number + self.tenancy.identity.gaps.count_above(number) - shard_count * pending
             }
             None => self.account.inherited_of(owned.shard),
         };
@@ -64,7 +64,7 @@ impl Dispatcher {
     pub(super) fn put(&mut self, delivery: Delivery, place: Place) {
         let is_ours = self.lanes.epoch(delivery.message.id.lane().shard()) == Some(delivery.epoch);
         // A shard that is being given up gets nothing into its queues any more.
-        if !is_ours || self.is_stopping || self.is_leaving(&delivery) {
+        if !is_ours || self.is_stopping() || self.is_leaving(&delivery) {
             if place == Place::Queue {
                 self.endpoints.cancel_reservation(delivery.endpoint, delivery.priority());
             }
@@ -83,8 +83,8 @@ impl Dispatcher {
             (Place::Orphan, _) => match self.endpoints.by_target(delivery.target) {
                 Some(endpoint) => self.give_back(Delivery { endpoint, ..delivery }),
                 None => {
-                    self.load_endpoints.set_due(self.now);
-                    self.orphans.push(delivery);
+                    self.upkeep.endpoints.set_due(self.now);
+                    self.orphans.add(delivery);
                 }
             },
             (Place::Held | Place::Aside, _) => self.give_back(delivery),

@@ -12,7 +12,7 @@ impl Dispatcher {
 
     /// Looks for the oldest where that has gone.
     pub(super) fn count_doubtful(&mut self, now: Instant) {
-        if self.is_stopping {
+        if self.is_stopping() {
             return;
         }
         let doubtful = self.account.doubtful(&self.endpoints);

@@ -2,39 +2,32 @@
 
 use super::*;
 
-/// How far apart lines are at least that say how far a stop is: one is written when the loop wakes, as for a beat.
-const DRAINING_LINE: Duration = Duration::from_secs(2);
-
 impl Dispatcher {
     /// Begins a graceful stop: nothing new, what is in flight may land.
     pub fn stop(&mut self, now: Instant) {
         self.set_now(now);
         info!(in_flight = self.endpoints.in_flight, "stopping");
-        self.is_stopping = true;
+        self.tenancy.stop(self.pace.shutdown_grace, now);
         self.drop_suspects(|_| true);
         // They stay claimed, and are left to a successor.
         for claim in self.hands.unrecovered().to_vec() {
             self.forget_in_hand((claim.id, claim.target));
         }
-        self.grace_ends_at = Some(self.now + self.pace.shutdown_grace);
-        self.draining_line_at = Some(self.now + DRAINING_LINE);
         self.return_queued(|_| true);
         let held: Vec<Delivery> = self
             .lanes
             .iter_mut()
             .flat_map(|lane| lane.held.drain(..).collect::<Vec<_>>())
             .collect();
-        let orphans = std::mem::take(&mut self.orphans);
-        for delivery in
-            held.into_iter().chain(orphans).chain(std::mem::take(&mut self.orphans_asked))
-        {
+        let orphans = self.orphans.take_fresh().into_iter().chain(self.orphans.take_asked());
+        for delivery in held.into_iter().chain(orphans) {
             self.give_back(delivery);
         }
     }
 
     /// Whether a stop may end: everything has landed and is on record, or the grace is over.
     pub fn is_finished(&mut self, now: Instant) -> bool {
-        if !self.is_stopping {
+        if !self.is_stopping() {
             return false;
         }
         self.set_now(now);
@@ -48,24 +41,21 @@ impl Dispatcher {
             self.return_queued(|_| true);
         }
         let is_recorded = is_claimed && self.recorder.is_done();
-        let is_settled = self.hands.count() == 0 && !self.is_acquiring && !self.is_releasing;
+        let is_settled = self.hands.count() == 0 && self.tenancy.is_settled();
         if is_idle && is_recorded && is_settled {
             return true;
         }
         self.say_how_far(now);
-        // What has landed is worth a little more time, what has not is left to a successor.
-        self.grace_ends_at.is_some_and(|at| now >= at && is_recorded || now >= at + RECORDING_GRACE)
+        self.tenancy.is_grace_over(is_recorded, now)
     }
 
     /// Tells whoever waits for the stop what it waits for.
     fn say_how_far(&mut self, now: Instant) {
-        if self.draining_line_at.is_some_and(|at| now >= at) {
-            self.draining_line_at = Some(now + DRAINING_LINE);
-            let left = self.grace_ends_at.map(|at| at.saturating_duration_since(now).as_secs());
+        if let Some(left) = self.tenancy.take_line_turn(now) {
             info!(
                 in_flight = self.endpoints.in_flight,
                 in_hand = self.hands.count(),
-                grace_left_seconds = left,
+                grace_left_seconds = left.as_secs(),
                 "draining"
             );
         }
@@ -85,7 +75,7 @@ impl Dispatcher {
                 owned,
             }
         });
-        Goodbye { lease_length: self.lease_length, kept }
+        Goodbye { lease_length: self.tenancy.lease_length(), kept }
     }
 
     /// Which deliveries were certainly not attempted. What was decided and not begun is one of them: a retry of it would
@@ -100,7 +90,7 @@ impl Dispatcher {
         for lane in self.lanes.iter_mut() {
             spared.extend(lane.held.iter().map(place));
         }
-        let waiting = self.hands.unclaimed().chain(&self.orphans).chain(&self.orphans_asked);
+        let waiting = self.hands.unclaimed().chain(self.orphans.iter());
         spared.extend(waiting.chain(&self.unbegun).map(place));
         for command in &self.commands {
             let deliveries = match command {

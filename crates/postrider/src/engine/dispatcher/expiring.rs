@@ -48,7 +48,7 @@ impl Dispatcher {
 
     pub(super) fn take_expired(&mut self, page: ExpiredPage) {
         self.expiry.end(page.next);
-        if self.is_stopping {
+        if self.is_stopping() {
             return;
         }
         let timestamp = self.clock.timestamp(self.now);

@@ -2,10 +2,6 @@
 
 use super::*;
 
-/// A beat comes early for so many deliveries more or less than were spoken of, and a quarter of those;
-/// no sooner than this.
-const NEWS: i64 = 1_000;
-const NEWS_INTERVAL: Duration = Duration::from_millis(500);
 /// The clocks are compared only when the database answered so soon.
 const LONGEST_MEASUREMENT: Duration = Duration::from_secs(1);
 /// By less two clocks may differ between two heartbeats.
@@ -13,36 +9,16 @@ const SET_BACK: Duration = Duration::from_secs(1);
 
 impl Dispatcher {
     pub(super) fn beat_if_due(&mut self, now: Instant) {
-        let is_under_way = self.beat.is_under_way();
-        if is_under_way || !self.beat.is_due(now) && !self.has_news(now) {
-            return;
-        }
-        self.beat.begin(now + self.beat_interval());
-        self.news_at = now + NEWS_INTERVAL;
-        self.pending_said = self.pending_count();
-        self.count_doubtful(now);
-        self.command(Command::Beat(self.statistics()));
-    }
-
-    /// Whether what is pending has changed so much that people should see it before the next beat is
-    /// due: should we die, it is what they see until somebody takes over.
-    fn has_news(&mut self, now: Instant) -> bool {
-        if now < self.news_at {
-            return false;
-        }
-        self.news_at = now + NEWS_INTERVAL;
         let pending = self.pending_count();
-        let change = (pending - self.pending_said).abs();
-        change >= NEWS && change * 4 >= self.pending_said
+        if self.tenancy.begin_beat(|| pending, now) {
+            self.count_doubtful(now);
+            self.command(Command::Beat(self.statistics()));
+        }
     }
 
     fn pending_count(&self) -> i64 {
         self.account.pending()
             + self.lanes.remaining().map(|(_, left)| left.count as i64).sum::<i64>()
-    }
-
-    pub(super) fn beat_interval(&self) -> Duration {
-        keeper::beat_interval(self.lease_length)
     }
 
     /// What is said of this dispatcher with a heartbeat.
@@ -66,26 +42,20 @@ impl Dispatcher {
             News::Renewed { asked, answered, heartbeat } => {
                 self.take_beat(asked, answered, *heartbeat)
             }
-            News::Over(end) => {
-                self.failure.get_or_insert(end);
-            }
+            News::Over(end) => self.tenancy.fail(end),
         }
     }
 
     fn take_beat(&mut self, asked: Instant, answered: Instant, heartbeat: Heartbeat) {
-        self.beat.end(self.now);
-        self.others = heartbeat.others.iter().map(|other| other.dispatcher).collect();
         self.set_clock(Clock::new(answered, heartbeat.now_us), answered - asked);
-        if self.lease_length != heartbeat.lease {
-            self.lease_length = heartbeat.lease;
-            self.command(Command::Bound(heartbeat.lease));
+        if let Some(lease) = self.tenancy.end_beat(asked, &heartbeat, self.now) {
+            self.command(Command::Bound(lease));
         }
-        self.beat.set_due(asked + self.beat_interval());
         // The middle of a round trip is off by half of it at most.
         if answered - asked <= LONGEST_MEASUREMENT {
             self.statistics.clock_offset_ms = Some(heartbeat.clock_offset_ms);
         }
-        if self.is_stopping {
+        if self.is_stopping() {
             return;
         }
         let (share, held) = (heartbeat.share, heartbeat.owned.len());
@@ -125,15 +95,13 @@ impl Dispatcher {
     }
 
     pub(super) fn acquire(&mut self, limit: usize, silent: Vec<Beat>) {
-        if self.is_acquiring {
-            return;
+        if let Some(former) = self.tenancy.begin_acquiring() {
+            self.ask(Query::Acquire { limit, silent, former });
         }
-        self.is_acquiring = true;
-        self.ask(Query::Acquire { limit, silent, former: self.former.clone() });
     }
 
     pub(super) fn take_acquired(&mut self, acquired: Vec<Acquired>, stored: Stored) {
-        self.is_acquiring = false;
+        self.tenancy.end_acquiring();
         let now = self.now;
         if acquired.is_empty() {
             return;
@@ -152,7 +120,7 @@ impl Dispatcher {
         }
         self.account.note_counts(&shards, &stored.counts, &self.endpoints);
         self.claims.hurry(now);
-        self.look_ahead.set_due(now);
+        self.upkeep.ahead.set_due(now);
         self.watch.wake(now);
     }
 
@@ -174,17 +142,13 @@ impl Dispatcher {
 
     /// Releases shards of which nothing is in hand any more.
     pub(super) fn release_drained(&mut self) {
-        if self.is_releasing || self.claims.is_claiming() || !self.recorder.is_quiet() {
+        if self.tenancy.is_releasing() || self.claims.is_claiming() || !self.recorder.is_quiet() {
             return;
         }
         let has_in_hand = |shard: &Shard| {
             self.hands.has_any_of(*shard)
                 || self.claims.has_any_of(*shard)
-                || self
-                    .orphans
-                    .iter()
-                    .chain(&self.orphans_asked)
-                    .any(|d| d.message.id.lane().shard() == *shard)
+                || self.orphans.has_any_of(*shard)
         };
         let drained: Vec<Shard> = self
             .lanes
@@ -196,7 +160,7 @@ impl Dispatcher {
         if drained.is_empty() {
             return;
         }
-        self.is_releasing = true;
+        self.tenancy.begin_release();
         let owned = self.lanes.owned();
         let released: Vec<Owned> =
             owned.iter().filter(|owned| drained.contains(&owned.shard)).copied().collect();
@@ -252,8 +216,7 @@ impl Dispatcher {
                 self.endpoints.cancel_reservation(delivery.endpoint, delivery.priority());
             }
         }
-        self.orphans.retain(|delivery| !is_lost(delivery));
-        self.orphans_asked.retain(|delivery| !is_lost(delivery));
+        self.orphans.forget(lost);
     }
 }
 

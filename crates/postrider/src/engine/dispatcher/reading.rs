@@ -24,7 +24,7 @@ impl Dispatcher {
             }
             let endpoints = &self.endpoints;
             let wants = |lane: &OwnedLane| wanted_of_lag(endpoints, lane, now);
-            let gaps = &self.identity.gaps;
+            let gaps = &self.tenancy.identity.gaps;
             let Some(page) = self.lanes.start_page(page_rows, wants, gaps) else { break };
             self.pages += 1;
             self.ask(Query::ReadPage(page));
@@ -272,10 +272,10 @@ impl Dispatcher {
     /// Sets aside what is queued for endpoints that do not answer, when memory is short: others need
     /// the places.
     pub(super) fn make_room(&mut self, now: Instant) {
-        if now < self.make_room_at {
+        if !self.upkeep.room.is_due(now) {
             return;
         }
-        self.make_room_at = now + MAKE_ROOM_INTERVAL;
+        self.upkeep.room.set_due(now + MAKE_ROOM_INTERVAL);
         self.endpoints.doubt_stalled(now);
         if let Some(suspect) = self.hands.current()
             && self.endpoints.is_left_alone(suspect.1)

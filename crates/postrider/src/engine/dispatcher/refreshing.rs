@@ -6,26 +6,26 @@ use super::{super::endpoints::Comparison, *};
 
 impl Dispatcher {
     pub(super) fn refresh(&mut self, now: Instant) {
-        if self.load_endpoints.is_due(now) {
-            self.load_endpoints.begin(now + ENDPOINT_REFRESH);
-            self.orphans_asked.append(&mut self.orphans);
+        if self.upkeep.endpoints.is_due(now) {
+            self.upkeep.endpoints.begin(now + ENDPOINT_REFRESH);
+            self.orphans.ask();
             self.ask(Query::LoadVersions);
         }
-        if self.load_settings.is_due(now) {
-            self.load_settings.begin(now + ENDPOINT_REFRESH);
+        if self.upkeep.settings.is_due(now) {
+            self.upkeep.settings.begin(now + ENDPOINT_REFRESH);
             self.ask(Query::LoadSettings);
         }
-        if self.load_circuits.is_due(now) {
-            self.load_circuits.begin(now + ENDPOINT_REFRESH);
+        if self.upkeep.circuits.is_due(now) {
+            self.upkeep.circuits.begin(now + ENDPOINT_REFRESH);
             self.ask(Query::LoadCircuits(self.endpoints.open()));
         }
         let shards = self.lanes.active_shards();
-        if self.look_ahead.is_due(now) && !shards.is_empty() {
-            self.look_ahead.begin(now);
+        if self.upkeep.ahead.is_due(now) && !shards.is_empty() {
+            self.upkeep.ahead.begin(now);
             self.ask(Query::FetchNext(shards.clone()));
         }
-        if self.maintenance.is_due(now) {
-            self.maintenance.begin(now + MAINTENANCE);
+        if self.upkeep.maintenance.is_due(now) {
+            self.upkeep.maintenance.begin(now + MAINTENANCE);
             self.ask(Query::Maintain(shards));
         }
     }
@@ -66,22 +66,22 @@ impl Dispatcher {
             self.ask(Query::LoadEndpoints(versions.to_vec(), changed));
             return;
         }
-        self.load_endpoints.end(now);
+        self.upkeep.endpoints.end(now);
         // One that was enabled has what is due.
         self.hands.fetch.hurry(now);
         // Every endpoint that existed when they were read is known now: what has none is for one that
         // was dropped. What came in since and has one by now must not be overtaken.
-        let orphans: Vec<Delivery> = std::mem::take(&mut self.orphans);
-        for delivery in std::mem::take(&mut self.orphans_asked) {
+        let fresh = self.orphans.take_fresh();
+        for delivery in self.orphans.take_asked() {
             match self.endpoints.by_target(delivery.target) {
                 Some(endpoint) => self.give_back(Delivery { endpoint, ..delivery }),
                 None => self.recorder.record().dead(&delivery, Cause::EndpointDropped, None, now),
             }
         }
-        for delivery in orphans {
+        for delivery in fresh {
             match self.endpoints.by_target(delivery.target) {
                 Some(endpoint) => self.give_back(Delivery { endpoint, ..delivery }),
-                None => self.orphans.push(delivery),
+                None => self.orphans.add(delivery),
             }
         }
         // Disabled endpoints keep nothing in memory.

@@ -5,20 +5,20 @@ use super::*;
 impl Dispatcher {
     /// Tells the others what became of endpoints, where it changes something.
     pub(super) fn tell(&mut self, now: Instant) {
-        if self.is_telling {
+        if self.upkeep.is_telling {
             return;
         }
         let proposals = self.endpoints.proposals(now);
         if proposals.is_empty() {
             return;
         }
-        self.is_telling = true;
+        self.upkeep.is_telling = true;
         self.ask(Query::Tell(proposals, self.clock.timestamp(now)));
     }
 
     /// Asks for the one probe of an endpoint's circuit; the delivery goes if we get it.
     pub(super) fn ask_for_probe(&mut self, probe: Probe, now: Instant) {
-        let me = self.identity.prober();
+        let me = self.tenancy.identity.prober();
         let Some(proposal) = self.endpoints.propose_probe(probe.endpoint, me, now) else {
             self.requeue(probe);
             return;
@@ -40,7 +40,7 @@ impl Dispatcher {
         let delivery = &probe.delivery;
         let is_ours = self.lanes.epoch(delivery.message.id.lane().shard()) == Some(delivery.epoch);
         let is_late = delivery.is_expired(self.clock.timestamp(now));
-        if is_won && is_ours && !is_late && !self.is_stopping {
+        if is_won && is_ours && !is_late && !self.is_stopping() {
             self.endpoints.begin_probe(id, (delivery.message.id, delivery.target));
             let Probe { transport, delivery, .. } = probe;
             let deliveries = vec![delivery];
@@ -48,7 +48,7 @@ impl Dispatcher {
             return;
         }
         if is_won {
-            self.endpoints.abandon_probe(id, self.identity.prober());
+            self.endpoints.abandon_probe(id, self.tenancy.identity.prober());
         }
         self.requeue(probe);
     }
@@ -58,7 +58,7 @@ impl Dispatcher {
         self.endpoints.landed(&delivery);
         if self.lanes.epoch(delivery.message.id.lane().shard()) != Some(delivery.epoch) {
             self.let_go(&delivery);
-        } else if self.is_stopping || self.is_leaving(&delivery) {
+        } else if self.is_stopping() || self.is_leaving(&delivery) {
             self.give_back(delivery);
         } else {
             self.endpoints.reserve(endpoint, delivery.priority());
@@ -68,25 +68,25 @@ impl Dispatcher {
 
     /// Asks for what may be sent under rate limits.
     pub(super) fn take_tokens(&mut self, now: Instant) {
-        if self.is_asking_for_tokens || self.is_stopping {
+        if self.upkeep.is_asking_for_tokens || self.is_stopping() {
             return;
         }
         let wanted = self.endpoints.wanted_tokens(now);
         if wanted.is_empty() {
             return;
         }
-        self.is_asking_for_tokens = true;
+        self.upkeep.is_asking_for_tokens = true;
         self.ask(Query::TakeTokens(wanted));
     }
 
     /// Lends what we do not use of endpoints' concurrency, gives back what we have borrowed, and asks for more.
     pub(super) fn trade(&mut self, now: Instant) {
-        if self.is_stopping {
+        if self.is_stopping() {
             return;
         }
         // Whatever else is traded brings the loans, too, but may do so before they are what somebody rang for.
-        if self.read_loans.is_due(now) && !self.endpoints.is_trading() {
-            self.read_loans.begin(now);
+        if self.upkeep.loans.is_due(now) && !self.endpoints.is_trading() {
+            self.upkeep.loans.begin(now);
             self.endpoints.doubt_loans();
         }
         let Some(trade) = self.endpoints.next_trade(now) else { return };

@@ -6,7 +6,7 @@ impl Dispatcher {
     /// When nothing is to be read, senders shall ring from now on.
     pub(super) fn arrange_sleep(&mut self, now: Instant) {
         let has_shards = !self.lanes.shards().is_empty();
-        if self.identity.is_audible && has_shards && !self.lanes.is_walking() {
+        if self.tenancy.identity.is_audible && has_shards && !self.lanes.is_walking() {
             self.watch.try_to_sleep(now);
         }
     }
@@ -32,25 +32,27 @@ impl Dispatcher {
         let now = self.now;
         match signal {
             Signal::Ring => self.watch.ring(now),
-            Signal::Shards => self.beat.ring(),
+            Signal::Shards => self.tenancy.ring(),
             Signal::Endpoints => {
-                self.load_endpoints.ring();
+                self.upkeep.endpoints.ring();
                 self.command(Command::Wish(Wish::Limits));
             }
-            Signal::Settings => self.load_settings.ring(),
-            Signal::Circuits => self.load_circuits.ring(),
+            Signal::Settings => self.upkeep.settings.ring(),
+            Signal::Circuits => self.upkeep.circuits.ring(),
             Signal::Consumers => self.command(Command::Wish(Wish::Consumers)),
             Signal::Jobs => self.command(Command::Wish(Wish::Job)),
             Signal::Key(mark) => self.followers.note_mark(mark),
-            Signal::Asked(borrower, asked) if self.others.contains(&borrower) => {
+            Signal::Asked(borrower, asked) if self.tenancy.knows(borrower) => {
                 self.endpoints.note_asked(borrower, &asked);
             }
             // One that came after our last heartbeat is known by the next, and asks again until then.
-            Signal::Asked(borrower, _) if borrower != self.identity.id => self.beat.ring(),
-            Signal::Loans(id) if id == self.identity.id => self.read_loans.ring(),
+            Signal::Asked(borrower, _) if borrower != self.tenancy.identity.id => {
+                self.tenancy.ring()
+            }
+            Signal::Loans(id) if id == self.tenancy.identity.id => self.upkeep.loans.ring(),
             Signal::Asked(..) | Signal::Loans(_) | Signal::Unknown => {}
             Signal::Deferred => {
-                self.look_ahead.ring();
+                self.upkeep.ahead.ring();
                 self.account.count_soon(now);
             }
         }

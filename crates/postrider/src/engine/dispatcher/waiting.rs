@@ -203,7 +203,7 @@ impl Dispatcher {
             let shard = delivery.message.id.lane().shard();
             let is_ours = self.lanes.epoch(shard) == Some(delivery.epoch);
             let is_kept =
-                is_ours && !is_refused && !self.is_leaving(&delivery) && !self.is_stopping;
+                is_ours && !is_refused && !self.is_leaving(&delivery) && !self.is_stopping();
             let state = self.cancel_state(&delivery, &cancels);
             let waiting = still_waiting.get(&(delivery.message.id, delivery.target));
             let place = (delivery.message.id, delivery.target);

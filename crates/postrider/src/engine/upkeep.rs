@@ -1,0 +1,60 @@
+//! Keeping up with what others do: endpoints, settings, circuits, what waits, tokens and loans.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::chore::Chore;
+
+/// Whoever rings waits so long after what was only read last.
+const LOOK_PAUSE: Duration = Duration::from_millis(100);
+/// The same after loans: so soon who got nothing asks again, and reads them then. Several who lend ring one after
+/// another.
+const LOAN_PAUSE: Duration = Duration::from_millis(50);
+
+/// Each is done once at a time.
+#[derive(Debug)]
+pub struct Upkeep {
+    pub endpoints: Chore,
+    pub settings: Chore,
+    pub circuits: Chore,
+    /// Asks when something is due next.
+    pub ahead: Chore,
+    /// A trade that is begun because somebody rang for loans.
+    pub loans: Chore,
+    pub maintenance: Chore,
+    /// Sets aside what is queued for endpoints that do not answer.
+    pub room: Chore,
+    pub is_telling: bool,
+    pub is_asking_for_tokens: bool,
+}
+
+impl Upkeep {
+    pub fn new(now: Instant) -> Upkeep {
+        Upkeep {
+            endpoints: Chore::due_or_rung(now, LOOK_PAUSE),
+            settings: Chore::due_or_rung(now, LOOK_PAUSE),
+            circuits: Chore::due_or_rung(now, LOOK_PAUSE),
+            ahead: Chore::due_or_rung(now, LOOK_PAUSE),
+            loans: Chore::rung(now, LOAN_PAUSE),
+            maintenance: Chore::due(now),
+            room: Chore::due(now),
+            is_telling: false,
+            is_asking_for_tokens: false,
+        }
+    }
+
+    /// When the first of them is to be begun, besides making room, which waits until somebody wakes.
+    pub fn wake_at(&self, has_active: bool, may_trade: bool) -> Option<Instant> {
+        let chores = [
+            (&self.endpoints, true),
+            (&self.settings, true),
+            (&self.circuits, true),
+            (&self.ahead, has_active),
+            (&self.loans, may_trade),
+            (&self.maintenance, true),
+        ];
+        let wanted = chores.iter().filter(|(_, is_wanted)| *is_wanted);
+        wanted.filter_map(|(chore, _)| chore.wake_at()).min()
+    }
+}
