@@ -52,6 +52,7 @@ use super::{
     delivery::{Delivery, Message, Source},
     endpoints::{Batch, Endpoints, Wanting},
     expiry::Expiry,
+    figures::Figures,
     flush::{Gathered, error_text},
     followers::{Followers, Room},
     hands::{Hands, SUSPECT_AFTER},
@@ -192,7 +193,6 @@ pub struct Dispatcher {
     tenancy: Tenancy,
 
     lanes: Lanes,
-    pages: usize,
     watch: Watch,
     claims: Claims,
 
@@ -205,15 +205,10 @@ pub struct Dispatcher {
     followers: Followers,
     hands: Hands,
     expiry: Expiry,
-    /// What came too late to be attempted.
-    unbegun: Vec<Delivery>,
 
     recorder: Recorder,
     account: Account,
-    records_successes: bool,
-    statistics: Statistics,
-    /// None: nobody watches.
-    meters: Option<Meters>,
+    figures: Figures,
 }
 
 impl Dispatcher {
@@ -232,7 +227,6 @@ impl Dispatcher {
             clock: Clock::new(now, 0),
             tenancy: Tenancy::new(identity, former, now),
             lanes: Lanes::default(),
-            pages: 0,
             watch: Watch::new(now, pace.poll_interval),
             claims: Claims::new(now),
             endpoints,
@@ -243,12 +237,9 @@ impl Dispatcher {
             followers: Followers::new(now),
             hands: Hands::new(now),
             expiry: Expiry::new(now),
-            unbegun: Vec::new(),
             recorder: Recorder::new(pace.flush_interval),
             account: Account::new(now),
-            records_successes: false,
-            statistics: Statistics::default(),
-            meters: None,
+            figures: Figures::default(),
             pace,
         }
     }
@@ -266,7 +257,7 @@ impl Dispatcher {
 
     /// What is attempted is counted by these from now on.
     pub fn measure(&mut self, meters: Meters) {
-        self.meters = Some(meters);
+        self.figures.measure(meters);
     }
 
     /// Attempts that are under way.
@@ -409,7 +400,7 @@ impl Dispatcher {
                 self.take_landed(delivery, &report, started)
             }
             Event::Late(deliveries) => {
-                self.unbegun.extend(deliveries);
+                self.hands.note_unbegun(deliveries);
                 return Err(StoreError::Nonsense("an attempt that began after its lease"));
             }
             Event::Flushed(flushed) => self.take_flush(*flushed?),

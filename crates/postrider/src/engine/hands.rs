@@ -34,6 +34,8 @@ pub struct Hands {
     /// because whatever is not when the next one kills us, is suspected again.
     suspects: Vec<Delivery>,
     suspect: Option<Place>,
+    /// What came too late to be attempted, whether it has waited or not.
+    unbegun: Vec<Delivery>,
 }
 
 fn place_of(delivery: &Delivery) -> Place {
@@ -51,6 +53,7 @@ impl Hands {
             recovery: Chore::due(now),
             suspects: Vec::new(),
             suspect: None,
+            unbegun: Vec::new(),
         }
     }
 
@@ -85,9 +88,16 @@ impl Hands {
         self.in_hand.len()
     }
 
-    /// Those of which a claim was not asked for, or has to be asked for anew.
-    pub fn unclaimed(&self) -> impl Iterator<Item = &Delivery> {
-        self.postponed.iter().map(|(_, delivery)| delivery).chain(&self.suspects)
+    /// The lease was over before they were attempted.
+    pub fn note_unbegun(&mut self, deliveries: Vec<Delivery>) {
+        self.unbegun.extend(deliveries);
+    }
+
+    /// Those that are certainly not being attempted: a claim was not asked for, or has to be asked for anew, or came too
+    /// late.
+    pub fn idle(&self) -> impl Iterator<Item = &Delivery> {
+        let postponed = self.postponed.iter().map(|(_, delivery)| delivery);
+        postponed.chain(&self.suspects).chain(&self.unbegun)
     }
 
     /// Takes out those that have not been claimed.

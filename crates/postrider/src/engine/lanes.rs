@@ -54,7 +54,9 @@ pub struct Lanes {
     draining: Vec<Shard>,
     /// The lane of the last page, so that lanes of one priority take turns.
     turn: Option<Lane>,
-    page_count: u32,
+    turn_count: u32,
+    /// How many pages are under way.
+    page_count: usize,
 }
 
 /// Lanes that are read by one query, because they stand at the same snapshot.
@@ -263,7 +265,7 @@ impl Lanes {
     ) -> Option<Page> {
         let draining = &self.draining;
         let turn = self.turn;
-        let is_shared = self.page_count % SHARED_TURN == SHARED_TURN - 1;
+        let is_shared = self.turn_count % SHARED_TURN == SHARED_TURN - 1;
         let order = |lane: Lane, reader: &LaneReader| {
             let is_later_this_round = turn.is_some_and(|last| lane <= last);
             let behind = if is_shared { reader.walked_up_to() } else { None };
@@ -287,10 +289,23 @@ impl Lanes {
             .min_by_key(|(lane, ..)| order(*lane, &self.lanes[lane].reader));
         let (lane, which, limit) = next?;
         self.turn = Some(lane);
-        self.page_count = self.page_count.wrapping_add(1);
+        self.turn_count = self.turn_count.wrapping_add(1);
         let owned = self.lanes.get_mut(&lane)?;
         owned.is_busy = true;
-        owned.reader.next_page(which, limit, gaps)
+        let page = owned.reader.next_page(which, limit, gaps);
+        self.page_count += usize::from(page.is_some());
+        page
+    }
+
+    /// How many pages are under way.
+    pub fn page_count(&self) -> usize {
+        self.page_count
+    }
+
+    /// A page is over, whether its lane is still ours or not.
+    pub fn end_page(&mut self, lane: Lane) {
+        self.page_count -= 1;
+        self.free(lane);
     }
 
     /// Whether some tail still walks through a window.

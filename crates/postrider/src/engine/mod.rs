@@ -15,6 +15,7 @@ mod dispatcher;
 mod driver;
 mod endpoints;
 mod expiry;
+mod figures;
 mod flush;
 mod followers;
 mod hands;

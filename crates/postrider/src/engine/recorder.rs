@@ -2,11 +2,15 @@
 
 use std::time::Duration;
 
-use postrider_core::id::{MessageId, Shard, Target};
+use postrider_core::{
+    id::{MessageId, Shard, Target},
+    outcome::{Outcome, Report},
+};
 use tokio::time::Instant;
 use tracing::warn;
 
-use super::flush::Gathered;
+use super::{delivery::Delivery, flush::Gathered};
+use crate::store::wire::Timestamp;
 
 /// What somebody's transaction has locked is tried again after so long.
 pub const HELD_PAUSE: Duration = Duration::from_millis(500);
@@ -25,6 +29,8 @@ pub struct Recorder {
     deferrals: u64,
     /// How long the first result waits for others.
     interval: Duration,
+    /// Whether the history has attempts that were accepted.
+    keeps_successes: bool,
 }
 
 impl Recorder {
@@ -37,12 +43,25 @@ impl Recorder {
             has_said_held: false,
             deferrals: 0,
             interval,
+            keeps_successes: false,
         }
     }
 
     /// What goes with the next flush.
     pub fn record(&mut self) -> &mut Gathered {
         &mut self.gathered
+    }
+
+    pub fn keep_successes(&mut self, keeps_successes: bool) {
+        self.keeps_successes = keeps_successes;
+    }
+
+    /// Keeps an attempt for the history, where that is wanted.
+    pub fn note_attempt(&mut self, delivery: &Delivery, started: Timestamp, report: &Report) {
+        let is_failure = report.outcome != Outcome::Accepted;
+        if is_failure || self.keeps_successes || report.response.is_some() {
+            self.gathered.attempt(delivery, started, report);
+        }
     }
 
     /// How many results wait for the next flush.

@@ -95,22 +95,18 @@ impl Dispatcher {
 
     /// Counts an attempt for whoever watches this process.
     fn meter(&mut self, delivery: &Delivery, report: &Report) {
-        let Some(meters) = &mut self.meters else { return };
         let since = delivery.message.terms.pending_since();
         let latency = self.clock.timestamp(self.now).0.saturating_sub(since.0).max(0);
         if let Some(endpoint) = self.endpoints.get_mut(delivery.endpoint) {
             let latency = Duration::from_micros(latency.unsigned_abs());
-            meters.note(delivery.endpoint, &endpoint.name, report, latency);
+            self.figures.meter(delivery.endpoint, &endpoint.name, report, latency);
         }
     }
 
     /// Counts an attempt, and keeps it for the history where that is wanted.
     fn note_attempt(&mut self, delivery: &Delivery, report: &Report, started: Instant) {
-        let is_accepted = report.outcome == Outcome::Accepted;
-        self.statistics.messages_processed += 1;
-        if !is_accepted {
-            self.statistics.error_count += 1;
-            self.statistics.last_error = report.error.clone();
+        self.figures.note_attempt(report);
+        if report.outcome != Outcome::Accepted {
             debug!(
                 message_id = delivery.message.id.0,
                 attempt = delivery.retry_count + 1,
@@ -118,9 +114,7 @@ impl Dispatcher {
                 "attempt failed"
             );
         }
-        if !is_accepted || self.records_successes || report.response.is_some() {
-            self.recorder.record().attempt(delivery, self.clock.timestamp(started), report);
-        }
+        self.recorder.note_attempt(delivery, self.clock.timestamp(started), report);
     }
 
     /// The policy in force for a delivery now.

@@ -31,7 +31,9 @@ impl Dispatcher {
             return false;
         }
         self.set_now(now);
-        let is_idle = self.endpoints.in_flight == 0 && self.pages == 0 && !self.watch.is_looking();
+        let is_idle = self.endpoints.in_flight == 0
+            && self.lanes.page_count() == 0
+            && !self.watch.is_looking();
         let is_claimed = self.claims.is_empty()
             && !self.hands.fetch.is_under_way()
             && !self.followers.is_fetching();
@@ -90,8 +92,7 @@ impl Dispatcher {
         for lane in self.lanes.iter_mut() {
             spared.extend(lane.held.iter().map(place));
         }
-        let waiting = self.hands.unclaimed().chain(self.orphans.iter());
-        spared.extend(waiting.chain(&self.unbegun).map(place));
+        spared.extend(self.hands.idle().chain(self.orphans.iter()).map(place));
         for command in &self.commands {
             let deliveries = match command {
                 Command::Attempt { deliveries, .. } => deliveries.as_slice(),

@@ -9,16 +9,11 @@ const SET_BACK: Duration = Duration::from_secs(1);
 
 impl Dispatcher {
     pub(super) fn beat_if_due(&mut self, now: Instant) {
-        let pending = self.pending_count();
-        if self.tenancy.begin_beat(|| pending, now) {
+        let (account, lanes) = (&self.account, &self.lanes);
+        if self.tenancy.begin_beat(|| pending_count(account, lanes), now) {
             self.count_doubtful(now);
             self.command(Command::Beat(self.statistics()));
         }
-    }
-
-    fn pending_count(&self) -> i64 {
-        self.account.pending()
-            + self.lanes.remaining().map(|(_, left)| left.count as i64).sum::<i64>()
     }
 
     /// What is said of this dispatcher with a heartbeat.
@@ -31,7 +26,7 @@ impl Dispatcher {
             shards: self.lanes.shards().iter().map(|shard| shard.0).collect(),
             pending,
             pending_endpoint_count,
-            ..self.statistics.clone()
+            ..self.figures.statistics().clone()
         }
     }
 
@@ -53,7 +48,7 @@ impl Dispatcher {
         }
         // The middle of a round trip is off by half of it at most.
         if answered - asked <= LONGEST_MEASUREMENT {
-            self.statistics.clock_offset_ms = Some(heartbeat.clock_offset_ms);
+            self.figures.note_clock_offset(heartbeat.clock_offset_ms);
         }
         if self.is_stopping() {
             return;
@@ -218,6 +213,10 @@ impl Dispatcher {
         }
         self.orphans.forget(lost);
     }
+}
+
+fn pending_count(account: &Account, lanes: &Lanes) -> i64 {
+    account.pending() + lanes.remaining().map(|(_, left)| left.count as i64).sum::<i64>()
 }
 
 #[cfg(test)]

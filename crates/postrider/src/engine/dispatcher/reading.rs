@@ -14,10 +14,10 @@ impl Dispatcher {
         }
         // A page must fit into what may be in memory, however little that is.
         let page_rows = PAGE_ROWS.min(self.pace.max_buffered_messages / 4);
-        while self.pages < PAGES_AT_ONCE {
+        while self.lanes.page_count() < PAGES_AT_ONCE {
             // What has no room stays in the log or is set aside, so a page needs memory for a moment
             // only: full queues of some never keep us from reading on for others.
-            if self.claims.waiting_count() + self.pages * page_rows > 2 * page_rows
+            if self.claims.waiting_count() + self.lanes.page_count() * page_rows > 2 * page_rows
                 || self.recorder.waiting_count() > UNRECORDED
             {
                 break;
@@ -26,7 +26,6 @@ impl Dispatcher {
             let wants = |lane: &OwnedLane| wanted_of_lag(endpoints, lane, now);
             let gaps = &self.tenancy.identity.gaps;
             let Some(page) = self.lanes.start_page(page_rows, wants, gaps) else { break };
-            self.pages += 1;
             self.ask(Query::ReadPage(page));
         }
     }
@@ -114,8 +113,7 @@ impl Dispatcher {
         rows: Vec<LogMessage>,
         left: &[(Target, reader::Left)],
     ) {
-        self.pages -= 1;
-        self.lanes.free(page.lane);
+        self.lanes.end_page(page.lane);
         let Some(owned) = self.lanes.get_mut(page.lane) else { return };
         let now = self.now;
         // What comes because it has waited too long is no sign that there is room.

@@ -39,10 +39,7 @@ impl Dispatcher {
             self.endpoints.apply(row);
         }
         let Comparison { changed, gone, orphans } = self.endpoints.compare(versions);
-        if let Some(meters) = &mut self.meters {
-            meters.begin(versions.iter().map(|(id, _)| *id));
-            gone.iter().for_each(|endpoint| meters.forget(*endpoint));
-        }
+        self.figures.note_endpoints(versions.iter().map(|(id, _)| *id), &gone);
         let now = self.now;
         let ready = match gone.is_empty() {
             true => Vec::new(),
@@ -96,7 +93,7 @@ impl Dispatcher {
         self.policies.set_settings(settings.policy);
         self.policies.set_event_types(shared.event_type_policies);
         self.endpoints.set_rules(settings.breaker);
-        self.records_successes = settings.records_successes;
+        self.recorder.keep_successes(settings.records_successes);
         self.command(Command::WaiveDurability(settings.delivers_before_durable));
         self.set_ordering_scope(settings.ordering_scope);
         let shared = self.endpoints.shared();
