@@ -12,7 +12,10 @@ mod claiming;
 mod counting;
 mod ending;
 mod expiring;
+mod holding;
 pub(super) mod keys;
+mod losing;
+mod moving;
 mod owning;
 mod reading;
 mod recording;
@@ -20,6 +23,8 @@ mod recovering;
 mod refreshing;
 mod sharing;
 mod sleeping;
+mod standing;
+mod state;
 mod waiting;
 
 use postrider_core::hashing::{HashMap, HashSet};
@@ -268,23 +273,6 @@ impl Dispatcher {
     /// Why the tenure cannot go on, if so.
     pub fn take_failure(&mut self) -> Option<End> {
         self.tenancy.take_end()
-    }
-
-    pub fn is_stopping(&self) -> bool {
-        self.tenancy.is_stopping()
-    }
-
-    fn set_now(&mut self, now: Instant) {
-        self.now = now;
-        self.endpoints.now = now;
-    }
-
-    fn command(&mut self, command: Command) {
-        self.commands.push(command);
-    }
-
-    fn ask(&mut self, query: Query) {
-        self.commands.push(Command::Ask(query));
     }
 
     // What to do next ---------------------------------------------------------------------------

@@ -116,9 +116,4 @@ impl Dispatcher {
         }
         self.recorder.note_attempt(delivery, self.clock.timestamp(started), report);
     }
-
-    /// The policy in force for a delivery now.
-    pub(super) fn policy(&self, delivery: &Delivery) -> Policy {
-        self.policies.of(delivery, self.endpoints.policies(delivery.endpoint))
-    }
 }

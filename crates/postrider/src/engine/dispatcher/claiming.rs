@@ -19,25 +19,6 @@ impl Dispatcher {
         self.ask(Query::SaveCheckpoint { owned, checkpoint, updates_gate, claimed });
     }
 
-    /// There is something new to write down, which may wait for more of it.
-    pub(super) fn checkpoint_soon(&mut self) {
-        self.claims.note_news(self.now);
-    }
-
-    /// Where everything stands now.
-    pub(super) fn checkpoint(&self, owned: &[Owned]) -> Checkpoint {
-        let (lanes, done_xmin) = self.lanes.checkpoint();
-        let shard_count = self.tenancy.identity.shard_count;
-        let backlog = |owned: &Owned| match self.lanes.progress(owned.shard) {
-            Some((number, left)) => {
-                let pending = self.account.pending_of(owned.shard) + left as i64;
-                number + self.tenancy.identity.gaps.count_above(number) - shard_count * pending
-            }
-            None => self.account.inherited_of(owned.shard),
-        };
-        Checkpoint { lanes, done_xmin, backlogs: owned.iter().map(backlog).collect() }
-    }
-
     pub(super) fn take_claim(&mut self, (lost, cancels): ClaimAnswer) {
         if !lost.is_empty() {
             // Nothing was written. The rest is claimed again under what is still ours.

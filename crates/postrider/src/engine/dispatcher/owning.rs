@@ -16,20 +16,6 @@ impl Dispatcher {
         }
     }
 
-    /// What is said of this dispatcher with a heartbeat.
-    pub(super) fn statistics(&self) -> Statistics {
-        let (pending, pending_endpoint_count) =
-            self.account.figures(&self.endpoints, self.lanes.remaining());
-        Statistics {
-            in_flight: self.endpoints.in_flight,
-            buffered: self.endpoints.buffered,
-            shards: self.lanes.shards().iter().map(|shard| shard.0).collect(),
-            pending,
-            pending_endpoint_count,
-            ..self.figures.statistics().clone()
-        }
-    }
-
     /// The keeper of the lease has said something.
     pub fn take_news(&mut self, news: News, now: Instant) {
         self.set_now(now);
@@ -168,50 +154,6 @@ impl Dispatcher {
         info!(shards = ?shards.iter().map(|s| s.0).collect::<Vec<_>>(), "shards released");
         self.forget_settled(&shards);
         self.watch.stay_awake();
-    }
-
-    /// Forgets shards of which nothing is in hand.
-    fn forget_settled(&mut self, shards: &[Shard]) {
-        self.lanes.remove(shards);
-        self.chains.forget_shards(shards);
-        self.account.close(shards);
-    }
-
-    /// Those of these shards that we own in this epoch. Answers may come late: what was released or lost may be
-    /// ours again by then.
-    fn still_owned(&self, known: &[Owned]) -> Vec<Shard> {
-        let is_ours = |owned: &&Owned| self.lanes.epoch(owned.shard) == Some(owned.epoch);
-        known.iter().filter(is_ours).map(|owned| owned.shard).collect()
-    }
-
-    /// Shards that somebody else owns now: nothing of them is ours to say.
-    pub(super) fn lose(&mut self, lost: &[Owned]) {
-        let lost = self.still_owned(lost);
-        let lost = lost.as_slice();
-        if lost.is_empty() {
-            return;
-        }
-        warn!(shards = ?lost.iter().map(|shard| shard.0).collect::<Vec<_>>(), "shards lost");
-        self.lanes.remove(lost);
-        self.recorder.forget(lost);
-        self.drop_suspects(|delivery| lost.contains(&delivery.message.id.lane().shard()));
-        self.drop_unrecovered(|claim| lost.contains(&claim.id.lane().shard()));
-        let is_lost = |delivery: &Delivery| lost.contains(&delivery.message.id.lane().shard());
-        let ready = self.chains.take_ready(is_lost);
-        for delivery in &ready {
-            self.endpoints.cancel_reservation(delivery.endpoint, delivery.priority());
-        }
-        self.chains.forget_shards(lost);
-        for delivery in self.endpoints.take_queued(is_lost).iter().chain(&ready) {
-            self.let_go(delivery);
-        }
-        self.account.close(lost);
-        for (delivery, place) in self.claims.extract(&is_lost) {
-            if place == Place::Queue {
-                self.endpoints.cancel_reservation(delivery.endpoint, delivery.priority());
-            }
-        }
-        self.orphans.forget(lost);
     }
 }
 

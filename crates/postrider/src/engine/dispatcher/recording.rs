@@ -46,12 +46,6 @@ impl Dispatcher {
         }
     }
 
-    /// Whether something of a shard is to be recorded or recovered and waits for somebody's transaction.
-    pub(super) fn is_held(&self, shard: Shard) -> bool {
-        let mut recovered = self.hands.unrecovered().iter().map(|claim| claim.id.lane().shard());
-        self.recorder.is_held(shard) || recovered.any(|other| other == shard)
-    }
-
     /// What waits from now on is looked for when its time comes, and not before: it may be the only
     /// one, and until now there was nothing to look for.
     fn note_waiting_from_now(&mut self, gathered: &Gathered) {

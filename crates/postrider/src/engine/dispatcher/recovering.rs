@@ -31,15 +31,4 @@ impl Dispatcher {
         self.drop_unrecovered(|claim| over.contains(&(claim.id, claim.target)));
         Ok(())
     }
-
-    /// These are not in hand any more, and fetched when they are due.
-    pub(super) fn drop_unrecovered(&mut self, is_dropped: impl Fn(&Claim) -> bool) {
-        let now = self.clock.timestamp(self.now);
-        for claim in self.hands.extract_unrecovered(is_dropped) {
-            self.forget_in_hand((claim.id, claim.target));
-            if let Some(endpoint) = self.endpoints.by_target(claim.target) {
-                self.note_deferred(endpoint, now);
-            }
-        }
-    }
 }

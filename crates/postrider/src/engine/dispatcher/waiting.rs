@@ -26,13 +26,6 @@ impl Dispatcher {
         self.ask(Query::FetchDue { wanted, shards, scope, deferrals });
     }
 
-    /// A delivery of the endpoint waits in the database until then.
-    pub(super) fn note_deferred(&mut self, id: EndpointId, at: Timestamp) {
-        self.endpoints.note_deferred(id, at);
-        let soonest = self.now + IDLE_FETCH_PAUSE;
-        self.hands.fetch.hurry(self.clock.instant(at).max(soonest));
-    }
-
     /// `is_current`: nothing that the answer may have missed was recorded meanwhile.
     pub(super) fn take_due(
         &mut self,
@@ -100,59 +93,10 @@ impl Dispatcher {
         self.claim_due(claimed, Look::After);
     }
 
-    /// Takes a waiting delivery in hand: returned when it is to be claimed. There is room for it before
-    /// it is in hand itself, which for an endpoint that is stalled is all the room there is.
-    pub(super) fn take_in_hand(&mut self, delivery: Delivery, now: Instant) -> Option<Delivery> {
-        // A retry that was granted stays granted when the policy allows fewer by now.
-        let has_used_up = || delivery.retry_count > self.policy(&delivery).max_retries();
-        if delivery.recovery_count > 0 && has_used_up() {
-            self.hold(&delivery);
-            let error = "[PERMANENT] Recovered from stale processing state";
-            self.recorder.record().dead(&delivery, Cause::Stale, Some(error.to_owned()), now);
-            return None;
-        }
-        if self.endpoints.room_for_waiting(delivery.endpoint, delivery.priority()) == 0 {
-            self.put_back(delivery);
-            return None;
-        }
-        self.hold(&delivery);
-        self.endpoints.reserve(delivery.endpoint, delivery.priority());
-        Some(delivery)
-    }
-
     /// Takes a waiting delivery's place in the chain of its ordering key, if it has one. `false`:
     /// something is before it.
     fn fetch_link(&mut self, delivery: &Delivery, is_current: bool) -> bool {
         delivery.link().is_none_or(|link| self.chains.fetch(&link, is_current))
-    }
-
-    /// A waiting delivery is not in hand any more and lies where it was.
-    pub(super) fn put_back(&mut self, delivery: Delivery) {
-        self.let_go(&delivery);
-        let now = self.clock.timestamp(self.now);
-        self.note_deferred(delivery.endpoint, now);
-        if let Some(link) = delivery.link() {
-            let behind = self.chains.put_back(&link);
-            self.give_back_reserved(behind);
-            self.go_on(&link);
-            // Its row may be blocked, and never due.
-            self.want_stored(&link);
-        }
-    }
-
-    /// A waiting delivery is in hand from now on: it is not fetched again.
-    pub(super) fn hold(&mut self, delivery: &Delivery) {
-        let place = (delivery.message.id, delivery.target);
-        self.hold_place(place, Some(delivery.endpoint));
-    }
-
-    pub(super) fn hold_place(&mut self, place: (MessageId, Target), endpoint: Option<EndpointId>) {
-        let known = endpoint.filter(|id| self.endpoints.is_known(*id));
-        if self.hands.hold(place, known)
-            && let Some(endpoint) = known.and_then(|id| self.endpoints.get_mut(id))
-        {
-            endpoint.deferred_in_hand += 1;
-        }
     }
 
     /// Attempts deliveries that were in the hands of a dispatcher whenever it died one at a time, the
@@ -166,29 +110,6 @@ impl Dispatcher {
                 self.claim_due(vec![delivery], Look::BeforeAndAfter);
             }
         }
-    }
-
-    /// Suspects and postponed ones that have not been claimed are not ours to attempt any more.
-    pub(super) fn drop_suspects(&mut self, is_dropped: impl Fn(&Delivery) -> bool) {
-        for delivery in self.hands.extract(is_dropped) {
-            self.put_back(delivery);
-        }
-    }
-
-    pub(super) fn claim_due(&mut self, claimed: Vec<Delivery>, look: Look) {
-        if claimed.is_empty() {
-            return;
-        }
-        let claims: Vec<Claim> = claimed
-            .iter()
-            .map(|delivery| Claim {
-                id: delivery.message.id,
-                target: delivery.target,
-                retry_count: delivery.retry_count,
-            })
-            .collect();
-        let owned = self.lanes.owned();
-        self.ask(Query::Claim { claimed, owned, claims, look });
     }
 
     pub(super) fn take_due_claim(
@@ -246,12 +167,6 @@ impl Dispatcher {
         }
     }
 
-    /// A waiting delivery stays in hand, and is claimed again later.
-    pub(super) fn postpone(&mut self, at: Instant, delivery: Delivery) {
-        self.expiry.forget((delivery.message.id, delivery.target));
-        self.hands.postpone(at, delivery);
-    }
-
     /// A delivery is claimed: nobody cancels it any more. `has_expired`: by the database's clock,
     /// which others go by when they end what is not claimed.
     fn take_claimed(&mut self, delivery: Delivery, has_expired: bool, now: Instant) {
@@ -270,24 +185,6 @@ impl Dispatcher {
             self.note_deferred(delivery.endpoint, run_at);
         } else {
             self.admit(delivery);
-        }
-    }
-
-    /// Whether the delivery's shard is being given up.
-    pub(super) fn is_leaving(&self, delivery: &Delivery) -> bool {
-        self.lanes.draining().contains(&delivery.message.id.lane().shard())
-    }
-
-    pub(super) fn let_go(&mut self, delivery: &Delivery) {
-        self.forget_in_hand((delivery.message.id, delivery.target));
-    }
-
-    /// A waiting delivery is no longer in hand; if it was the suspect, the next one may be tried.
-    pub(super) fn forget_in_hand(&mut self, place: (MessageId, Target)) {
-        self.expiry.forget(place);
-        let counted_by = self.hands.forget(place);
-        if let Some(endpoint) = counted_by.and_then(|id| self.endpoints.get_mut(id)) {
-            endpoint.deferred_in_hand = endpoint.deferred_in_hand.saturating_sub(1);
         }
     }
 }

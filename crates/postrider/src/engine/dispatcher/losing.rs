@@ -1,0 +1,49 @@
+//! Shards that are not ours any more.
+
+use super::*;
+
+impl Dispatcher {
+    /// Those of these shards that we own in this epoch. Answers may come late: what was released or lost may be
+    /// ours again by then.
+    pub(super) fn still_owned(&self, known: &[Owned]) -> Vec<Shard> {
+        let is_ours = |owned: &&Owned| self.lanes.epoch(owned.shard) == Some(owned.epoch);
+        known.iter().filter(is_ours).map(|owned| owned.shard).collect()
+    }
+
+    /// Forgets shards of which nothing is in hand.
+    pub(super) fn forget_settled(&mut self, shards: &[Shard]) {
+        self.lanes.remove(shards);
+        self.chains.forget_shards(shards);
+        self.account.close(shards);
+    }
+
+    /// Shards that somebody else owns now: nothing of them is ours to say.
+    pub(super) fn lose(&mut self, lost: &[Owned]) {
+        let lost = self.still_owned(lost);
+        let lost = lost.as_slice();
+        if lost.is_empty() {
+            return;
+        }
+        warn!(shards = ?lost.iter().map(|shard| shard.0).collect::<Vec<_>>(), "shards lost");
+        self.lanes.remove(lost);
+        self.recorder.forget(lost);
+        self.drop_suspects(|delivery| lost.contains(&delivery.message.id.lane().shard()));
+        self.drop_unrecovered(|claim| lost.contains(&claim.id.lane().shard()));
+        let is_lost = |delivery: &Delivery| lost.contains(&delivery.message.id.lane().shard());
+        let ready = self.chains.take_ready(is_lost);
+        for delivery in &ready {
+            self.endpoints.cancel_reservation(delivery.endpoint, delivery.priority());
+        }
+        self.chains.forget_shards(lost);
+        for delivery in self.endpoints.take_queued(is_lost).iter().chain(&ready) {
+            self.let_go(delivery);
+        }
+        self.account.close(lost);
+        for (delivery, place) in self.claims.extract(&is_lost) {
+            if place == Place::Queue {
+                self.endpoints.cancel_reservation(delivery.endpoint, delivery.priority());
+            }
+        }
+        self.orphans.forget(lost);
+    }
+}
