@@ -3,7 +3,7 @@
 use postrider_core::{
     chains::Scope,
     mark::mark,
-    wanted::{Asked, Asking, EVERYWHERE},
+    wanted::{Asked, Asking},
 };
 
 use super::*;

@@ -1,6 +1,8 @@
 //! Where a delivery goes that is not attempted, or not yet: into a queue, behind others of its ordering key, back into the
 //! table, or out of our hands.
 
+use postrider_core::{chains::Scope, wanted::EVERYWHERE};
+
 use super::*;
 
 impl Dispatcher {
