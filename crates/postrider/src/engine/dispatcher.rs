@@ -31,6 +31,7 @@ use postrider_core::hashing::{HashMap, HashSet};
 use std::{sync::Arc, time::Duration};
 
 use postrider_core::{
+    breaker::Circuit,
     caretaker::Wish,
     chains::{Chains, LINKS_IN_HAND, Left, Link, Turn},
     decide::{Cause, Decision, decide},
@@ -73,7 +74,7 @@ use super::{
 };
 use crate::store::{
     StoreError,
-    circuits::Answer,
+    circuits::{Answer, Granted, Loan},
     lease::{
         Acquired, Beat, Cancels, Checkpoint, Claim, Heartbeat, Owned, Recovered, Statistics,
         StillWaiting,
@@ -354,6 +355,7 @@ impl Dispatcher {
         }
     }
 
+    /// Who takes in what. Those get a result as it is who have something to note of a failure, too.
     fn try_take(&mut self, event: Event) -> Result<(), StoreError> {
         match event {
             Event::Ticked(answers) => {
@@ -364,90 +366,36 @@ impl Dispatcher {
                 let (rows, left) = rows?;
                 self.take_page(page, rows, &left);
             }
-            Event::Due(wanted, deferrals, answer) => {
-                let answer = answer?;
-                self.take_due(wanted, deferrals == self.recorder.deferrals(), answer);
-            }
-            Event::Waiting(next) => {
-                self.upkeep.ahead.end(self.now);
-                self.upkeep.ahead.set_due(self.now + DEFERRED_REFRESH);
-                let unknown = self.endpoints.note_waiting(next?);
-                if !unknown.is_empty() {
-                    self.upkeep.endpoints.set_due(self.now);
-                }
-                self.hands.fetch.set_due(self.now);
-            }
+            Event::Due(wanted, deferrals, answer) => self.take_due(wanted, deferrals, answer?),
+            Event::Waiting(next) => self.take_next_due(next)?,
             Event::Expired(page) => self.take_expired(page?),
-            Event::Followers(asked, rows) => {
-                let rows = rows?;
-                self.take_followers(asked, rows);
-            }
+            Event::Followers(asked, rows) => self.take_followers(asked, rows?),
             Event::Claimed(answer) => self.take_claim(answer?),
             Event::DueClaimed(claimed, answer) => self.take_due_claim(claimed, answer?),
             Event::Landed(delivery, report, started) => {
                 self.take_landed(delivery, &report, started)
             }
-            Event::Late(deliveries) => {
-                self.hands.note_unbegun(deliveries);
-                return Err(StoreError::Nonsense("an attempt that began after its lease"));
-            }
+            Event::Late(deliveries) => self.take_late(deliveries)?,
             Event::Flushed(flushed) => self.take_flush(*flushed?),
             Event::Acquired(answer) => {
                 let (acquired, stored) = answer?;
                 self.take_acquired(acquired, stored);
             }
             Event::Recovered(asked, answer) => self.take_recovered(asked, answer)?,
-            Event::Released(released, result) => {
-                self.tenancy.end_release();
-                result?;
-                self.take_released(&released);
-            }
+            Event::Released(released, result) => self.take_released(&released, result)?,
             Event::Endpoints(answer) => {
                 let (versions, rows) = answer?;
                 self.take_endpoints(&versions, rows);
             }
-            Event::Settings(answer) => {
-                self.upkeep.settings.end(self.now);
-                self.apply_settings(answer?);
-            }
-            Event::Retired(id, result) => {
-                let is_retired = match result {
-                    Err(error) if error.is_passing() => false,
-                    result => result?,
-                };
-                if !is_retired {
-                    // Somebody holds it locked, or was quicker: what it is now, we read again.
-                    self.endpoints.doubt_version(id);
-                }
-                self.upkeep.endpoints.set_due(self.now);
-            }
-            Event::Circuits(circuits) => {
-                let now = self.now;
-                self.upkeep.circuits.end(now);
-                if self.endpoints.learn(circuits?, now) {
-                    self.hands.fetch.hurry(now);
-                }
-            }
-            Event::Told(asked, answers) => {
-                self.upkeep.is_telling = false;
-                self.note_answers(&asked, &answers?, self.now);
-            }
+            Event::Settings(answer) => self.take_settings(answer)?,
+            Event::Retired(id, result) => self.take_retired(id, result)?,
+            Event::Circuits(circuits) => self.take_circuits(circuits)?,
+            Event::Told(asked, answers) => self.take_told(&asked, answers)?,
             Event::Probing(probe, answers) => self.take_probe(*probe, &answers?),
-            Event::Tokens(granted) => {
-                self.upkeep.is_asking_for_tokens = false;
-                self.endpoints.take_tokens(granted?, self.now);
-            }
-            Event::Traded(owned, loans) => {
-                if self.upkeep.loans.is_under_way() {
-                    self.upkeep.loans.end(self.now);
-                }
-                self.endpoints.take_loans(&owned, &loans?);
-            }
+            Event::Tokens(granted) => self.take_granted(granted)?,
+            Event::Traded(owned, loans) => self.take_loans(&owned, loans)?,
             Event::Doorbell(is_locked) => self.watch.take_doorbell(is_locked?, self.now),
-            Event::Maintained(result) => {
-                self.upkeep.maintenance.end(self.now);
-                result?;
-            }
+            Event::Maintained(result) => self.end_maintenance(result)?,
             Event::Counted(counting, counts) => self.take_counts(counting, counts)?,
         }
         Ok(())

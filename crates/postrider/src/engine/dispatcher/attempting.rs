@@ -93,6 +93,12 @@ impl Dispatcher {
         self.hurry_for_followers(&delivery);
     }
 
+    /// The lease was over before these were attempted, and so is the tenure.
+    pub(super) fn take_late(&mut self, deliveries: Vec<Delivery>) -> Result<(), StoreError> {
+        self.hands.note_unbegun(deliveries);
+        Err(StoreError::Nonsense("an attempt that began after its lease"))
+    }
+
     /// Counts an attempt for whoever watches this process.
     fn meter(&mut self, delivery: &Delivery, report: &Report) {
         let since = delivery.message.terms.pending_since();

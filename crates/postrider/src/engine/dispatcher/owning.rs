@@ -149,11 +149,18 @@ impl Dispatcher {
         self.ask(Query::Release { owned, released, checkpoint });
     }
 
-    pub(super) fn take_released(&mut self, released: &[Owned]) {
+    pub(super) fn take_released(
+        &mut self,
+        released: &[Owned],
+        result: Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        self.tenancy.end_release();
+        result?;
         let shards = self.still_owned(released);
         info!(shards = ?shards.iter().map(|s| s.0).collect::<Vec<_>>(), "shards released");
         self.forget_settled(&shards);
         self.watch.stay_awake();
+        Ok(())
     }
 }
 

@@ -88,7 +88,12 @@ impl Dispatcher {
         }
     }
 
-    pub(super) fn apply_settings(&mut self, shared: SharedSettings) {
+    pub(super) fn take_settings(
+        &mut self,
+        answer: Result<SharedSettings, StoreError>,
+    ) -> Result<(), StoreError> {
+        self.upkeep.settings.end(self.now);
+        let shared = answer?;
         let settings = Settings::new(&shared.settings);
         self.policies.set_settings(settings.policy);
         self.policies.set_event_types(shared.event_type_policies);
@@ -100,5 +105,48 @@ impl Dispatcher {
         if *shared.settings() != settings.transport {
             shared.apply(settings.transport);
         }
+        Ok(())
+    }
+
+    /// Whether an endpoint that is gone was disabled by us.
+    pub(super) fn take_retired(
+        &mut self,
+        id: EndpointId,
+        result: Result<bool, StoreError>,
+    ) -> Result<(), StoreError> {
+        let is_retired = match result {
+            Err(error) if error.is_passing() => false,
+            result => result?,
+        };
+        if !is_retired {
+            // Somebody holds it locked, or was quicker: what it is now, we read again.
+            self.endpoints.doubt_version(id);
+        }
+        self.upkeep.endpoints.set_due(self.now);
+        Ok(())
+    }
+
+    /// When something is due next, by endpoint.
+    pub(super) fn take_next_due(
+        &mut self,
+        next: Result<Vec<(EndpointId, Timestamp)>, StoreError>,
+    ) -> Result<(), StoreError> {
+        let now = self.now;
+        self.upkeep.ahead.end(now);
+        self.upkeep.ahead.set_due(now + DEFERRED_REFRESH);
+        let unknown = self.endpoints.note_waiting(next?);
+        if !unknown.is_empty() {
+            self.upkeep.endpoints.set_due(now);
+        }
+        self.hands.fetch.set_due(now);
+        Ok(())
+    }
+
+    pub(super) fn end_maintenance(
+        &mut self,
+        result: Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        self.upkeep.maintenance.end(self.now);
+        result
     }
 }

@@ -26,8 +26,31 @@ impl Dispatcher {
         self.ask(Query::AskForProbe(Box::new(probe), proposal, self.clock.timestamp(now)));
     }
 
+    /// How the circuits stand that others know of.
+    pub(super) fn take_circuits(
+        &mut self,
+        circuits: Result<Vec<(EndpointId, Circuit)>, StoreError>,
+    ) -> Result<(), StoreError> {
+        let now = self.now;
+        self.upkeep.circuits.end(now);
+        if self.endpoints.learn(circuits?, now) {
+            self.hands.fetch.hurry(now);
+        }
+        Ok(())
+    }
+
+    pub(super) fn take_told(
+        &mut self,
+        asked: &[EndpointId],
+        answers: Result<Vec<Answer>, StoreError>,
+    ) -> Result<(), StoreError> {
+        self.upkeep.is_telling = false;
+        self.note_answers(asked, &answers?, self.now);
+        Ok(())
+    }
+
     /// What became of circuits that we wanted to change.
-    pub(super) fn note_answers(&mut self, asked: &[EndpointId], answers: &[Answer], now: Instant) {
+    fn note_answers(&mut self, asked: &[EndpointId], answers: &[Answer], now: Instant) {
         if self.endpoints.take_answers(asked, answers, now) {
             self.hands.fetch.hurry(now);
         }
@@ -79,6 +102,16 @@ impl Dispatcher {
         self.ask(Query::TakeTokens(wanted));
     }
 
+    /// What may be sent under rate limits.
+    pub(super) fn take_granted(
+        &mut self,
+        granted: Result<Vec<Granted>, StoreError>,
+    ) -> Result<(), StoreError> {
+        self.upkeep.is_asking_for_tokens = false;
+        self.endpoints.take_tokens(granted?, self.now);
+        Ok(())
+    }
+
     /// Lends what we do not use of endpoints' concurrency, gives back what we have borrowed, and asks for more.
     pub(super) fn trade(&mut self, now: Instant) {
         if self.is_stopping() {
@@ -91,5 +124,18 @@ impl Dispatcher {
         }
         let Some(trade) = self.endpoints.next_trade(now) else { return };
         self.ask(Query::Trade(self.lanes.owned(), trade));
+    }
+
+    /// The loans, as the owner of these shards has to heed them.
+    pub(super) fn take_loans(
+        &mut self,
+        owned: &[Owned],
+        loans: Result<Vec<Loan>, StoreError>,
+    ) -> Result<(), StoreError> {
+        if self.upkeep.loans.is_under_way() {
+            self.upkeep.loans.end(self.now);
+        }
+        self.endpoints.take_loans(owned, &loans?);
+        Ok(())
     }
 }

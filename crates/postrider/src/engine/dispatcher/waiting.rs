@@ -26,14 +26,16 @@ impl Dispatcher {
         self.ask(Query::FetchDue { wanted, shards, scope, deferrals });
     }
 
-    /// `is_current`: nothing that the answer may have missed was recorded meanwhile.
+    /// `deferrals`: flushes that may change the answer, before it was asked for.
     pub(super) fn take_due(
         &mut self,
         wanted: Vec<(EndpointId, usize)>,
-        is_current: bool,
+        deferrals: u64,
         answer: DueAnswer,
     ) {
         let now = self.now;
+        // Nothing that the answer may have missed was recorded meanwhile.
+        let is_current = deferrals == self.recorder.deferrals();
         let mut counts: HashMap<EndpointId, usize> = HashMap::default();
         let mut fresh = Vec::new();
         let mut suspects: Vec<DueDelivery> = Vec::new();
