@@ -1,8 +1,13 @@
 //! The endpoints as this process knows them: how to reach each, what waits for it, how much it may
 //! take.
 
+mod ready;
+mod rests;
+mod thirst;
+mod untold;
+
 use postrider_core::hashing::{HashMap, HashSet};
-use std::{collections::VecDeque, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use postrider_core::{
     admit::free_places,
@@ -18,6 +23,7 @@ use tokio::time::Instant;
 use tracing::{info, warn};
 use uuid::Uuid;
 
+use self::{ready::Ready, rests::Rests, thirst::Thirst, untold::Untold};
 use super::{
     clock::Clock,
     delivery::Delivery,
@@ -62,8 +68,6 @@ const PARKED_AFTER: Duration = Duration::from_secs(60);
 const PROBE_ROOM: usize = 64;
 /// Endpoints for which tokens are asked by one query.
 const THIRSTY: usize = 200;
-/// So often we look for what others have to be told of.
-const TELL_INTERVAL: Duration = Duration::from_millis(100);
 /// Circuits that are saved by one query.
 const PROPOSALS: usize = 1_000;
 /// Payloads that do not come along are in memory only while they are sent: up to so many KiB.
@@ -111,23 +115,12 @@ pub struct Endpoints {
     shared: Arc<Shared>,
     by_id: HashMap<EndpointId, Endpoint>,
     by_target: HashMap<Target, EndpointId>,
-    /// Endpoints that may have something to send now.
-    ready: VecDeque<EndpointId>,
-    is_ready: HashSet<EndpointId>,
+    ready: Ready,
     /// Endpoints that have waiting deliveries, as far as is known.
     waiting: HashSet<EndpointId>,
-    paused: HashSet<EndpointId>,
-    /// When the first of those pauses and cooldowns ends.
-    next_end: Option<Instant>,
-    /// Endpoints whose circuit is not closed.
-    open: HashSet<EndpointId>,
-    /// Endpoints of which we have seen something that the others have not heard of.
-    untold: HashSet<EndpointId>,
-    tell_at: Option<Instant>,
-    /// Endpoints that have something to send and no token for it.
-    thirsty: HashSet<EndpointId>,
-    /// When one of them may go on, or ask; `None`: look.
-    tokens_at: Option<Instant>,
+    rests: Rests,
+    untold: Untold,
+    thirst: Thirst,
     pub clock: Clock,
     /// The moment of what is being decided, as the dispatcher was told it.
     pub now: Instant,
@@ -186,16 +179,11 @@ impl Endpoints {
             shared,
             by_id: HashMap::default(),
             by_target: HashMap::default(),
-            ready: VecDeque::new(),
-            is_ready: HashSet::default(),
+            ready: Ready::default(),
             waiting: HashSet::default(),
-            paused: HashSet::default(),
-            next_end: None,
-            open: HashSet::default(),
-            untold: HashSet::default(),
-            tell_at: None,
-            thirsty: HashSet::default(),
-            tokens_at: None,
+            rests: Rests::default(),
+            untold: Untold::default(),
+            thirst: Thirst::default(),
             clock: Clock::new(now, 0),
             rules: Rules { threshold: 10, cooldown: Duration::from_secs(30) },
             owned_shards: 1,
@@ -267,9 +255,9 @@ impl Endpoints {
         let mut orphans = Vec::new();
         for id in &gone {
             if let Some(mut endpoint) = self.by_id.remove(id) {
-                self.open.remove(id);
-                self.untold.remove(id);
-                self.thirsty.remove(id);
+                self.rests.forget(*id);
+                self.untold.forget(*id);
+                self.thirst.forget(*id);
                 for target in &endpoint.targets {
                     self.by_target.remove(target);
                 }
@@ -338,7 +326,7 @@ impl Endpoints {
                 self.by_id.insert(row.id, fresh);
             }
         }
-        self.wake(row.id);
+        self.ready.push(row.id);
     }
 
     /// How many more deliveries of a priority the endpoint may have in memory. What waits with a
@@ -400,7 +388,7 @@ impl Endpoints {
         let Some(endpoint) = self.by_id.get_mut(&id) else { return Some(delivery) };
         endpoint.reserved[delivery.priority().index()] -= 1;
         endpoint.queue.push(delivery);
-        self.wake(id);
+        self.ready.push(id);
         None
     }
 
@@ -430,23 +418,12 @@ impl Endpoints {
         places_of(whole, self.loans.parts(endpoint.id), self.shard_count)
     }
 
-    /// The endpoint may have something to do.
-    pub fn wake(&mut self, id: EndpointId) {
-        if self.is_ready.insert(id) {
-            self.ready.push_back(id);
-        }
-    }
-
     /// The next batch that may go now; endpoints take turns.
     pub fn next_batch(&mut self) -> Option<Batch> {
         while self.in_flight < self.max_in_flight {
             let id = match self.first_in_line() {
                 Some(id) => id,
-                None => {
-                    let id = self.ready.pop_front()?;
-                    self.is_ready.remove(&id);
-                    id
-                }
+                None => self.ready.pop()?,
             };
             let Some((permit, places)) = self.places(id) else { continue };
             let moment = self.moment(self.now);
@@ -454,8 +431,8 @@ impl Endpoints {
             let mut count = places.min(endpoint.queue.len());
             if let Some(bucket) = endpoint.bucket.as_mut().filter(|_| count > 0) {
                 count = count.min(bucket.available(moment));
-                if count == 0 && self.thirsty.insert(id) {
-                    self.tokens_at = None;
+                if count == 0 {
+                    self.thirst.add(id);
                 }
             }
             if count == 0 {
@@ -482,7 +459,7 @@ impl Endpoints {
             self.in_flight += count;
             self.buffered -= count;
             if has_more {
-                self.wake(id);
+                self.ready.push(id);
             }
             let is_probe = permit == Permit::Probe;
             return Some(Batch { endpoint: id, is_probe, transport, deliveries });
@@ -529,7 +506,7 @@ impl Endpoints {
             (self.permit(endpoint) != Permit::None).then(|| (&endpoint.weight, waiting.weight()))
         });
         for id in weights.take_woken() {
-            self.wake(id);
+            self.ready.push(id);
         }
         self.weights = weights;
         let (id, size) = first?;
@@ -555,35 +532,23 @@ impl Endpoints {
             if !endpoint.is_trusted() {
                 self.doubtful_in_flight -= 1;
             }
-            self.wake(delivery.endpoint);
+            self.ready.push(delivery.endpoint);
         }
     }
 
     /// Ends the pauses and cooldowns whose time has come; when the next one ends.
     pub fn end_pauses(&mut self, now: Instant) -> Option<Instant> {
-        if self.next_end.is_none_or(|next| now < next) {
-            return self.next_end;
-        }
-        let clock = self.clock;
-        let (mut ended, mut next) = (Vec::new(), None);
-        for id in &self.paused {
-            let until = self.by_id.get(id).and_then(|endpoint| endpoint.blocked_until(&clock));
-            match until.filter(|at| *at > now) {
-                None => ended.push(*id),
-                Some(at) => next = Some(next.map_or(at, |known: Instant| known.min(at))),
-            }
-        }
-        self.next_end = next;
-        for id in ended {
-            self.paused.remove(&id);
+        let (by_id, clock) = (&self.by_id, &self.clock);
+        let until = |id: EndpointId| by_id.get(&id).and_then(|known| known.blocked_until(clock));
+        for id in self.rests.take_ended(now, until) {
             if let Some(endpoint) = self.by_id.get_mut(&id)
                 && endpoint.breaker.is_closed()
             {
                 endpoint.left_alone_at = None;
             }
-            self.wake(id);
+            self.ready.push(id);
         }
-        next
+        self.rests.next_end()
     }
 
     /// Takes deliveries out of the queues, for giving them back.
@@ -595,7 +560,7 @@ impl Endpoints {
         self.buffered -= taken.len();
         // What stood behind those may go.
         for delivery in &taken {
-            self.wake(delivery.endpoint);
+            self.ready.push(delivery.endpoint);
         }
         taken
     }
@@ -627,13 +592,13 @@ impl Endpoints {
 
     /// Endpoints that have been left alone for a while, and for which more is queued than a probe.
     pub fn parked(&self, now: Instant) -> HashSet<EndpointId> {
-        let is_parked = |id: &&EndpointId| {
+        let is_parked = |id: &EndpointId| {
             self.by_id.get(id).is_some_and(|endpoint| {
                 endpoint.left_alone_at.is_some_and(|at| now >= at + PARKED_AFTER)
                     && endpoint.queue.len() > PROBE_ROOM
             })
         };
-        self.open.union(&self.paused).filter(is_parked).copied().collect()
+        self.rests.all().filter(is_parked).collect()
     }
 
     /// Whether nothing is to be sent to an endpoint for now, whatever waits for it.
@@ -784,7 +749,7 @@ impl Endpoints {
             endpoint.breaker.back_off(ours);
         }
         // That it works is told once for many.
-        if is_probe || !is_accepted || !self.untold.contains(&id) {
+        if is_probe || !is_accepted || !self.untold.has(id) {
             self.tell(id);
         }
         let Some(endpoint) = self.by_id.get_mut(&id) else { return };
@@ -823,36 +788,33 @@ impl Endpoints {
         let moment = self.moment(now);
         let Some(endpoint) = self.by_id.get(&id) else { return };
         let Some(at) = endpoint.breaker.tell_at(moment, self.rules) else { return };
-        self.untold.insert(id);
-        let soonest = if at <= moment { now } else { now + TELL_INTERVAL };
-        self.tell_at = Some(self.tell_at.map_or(soonest, |known| known.min(soonest)));
+        self.untold.add(id, at <= moment, now);
     }
 
     /// When there may be something to tell.
     pub fn tell_at(&self) -> Option<Instant> {
-        self.tell_at
+        self.untold.wake_at()
     }
 
     /// What is to be told now.
     pub fn proposals(&mut self, now: Instant) -> Vec<Proposal> {
-        if self.tell_at.is_none_or(|at| now < at) {
+        if !self.untold.is_due(now) {
             return Vec::new();
         }
         let (moment, rules) = (self.moment(now), self.rules);
         let mut proposals = Vec::new();
         let by_id = &mut self.by_id;
-        self.untold.retain(|id| {
-            let Some(endpoint) = by_id.get_mut(id) else { return false };
+        self.untold.look(now, |id| {
+            let Some(endpoint) = by_id.get_mut(&id) else { return false };
             let Some(at) = endpoint.breaker.tell_at(moment, rules) else { return false };
             if at > moment || proposals.len() >= PROPOSALS {
                 return true;
             }
             let known_version = endpoint.breaker.circuit().version;
             let circuit = endpoint.breaker.propose(moment, rules);
-            proposals.push(Proposal { endpoint: *id, known_version, circuit });
+            proposals.push(Proposal { endpoint: id, known_version, circuit });
             false
         });
-        self.tell_at = (!self.untold.is_empty()).then(|| now + TELL_INTERVAL);
         proposals
     }
 
@@ -905,7 +867,7 @@ impl Endpoints {
     /// The endpoints that are left alone, by their circuit or because they asked for it: those to be read
     /// again.
     pub fn open(&self) -> Vec<EndpointId> {
-        self.open.union(&self.paused).copied().collect()
+        self.rests.all().collect()
     }
 
     /// Circuits as they were read. Whether any endpoint is not left alone any more.
@@ -918,7 +880,7 @@ impl Endpoints {
                 is_any_free |= self.heed_circuit(id, now);
             } else if matches!(circuit.state, State::HalfOpen { is_prober_alive: false, .. }) {
                 // The row was locked when we asked for the probe.
-                self.wake(id);
+                self.ready.push(id);
             }
         }
         is_any_free
@@ -936,10 +898,12 @@ impl Endpoints {
         endpoint.paused_until = asked_until.map(|until| clock.instant(Timestamp(until.0)));
         let was_left_alone = endpoint.left_alone_at.is_some();
         let is_closed = endpoint.breaker.is_closed();
-        if is_closed && self.open.remove(&id) {
-            info!(endpoint = %endpoint.name, "circuit closed");
-        } else if !is_closed && self.open.insert(id) {
-            warn!(endpoint = %endpoint.name, "circuit opened: it is left alone for a while");
+        match (self.rests.note_circuit(id, is_closed), is_closed) {
+            (true, true) => info!(endpoint = %endpoint.name, "circuit closed"),
+            (true, false) => {
+                warn!(endpoint = %endpoint.name, "circuit opened: it is left alone for a while");
+            }
+            (false, _) => {}
         }
         match is_closed && asked_until.is_none() {
             true => endpoint.left_alone_at = None,
@@ -947,23 +911,22 @@ impl Endpoints {
         }
         let is_free = was_left_alone && endpoint.left_alone_at.is_none();
         if let Some(until) = endpoint.blocked_until(&clock) {
-            self.paused.insert(id);
-            self.next_end = Some(self.next_end.map_or(until, |next| next.min(until)));
+            self.rests.pause(id, until);
             return is_free;
         }
         // Closed by now, or half-open with a prober that is dead.
-        self.wake(id);
+        self.ready.push(id);
         is_free
     }
 
     /// When there may be tokens for what waits for a rate limit.
     pub fn tokens_at(&self) -> Option<Instant> {
-        self.tokens_at.filter(|_| !self.thirsty.is_empty())
+        self.thirst.wake_at()
     }
 
     /// The tokens to ask for now.
     pub fn wanted_tokens(&mut self, now: Instant) -> Vec<Wanted> {
-        if self.thirsty.is_empty() || self.tokens_at.is_some_and(|at| now < at) {
+        if !self.thirst.is_due(now) {
             return Vec::new();
         }
         let moment = self.moment(now);
@@ -971,29 +934,29 @@ impl Endpoints {
         let mut next: Option<Moment> = None;
         let (mut wanted, mut usable) = (Vec::new(), Vec::new());
         let by_id = &mut self.by_id;
-        self.thirsty.retain(|id| {
-            let Some(endpoint) = by_id.get_mut(id) else { return false };
+        self.thirst.look(|id| {
+            let Some(endpoint) = by_id.get_mut(&id) else { return false };
             let queued = endpoint.queue.len();
             let Some(bucket) = endpoint.bucket.as_mut().filter(|_| queued > 0) else {
                 return false;
             };
             if bucket.available(moment) > 0 {
-                usable.push(*id);
+                usable.push(id);
                 return false;
             }
             if wanted.len() == THIRSTY {
                 next = Some(moment);
             } else if let Some(count) = bucket.ask(queued, dispatchers, moment) {
-                wanted.push(Wanted { endpoint: *id, count, rate: bucket.rate });
+                wanted.push(Wanted { endpoint: id, count, rate: bucket.rate });
             } else if let Some(at) = bucket.next_at() {
                 next = Some(next.map_or(at, |known| known.min(at)));
             }
             true
         });
         for id in usable {
-            self.wake(id);
+            self.ready.push(id);
         }
-        self.tokens_at = next.map(|at| self.clock.instant(Timestamp(at.0)));
+        self.thirst.set_look_at(next.map(|at| self.clock.instant(Timestamp(at.0))));
         wanted
     }
 
@@ -1005,7 +968,7 @@ impl Endpoints {
             let Some(bucket) = &mut endpoint.bucket else { continue };
             bucket.grant(count, wait, moment);
         }
-        self.tokens_at = None;
+        self.thirst.set_look_at(None);
     }
 }
 
@@ -1050,7 +1013,7 @@ impl Endpoints {
     /// All loans that the owner of these shards has to heed.
     pub fn take_loans(&mut self, owned: &[Owned], loans: &[Loan]) {
         for id in self.loans.learn(owned, loans, self.now) {
-            self.wake(id);
+            self.ready.push(id);
         }
     }
 }
