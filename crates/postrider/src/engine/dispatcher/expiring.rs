@@ -63,9 +63,8 @@ impl Dispatcher {
             if delivery.is_expired(timestamp) && !self.is_leaving(&delivery) {
                 // It ends wherever it is in its chain. One that has ended since it was read waits no
                 // more, as the claim shows.
-                self.hold(&delivery);
+                self.hold_and_reserve(&delivery);
                 self.expiry.note(place);
-                self.endpoints.reserve(delivery.endpoint, delivery.priority());
                 claimed.push(delivery);
             }
         }

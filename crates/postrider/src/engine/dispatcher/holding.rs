@@ -21,6 +21,12 @@ impl Dispatcher {
         self.hold_place(place, Some(delivery.endpoint));
     }
 
+    /// The same, with a place at its endpoint.
+    pub(super) fn hold_and_reserve(&mut self, delivery: &Delivery) {
+        self.hold(delivery);
+        self.endpoints.reserve(delivery.endpoint, delivery.priority());
+    }
+
     pub(super) fn hold_place(&mut self, place: (MessageId, Target), endpoint: Option<EndpointId>) {
         let known = endpoint.filter(|id| self.endpoints.is_known(*id));
         if self.hands.hold(place, known)

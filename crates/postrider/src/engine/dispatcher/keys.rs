@@ -18,6 +18,20 @@ pub(super) enum CancelState {
     UnderWay,
 }
 
+/// A waiting delivery of an ordering key, when it is its turn.
+enum Follower {
+    /// Its end is on record by now.
+    Over,
+    /// It is of this endpoint and fetched when it is due, or as a suspect.
+    Later(EndpointId, Timestamp),
+    Expired(Delivery),
+    /// It is scheduled for later.
+    Early(Delivery),
+    /// It goes when there is room.
+    Crowded((EndpointId, Priority)),
+    Going(Delivery),
+}
+
 impl Dispatcher {
     pub(super) fn set_ordering_scope(&mut self, scope: Scope) {
         if self.chains.scope() == scope {
@@ -96,64 +110,48 @@ impl Dispatcher {
         endpoint: EndpointId,
         rows: Vec<DueDelivery>,
     ) -> Vec<Delivery> {
-        let now = self.now;
-        let timestamp = self.clock.timestamp(now);
         let is_all = rows.len() < LINKS_IN_HAND;
         let mut claimed: Vec<Delivery> = Vec::new();
         let mut ending: Vec<Delivery> = Vec::new();
         let mut stopped_at = None;
         let mut last = None;
         for row in rows {
-            let place = (row.id, row.target);
-            if self.followers.has_ended(place) {
-                last = Some(row.id);
-                continue;
-            }
-            let is_waiting = !row.is_blocked && row.run_at > timestamp;
-            let shard = row.id.lane().shard();
-            let epoch = self.lanes.epoch(shard).filter(|_| !self.hands.has(place));
-            let (Some(epoch), false) = (epoch, is_waiting || row.recovery_count >= SUSPECT_AFTER)
-            else {
-                // It is fetched when it is due, or as a suspect.
-                self.note_deferred(row.endpoint, row.run_at);
-                stopped_at = Some(row.id);
-                break;
-            };
-            let delivery = Delivery::due(row, epoch);
-            last = Some(delivery.message.id);
-            // One that is not known is new, and read soon, or gone, and its rows end: there is no room at it.
-            let is_known = self.endpoints.is_known(delivery.endpoint);
-            if is_known && delivery.is_expired(timestamp) {
-                // It ends where it is, once nobody can cancel it any more.
-                self.hold(&delivery);
-                self.endpoints.reserve(delivery.endpoint, delivery.priority());
-                ending.push(delivery);
-                continue;
-            }
-            if is_known && delivery.scheduled_after(timestamp).is_some() {
-                stopped_at = last;
-                if claimed.is_empty() {
-                    // It is its turn, and not yet its time, which its row has to say.
-                    self.hold(&delivery);
-                    self.endpoints.reserve(delivery.endpoint, delivery.priority());
-                    claimed.push(delivery);
+            let id = row.id;
+            match self.follower(row) {
+                Follower::Over => {}
+                Follower::Later(of, run_at) => {
+                    self.note_deferred(of, run_at);
+                    stopped_at = Some(id);
                 }
-                break;
-            }
-            if self.endpoints.room_for_waiting(delivery.endpoint, delivery.priority()) == 0 {
-                if claimed.is_empty() {
+                Follower::Expired(delivery) => {
+                    // It ends where it is, once nobody can cancel it any more.
+                    self.hold_and_reserve(&delivery);
+                    ending.push(delivery);
+                }
+                Follower::Early(delivery) => {
+                    stopped_at = Some(id);
+                    if claimed.is_empty() {
+                        // It is its turn, and not yet its time, which its row has to say.
+                        self.hold_and_reserve(&delivery);
+                        claimed.push(delivery);
+                    }
+                }
+                Follower::Crowded(room) if claimed.is_empty() => {
                     if self.chains.scope() == Scope::Global {
-                        let room = (delivery.endpoint, delivery.priority());
                         self.followers.park(key, endpoint, room);
                     }
                     return ending;
                 }
-                stopped_at = last;
+                Follower::Crowded(_) => stopped_at = Some(id),
+                Follower::Going(delivery) => {
+                    self.hold_and_reserve(&delivery);
+                    claimed.push(delivery);
+                }
+            }
+            if stopped_at.is_some() {
                 break;
             }
-            self.hold(&delivery);
-            self.endpoints.reserve(delivery.endpoint, delivery.priority());
-            claimed.push(delivery);
+            last = Some(id);
         }
         let bound = match (stopped_at, last) {
             (Some(at), _) => Some(at),
@@ -165,7 +163,47 @@ impl Dispatcher {
         if !wants_more {
             self.followers.forget(key, endpoint);
         }
-        for delivery in &claimed {
+        self.note_fetched(key, endpoint, &claimed, bound);
+        claimed.extend(ending);
+        claimed
+    }
+
+    /// What may become of a waiting delivery when it is its turn.
+    fn follower(&self, row: DueDelivery) -> Follower {
+        let timestamp = self.clock.timestamp(self.now);
+        let place = (row.id, row.target);
+        if self.followers.has_ended(place) {
+            return Follower::Over;
+        }
+        let is_waiting = !row.is_blocked && row.run_at > timestamp;
+        let epoch = self.lanes.epoch(row.id.lane().shard()).filter(|_| !self.hands.has(place));
+        let (Some(epoch), false) = (epoch, is_waiting || row.recovery_count >= SUSPECT_AFTER)
+        else {
+            return Follower::Later(row.endpoint, row.run_at);
+        };
+        let delivery = Delivery::due(row, epoch);
+        // One that is not known is new, and read soon, or gone, and its rows end: there is no room at it.
+        let is_known = self.endpoints.is_known(delivery.endpoint);
+        if is_known && delivery.is_expired(timestamp) {
+            Follower::Expired(delivery)
+        } else if is_known && delivery.scheduled_after(timestamp).is_some() {
+            Follower::Early(delivery)
+        } else if self.endpoints.room_for_waiting(delivery.endpoint, delivery.priority()) == 0 {
+            Follower::Crowded((delivery.endpoint, delivery.priority()))
+        } else {
+            Follower::Going(delivery)
+        }
+    }
+
+    /// These of a key are in hand, and of what else the table has of it none is before `bound`.
+    fn note_fetched(
+        &mut self,
+        key: &Arc<str>,
+        endpoint: EndpointId,
+        claimed: &[Delivery],
+        bound: Option<MessageId>,
+    ) {
+        for delivery in claimed {
             if let Some(link) = delivery.link() {
                 self.chains.fetch(&link, true);
             }
@@ -173,8 +211,6 @@ impl Dispatcher {
         for delivery in self.chains.note_stored(key, endpoint, bound) {
             self.enqueue(delivery);
         }
-        claimed.extend(ending);
-        claimed
     }
 
     // Cancellations ----------------------------------------------------------------------------------

@@ -113,8 +113,7 @@ impl Dispatcher {
             self.put_back(delivery);
             return None;
         }
-        self.hold(&delivery);
-        self.endpoints.reserve(delivery.endpoint, delivery.priority());
+        self.hold_and_reserve(&delivery);
         Some(delivery)
     }
 

@@ -79,8 +79,7 @@ impl Dispatcher {
             let delivery = Delivery::due(row, epoch);
             if delivery.is_expired(self.clock.timestamp(now)) {
                 // It ends wherever it is in its chain, once nobody can cancel it any more.
-                self.hold(&delivery);
-                self.endpoints.reserve(delivery.endpoint, delivery.priority());
+                self.hold_and_reserve(&delivery);
                 claimed.push(delivery);
             } else if self.fetch_link(&delivery, is_current) {
                 claimed.extend(self.take_in_hand(delivery, now));
