@@ -78,12 +78,10 @@ impl Driver {
         mut self,
         endpoints: Endpoints,
         former: Option<Tenure>,
-        Calls { mut notifications, mut lost }: Calls,
+        mut calls: Calls,
         mut is_asked_to_stop: watch::Receiver<bool>,
     ) -> (End, Tenure) {
         let former_id = former.as_ref().map(|former| former.id);
-        let (vitals, telemetry) =
-            (Arc::clone(&self.options.vitals), Arc::clone(&self.options.telemetry));
         let mut dispatcher = Dispatcher::new(
             self.options.pace,
             self.connections.identity(),
@@ -92,69 +90,103 @@ impl Driver {
             Instant::now(),
             fastrand::Rng::new(),
         );
-        dispatcher.measure(Meters::new(Arc::clone(&telemetry)));
+        dispatcher.measure(Meters::new(Arc::clone(&self.options.telemetry)));
         let begun = tokio::select! {
             begun = self.begin(&mut dispatcher, former_id) => begun,
-            _ = lost.wait_for(|is_lost| *is_lost) => Err(End::Failed(StoreError::Closed)),
+            _ = calls.lost.wait_for(|is_lost| *is_lost) => Err(End::Failed(StoreError::Closed)),
             _ = is_asked_to_stop.wait_for(|is_asked| *is_asked) => {
                 Err(self.say_goodbye(dispatcher.goodbye()).await)
             }
         };
-        if let Err(end) = begun {
-            return (end, self.leave(dispatcher));
-        }
-        let end = loop {
-            self.keeper.sign_of_life();
-            let now = Instant::now();
-            if let Some(end) = dispatcher.take_failure() {
-                break end;
-            }
-            let fence = self.keeper.fence().at();
-            if now >= fence {
-                break End::LeaseLost;
-            }
-            vitals.beat(fence.into_std());
-            if dispatcher.is_finished(now) {
-                break self.say_goodbye(dispatcher.goodbye()).await;
-            }
-            for command in dispatcher.step(now) {
-                self.start(command);
-            }
-            telemetry.in_flight.set(dispatcher.in_flight());
-            // A moment that has passed, and was not used, is waited for by an event.
-            let wake_at = dispatcher.wake_at().max(Instant::now() + SHORTEST_SLEEP).min(fence);
-            tokio::select! {
-                biased;
-                _ = lost.wait_for(|is_lost| *is_lost) => {
-                    break End::Failed(StoreError::Closed);
-                }
-                // Before anything that strangers can make come without a pause.
-                _ = is_asked_to_stop.wait_for(|is_asked| *is_asked), if !dispatcher.is_stopping() => {
-                    self.end_chores();
-                    dispatcher.stop(Instant::now());
-                }
-                news = self.keeper.news() => dispatcher.take_news(news, Instant::now()),
-                Some(event) = self.events.recv() => {
-                    dispatcher.take(event, Instant::now());
-                    // Whatever else has come in is taken in before deciding again.
-                    for _ in 0..EVENTS_AT_ONCE {
-                        let Ok(event) = self.events.try_recv() else { break };
-                        dispatcher.take(event, Instant::now());
-                    }
-                }
-                Some(signal) = next_signal(&mut notifications) => {
-                    dispatcher.heed(signals(signal, &mut notifications), Instant::now());
-                }
-                () = tokio::time::sleep_until(wake_at) => {}
-                Some(joined) = self.tasks.join_next(), if !self.tasks.is_empty() => {
-                    check_joined(joined, &mut dispatcher);
-                }
-            }
-            while let Some(joined) = self.tasks.try_join_next() {
-                check_joined(joined, &mut dispatcher);
-            }
+        let end = match begun {
+            Ok(()) => self.go_on(&mut dispatcher, &mut calls, &mut is_asked_to_stop).await,
+            Err(end) => end,
         };
         (end, self.leave(dispatcher))
+    }
+
+    /// Does what is to be done and takes in what comes, in turn, until the tenure ends.
+    async fn go_on(
+        &mut self,
+        dispatcher: &mut Dispatcher,
+        calls: &mut Calls,
+        is_asked_to_stop: &mut watch::Receiver<bool>,
+    ) -> End {
+        loop {
+            let wake_at = match self.act(dispatcher).await {
+                Ok(wake_at) => wake_at,
+                Err(end) => return end,
+            };
+            if let Err(end) = self.listen(dispatcher, calls, is_asked_to_stop, wake_at).await {
+                return end;
+            }
+            while let Some(joined) = self.tasks.try_join_next() {
+                check_joined(joined, dispatcher);
+            }
+        }
+    }
+
+    /// Starts what is to be done now. Returns when to look again, or why the tenure is over.
+    async fn act(&mut self, dispatcher: &mut Dispatcher) -> Result<Instant, End> {
+        self.keeper.sign_of_life();
+        let now = Instant::now();
+        if let Some(end) = dispatcher.take_failure() {
+            return Err(end);
+        }
+        let fence = self.keeper.fence().at();
+        if now >= fence {
+            return Err(End::LeaseLost);
+        }
+        self.options.vitals.beat(fence.into_std());
+        if dispatcher.is_finished(now) {
+            return Err(self.say_goodbye(dispatcher.goodbye()).await);
+        }
+        for command in dispatcher.step(now) {
+            self.start(command);
+        }
+        self.options.telemetry.in_flight.set(dispatcher.in_flight());
+        // A moment that has passed, and was not used, is waited for by an event.
+        Ok(dispatcher.wake_at().max(Instant::now() + SHORTEST_SLEEP).min(fence))
+    }
+
+    /// Waits for whatever comes first, `wake_at` at the latest, and takes it in.
+    async fn listen(
+        &mut self,
+        dispatcher: &mut Dispatcher,
+        Calls { notifications, lost }: &mut Calls,
+        is_asked_to_stop: &mut watch::Receiver<bool>,
+        wake_at: Instant,
+    ) -> Result<(), End> {
+        tokio::select! {
+            biased;
+            _ = lost.wait_for(|is_lost| *is_lost) => {
+                return Err(End::Failed(StoreError::Closed));
+            }
+            // Before anything that strangers can make come without a pause.
+            _ = is_asked_to_stop.wait_for(|is_asked| *is_asked), if !dispatcher.is_stopping() => {
+                self.end_chores();
+                dispatcher.stop(Instant::now());
+            }
+            news = self.keeper.news() => dispatcher.take_news(news, Instant::now()),
+            Some(event) = self.events.recv() => self.take_in(event, dispatcher),
+            Some(signal) = next_signal(notifications) => {
+                dispatcher.heed(signals(signal, notifications), Instant::now());
+            }
+            () = tokio::time::sleep_until(wake_at) => {}
+            Some(joined) = self.tasks.join_next(), if !self.tasks.is_empty() => {
+                check_joined(joined, dispatcher);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whatever else has come in is taken in before deciding again.
+    fn take_in(&mut self, first: Event, dispatcher: &mut Dispatcher) {
+        dispatcher.take(first, Instant::now());
+        for _ in 0..EVENTS_AT_ONCE {
+            let Ok(event) = self.events.try_recv() else { break };
+            dispatcher.take(event, Instant::now());
+        }
     }
 
     /// Reads what there is to know, and takes the first heartbeat.
