@@ -4,8 +4,9 @@ use postrider_core::hashing::{HashMap, HashSet};
 use std::{collections::VecDeque, sync::Arc};
 
 use postrider_core::{
-    chains::LINKS_IN_HAND,
+    chains::{LINKS_IN_HAND, Scope},
     id::{EndpointId, MessageId, Shard, Target},
+    reader::Page,
 };
 use tokio::time::Instant;
 use tracing::{debug, warn};
@@ -16,21 +17,27 @@ use crate::{
     engine::{
         Tenure, chain,
         command::{
-            ClaimAnswer, Counting, DueAnswer, DueClaimAnswer, Event, Flushed, GroupTick,
-            KnownEndpoints, Look, Query,
+            Asked, Counting, DueAnswer, DueClaimAnswer, Event, Flushed, GroupTick, KnownEndpoints,
+            Look, Probe, Query,
         },
         connections::Takeover,
+        delivery::Delivery,
         dispatcher::TICK_ROWS,
         flush::Gathered,
         lanes::TickGroup,
+        wake::Doorbell,
     },
     store::{
         StoreError,
+        chores::Chores,
+        circuits::{Circuits, Proposal, Trade},
         durability::{Durability, Written},
         lease::{Acquired, Beat, Cancels, Checkpoint, Claim, Lease, Owned},
         ledger::{Ledger, Recorded, Results},
         log::{Log, Stored, Tick},
+        wire::Timestamp,
     },
+    telemetry::Telemetry,
 };
 
 /// So many messages of a former owner are recovered by one statement, which stays far within its bound.
@@ -48,84 +55,36 @@ impl Driver {
         let lease = Arc::clone(&connections.lease);
         let circuits = Arc::clone(&connections.circuits);
         match query {
-            Query::Tick(groups) => {
-                let durability = Arc::clone(&connections.durability);
-                Box::pin(async move { Event::Ticked(tick_groups(&log, &durability, groups).await) })
+            Query::Tick(groups) => Box::pin(tick(log, Arc::clone(&connections.durability), groups)),
+            Query::ReadPage(page) => Box::pin(read_page(log, page)),
+            Query::FetchDue { wanted, shards, scope, deferrals } => {
+                Box::pin(fetch_due(log, wanted, shards, scope, deferrals))
             }
-            Query::ReadPage(page) => Box::pin(async move {
-                let rows = log.page(&page).await;
-                Event::Paged(page, rows)
-            }),
-            Query::FetchDue { wanted, shards, scope, deferrals } => Box::pin(async move {
-                let endpoints: Vec<EndpointId> = wanted.iter().map(|(id, _)| *id).collect();
-                let answer = async {
-                    // In this order: what becomes due in between is in both answers, not in none.
-                    let next = log.deferred_after(&endpoints, &shards).await?;
-                    let rows = log.deferred_due(&wanted, &shards, scope).await?;
-                    Ok(DueAnswer { rows, next })
-                };
-                let answer = answer.await;
-                Event::Due(wanted, deferrals, answer)
-            }),
             Query::FetchNext(shards) => {
                 Box::pin(async move { Event::Waiting(log.deferred_next(&shards).await) })
             }
             Query::FetchExpired { shards, most, after, in_hand } => Box::pin(async move {
                 Event::Expired(log.deferred_expired(&shards, most, after, &in_hand).await)
             }),
-            Query::FetchFollowers(asked, scope) => Box::pin(async move {
-                let keys: Vec<(Arc<str>, EndpointId)> =
-                    asked.iter().map(|(key, endpoint, _)| (Arc::clone(key), *endpoint)).collect();
-                let rows = log.followers(&keys, LINKS_IN_HAND, scope).await;
-                Event::Followers(asked, rows)
-            }),
+            Query::FetchFollowers(asked, scope) => Box::pin(fetch_followers(log, asked, scope)),
             Query::SaveCheckpoint { owned, checkpoint, updates_gate, claimed } => {
-                Box::pin(async move {
-                    let saved =
-                        save_checkpoint(&lease, &owned, &checkpoint, updates_gate, &claimed);
-                    Event::Claimed(saved.await)
-                })
+                Box::pin(save_checkpoint(lease, owned, checkpoint, updates_gate, claimed))
             }
-            Query::Claim { claimed, owned, claims, look } => Box::pin(async move {
-                let answer = claim(&lease, owned, claims, look).await;
-                Event::DueClaimed(claimed, answer)
-            }),
-            Query::Flush { owned, mut recorded } => {
-                let ledger = Arc::clone(&connections.ledger);
+            Query::Claim { claimed, owned, claims, look } => {
+                Box::pin(claim_due(lease, claimed, owned, claims, look))
+            }
+            Query::Flush { owned, recorded } => {
                 let telemetry = Arc::clone(&self.options.telemetry);
-                Box::pin(async move {
-                    let began = Instant::now();
-                    let answer = record(&ledger, owned, &mut recorded, began).await;
-                    telemetry.flushes.observe(began.elapsed().as_secs_f64());
-                    Event::Flushed(
-                        answer.map(|(lost, held)| {
-                            Box::new(Flushed { recorded: *recorded, held, lost })
-                        }),
-                    )
-                })
+                Box::pin(flush(Arc::clone(&connections.ledger), telemetry, owned, recorded))
             }
             Query::Acquire { limit, silent, former } => {
-                let takeover = Arc::clone(&connections.takeover);
-                Box::pin(async move {
-                    Event::Acquired(acquire(&takeover, limit, &silent, former).await)
-                })
+                Box::pin(take_over(Arc::clone(&connections.takeover), limit, silent, former))
             }
-            Query::Recover(owned, held) => Box::pin(async move {
-                let answer = lease.recover_waiting(&owned, &held).await;
-                Event::Recovered(held, answer)
-            }),
-            Query::Release { owned, released, checkpoint } => Box::pin(async move {
-                let result = async {
-                    lease.save_checkpoint(&owned, &checkpoint, true).await?;
-                    lease.release(&released).await
-                };
-                let result = result.await;
-                Event::Released(released, result)
-            }),
-            Query::LoadVersions => Box::pin(async move {
-                let versions = log.endpoint_versions().await;
-                Event::Endpoints(versions.map(|versions| (versions, vec![])))
-            }),
+            Query::Recover(owned, held) => Box::pin(recover(lease, owned, held)),
+            Query::Release { owned, released, checkpoint } => {
+                Box::pin(release(lease, owned, released, checkpoint))
+            }
+            Query::LoadVersions => Box::pin(load_versions(log)),
             Query::LoadEndpoints(versions, changed) => {
                 Box::pin(async move { Event::Endpoints(endpoints(&log, versions, changed).await) })
             }
@@ -137,124 +96,30 @@ impl Driver {
             }
             Query::Maintain(shards) => {
                 let ledger = Arc::clone(&connections.ledger);
-                let counting = Arc::clone(&connections.counting);
-                Box::pin(async move {
-                    Event::Maintained(maintain(&log, &ledger, &counting, &shards).await)
-                })
+                Box::pin(maintain(log, ledger, Arc::clone(&connections.counting), shards))
             }
-            Query::Count(counting) => {
-                let log = Arc::clone(&connections.counting);
-                Box::pin(count(log, counting))
+            Query::Count(counting) => Box::pin(count(Arc::clone(&connections.counting), counting)),
+            Query::Retire(id) => Box::pin(retire(Arc::clone(&connections.chores), id)),
+            Query::Tell(proposals, at) => Box::pin(tell(circuits, proposals, at)),
+            Query::AskForProbe(probe, proposal, at) => {
+                Box::pin(ask_for_probe(circuits, probe, proposal, at))
             }
-            Query::Retire(id) => {
-                let chores = Arc::clone(&connections.chores);
-                Box::pin(async move { Event::Retired(id, chores.retire(id, "gone").await) })
-            }
-            Query::Tell(proposals, at) => Box::pin(async move {
-                let asked = proposals.iter().map(|proposal| proposal.endpoint).collect();
-                let answers = circuits.save(&proposals, at).await;
-                Event::Told(asked, answers)
-            }),
-            Query::AskForProbe(probe, proposal, at) => Box::pin(async move {
-                let answers = circuits.save(&[proposal], at).await;
-                Event::Probing(probe, answers)
-            }),
             Query::TakeTokens(wanted) => {
                 Box::pin(async move { Event::Tokens(circuits.take_tokens(&wanted).await) })
             }
-            Query::Trade(owned, trade) => Box::pin(async move {
-                let loans = circuits.trade(&owned, &trade).await;
-                Event::Traded(owned, loans)
-            }),
+            Query::Trade(owned, trade) => Box::pin(trade_loans(circuits, owned, trade)),
             Query::LockDoorbell(shards) => {
-                let doorbell = Arc::clone(&connections.doorbell);
-                Box::pin(async move { Event::Doorbell(doorbell.lock(&shards).await) })
+                Box::pin(lock_doorbell(Arc::clone(&connections.doorbell), shards))
             }
-            Query::UnlockDoorbell => {
-                let doorbell = Arc::clone(&connections.doorbell);
-                Box::pin(async move { Event::Doorbell(doorbell.unlock().await.map(|()| false)) })
-            }
+            Query::UnlockDoorbell => Box::pin(unlock_doorbell(Arc::clone(&connections.doorbell))),
         }
     }
 }
 
-/// Writes down where everything stands; then whether what was taken with it is cancelled, before it is
-/// attempted.
-async fn save_checkpoint(
-    lease: &Lease,
-    owned: &[Owned],
-    checkpoint: &Checkpoint,
-    updates_gate: bool,
-    claimed: &[MessageId],
-) -> Result<ClaimAnswer, StoreError> {
-    let lost = lease.save_checkpoint(owned, checkpoint, updates_gate).await?;
-    let cancels = match claimed.is_empty() {
-        true => Cancels::default(),
-        false => lease.cancels(claimed).await?,
-    };
-    Ok((of(owned, &lost), cancels))
-}
+// Reading ----------------------------------------------------------------------------------------
 
-/// These shards, in the epochs in which they were said to be ours.
-fn of(owned: &[Owned], shards: &[Shard]) -> Vec<Owned> {
-    owned.iter().filter(|owned| shards.contains(&owned.shard)).copied().collect()
-}
-
-/// Reads these endpoints, of all of which these versions are known.
-pub async fn endpoints(
-    log: &Log,
-    versions: Vec<(EndpointId, i64)>,
-    changed: Vec<EndpointId>,
-) -> Result<KnownEndpoints, StoreError> {
-    let mut rows = Vec::new();
-    for ids in changed.chunks(ENDPOINTS_AT_ONCE) {
-        rows.extend(log.endpoints(ids).await?);
-    }
-    // One that changed meanwhile is found by the next comparison.
-    let read: HashMap<EndpointId, i64> = rows.iter().map(|row| (row.id, row.version)).collect();
-    let changed: HashSet<EndpointId> = changed.into_iter().collect();
-    let versions = versions
-        .into_iter()
-        .filter(|(id, _)| !changed.contains(id) || read.contains_key(id))
-        .map(|(id, version)| (id, read.get(&id).copied().unwrap_or(version)))
-        .collect();
-    Ok((versions, rows))
-}
-
-async fn maintain(
-    log: &Log,
-    ledger: &Ledger,
-    counting: &Log,
-    shards: &[Shard],
-) -> Result<(), StoreError> {
-    log.discard_plans().await?;
-    late(ledger.discard_plans().await)?;
-    // For rows whose release nobody has told us of.
-    late(counting.release_stored_keys(shards).await)
-}
-
-/// What somebody holds up, what is too much for now or fails is tried with the next maintenance. Only a lost
-/// connection ends a tenure.
-fn late<T>(done: Result<T, StoreError>) -> Result<(), StoreError> {
-    match done {
-        Err(error) if error.is_passing() => {
-            debug!(error = %chain(&error), "maintenance waits for a quiet moment");
-            Ok(())
-        }
-        Err(error) if error.is_refusal() => {
-            warn!(error = %chain(&error), "maintenance is not done");
-            Ok(())
-        }
-        other => other.map(|_| ()),
-    }
-}
-
-async fn count(log: Arc<Log>, counting: Counting) -> Event {
-    let counts = match &counting.endpoints {
-        Some(endpoints) => log.deferred_count_of(&counting.shards, endpoints).await,
-        None => log.deferred_count(&counting.shards).await,
-    };
-    Event::Counted(counting, counts)
+async fn tick(log: Arc<Log>, durability: Arc<Durability>, groups: Vec<TickGroup>) -> Event {
+    Event::Ticked(tick_groups(&log, &durability, groups).await)
 }
 
 /// Ticks all groups so that they end at one snapshot: the first one's. The others see at least that
@@ -289,6 +154,143 @@ async fn tick_groups(
     Ok((answers, is_durable))
 }
 
+async fn read_page(log: Arc<Log>, page: Page) -> Event {
+    let rows = log.page(&page).await;
+    Event::Paged(page, rows)
+}
+
+async fn fetch_due(
+    log: Arc<Log>,
+    wanted: Vec<(EndpointId, usize)>,
+    shards: Vec<Shard>,
+    scope: Scope,
+    deferrals: u64,
+) -> Event {
+    let endpoints: Vec<EndpointId> = wanted.iter().map(|(id, _)| *id).collect();
+    let answer = async {
+        // In this order: what becomes due in between is in both answers, not in none.
+        let next = log.deferred_after(&endpoints, &shards).await?;
+        let rows = log.deferred_due(&wanted, &shards, scope).await?;
+        Ok(DueAnswer { rows, next })
+    };
+    let answer = answer.await;
+    Event::Due(wanted, deferrals, answer)
+}
+
+async fn fetch_followers(log: Arc<Log>, asked: Vec<Asked>, scope: Scope) -> Event {
+    let keys: Vec<(Arc<str>, EndpointId)> =
+        asked.iter().map(|(key, endpoint, _)| (Arc::clone(key), *endpoint)).collect();
+    let rows = log.followers(&keys, LINKS_IN_HAND, scope).await;
+    Event::Followers(asked, rows)
+}
+
+async fn load_versions(log: Arc<Log>) -> Event {
+    let versions = log.endpoint_versions().await;
+    Event::Endpoints(versions.map(|versions| (versions, vec![])))
+}
+
+/// Reads these endpoints, of all of which these versions are known.
+pub async fn endpoints(
+    log: &Log,
+    versions: Vec<(EndpointId, i64)>,
+    changed: Vec<EndpointId>,
+) -> Result<KnownEndpoints, StoreError> {
+    let mut rows = Vec::new();
+    for ids in changed.chunks(ENDPOINTS_AT_ONCE) {
+        rows.extend(log.endpoints(ids).await?);
+    }
+    // One that changed meanwhile is found by the next comparison.
+    let read: HashMap<EndpointId, i64> = rows.iter().map(|row| (row.id, row.version)).collect();
+    let changed: HashSet<EndpointId> = changed.into_iter().collect();
+    let versions = versions
+        .into_iter()
+        .filter(|(id, _)| !changed.contains(id) || read.contains_key(id))
+        .map(|(id, version)| (id, read.get(&id).copied().unwrap_or(version)))
+        .collect();
+    Ok((versions, rows))
+}
+
+async fn retire(chores: Arc<Chores>, id: EndpointId) -> Event {
+    Event::Retired(id, chores.retire(id, "gone").await)
+}
+
+async fn maintain(
+    log: Arc<Log>,
+    ledger: Arc<Ledger>,
+    counting: Arc<Log>,
+    shards: Vec<Shard>,
+) -> Event {
+    let done = async {
+        log.discard_plans().await?;
+        late(ledger.discard_plans().await)?;
+        // For rows whose release nobody has told us of.
+        late(counting.release_stored_keys(&shards).await)
+    };
+    Event::Maintained(done.await)
+}
+
+/// What somebody holds up, what is too much for now or fails is tried with the next maintenance. Only a lost
+/// connection ends a tenure.
+fn late<T>(done: Result<T, StoreError>) -> Result<(), StoreError> {
+    match done {
+        Err(error) if error.is_passing() => {
+            debug!(error = %chain(&error), "maintenance waits for a quiet moment");
+            Ok(())
+        }
+        Err(error) if error.is_refusal() => {
+            warn!(error = %chain(&error), "maintenance is not done");
+            Ok(())
+        }
+        other => other.map(|_| ()),
+    }
+}
+
+async fn count(log: Arc<Log>, counting: Counting) -> Event {
+    let counts = match &counting.endpoints {
+        Some(endpoints) => log.deferred_count_of(&counting.shards, endpoints).await,
+        None => log.deferred_count(&counting.shards).await,
+    };
+    Event::Counted(counting, counts)
+}
+
+// Claiming and recording -------------------------------------------------------------------------
+
+/// Writes down where everything stands; then whether what was taken with it is cancelled, before it is
+/// attempted.
+async fn save_checkpoint(
+    lease: Arc<Lease>,
+    owned: Vec<Owned>,
+    checkpoint: Checkpoint,
+    updates_gate: bool,
+    claimed: Vec<MessageId>,
+) -> Event {
+    let answer = async {
+        let lost = lease.save_checkpoint(&owned, &checkpoint, updates_gate).await?;
+        let cancels = match claimed.is_empty() {
+            true => Cancels::default(),
+            false => lease.cancels(&claimed).await?,
+        };
+        Ok((of(&owned, &lost), cancels))
+    };
+    Event::Claimed(answer.await)
+}
+
+/// These shards, in the epochs in which they were said to be ours.
+fn of(owned: &[Owned], shards: &[Shard]) -> Vec<Owned> {
+    owned.iter().filter(|owned| shards.contains(&owned.shard)).copied().collect()
+}
+
+async fn claim_due(
+    lease: Arc<Lease>,
+    claimed: Vec<Delivery>,
+    owned: Vec<Owned>,
+    claims: Vec<Claim>,
+    look: Look,
+) -> Event {
+    let answer = claim(&lease, owned, claims, look).await;
+    Event::DueClaimed(claimed, answer)
+}
+
 async fn claim(
     lease: &Lease,
     owned: Vec<Owned>,
@@ -313,6 +315,18 @@ async fn claim(
     let cancels = lease.cancels(&ids).await?;
     let still_waiting = lease.still_waiting(&claims).await?;
     Ok(DueClaimAnswer { lost, cancels, still_waiting, unclaimed })
+}
+
+async fn flush(
+    ledger: Arc<Ledger>,
+    telemetry: Arc<Telemetry>,
+    owned: Vec<Owned>,
+    mut recorded: Box<Gathered>,
+) -> Event {
+    let began = Instant::now();
+    let answer = record(&ledger, owned, &mut recorded, began).await;
+    telemetry.flushes.observe(began.elapsed().as_secs_f64());
+    Event::Flushed(answer.map(|(lost, held)| Box::new(Flushed { recorded: *recorded, held, lost })))
 }
 
 /// Records everything that belongs to shards that are not lost and that nobody else holds; returns the shards
@@ -352,6 +366,67 @@ async fn record(
             Err(error) => return Err(error),
         }
     }
+}
+
+async fn release(
+    lease: Arc<Lease>,
+    owned: Vec<Owned>,
+    released: Vec<Owned>,
+    checkpoint: Checkpoint,
+) -> Event {
+    let result = async {
+        lease.save_checkpoint(&owned, &checkpoint, true).await?;
+        lease.release(&released).await
+    };
+    let result = result.await;
+    Event::Released(released, result)
+}
+
+async fn recover(lease: Arc<Lease>, owned: Vec<Owned>, held: Vec<Claim>) -> Event {
+    let answer = lease.recover_waiting(&owned, &held).await;
+    Event::Recovered(held, answer)
+}
+
+// Sharing ----------------------------------------------------------------------------------------
+
+async fn tell(circuits: Arc<Circuits>, proposals: Vec<Proposal>, at: Timestamp) -> Event {
+    let asked = proposals.iter().map(|proposal| proposal.endpoint).collect();
+    let answers = circuits.save(&proposals, at).await;
+    Event::Told(asked, answers)
+}
+
+async fn ask_for_probe(
+    circuits: Arc<Circuits>,
+    probe: Box<Probe>,
+    proposal: Proposal,
+    at: Timestamp,
+) -> Event {
+    let answers = circuits.save(&[proposal], at).await;
+    Event::Probing(probe, answers)
+}
+
+async fn trade_loans(circuits: Arc<Circuits>, owned: Vec<Owned>, trade: Trade) -> Event {
+    let loans = circuits.trade(&owned, &trade).await;
+    Event::Traded(owned, loans)
+}
+
+async fn lock_doorbell(doorbell: Arc<Doorbell>, shards: Vec<Shard>) -> Event {
+    Event::Doorbell(doorbell.lock(&shards).await)
+}
+
+async fn unlock_doorbell(doorbell: Arc<Doorbell>) -> Event {
+    Event::Doorbell(doorbell.unlock().await.map(|()| false))
+}
+
+// Taking over ------------------------------------------------------------------------------------
+
+async fn take_over(
+    takeover: Arc<Takeover>,
+    limit: usize,
+    silent: Vec<Beat>,
+    former: Option<Tenure>,
+) -> Event {
+    Event::Acquired(acquire(&takeover, limit, &silent, former).await)
 }
 
 /// Takes shards and makes what their last owner left behind wait for us.
