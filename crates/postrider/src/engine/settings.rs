@@ -1,6 +1,6 @@
 //! The settings of the database that a dispatcher follows.
 
-use std::{sync::Arc, time::Duration};
+use std::{str::FromStr, sync::Arc, time::Duration};
 
 use postrider_core::{
     breaker::Rules, chains::Scope, networks::InternalDestinations, policy::Simple,
@@ -23,75 +23,59 @@ pub struct Settings {
 
 impl Settings {
     pub fn new(rows: &[(String, String)]) -> Settings {
-        let mut policy = Simple::default();
-        let mut breaker = Rules { threshold: 10, cooldown: Duration::from_secs(30) };
-        let mut transport = transport::Settings::default();
-        let mut records_successes = false;
-        let mut ordering_scope = Scope::default();
-        let mut delivers_before_durable = false;
+        let mut settings = Settings {
+            policy: Simple::default(),
+            breaker: Rules { threshold: 10, cooldown: Duration::from_secs(30) },
+            transport: transport::Settings::default(),
+            records_successes: false,
+            ordering_scope: Scope::default(),
+            delivers_before_durable: false,
+        };
         for (name, value) in rows {
-            let seconds = || value.parse().map(Duration::from_secs).ok();
-            let target = match name.as_str() {
-                "default_max_retries" => {
-                    policy.max_retries = value.parse().unwrap_or(policy.max_retries);
-                    continue;
-                }
-                "circuit_breaker_threshold" => {
-                    breaker.threshold = value.parse().unwrap_or(breaker.threshold);
-                    continue;
-                }
-                "allow_internal_destinations" => {
-                    transport.internal_destinations = internal_destinations(value);
-                    continue;
-                }
-                "record_attempts" => {
-                    records_successes = value == "all";
-                    continue;
-                }
-                "deliver_before_durable" => {
-                    delivers_before_durable = value == "on";
-                    continue;
-                }
-                "allow_any_port" => {
-                    transport.allows_any_port = value == "on";
-                    continue;
-                }
-                "capture_response" => {
-                    transport.captures_responses = value == "on";
-                    continue;
-                }
-                "response_body_max_size" => {
-                    transport.response_body_max =
-                        value.parse().unwrap_or(transport.response_body_max);
-                    continue;
-                }
-                "cloudevents_source" => {
-                    transport.cloudevents_source = value.as_str().into();
-                    continue;
-                }
-                "ordering_scope" => {
-                    ordering_scope =
-                        if value == "global" { Scope::Global } else { Scope::Endpoint };
-                    continue;
-                }
-                "circuit_breaker_cooldown" => &mut breaker.cooldown,
-                "retry_base_delay" => &mut policy.base_delay,
-                "retry_max_delay" => &mut policy.max_delay,
-                "retry_increment" => &mut policy.increment,
-                "http_timeout" => &mut transport.http_timeout,
-                "http_connect_timeout" => &mut transport.http_connect_timeout,
-                _ => continue,
-            };
-            *target = seconds().unwrap_or(*target);
+            settings.read(name, value);
         }
-        Settings {
-            policy,
-            breaker,
-            transport,
-            records_successes,
-            ordering_scope,
-            delivers_before_durable,
+        settings
+    }
+
+    fn read(&mut self, name: &str, value: &str) {
+        let Settings { policy, breaker, transport, .. } = self;
+        match name {
+            "default_max_retries" => set(&mut policy.max_retries, value),
+            "retry_base_delay" => set_seconds(&mut policy.base_delay, value),
+            "retry_max_delay" => set_seconds(&mut policy.max_delay, value),
+            "retry_increment" => set_seconds(&mut policy.increment, value),
+            "circuit_breaker_threshold" => set(&mut breaker.threshold, value),
+            "circuit_breaker_cooldown" => set_seconds(&mut breaker.cooldown, value),
+            "http_timeout" => set_seconds(&mut transport.http_timeout, value),
+            "http_connect_timeout" => set_seconds(&mut transport.http_connect_timeout, value),
+            "allow_internal_destinations" => {
+                transport.internal_destinations = internal_destinations(value);
+            }
+            "allow_any_port" => transport.allows_any_port = value == "on",
+            "capture_response" => transport.captures_responses = value == "on",
+            "response_body_max_size" => set(&mut transport.response_body_max, value),
+            "cloudevents_source" => transport.cloudevents_source = value.into(),
+            "record_attempts" => self.records_successes = value == "all",
+            "deliver_before_durable" => self.delivers_before_durable = value == "on",
+            "ordering_scope" => {
+                self.ordering_scope =
+                    if value == "global" { Scope::Global } else { Scope::Endpoint };
+            }
+            _ => {}
         }
+    }
+}
+
+/// What is not understood leaves it as it was.
+fn set<T: FromStr>(target: &mut T, value: &str) {
+    if let Ok(parsed) = value.parse() {
+        *target = parsed;
+    }
+}
+
+fn set_seconds(target: &mut Duration, value: &str) {
+    if let Ok(seconds) = value.parse() {
+        *target = Duration::from_secs(seconds);
     }
 }
 
