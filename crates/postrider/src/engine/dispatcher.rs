@@ -268,7 +268,7 @@ impl Dispatcher {
 
     /// Attempts that are under way.
     pub fn in_flight(&self) -> i64 {
-        self.endpoints.in_flight as i64
+        self.endpoints.in_flight() as i64
     }
 
     /// Why the tenure cannot go on, if so.

@@ -1,6 +1,8 @@
 //! The endpoints as this process knows them: how to reach each, what waits for it, how much it may
 //! take.
 
+mod flights;
+mod memory;
 mod ready;
 mod rests;
 mod thirst;
@@ -10,26 +12,32 @@ use postrider_core::hashing::{HashMap, HashSet};
 use std::{sync::Arc, time::Duration};
 
 use postrider_core::{
-    admit::free_places,
     breaker::{Breaker, Circuit, Permit, Prober, Rules, State},
-    id::{EndpointId, MessageId, PRIORITY_COUNT, Priority, Target},
+    id::{EndpointId, MessageId, Priority, Target},
     moment::Moment,
     outcome::{Outcome, Report},
     places::places_of,
     rate::Bucket,
-    weights::{Held, Size, Weights},
+    weights::Size,
 };
 use tokio::time::Instant;
 use tracing::{info, warn};
 use uuid::Uuid;
 
-use self::{ready::Ready, rests::Rests, thirst::Thirst, untold::Untold};
+use self::{
+    flights::{Flight, Flights},
+    memory::{Buffer, Memory},
+    ready::Ready,
+    rests::Rests,
+    thirst::Thirst,
+    untold::Untold,
+};
 use super::{
     clock::Clock,
     delivery::Delivery,
     loans::{Demand, Loans},
     policies::EndpointPolicies,
-    queue::{Kinds, RankedQueue},
+    queue::Kinds,
 };
 use crate::{
     store::{
@@ -44,22 +52,8 @@ use crate::{
 /// What waits in memory for an endpoint is at most so many times what may be in flight to it.
 const QUEUE_FACTOR: usize = 4;
 const SMALLEST_QUEUE: usize = 1024;
-/// This part of it belongs to each priority alone, so that none is kept out by higher ones.
-const OWN_SHARE: usize = 16;
-/// This part of it belongs to what waits in the database, so that a flood in the log does not keep out
-/// what is due.
-const WAITING_SHARE: usize = 4;
-/// More waiting deliveries in hand than this, and than four queues, are held up by somebody's transaction:
-/// no more of the endpoint are fetched.
-const HELD_MOST: usize = 1_000;
-/// An endpoint with something in flight and no answer for so long is stalled: until it answers, it
-/// gets a small share of what is in flight, and hardly anything in memory.
-const STALLED_AFTER: Duration = Duration::from_millis(500);
+/// An endpoint that is stalled may have this part of its concurrency in flight.
 const STALLED_SHARE: usize = 16;
-/// Endpoints that have accepted nothing lately share this part of what may be in flight, so that any
-/// number of them leaves the rest to those that work. One place each they get besides, to show
-/// whether they do.
-const DOUBTFUL_PART: usize = 2;
 /// So many failures in a row are worth a line in the log.
 const FAILING_AFTER: u32 = 10;
 /// What is queued for an endpoint that is left alone stays in memory for so long.
@@ -70,8 +64,6 @@ const PROBE_ROOM: usize = 64;
 const THIRSTY: usize = 200;
 /// Circuits that are saved by one query.
 const PROPOSALS: usize = 1_000;
-/// Payloads that do not come along are in memory only while they are sent: up to so many KiB.
-const FETCHED_KIB: usize = 64 * 1024;
 
 /// One endpoint.
 pub struct Endpoint {
@@ -83,15 +75,8 @@ pub struct Endpoint {
     /// Why it cannot be sent to, when its config is not understood.
     transport: Result<Arc<dyn Transport>, String>,
     policies: EndpointPolicies,
-    pub queue: RankedQueue,
-    /// Deliveries, by priority, that come into the queue when they are claimed and it is their turn.
-    reserved: [usize; PRIORITY_COUNT as usize],
-    in_flight: usize,
-    /// What the payloads of those weigh that did not come along, and whether it is doubtful: it has accepted nothing yet, or
-    /// has stalled or kept failing since.
-    weight: Held,
-    /// There was room for its next one of this size, and it has not taken it yet.
-    has_turn: [bool; Size::ALL.len()],
+    buffer: Buffer,
+    flight: Flight,
     /// When its first waiting delivery is due; `None`: it has none, as far as is known.
     pub deferred_at: Option<Timestamp>,
     /// Waiting deliveries that are in hand.
@@ -106,8 +91,6 @@ pub struct Endpoint {
     /// Our tokens, if it has a rate limit.
     bucket: Option<Bucket>,
     failures_in_a_row: u32,
-    /// When something was last answered, or first sent after a rest.
-    answered_at: Instant,
 }
 
 /// All of them, and what they share.
@@ -129,14 +112,8 @@ pub struct Endpoints {
     owned_shards: usize,
     shard_count: usize,
     loans: Loans,
-    max_in_flight: usize,
-    max_buffered: usize,
-    pub in_flight: usize,
-    /// Of those, to endpoints that are not trusted.
-    doubtful_in_flight: usize,
-    weights: Weights,
-    /// In queues or about to be.
-    pub buffered: usize,
+    flights: Flights,
+    memory: Memory,
 }
 
 /// How the endpoints differ from what is known of them.
@@ -189,13 +166,19 @@ impl Endpoints {
             owned_shards: 1,
             shard_count: 1,
             loans: Loans::default(),
-            max_in_flight,
-            max_buffered,
-            in_flight: 0,
-            doubtful_in_flight: 0,
-            weights: Weights::new(FETCHED_KIB),
-            buffered: 0,
+            flights: Flights::new(max_in_flight),
+            memory: Memory::new(max_buffered),
         }
+    }
+
+    /// How many deliveries are on their way.
+    pub fn in_flight(&self) -> usize {
+        self.flights.count()
+    }
+
+    /// How many are in queues or about to be.
+    pub fn buffered(&self) -> usize {
+        self.memory.taken()
     }
 
     pub fn set_rules(&mut self, rules: Rules) {
@@ -254,20 +237,15 @@ impl Endpoints {
             self.by_id.keys().filter(|id| !current.contains_key(id)).copied().collect();
         let mut orphans = Vec::new();
         for id in &gone {
-            if let Some(mut endpoint) = self.by_id.remove(id) {
+            if let Some(endpoint) = self.by_id.remove(id) {
                 self.rests.forget(*id);
                 self.untold.forget(*id);
                 self.thirst.forget(*id);
                 for target in &endpoint.targets {
                     self.by_target.remove(target);
                 }
-                self.buffered -= endpoint.buffered();
-                self.in_flight -= endpoint.in_flight;
-                self.weights.forget(&endpoint.weight);
-                if !endpoint.is_trusted() {
-                    self.doubtful_in_flight -= endpoint.in_flight;
-                }
-                orphans.extend(endpoint.queue.take(|_| true));
+                self.flights.forget(&endpoint.flight);
+                orphans.extend(self.memory.forget(endpoint.buffer));
             }
         }
         let is_changed = |(id, version): &&(EndpointId, i64)| {
@@ -294,11 +272,8 @@ impl Endpoints {
             is_enabled: row.is_enabled && !row.is_paused,
             transport,
             policies,
-            queue: RankedQueue::default(),
-            reserved: [0; PRIORITY_COUNT as usize],
-            in_flight: 0,
-            weight: Held::doubtful(),
-            has_turn: [false; Size::ALL.len()],
+            buffer: Buffer::default(),
+            flight: Flight::new(self.now),
             deferred_at: None,
             deferred_in_hand: 0,
             paused_until: None,
@@ -307,7 +282,6 @@ impl Endpoints {
             left_alone_at: None,
             bucket: rate.map(Bucket::new),
             failures_in_a_row: 0,
-            answered_at: self.now,
         };
         self.by_target.extend(fresh.targets.iter().map(|target| (*target, row.id)));
         match self.by_id.get_mut(&row.id) {
@@ -335,14 +309,11 @@ impl Endpoints {
         let Some(endpoint) = self.by_id.get(&id) else { return 0 };
         match self.permit(endpoint) {
             Permit::None => return 0,
-            Permit::Probe => return PROBE_ROOM.saturating_sub(endpoint.buffered()),
+            Permit::Probe => return PROBE_ROOM.saturating_sub(endpoint.buffer.count()),
             Permit::Some(_) | Permit::All => {}
         }
         let limit = endpoint.queue_limit(self.concurrency(endpoint), self.now);
-        let held = endpoint.buffered_from(priority);
-        let room = free_places(self.max_buffered, self.buffered, held, limit);
-        let own = (limit / OWN_SHARE).max(1).saturating_sub(endpoint.buffered_of(priority));
-        room.max(own.min(self.max_buffered.saturating_sub(self.buffered)))
+        self.memory.room(&endpoint.buffer, priority, limit)
     }
 
     /// How many more deliveries that wait in the database may come into memory, besides what is read
@@ -354,31 +325,21 @@ impl Endpoints {
             Permit::Some(_) | Permit::All => {}
         }
         let limit = endpoint.queue_limit(self.concurrency(endpoint), self.now);
-        // More than can be on its way is held up by somebody's transaction.
-        if endpoint.deferred_in_hand > HELD_MOST.max(4 * limit) {
-            return 0;
-        }
-        let own = (limit / WAITING_SHARE).max(1);
-        let own = own.saturating_sub(endpoint.deferred_in_hand);
-        let own = own.min(self.max_buffered.saturating_sub(self.buffered));
-        let room = self.room(id, priority);
-        // Half of it is left to what is read from the log.
-        let room = if room > endpoint.buffered_from(priority) { room } else { 0 };
-        room.max(own)
+        let in_hand = endpoint.deferred_in_hand;
+        self.memory.room_for_waiting(&endpoint.buffer, priority, limit, in_hand)
     }
 
     /// Whether an endpoint has used up less than half of what it may have in memory.
     pub fn is_hungry(&self, target: Target, priority: Priority) -> bool {
         let Some(id) = self.by_target(target) else { return true };
-        let held = self.by_id.get(&id).map_or(0, |endpoint| endpoint.buffered_from(priority));
+        let held = self.by_id.get(&id).map_or(0, |known| known.buffer.count_from(priority));
         self.room(id, priority) > held
     }
 
     /// A delivery will be queued once it is claimed and has its turn.
     pub fn reserve(&mut self, id: EndpointId, priority: Priority) {
         if let Some(endpoint) = self.by_id.get_mut(&id) {
-            endpoint.reserved[priority.index()] += 1;
-            self.buffered += 1;
+            self.memory.reserve(&mut endpoint.buffer, priority);
         }
     }
 
@@ -386,8 +347,7 @@ impl Endpoints {
     pub fn enqueue(&mut self, delivery: Delivery) -> Option<Delivery> {
         let id = delivery.endpoint;
         let Some(endpoint) = self.by_id.get_mut(&id) else { return Some(delivery) };
-        endpoint.reserved[delivery.priority().index()] -= 1;
-        endpoint.queue.push(delivery);
+        endpoint.buffer.push(delivery);
         self.ready.push(id);
         None
     }
@@ -395,21 +355,13 @@ impl Endpoints {
     /// Undoes a reservation.
     pub fn cancel_reservation(&mut self, id: EndpointId, priority: Priority) {
         if let Some(endpoint) = self.by_id.get_mut(&id) {
-            endpoint.reserved[priority.index()] -= 1;
-            self.buffered -= 1;
+            self.memory.cancel(&mut endpoint.buffer, priority);
         }
     }
 
     /// What may be sent to an endpoint now.
     fn permit(&self, endpoint: &Endpoint) -> Permit {
-        if !endpoint.is_enabled || endpoint.is_paused(self.now) {
-            return Permit::None;
-        }
-        let now = match endpoint.breaker.is_closed() {
-            true => Moment(0),
-            false => self.moment(self.now),
-        };
-        endpoint.breaker.permit(now, self.rules)
+        endpoint.permit(self.now, &self.clock, self.rules)
     }
 
     /// Our part of what may be in flight to an endpoint.
@@ -420,7 +372,7 @@ impl Endpoints {
 
     /// The next batch that may go now; endpoints take turns.
     pub fn next_batch(&mut self) -> Option<Batch> {
-        while self.in_flight < self.max_in_flight {
+        while !self.flights.is_full() {
             let id = match self.first_in_line() {
                 Some(id) => id,
                 None => self.ready.pop()?,
@@ -428,7 +380,7 @@ impl Endpoints {
             let Some((permit, places)) = self.places(id) else { continue };
             let moment = self.moment(self.now);
             let Some(endpoint) = self.by_id.get_mut(&id) else { continue };
-            let mut count = places.min(endpoint.queue.len());
+            let mut count = places.min(endpoint.buffer.queued_count());
             if let Some(bucket) = endpoint.bucket.as_mut().filter(|_| count > 0) {
                 count = count.min(bucket.available(moment));
                 if count == 0 {
@@ -439,7 +391,7 @@ impl Endpoints {
                 self.want_loan(id, permit);
                 continue;
             }
-            let deliveries = endpoint.take_batch(count, &mut self.weights);
+            let deliveries = endpoint.take_batch(count, &mut self.memory, &mut self.flights);
             let count = deliveries.len();
             if count == 0 {
                 continue;
@@ -447,18 +399,9 @@ impl Endpoints {
             if let Some(bucket) = &mut endpoint.bucket {
                 bucket.take(count);
             }
-            if endpoint.in_flight == 0 {
-                endpoint.answered_at = self.now;
-            }
-            endpoint.in_flight += count;
-            if !endpoint.is_trusted() {
-                self.doubtful_in_flight += count;
-            }
+            self.flights.begin(&mut endpoint.flight, count, self.now);
             let transport = endpoint.transport.clone();
-            let has_more = !endpoint.queue.is_empty();
-            self.in_flight += count;
-            self.buffered -= count;
-            if has_more {
+            if endpoint.buffer.has_queued() {
                 self.ready.push(id);
             }
             let is_probe = permit == Permit::Probe;
@@ -472,9 +415,9 @@ impl Endpoints {
         let endpoint = self.by_id.get(&id)?;
         let permit = self.permit(endpoint);
         let concurrency = self.concurrency(endpoint);
-        let limit = match (permit, endpoint.is_stalled(self.now)) {
+        let limit = match (permit, endpoint.flight.is_stalled(self.now)) {
             (Permit::None, _) => return None,
-            (Permit::Probe, _) => endpoint.in_flight + 1,
+            (Permit::Probe, _) => endpoint.flight.count() + 1,
             (Permit::Some(limit), _) => limit.min(concurrency),
             (Permit::All, true) => concurrency.div_ceil(STALLED_SHARE),
             (Permit::All, false) => concurrency,
@@ -483,42 +426,35 @@ impl Endpoints {
             Permit::Probe => 1,
             _ => endpoint.transport.as_ref().map_or(64, |t| t.batch_limit()),
         };
-        let free = |total, taken| free_places(total, taken, endpoint.in_flight, limit);
-        let places = free(self.max_in_flight, self.in_flight);
-        let places = match endpoint.is_trusted() {
-            true => places,
-            false => free(self.max_in_flight / DOUBTFUL_PART, self.doubtful_in_flight)
-                .max(usize::from(endpoint.in_flight == 0))
-                .min(places),
-        };
-        Some((permit, places.min(batch_limit)))
+        Some((permit, self.flights.free(&endpoint.flight, limit).min(batch_limit)))
     }
 
     /// The next endpoint that has waited for room for a payload, and has it now.
     fn first_in_line(&mut self) -> Option<EndpointId> {
-        if self.weights.is_quiet() {
+        if self.flights.is_line_quiet() {
             return None;
         }
-        let mut weights = std::mem::replace(&mut self.weights, Weights::new(0));
-        let first = weights.first_in_line(|id, size| {
-            let endpoint = self.by_id.get(&id)?;
-            let waiting = endpoint.queue.front(Kinds::only(size))?;
-            (self.permit(endpoint) != Permit::None).then(|| (&endpoint.weight, waiting.weight()))
+        let (by_id, now, clock, rules) = (&self.by_id, self.now, &self.clock, self.rules);
+        let first = self.flights.first_in_line(|id, size| {
+            let endpoint = by_id.get(&id)?;
+            let waiting = endpoint.buffer.front(Kinds::only(size))?;
+            let may_go = endpoint.permit(now, clock, rules) != Permit::None;
+            may_go.then(|| (&endpoint.flight, waiting.weight()))
         });
-        for id in weights.take_woken() {
+        for id in self.flights.take_woken() {
             self.ready.push(id);
         }
-        self.weights = weights;
         let (id, size) = first?;
-        self.by_id.get_mut(&id)?.has_turn[size.index()] = true;
+        self.by_id.get_mut(&id)?.flight.set_turn(size, true);
         Some(id)
     }
 
     /// Nothing of an endpoint may go: if it has all of our part of it under way, others may lend theirs.
     fn want_loan(&mut self, id: EndpointId, permit: Permit) {
         let Some(endpoint) = self.by_id.get(&id) else { return };
-        let is_full = permit == Permit::All && endpoint.in_flight >= self.concurrency(endpoint);
-        if is_full && self.owned_shards < self.shard_count && !endpoint.queue.is_empty() {
+        let is_full =
+            permit == Permit::All && endpoint.flight.count() >= self.concurrency(endpoint);
+        if is_full && self.owned_shards < self.shard_count && endpoint.buffer.has_queued() {
             self.loans.want(id, self.now);
         }
     }
@@ -526,12 +462,7 @@ impl Endpoints {
     /// A delivery of a batch is back.
     pub fn landed(&mut self, delivery: &Delivery) {
         if let Some(endpoint) = self.by_id.get_mut(&delivery.endpoint) {
-            endpoint.in_flight -= 1;
-            self.in_flight -= 1;
-            self.weights.put_down(&mut endpoint.weight, delivery.weight());
-            if !endpoint.is_trusted() {
-                self.doubtful_in_flight -= 1;
-            }
+            self.flights.land(&mut endpoint.flight, delivery.weight());
             self.ready.push(delivery.endpoint);
         }
     }
@@ -554,10 +485,9 @@ impl Endpoints {
     /// Takes deliveries out of the queues, for giving them back.
     pub fn take_queued(&mut self, mut is_wanted: impl FnMut(&Delivery) -> bool) -> Vec<Delivery> {
         let mut taken = Vec::new();
-        for endpoint in self.by_id.values_mut().filter(|endpoint| !endpoint.queue.is_empty()) {
-            taken.extend(endpoint.queue.take(&mut is_wanted));
+        for endpoint in self.by_id.values_mut().filter(|known| known.buffer.has_queued()) {
+            taken.extend(self.memory.take(&mut endpoint.buffer, &mut is_wanted));
         }
-        self.buffered -= taken.len();
         // What stood behind those may go.
         for delivery in &taken {
             self.ready.push(delivery.endpoint);
@@ -572,19 +502,14 @@ impl Endpoints {
 
     fn set_trust(&mut self, id: EndpointId, is_trusted: bool) {
         let Some(endpoint) = self.by_id.get_mut(&id) else { return };
-        match (endpoint.is_trusted(), is_trusted) {
-            (false, true) => self.doubtful_in_flight -= endpoint.in_flight,
-            (true, false) => self.doubtful_in_flight += endpoint.in_flight,
-            _ => return,
-        }
-        endpoint.weight.set_doubtful(!is_trusted);
+        self.flights.set_trust(&mut endpoint.flight, is_trusted);
     }
 
     /// Endpoints that have stalled are not trusted until they accept something again.
     pub fn doubt_stalled(&mut self, now: Instant) {
-        let is_stalled = |endpoint: &Endpoint| endpoint.is_trusted() && endpoint.is_stalled(now);
+        let is_stalled = |flight: &Flight| flight.is_trusted() && flight.is_stalled(now);
         let stalled: Vec<EndpointId> =
-            self.by_id.iter().filter(|(_, e)| is_stalled(e)).map(|(id, _)| *id).collect();
+            self.by_id.iter().filter(|(_, e)| is_stalled(&e.flight)).map(|(id, _)| *id).collect();
         for id in stalled {
             self.set_trust(id, false);
         }
@@ -595,7 +520,7 @@ impl Endpoints {
         let is_parked = |id: &EndpointId| {
             self.by_id.get(id).is_some_and(|endpoint| {
                 endpoint.left_alone_at.is_some_and(|at| now >= at + PARKED_AFTER)
-                    && endpoint.queue.len() > PROBE_ROOM
+                    && endpoint.buffer.queued_count() > PROBE_ROOM
             })
         };
         self.rests.all().filter(is_parked).collect()
@@ -611,12 +536,12 @@ impl Endpoints {
 
     /// Whether memory is so full that stalled endpoints should have nothing in it.
     pub fn is_crowded(&self) -> bool {
-        self.buffered * 2 >= self.max_buffered
+        self.memory.is_crowded()
     }
 
     /// Endpoints that have not answered for a while.
     pub fn stalled(&self, now: Instant) -> HashSet<EndpointId> {
-        self.by_id.iter().filter(|(_, e)| e.is_stalled(now)).map(|(id, _)| *id).collect()
+        self.by_id.iter().filter(|(_, e)| e.flight.is_stalled(now)).map(|(id, _)| *id).collect()
     }
 
     pub fn disabled(&self) -> HashSet<EndpointId> {
@@ -730,7 +655,7 @@ impl Endpoints {
         // Of our part something may be lent just now: it does not say when a recovery is over.
         let whole = endpoint.flow().map_or(1, |flow| flow.concurrency);
         if report.is_answer {
-            endpoint.answered_at = now;
+            endpoint.flight.note_answer(now);
         }
         let is_probe = endpoint.probe.take_if(|probe| *probe == place).is_some();
         if report.outcome == Outcome::NotSent {
@@ -936,7 +861,7 @@ impl Endpoints {
         let by_id = &mut self.by_id;
         self.thirst.look(|id| {
             let Some(endpoint) = by_id.get_mut(&id) else { return false };
-            let queued = endpoint.queue.len();
+            let queued = endpoint.buffer.queued_count();
             let Some(bucket) = endpoint.bucket.as_mut().filter(|_| queued > 0) else {
                 return false;
             };
@@ -1004,8 +929,8 @@ impl Endpoints {
             let endpoint = by_id.get(&id);
             endpoint.map_or_else(Demand::default, |endpoint| Demand {
                 concurrency: endpoint.flow().map_or(1, |flow| flow.concurrency),
-                in_flight: endpoint.in_flight,
-                waiting: endpoint.buffered(),
+                in_flight: endpoint.flight.count(),
+                waiting: endpoint.buffer.count(),
             })
         })
     }
@@ -1019,14 +944,6 @@ impl Endpoints {
 }
 
 impl Endpoint {
-    fn is_trusted(&self) -> bool {
-        !self.weight.is_doubtful()
-    }
-
-    fn is_stalled(&self, now: Instant) -> bool {
-        self.in_flight > 0 && now >= self.answered_at + STALLED_AFTER
-    }
-
     fn is_paused(&self, now: Instant) -> bool {
         self.paused_until.is_some_and(|until| until > now)
     }
@@ -1041,64 +958,57 @@ impl Endpoint {
         self.paused_until.max(cooldown)
     }
 
+    /// What may be sent now.
+    fn permit(&self, now: Instant, clock: &Clock, rules: Rules) -> Permit {
+        if !self.is_enabled || self.is_paused(now) {
+            return Permit::None;
+        }
+        let moment = match self.breaker.is_closed() {
+            true => Moment(0),
+            false => Moment(clock.timestamp(now).0),
+        };
+        self.breaker.permit(moment, rules)
+    }
+
     /// Takes up to so many deliveries out of the queue, as far as there is room for their payloads. Those that find none let
     /// those pass that need none, or another one.
-    fn take_batch(&mut self, most: usize, weights: &mut Weights) -> Vec<Delivery> {
+    fn take_batch(
+        &mut self,
+        most: usize,
+        memory: &mut Memory,
+        flights: &mut Flights,
+    ) -> Vec<Delivery> {
         let (mut batch, mut kinds) = (Vec::new(), Kinds::ALL);
         // A turn in line is for what has waited for it, whatever else is next.
         for size in Size::ALL {
-            if batch.len() == most || !self.has_turn[size.index()] {
+            if batch.len() == most || !self.flight.has_turn(size) {
                 continue;
             }
             let only = Kinds::only(size);
-            match self.queue.front(only).map(Delivery::weight) {
-                Some(weight) if self.finds_room(size, weight, weights) => {
-                    batch.extend(self.queue.pop(only));
+            match self.buffer.front(only).map(Delivery::weight) {
+                Some(weight) if flights.finds_room(self.id, &mut self.flight, size, weight) => {
+                    batch.extend(memory.pop(&mut self.buffer, only));
                 }
                 Some(_) => kinds.leave_out(size),
-                None => self.has_turn[size.index()] = false,
+                None => self.flight.set_turn(size, false),
             }
         }
         while batch.len() < most
-            && let Some(weight) = self.queue.front(kinds).map(Delivery::weight)
+            && let Some(weight) = self.buffer.front(kinds).map(Delivery::weight)
         {
             match Size::of(weight) {
-                Some(size) if !self.finds_room(size, weight, weights) => kinds.leave_out(size),
-                _ => batch.extend(self.queue.pop(kinds)),
+                Some(size) if !flights.finds_room(self.id, &mut self.flight, size, weight) => {
+                    kinds.leave_out(size);
+                }
+                _ => batch.extend(memory.pop(&mut self.buffer, kinds)),
             }
         }
         batch
     }
 
-    /// Takes room for a payload, or waits for it.
-    fn finds_room(&mut self, size: Size, weight: usize, weights: &mut Weights) -> bool {
-        let has_turn = &mut self.has_turn[size.index()];
-        if !weights.may_take(&self.weight, weight, *has_turn) {
-            weights.wait(self.id, &self.weight, size);
-            return false;
-        }
-        weights.take(&mut self.weight, weight);
-        *has_turn = false;
-        true
-    }
-
-    fn buffered(&self) -> usize {
-        self.buffered_from(Priority::LOWEST)
-    }
-
-    /// What is in memory of one priority and higher ones.
-    fn buffered_from(&self, priority: Priority) -> usize {
-        let reserved: usize = self.reserved[priority.index()..].iter().sum();
-        self.queue.len_from(priority) + reserved
-    }
-
-    fn buffered_of(&self, priority: Priority) -> usize {
-        self.queue.len_of(priority) + self.reserved[priority.index()]
-    }
-
     /// What it may have in memory.
     fn queue_limit(&self, concurrency: usize, now: Instant) -> usize {
-        match self.is_stalled(now) {
+        match self.flight.is_stalled(now) {
             true => 1,
             false => self
                 .flow()

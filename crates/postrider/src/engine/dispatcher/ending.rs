@@ -6,7 +6,7 @@ impl Dispatcher {
     /// Begins a graceful stop: nothing new, what is in flight may land.
     pub fn stop(&mut self, now: Instant) {
         self.set_now(now);
-        info!(in_flight = self.endpoints.in_flight, "stopping");
+        info!(in_flight = self.endpoints.in_flight(), "stopping");
         self.tenancy.stop(self.pace.shutdown_grace, now);
         self.drop_suspects(|_| true);
         // They stay claimed, and are left to a successor.
@@ -31,7 +31,7 @@ impl Dispatcher {
             return false;
         }
         self.set_now(now);
-        let is_idle = self.endpoints.in_flight == 0
+        let is_idle = self.endpoints.in_flight() == 0
             && self.lanes.page_count() == 0
             && !self.watch.is_looking();
         let is_claimed = self.claims.is_empty()
@@ -55,7 +55,7 @@ impl Dispatcher {
     fn say_how_far(&mut self, now: Instant) {
         if let Some(left) = self.tenancy.take_line_turn(now) {
             info!(
-                in_flight = self.endpoints.in_flight,
+                in_flight = self.endpoints.in_flight(),
                 in_hand = self.hands.count(),
                 grace_left_seconds = left.as_secs(),
                 "draining"
@@ -66,7 +66,7 @@ impl Dispatcher {
     /// What there is to be said at the end.
     pub fn goodbye(&self) -> Goodbye {
         let owned = self.lanes.owned();
-        let is_clean = self.endpoints.in_flight == 0 && self.recorder.is_empty();
+        let is_clean = self.endpoints.in_flight() == 0 && self.recorder.is_empty();
         let kept = (!owned.is_empty() && is_clean).then(|| {
             // What is not released is taken over, and what was claimed of it recovered.
             let is_released = |owned: &&Owned| !self.is_held(owned.shard);

@@ -4,7 +4,7 @@ use super::*;
 
 impl Dispatcher {
     pub(super) fn flush(&mut self, now: Instant) {
-        let is_last = self.is_stopping() && self.endpoints.in_flight == 0;
+        let is_last = self.is_stopping() && self.endpoints.in_flight() == 0;
         let Some(recorded) = self.recorder.begin(self.hands.current(), is_last, now) else {
             return;
         };

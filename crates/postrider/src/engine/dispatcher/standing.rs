@@ -27,8 +27,8 @@ impl Dispatcher {
         let (pending, pending_endpoint_count) =
             self.account.figures(&self.endpoints, self.lanes.remaining());
         Statistics {
-            in_flight: self.endpoints.in_flight,
-            buffered: self.endpoints.buffered,
+            in_flight: self.endpoints.in_flight(),
+            buffered: self.endpoints.buffered(),
             shards: self.lanes.shards().iter().map(|shard| shard.0).collect(),
             pending,
             pending_endpoint_count,
