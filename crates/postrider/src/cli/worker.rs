@@ -28,6 +28,7 @@ use tokio::{
     sync::watch,
     task::JoinHandle,
 };
+use tokio_postgres_rustls::MakeRustlsConnect;
 use tracing::{debug, info, warn};
 
 use super::{Context, Failure, worker_admin::WorkerCommand};
@@ -167,23 +168,49 @@ impl Worker {
         if let Some(command) = &self.command {
             return command.run(context).await;
         }
+        let program = Arc::new(self.program()?);
+        hide_from_commands();
+        let connector = self.connector(&context.config).await?;
+        let database = connector.target().to_owned();
+        let worker = self.build(connector, program)?;
+        let carrier = if self.amqp_url.is_some() { "rabbitmq" } else { "postgres" };
+        info!(
+            name = worker.name(),
+            pool = self.pool,
+            carrier,
+            capacity = self.capacity,
+            database,
+            "worker is starting"
+        );
+        let summary = worker.run_until(interrupted()?).await?;
+        info!(
+            completed = summary.completed,
+            failed = summary.failed,
+            retried = summary.retried,
+            released = summary.released,
+            "worker stopped"
+        );
+        Ok(())
+    }
+
+    fn program(&self) -> Result<Program, Failure> {
         let Some(path) = self.exec.clone() else {
             return Err(Failure::Usage("--exec is required: the program to run".to_owned()));
         };
         check_program(&path).map_err(Failure::Usage)?;
-        hide_from_commands();
-        let arguments = self.arguments.clone();
         let kill_after = Duration::from_secs(self.kill_after_seconds);
-        let program =
-            Arc::new(Program { path, arguments, pass_env: self.pass_env.clone(), kill_after });
+        let (arguments, pass_env) = (self.arguments.clone(), self.pass_env.clone());
+        Ok(Program { path, arguments, pass_env, kill_after })
+    }
 
-        let Config { database_url, database_ca_file, .. } = &context.config;
+    /// Says where the database is, and looks whether its schema fits.
+    async fn connector(&self, config: &Config) -> Result<Connector, Failure> {
+        let Config { database_url, database_ca_file, .. } = config;
         let session_name = match &self.name {
             Some(name) => format!("worker {name}"),
             None => "worker".to_owned(),
         };
         let connector = Connector::new(database_url, database_ca_file.as_deref(), &session_name)?;
-        let database = connector.target().to_owned();
         // A database that cannot be reached yet is waited for.
         if let Ok(session) = connector.connect().await {
             match migrate::check_version(&session.client).await {
@@ -191,6 +218,14 @@ impl Worker {
                 Err(error) => return Err(error.into()),
             }
         }
+        Ok(connector)
+    }
+
+    fn build(
+        &self,
+        connector: Connector,
+        program: Arc<Program>,
+    ) -> Result<postrider_client::Worker<MakeRustlsConnect>, Failure> {
         let (config, tls) = connector.into_parts();
         let mut worker = postrider_client::Worker::builder()
             .config(config)
@@ -199,7 +234,7 @@ impl Worker {
             .capacity(self.capacity)
             .version(env!("CARGO_PKG_VERSION"))
             .shutdown_timeout(Duration::from_secs(self.shutdown_timeout_seconds))
-            .stop_grace(kill_after + REAP_PATIENCE)
+            .stop_grace(program.kill_after + REAP_PATIENCE)
             .on_trouble(report)
             .on_event(tell);
         if let Some(name) = &self.name {
@@ -223,25 +258,7 @@ impl Worker {
         if self.action.is_empty() {
             worker = worker.handle_any(handler);
         }
-        let worker = worker.build()?;
-        let carrier = if self.amqp_url.is_some() { "rabbitmq" } else { "postgres" };
-        info!(
-            name = worker.name(),
-            pool = self.pool,
-            carrier,
-            capacity = self.capacity,
-            database,
-            "worker is starting"
-        );
-        let summary = worker.run_until(interrupted()?).await?;
-        info!(
-            completed = summary.completed,
-            failed = summary.failed,
-            retried = summary.retried,
-            released = summary.released,
-            "worker stopped"
-        );
-        Ok(())
+        Ok(worker.build()?)
     }
 }
 
