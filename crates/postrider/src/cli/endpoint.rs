@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use tokio_postgres::{Client, GenericClient};
 
 use super::{
-    Context, Failure, destination,
+    Context, Failure, Output, destination,
     example::{self, Example},
     input::parse_message,
     job::Waiting,
@@ -167,12 +167,7 @@ impl Endpoint {
         let mut client = context.connect().await?.client;
         let output = context.output;
         match &self.action {
-            Action::List => {
-                let rows = json_rows_or(&client, [ENDPOINTS, MASKED], &[&None::<&str>]).await?;
-                let columns =
-                    ["name", "protocol", "enabled", "paused", "circuit", "config", "retry_policy"];
-                output.list(&rows, &columns, "There are no endpoints.");
-            }
+            Action::List => list(&client, output).await?,
             Action::Show { name } => output.object(&find(&client, name).await?),
             Action::Create { name, protocol, change } => {
                 let id = create(&mut client, name, protocol, change).await?;
@@ -187,17 +182,7 @@ impl Endpoint {
                 output.done(&find(&client, name).await?, &format!("Endpoint {name} is altered."));
             }
             Action::Drop { name, force, waiting } => {
-                let made = waiting.make(&client, DROP_ENDPOINT, &[name, force]).await?;
-                let buried = waiting.wait(&client, output, &made).await?;
-                let object = json!({
-                    "name": name, "dropped": true, "job_id": made.id, "buried": buried,
-                });
-                let sentence = match buried {
-                    Some(0) => format!("Endpoint {name} is dropped."),
-                    Some(count) => format!("Endpoint {name} is dropped, with {count} messages."),
-                    None => format!("Endpoint {name} is dropped. {}", made.sentence()),
-                };
-                output.done(&object, &sentence);
+                remove(&client, output, name, *force, waiting).await?;
             }
             Action::Enable { name } => {
                 let is_new: bool = client.query_one(ENABLE_ENDPOINT, &[name]).await?.get(0);
@@ -210,16 +195,10 @@ impl Endpoint {
                 output.done(&object, &format!("Endpoint {name} is disabled."));
             }
             Action::Pause { which: Which { name: None, .. } } => {
-                let (count, held) = switch_all(&client, PAUSE_ALL).await?;
-                let object = json!({ "paused": count, "held": held });
-                output.done(&object, &format!("{count} endpoints are paused."));
-                check_held(&held, "paused")?;
+                switch_all(&client, output, PAUSE_ALL, "paused").await?;
             }
             Action::Resume { which: Which { name: None, .. } } => {
-                let (count, held) = switch_all(&client, RESUME_ALL).await?;
-                let object = json!({ "resumed": count, "held": held });
-                output.done(&object, &format!("{count} endpoints are resumed."));
-                check_held(&held, "resumed")?;
+                switch_all(&client, output, RESUME_ALL, "resumed").await?;
             }
             Action::Pause { which: Which { name: Some(name), .. } } => {
                 let is_new: bool = client.query_one(PAUSE_ENDPOINT, &[name]).await?.get(0);
@@ -232,16 +211,7 @@ impl Endpoint {
                 output.done(&object, &format!("Endpoint {name} is resumed."));
             }
             Action::CancelMessages { name, waiting } => {
-                let made = waiting.make(&client, CANCEL_MESSAGES, &[name]).await?;
-                match waiting.wait(&client, output, &made).await? {
-                    Some(count) => {
-                        let object = json!({ "cancelled": count, "job_id": made.id });
-                        let sentence =
-                            format!("{count} deliveries to endpoint {name} are cancelled.");
-                        output.done(&object, &sentence);
-                    }
-                    None => output.done(&made.object(), &made.sentence()),
-                }
+                cancel_messages(&client, output, name, waiting).await?;
             }
             Action::Keys(keys) => keys.run(&client, output).await?,
             Action::Preview { name, message, example } => {
@@ -260,14 +230,41 @@ impl Endpoint {
     }
 }
 
-/// Pauses or resumes all endpoints: how many, and which somebody else's transaction has locked.
-async fn switch_all(client: &Client, sql: &str) -> Result<(i64, Vec<String>), Failure> {
-    let row = client.query_one(sql, &[]).await?;
-    Ok((row.get("count"), row.get("held")))
+async fn list(client: &Client, output: Output) -> Result<(), Failure> {
+    let rows = json_rows_or(client, [ENDPOINTS, MASKED], &[&None::<&str>]).await?;
+    let columns = ["name", "protocol", "enabled", "paused", "circuit", "config", "retry_policy"];
+    output.list(&rows, &columns, "There are no endpoints.");
+    Ok(())
 }
 
-/// What was left as it is, is said after what was done.
-fn check_held(held: &[String], done: &str) -> Result<(), Failure> {
+/// Removes an endpoint, with what waits for it if that is wanted.
+async fn remove(
+    client: &Client,
+    output: Output,
+    name: &str,
+    is_forced: bool,
+    waiting: &Waiting,
+) -> Result<(), Failure> {
+    let made = waiting.make(client, DROP_ENDPOINT, &[&name, &is_forced]).await?;
+    let buried = waiting.wait(client, output, &made).await?;
+    let object = json!({
+        "name": name, "dropped": true, "job_id": made.id, "buried": buried,
+    });
+    let sentence = match buried {
+        Some(0) => format!("Endpoint {name} is dropped."),
+        Some(count) => format!("Endpoint {name} is dropped, with {count} messages."),
+        None => format!("Endpoint {name} is dropped. {}", made.sentence()),
+    };
+    output.done(&object, &sentence);
+    Ok(())
+}
+
+/// Pauses or resumes all endpoints. Which of them were left as they are, because somebody else's transaction has
+/// locked them, is said after what was done.
+async fn switch_all(client: &Client, output: Output, sql: &str, done: &str) -> Result<(), Failure> {
+    let row = client.query_one(sql, &[]).await?;
+    let (count, held): (i64, Vec<String>) = (row.get("count"), row.get("held"));
+    output.done(&json!({ (done): count, "held": held }), &format!("{count} endpoints are {done}."));
     if held.is_empty() {
         return Ok(());
     }
@@ -275,6 +272,24 @@ fn check_held(held: &[String], done: &str) -> Result<(), Failure> {
         "not {done}, because other transactions have locked them: {}; do it again when these have ended",
         held.join(", ")
     )))
+}
+
+async fn cancel_messages(
+    client: &Client,
+    output: Output,
+    name: &str,
+    waiting: &Waiting,
+) -> Result<(), Failure> {
+    let made = waiting.make(client, CANCEL_MESSAGES, &[&name]).await?;
+    match waiting.wait(client, output, &made).await? {
+        Some(count) => {
+            let object = json!({ "cancelled": count, "job_id": made.id });
+            let sentence = format!("{count} deliveries to endpoint {name} are cancelled.");
+            output.done(&object, &sentence);
+        }
+        None => output.done(&made.object(), &made.sentence()),
+    }
+    Ok(())
 }
 
 pub(super) async fn find(client: &Client, name: &str) -> Result<Value, Failure> {
