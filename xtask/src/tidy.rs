@@ -6,6 +6,7 @@
 mod dependencies;
 mod locks;
 mod rust;
+mod shape;
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
@@ -54,6 +55,9 @@ const RULES: &[Rule] = &[
     queries_name_their_index,
     locks::every_lock_is_listed,
     test_hooks_stay_out_of_releases,
+    shape::functions_are_short,
+    shape::structs_of_the_engine_are_small,
+    shape::the_dispatcher_has_no_circles,
 ];
 
 const CORE: &str = "crates/postrider-core/";

@@ -331,3 +331,57 @@ fn a_lock_that_is_not_listed_and_one_that_is_not_taken_are_caught() {
     let files = [("sql/queries/a.sql", shared), ("sql/locks.txt", list.as_str())];
     assert_eq!(lines_in(locks::every_lock_is_listed, &files), [7]);
 }
+
+#[test]
+fn a_long_function_is_caught() {
+    let function = |lines: usize| {
+        let body = "        step();\n".repeat(lines - 2);
+        format!("//! A.\nimpl A {{\n    pub async fn go(&self) {{\n{body}    }}\n}}\n")
+    };
+    let rule = shape::functions_are_short;
+    let path = "crates/postrider/src/a.rs";
+    assert_eq!(lines(rule, path, &function(70)), NONE);
+    assert_eq!(lines(rule, path, &function(71)), [3]);
+    assert_eq!(lines(rule, "crates/postrider/tests/a.rs", &function(71)), NONE);
+    // What only declares one has no body.
+    let declared = format!("trait A {{\n    fn go(&self);\n}}\n{}", "// x\n".repeat(80));
+    assert_eq!(lines(rule, path, &declared), NONE);
+}
+
+#[test]
+fn a_struct_with_many_fields_is_caught() {
+    let with = |count: usize| {
+        let fields: String = (0..count).map(|n| format!("    pub a{n}: u8,\n")).collect();
+        format!("pub struct Tenure {{\n{fields}}}\n")
+    };
+    let rule = shape::structs_of_the_engine_are_small;
+    let path = "crates/postrider/src/engine/a.rs";
+    assert_eq!(lines(rule, path, &with(20)), NONE);
+    assert_eq!(lines(rule, path, &with(21)), [1]);
+    assert_eq!(lines(rule, "crates/postrider/src/api/shapes.rs", &with(21)), NONE);
+}
+
+#[test]
+fn a_circle_in_the_dispatcher_is_caught() {
+    let file = |name: &str, calls: &str| {
+        format!(
+            "impl Dispatcher {{\n    fn {name}(&mut self) {{\n        self.{calls}();\n    }}\n}}\n"
+        )
+    };
+    let folder = "crates/postrider/src/engine/dispatcher";
+    let [hub, a, b, c] = ["", "/a", "/b", "/c"].map(|name| format!("{folder}{name}.rs"));
+    let rule = shape::the_dispatcher_has_no_circles;
+    let straight = [(&*hub, file("step", "a")), (&*a, file("a", "b")), (&*b, file("b", "other"))];
+    let found = |files: &[(&str, String)]| {
+        let files: Vec<_> = files.iter().map(|(path, text)| (*path, text.as_str())).collect();
+        rule(&tree(&files)).into_iter().map(|found| found.path).collect::<Vec<_>>()
+    };
+    assert_eq!(found(&straight), Vec::<String>::new());
+    let round = [
+        (&*hub, file("step", "a")),
+        (&*a, file("a", "b")),
+        (&*b, file("b", "a")),
+        (&*c, file("c", "nobody")),
+    ];
+    assert_eq!(found(&round), [a.clone(), b.clone()]);
+}
