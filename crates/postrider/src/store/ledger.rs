@@ -162,6 +162,38 @@ impl Results {
             .chain(self.expired.iter().map(|(id, ..)| *id))
     }
 
+    /// What the flush takes behind the shards, in its order.
+    fn columns(&self) -> Vec<Column> {
+        let done = done::encode(&self.done);
+        let partly: Vec<(MessageId, Target)> = self
+            .partly
+            .iter()
+            .flat_map(|(id, targets)| targets.iter().map(|target| (*id, *target)))
+            .collect();
+        let mut columns = vec![
+            column(&done, |row| row.bucket),
+            column(&done, |row| row.offsets.clone()),
+            column(&partly, |(id, _)| id.0),
+            column(&partly, |(_, target)| target.0),
+        ];
+        columns.extend(deferred_columns(&self.deferred));
+        columns.push(column(&self.settled, |(id, _)| id.0));
+        columns.push(column(&self.settled, |(_, target)| target.0));
+        columns.extend(attempt_columns(&self.attempts));
+        columns.extend(dead_columns(&self.dead));
+        columns.extend([
+            column(&self.expired, |(id, ..)| id.0),
+            column(&self.expired, |(_, target, _)| target.0),
+            column(&self.expired, |(.., endpoint)| endpoint.0),
+            column(&self.expired, |_| "expired"),
+            column(&self.read, |(id, _)| id.0),
+            column(&self.read, |(_, target)| target.0),
+            column(&self.keyed, |id| id.0),
+            column(&done, |row| row.run),
+        ]);
+        columns
+    }
+
     fn retain(&mut self, is_kept: impl Fn(MessageId) -> bool) {
         self.done.retain(|id| is_kept(*id));
         self.partly.retain(|id, _| is_kept(*id));
@@ -174,6 +206,9 @@ impl Results {
         self.expired.retain(|(id, ..)| is_kept(*id));
     }
 }
+
+/// A parameter of the flush.
+type Column = Box<dyn ToSql + Sync + Send>;
 
 /// The recording connection.
 pub struct Ledger {
@@ -199,68 +234,9 @@ impl Ledger {
     /// about several messages fails when it is too much for the bound of a statement.
     pub async fn flush(&self, owned: &[Owned], results: &Results) -> Result<Recorded, StoreError> {
         let (shards, epochs) = split(owned);
-        let done = done::encode(&results.done);
-        let deferred = &results.deferred;
-        let attempts = &results.attempts;
-        let dead = &results.dead;
-        let expired = &results.expired;
-        let reasons = vec!["expired"; expired.len()];
-        let partly: Vec<(MessageId, Target)> = results
-            .partly
-            .iter()
-            .flat_map(|(id, targets)| targets.iter().map(|target| (*id, *target)))
-            .collect();
-        let parameters: [Box<dyn ToSql + Sync + Send>; 49] = [
-            Box::new(self.id),
-            Box::new(shards),
-            Box::new(epochs),
-            column(&done, |row| row.bucket),
-            column(&done, |row| row.offsets.clone()),
-            column(&partly, |(id, _)| id.0),
-            column(&partly, |(_, target)| target.0),
-            column(deferred, |row| row.id.0),
-            column(deferred, |row| row.target.0),
-            column(deferred, |row| row.endpoint.0),
-            column(deferred, |row| row.run_at),
-            column(deferred, |row| row.wait_ms),
-            column(deferred, |row| row.retry_count as i32),
-            column(deferred, |row| row.recovery_count as i32),
-            column(deferred, |row| row.created_at),
-            column(deferred, |row| row.expires_at),
-            column(deferred, |row| row.error.clone()),
-            column(deferred, |row| row.ordering_key.as_deref().map(str::to_owned)),
-            column(deferred, |row| row.is_blocked),
-            column(deferred, |row| row.has_waited),
-            column(&results.settled, |(id, _)| id.0),
-            column(&results.settled, |(_, target)| target.0),
-            column(attempts, |row| row.id.0),
-            column(attempts, |row| row.target.0),
-            column(attempts, |row| row.endpoint.0),
-            column(attempts, |row| row.number as i32),
-            column(attempts, |row| row.started_at),
-            column(attempts, |row| row.duration_ms),
-            column(attempts, |row| row.outcome),
-            column(attempts, |row| row.status),
-            column(attempts, |row| row.error.clone()),
-            column(attempts, |row| row.correlation_id),
-            column(attempts, |row| row.response.as_ref().map(|response| response.headers.clone())),
-            column(attempts, |row| row.response.as_ref().map(|response| response.body.to_vec())),
-            column(attempts, |row| row.response.as_ref().map(|response| response.is_truncated)),
-            column(dead, |row| row.id.0),
-            column(dead, |row| row.target.0),
-            column(dead, |row| row.endpoint.0),
-            column(dead, |row| row.cause),
-            column(dead, |row| row.retry_count as i32),
-            column(dead, |row| row.error.clone()),
-            column(expired, |(id, ..)| id.0),
-            column(expired, |(_, target, _)| target.0),
-            column(expired, |(.., endpoint)| endpoint.0),
-            Box::new(reasons),
-            column(&results.read, |(id, _)| id.0),
-            column(&results.read, |(_, target)| target.0),
-            column(&results.keyed, |id| id.0),
-            column(&done, |row| row.run),
-        ];
+        let mut parameters: Vec<Column> =
+            vec![Box::new(self.id), Box::new(shards), Box::new(epochs)];
+        parameters.extend(results.columns());
         let parameters: Vec<&(dyn ToSql + Sync)> =
             parameters.iter().map(|value| value.as_ref() as &(dyn ToSql + Sync)).collect();
         let row = match results.is_divisible() {
@@ -278,8 +254,55 @@ impl Ledger {
     }
 }
 
-/// One column of a list of rows, as a parameter.
-fn column<R, T>(rows: &[R], value: impl Fn(&R) -> T) -> Box<dyn ToSql + Sync + Send>
+fn deferred_columns(rows: &[Deferred]) -> Vec<Column> {
+    vec![
+        column(rows, |row| row.id.0),
+        column(rows, |row| row.target.0),
+        column(rows, |row| row.endpoint.0),
+        column(rows, |row| row.run_at),
+        column(rows, |row| row.wait_ms),
+        column(rows, |row| row.retry_count as i32),
+        column(rows, |row| row.recovery_count as i32),
+        column(rows, |row| row.created_at),
+        column(rows, |row| row.expires_at),
+        column(rows, |row| row.error.clone()),
+        column(rows, |row| row.ordering_key.as_deref().map(str::to_owned)),
+        column(rows, |row| row.is_blocked),
+        column(rows, |row| row.has_waited),
+    ]
+}
+
+fn attempt_columns(rows: &[FailedAttempt]) -> Vec<Column> {
+    vec![
+        column(rows, |row| row.id.0),
+        column(rows, |row| row.target.0),
+        column(rows, |row| row.endpoint.0),
+        column(rows, |row| row.number as i32),
+        column(rows, |row| row.started_at),
+        column(rows, |row| row.duration_ms),
+        column(rows, |row| row.outcome),
+        column(rows, |row| row.status),
+        column(rows, |row| row.error.clone()),
+        column(rows, |row| row.correlation_id),
+        column(rows, |row| row.response.as_ref().map(|response| response.headers.clone())),
+        column(rows, |row| row.response.as_ref().map(|response| response.body.to_vec())),
+        column(rows, |row| row.response.as_ref().map(|response| response.is_truncated)),
+    ]
+}
+
+fn dead_columns(rows: &[Dead]) -> Vec<Column> {
+    vec![
+        column(rows, |row| row.id.0),
+        column(rows, |row| row.target.0),
+        column(rows, |row| row.endpoint.0),
+        column(rows, |row| row.cause),
+        column(rows, |row| row.retry_count as i32),
+        column(rows, |row| row.error.clone()),
+    ]
+}
+
+/// One column of a list of rows.
+fn column<R, T>(rows: &[R], value: impl Fn(&R) -> T) -> Column
 where
     Vec<T>: ToSql + Sync + Send + 'static,
 {
