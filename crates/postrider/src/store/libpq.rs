@@ -58,19 +58,7 @@ pub fn complete(
     url: Option<&str>,
     environment: &Environment,
 ) -> Result<(Option<String>, Option<String>), String> {
-    let names = REFUSED.iter().chain(&HONOURED).map(|(name, _)| *name);
-    for name in names.chain(["PGSSLROOTCERT", "PGPASSFILE"]) {
-        environment.check(name)?;
-    }
-    let is_refused = |(name, done): &&(&str, &str)| {
-        environment.get(name).is_some_and(|value| !value.is_empty() && value != done)
-    };
-    if let Some((name, _)) = REFUSED.iter().find(is_refused) {
-        return Err(format!(
-            "{name} is set, and is not honoured here: unset it, and write what it says into \
-             database_url where that is possible"
-        ));
-    }
+    check_variables(environment)?;
     let names_host = ["PGHOST", "PGHOSTADDR"].iter().any(|name| environment.get(name).is_some());
     let mut text = match url {
         Some(url) => url.trim().to_owned(),
@@ -124,6 +112,24 @@ pub fn complete(
     }
     let warning = add_password(&mut text, environment)?;
     Ok((Some(text), warning))
+}
+
+/// Whether all variables are text, and none that is not honoured is set.
+fn check_variables(environment: &Environment) -> Result<(), String> {
+    let names = REFUSED.iter().chain(&HONOURED).map(|(name, _)| *name);
+    for name in names.chain(["PGSSLROOTCERT", "PGPASSFILE"]) {
+        environment.check(name)?;
+    }
+    let is_refused = |(name, done): &&(&str, &str)| {
+        environment.get(name).is_some_and(|value| !value.is_empty() && value != done)
+    };
+    if let Some((name, _)) = REFUSED.iter().find(is_refused) {
+        return Err(format!(
+            "{name} is set, and is not honoured here: unset it, and write what it says into \
+             database_url where that is possible"
+        ));
+    }
+    Ok(())
 }
 
 /// Adds an option before those that are written: the last one counts.
