@@ -2,6 +2,7 @@
 //! take.
 
 mod flights;
+mod gate;
 mod memory;
 mod ready;
 mod rests;
@@ -12,7 +13,7 @@ use postrider_core::hashing::{HashMap, HashSet};
 use std::{sync::Arc, time::Duration};
 
 use postrider_core::{
-    breaker::{Breaker, Circuit, Permit, Prober, Rules, State},
+    breaker::{Circuit, Permit, Prober, Rules, State},
     id::{EndpointId, MessageId, Priority, Target},
     moment::Moment,
     outcome::{Outcome, Report},
@@ -26,6 +27,7 @@ use uuid::Uuid;
 
 use self::{
     flights::{Flight, Flights},
+    gate::Gate,
     memory::{Buffer, Memory},
     ready::Ready,
     rests::Rests,
@@ -56,8 +58,6 @@ const SMALLEST_QUEUE: usize = 1024;
 const STALLED_SHARE: usize = 16;
 /// So many failures in a row are worth a line in the log.
 const FAILING_AFTER: u32 = 10;
-/// What is queued for an endpoint that is left alone stays in memory for so long.
-const PARKED_AFTER: Duration = Duration::from_secs(60);
 /// So many messages are let in for an endpoint that may be probed: some of them may have expired.
 const PROBE_ROOM: usize = 64;
 /// Endpoints for which tokens are asked by one query.
@@ -66,9 +66,9 @@ const THIRSTY: usize = 200;
 const PROPOSALS: usize = 1_000;
 
 /// One endpoint.
-pub struct Endpoint {
+struct Endpoint {
     id: EndpointId,
-    pub name: Arc<str>,
+    name: Arc<str>,
     version: i64,
     targets: Vec<Target>,
     is_enabled: bool,
@@ -77,17 +77,11 @@ pub struct Endpoint {
     policies: EndpointPolicies,
     buffer: Buffer,
     flight: Flight,
+    gate: Gate,
     /// When its first waiting delivery is due; `None`: it has none, as far as is known.
-    pub deferred_at: Option<Timestamp>,
+    deferred_at: Option<Timestamp>,
     /// Waiting deliveries that are in hand.
-    pub deferred_in_hand: usize,
-    /// Asked to be left alone until then.
-    paused_until: Option<Instant>,
-    breaker: Breaker,
-    /// The delivery that is our probe, while it is in flight.
-    probe: Option<(MessageId, Target)>,
-    /// Since when nothing goes there, for its circuit or because it asked for that.
-    left_alone_at: Option<Instant>,
+    deferred_in_hand: usize,
     /// Our tokens, if it has a rate limit.
     bucket: Option<Bucket>,
     failures_in_a_row: u32,
@@ -201,7 +195,7 @@ impl Endpoints {
         self.clock = clock;
         let now = self.moment(self.now);
         for endpoint in self.by_id.values_mut() {
-            endpoint.breaker.set_back(by, now);
+            endpoint.gate.set_back(by, now);
             if let Some(bucket) = &mut endpoint.bucket {
                 bucket.set_back(by);
             }
@@ -212,8 +206,8 @@ impl Endpoints {
         &self.shared
     }
 
-    pub fn get_mut(&mut self, id: EndpointId) -> Option<&mut Endpoint> {
-        self.by_id.get_mut(&id)
+    pub fn name(&self, id: EndpointId) -> Option<&Arc<str>> {
+        self.by_id.get(&id).map(|endpoint| &endpoint.name)
     }
 
     pub fn is_known(&self, id: EndpointId) -> bool {
@@ -274,12 +268,9 @@ impl Endpoints {
             policies,
             buffer: Buffer::default(),
             flight: Flight::new(self.now),
+            gate: Gate::default(),
             deferred_at: None,
             deferred_in_hand: 0,
-            paused_until: None,
-            breaker: Breaker::default(),
-            probe: None,
-            left_alone_at: None,
             bucket: rate.map(Bucket::new),
             failures_in_a_row: 0,
         };
@@ -470,12 +461,11 @@ impl Endpoints {
     /// Ends the pauses and cooldowns whose time has come; when the next one ends.
     pub fn end_pauses(&mut self, now: Instant) -> Option<Instant> {
         let (by_id, clock) = (&self.by_id, &self.clock);
-        let until = |id: EndpointId| by_id.get(&id).and_then(|known| known.blocked_until(clock));
+        let until =
+            |id: EndpointId| by_id.get(&id).and_then(|known| known.gate.blocked_until(clock));
         for id in self.rests.take_ended(now, until) {
-            if let Some(endpoint) = self.by_id.get_mut(&id)
-                && endpoint.breaker.is_closed()
-            {
-                endpoint.left_alone_at = None;
+            if let Some(endpoint) = self.by_id.get_mut(&id) {
+                endpoint.gate.end_rest();
             }
             self.ready.push(id);
         }
@@ -519,8 +509,7 @@ impl Endpoints {
     pub fn parked(&self, now: Instant) -> HashSet<EndpointId> {
         let is_parked = |id: &EndpointId| {
             self.by_id.get(id).is_some_and(|endpoint| {
-                endpoint.left_alone_at.is_some_and(|at| now >= at + PARKED_AFTER)
-                    && endpoint.buffer.queued_count() > PROBE_ROOM
+                endpoint.gate.is_parked(now) && endpoint.buffer.queued_count() > PROBE_ROOM
             })
         };
         self.rests.all().filter(is_parked).collect()
@@ -530,7 +519,8 @@ impl Endpoints {
     pub fn is_left_alone(&self, target: Target) -> bool {
         let endpoint = self.by_target(target).and_then(|id| self.by_id.get(&id));
         endpoint.is_some_and(|endpoint| {
-            !endpoint.is_enabled || endpoint.is_paused(self.now) || !endpoint.breaker.is_closed()
+            let gate = &endpoint.gate;
+            !endpoint.is_enabled || gate.is_paused(self.now) || !gate.is_circuit_closed()
         })
     }
 
@@ -563,7 +553,7 @@ impl Endpoints {
             let Some(at) = endpoint.deferred_at else { continue };
             // What is due at one that is left alone is not looked for before that is over.
             let blocked_until =
-                endpoint.blocked_until(&self.clock).map(|at| self.clock.timestamp(at));
+                endpoint.gate.blocked_until(&self.clock).map(|at| self.clock.timestamp(at));
             if !endpoint.is_enabled {
                 continue;
             }
@@ -600,6 +590,20 @@ impl Endpoints {
             let earlier = endpoint.deferred_at.map_or(at, |known| known.min(at));
             endpoint.deferred_at = Some(earlier);
             self.waiting.insert(id);
+        }
+    }
+
+    /// A waiting delivery of the endpoint is in hand.
+    pub fn note_in_hand(&mut self, id: EndpointId) {
+        if let Some(endpoint) = self.by_id.get_mut(&id) {
+            endpoint.deferred_in_hand += 1;
+        }
+    }
+
+    /// One is not any more.
+    pub fn note_out_of_hand(&mut self, id: EndpointId) {
+        if let Some(endpoint) = self.by_id.get_mut(&id) {
+            endpoint.deferred_in_hand = endpoint.deferred_in_hand.saturating_sub(1);
         }
     }
 
@@ -657,7 +661,7 @@ impl Endpoints {
         if report.is_answer {
             endpoint.flight.note_answer(now);
         }
-        let is_probe = endpoint.probe.take_if(|probe| *probe == place).is_some();
+        let is_probe = endpoint.gate.end_probe(place);
         if report.outcome == Outcome::NotSent {
             // Nothing was learned of it.
             if is_probe {
@@ -665,13 +669,9 @@ impl Endpoints {
             }
             return;
         }
-        if is_probe {
-            endpoint.breaker.note_probe(is_accepted, at, me, whole);
-        } else {
-            endpoint.breaker.note(is_accepted, at, whole);
-        }
+        endpoint.gate.note(is_probe, is_accepted, at, me, whole);
         if matches!(report.outcome, Outcome::Unavailable { .. } | Outcome::Unknown) {
-            endpoint.breaker.back_off(ours);
+            endpoint.gate.back_off(ours);
         }
         // That it works is told once for many.
         if is_probe || !is_accepted || !self.untold.has(id) {
@@ -701,7 +701,7 @@ impl Endpoints {
     pub fn ask_for_pause(&mut self, id: EndpointId, pause: Duration, now: Instant) {
         let until = self.moment(now).after(pause);
         if let Some(endpoint) = self.by_id.get_mut(&id) {
-            endpoint.breaker.note_pause(until);
+            endpoint.gate.note_pause(until);
             self.tell(id);
         }
         self.heed_circuit(id, now);
@@ -712,7 +712,7 @@ impl Endpoints {
         let now = self.now;
         let moment = self.moment(now);
         let Some(endpoint) = self.by_id.get(&id) else { return };
-        let Some(at) = endpoint.breaker.tell_at(moment, self.rules) else { return };
+        let Some(at) = endpoint.gate.tell_at(moment, self.rules) else { return };
         self.untold.add(id, at <= moment, now);
     }
 
@@ -731,13 +731,11 @@ impl Endpoints {
         let by_id = &mut self.by_id;
         self.untold.look(now, |id| {
             let Some(endpoint) = by_id.get_mut(&id) else { return false };
-            let Some(at) = endpoint.breaker.tell_at(moment, rules) else { return false };
+            let Some(at) = endpoint.gate.tell_at(moment, rules) else { return false };
             if at > moment || proposals.len() >= PROPOSALS {
                 return true;
             }
-            let known_version = endpoint.breaker.circuit().version;
-            let circuit = endpoint.breaker.propose(moment, rules);
-            proposals.push(Proposal { endpoint: id, known_version, circuit });
+            proposals.push(endpoint.gate.propose(id, moment, rules));
             false
         });
         proposals
@@ -747,23 +745,20 @@ impl Endpoints {
     pub fn propose_probe(&mut self, id: EndpointId, me: Prober, now: Instant) -> Option<Proposal> {
         let (moment, rules) = (self.moment(now), self.rules);
         let endpoint = self.by_id.get_mut(&id)?;
-        let known_version = endpoint.breaker.circuit().version;
-        let circuit = endpoint.breaker.propose_probe(moment, me, rules);
-        Some(Proposal { endpoint: id, known_version, circuit })
+        Some(endpoint.gate.propose_probe(id, moment, me, rules))
     }
 
     /// The probe is ours, and this is it.
     pub fn begin_probe(&mut self, id: EndpointId, place: (MessageId, Target)) {
         if let Some(endpoint) = self.by_id.get_mut(&id) {
-            endpoint.probe = Some(place);
+            endpoint.gate.begin_probe(place);
         }
     }
 
     /// The probe is ours, and we have nothing to send.
     pub fn abandon_probe(&mut self, id: EndpointId, me: Prober) {
         if let Some(endpoint) = self.by_id.get_mut(&id) {
-            endpoint.probe = None;
-            endpoint.breaker.abandon_probe(me);
+            endpoint.gate.abandon_probe(me);
             self.tell(id);
         }
     }
@@ -775,14 +770,8 @@ impl Endpoints {
             answers.iter().map(|answer| (answer.endpoint, answer)).collect();
         let mut is_any_free = false;
         for id in asked {
-            let answer = answers.get(id);
             let Some(endpoint) = self.by_id.get_mut(id) else { continue };
-            match answer {
-                Some(Answer { is_saved: true, .. }) => endpoint.breaker.saved(moment),
-                Some(Answer { current, .. }) => endpoint.breaker.refused(*current, moment),
-                // It was dropped, and we shall hear of it.
-                None => endpoint.breaker.refused(*endpoint.breaker.circuit(), moment),
-            }
+            endpoint.gate.take_answer(answers.get(id).copied(), moment);
             is_any_free |= self.heed_circuit(*id, now);
             self.tell(*id);
         }
@@ -800,8 +789,7 @@ impl Endpoints {
         let mut is_any_free = false;
         for (id, circuit) in circuits {
             let Some(endpoint) = self.by_id.get_mut(&id) else { continue };
-            if *endpoint.breaker.circuit() != circuit {
-                endpoint.breaker.learn(circuit);
+            if endpoint.gate.learn(circuit) {
                 is_any_free |= self.heed_circuit(id, now);
             } else if matches!(circuit.state, State::HalfOpen { is_prober_alive: false, .. }) {
                 // The row was locked when we asked for the probe.
@@ -814,28 +802,22 @@ impl Endpoints {
     /// Whatever a circuit has become: pauses, cooldowns, and something to do. Whether it was left alone
     /// and is not any more.
     fn heed_circuit(&mut self, id: EndpointId, now: Instant) -> bool {
-        let (clock, moment) = (self.clock, self.moment(now));
-        let Some(endpoint) = self.by_id.get_mut(&id) else { return false };
-        let asked_until = endpoint.breaker.paused_until().filter(|until| *until > moment);
-        if asked_until.is_some() && !endpoint.is_paused(self.now) {
-            info!(endpoint = %endpoint.name, "endpoint asked to be left alone for a while");
+        let Some(Endpoint { gate, name, .. }) = self.by_id.get_mut(&id) else { return false };
+        let (was_paused, was_left_alone) = (gate.is_paused(self.now), gate.is_left_alone());
+        let is_asking = gate.heed(now, &self.clock);
+        if is_asking && !was_paused {
+            info!(endpoint = %name, "endpoint asked to be left alone for a while");
         }
-        endpoint.paused_until = asked_until.map(|until| clock.instant(Timestamp(until.0)));
-        let was_left_alone = endpoint.left_alone_at.is_some();
-        let is_closed = endpoint.breaker.is_closed();
+        let is_closed = gate.is_circuit_closed();
         match (self.rests.note_circuit(id, is_closed), is_closed) {
-            (true, true) => info!(endpoint = %endpoint.name, "circuit closed"),
+            (true, true) => info!(endpoint = %name, "circuit closed"),
             (true, false) => {
-                warn!(endpoint = %endpoint.name, "circuit opened: it is left alone for a while");
+                warn!(endpoint = %name, "circuit opened: it is left alone for a while");
             }
             (false, _) => {}
         }
-        match is_closed && asked_until.is_none() {
-            true => endpoint.left_alone_at = None,
-            false => _ = endpoint.left_alone_at.get_or_insert(now),
-        }
-        let is_free = was_left_alone && endpoint.left_alone_at.is_none();
-        if let Some(until) = endpoint.blocked_until(&clock) {
+        let is_free = was_left_alone && !gate.is_left_alone();
+        if let Some(until) = gate.blocked_until(&self.clock) {
             self.rests.pause(id, until);
             return is_free;
         }
@@ -944,30 +926,16 @@ impl Endpoints {
 }
 
 impl Endpoint {
-    fn is_paused(&self, now: Instant) -> bool {
-        self.paused_until.is_some_and(|until| until > now)
-    }
-
     fn flow(&self) -> Option<Flow> {
         self.transport.as_ref().ok().map(|transport| transport.flow())
     }
 
-    /// Until when nothing is to be sent: a pause that it asked for, or the cooldown of its circuit.
-    fn blocked_until(&self, clock: &Clock) -> Option<Instant> {
-        let cooldown = self.breaker.probe_at().map(|at| clock.instant(Timestamp(at.0)));
-        self.paused_until.max(cooldown)
-    }
-
     /// What may be sent now.
     fn permit(&self, now: Instant, clock: &Clock, rules: Rules) -> Permit {
-        if !self.is_enabled || self.is_paused(now) {
-            return Permit::None;
+        match self.is_enabled {
+            true => self.gate.permit(now, clock, rules),
+            false => Permit::None,
         }
-        let moment = match self.breaker.is_closed() {
-            true => Moment(0),
-            false => Moment(clock.timestamp(now).0),
-        };
-        self.breaker.permit(moment, rules)
     }
 
     /// Takes up to so many deliveries out of the queue, as far as there is room for their payloads. Those that find none let

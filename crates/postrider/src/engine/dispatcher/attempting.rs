@@ -103,9 +103,9 @@ impl Dispatcher {
     fn meter(&mut self, delivery: &Delivery, report: &Report) {
         let since = delivery.message.terms.pending_since();
         let latency = self.clock.timestamp(self.now).0.saturating_sub(since.0).max(0);
-        if let Some(endpoint) = self.endpoints.get_mut(delivery.endpoint) {
+        if let Some(name) = self.endpoints.name(delivery.endpoint) {
             let latency = Duration::from_micros(latency.unsigned_abs());
-            self.figures.meter(delivery.endpoint, &endpoint.name, report, latency);
+            self.figures.meter(delivery.endpoint, name, report, latency);
         }
     }
 

@@ -30,9 +30,9 @@ impl Dispatcher {
     pub(super) fn hold_place(&mut self, place: (MessageId, Target), endpoint: Option<EndpointId>) {
         let known = endpoint.filter(|id| self.endpoints.is_known(*id));
         if self.hands.hold(place, known)
-            && let Some(endpoint) = known.and_then(|id| self.endpoints.get_mut(id))
+            && let Some(id) = known
         {
-            endpoint.deferred_in_hand += 1;
+            self.endpoints.note_in_hand(id);
         }
     }
 
@@ -44,8 +44,8 @@ impl Dispatcher {
     pub(super) fn forget_in_hand(&mut self, place: (MessageId, Target)) {
         self.expiry.forget(place);
         let counted_by = self.hands.forget(place);
-        if let Some(endpoint) = counted_by.and_then(|id| self.endpoints.get_mut(id)) {
-            endpoint.deferred_in_hand = endpoint.deferred_in_hand.saturating_sub(1);
+        if let Some(id) = counted_by {
+            self.endpoints.note_out_of_hand(id);
         }
     }
 
