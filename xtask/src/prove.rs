@@ -219,15 +219,7 @@ async fn run_one(proof: Proof, binary: &Path, is_short: bool, seed: u64) -> Resu
             println!("Poison: a message that kills its dispatcher");
             println!("{}", prove_poison(binary).await?);
         }
-        Proof::Memory => {
-            let (messages, endpoints, http_every, keys) =
-                if is_short { (20_000, 200, 100, 5_000) } else { (2_000_000, 10_000, 1, 500_000) };
-            println!("Memory: {messages} messages waiting for {endpoints} endpoints, {keys} keys");
-            let figures = prove_memory(binary, messages, endpoints, http_every, keys).await?;
-            println!("{figures}");
-            ensure!(figures.peak_bytes < 300_000_000, "more than 300 MB");
-            ensure!(figures.keys_peak_bytes < 300_000_000, "more than 300 MB for keys");
-        }
+        Proof::Memory => run_memory(binary, is_short).await?,
         Proof::Batch => {
             let messages = if is_short { 50_000 } else { 1_000_000 };
             println!("Batch: {messages} messages in one call");
@@ -242,19 +234,7 @@ async fn run_one(proof: Proof, binary: &Path, is_short: bool, seed: u64) -> Resu
             println!("{figures}");
             ensure!(figures.is_proven(), "consumers do not hold (seed {seed})");
         }
-        Proof::Fleets => {
-            let scale = if is_short { FleetScale::SHORT } else { FleetScale::FULL };
-            let program = WorkerProgram {
-                program: std::env::current_exe()?,
-                arguments: vec!["proof-worker".to_owned()],
-            };
-            for carrier in [Carrier::Postgres, Carrier::Rabbitmq] {
-                println!("Fleets, by {carrier:?}: {scale:?}");
-                let figures = prove_fleets(binary, &program, carrier, scale, seed).await?;
-                println!("{figures}");
-                ensure!(figures.is_proven(), "fleets do not hold (seed {seed})");
-            }
-        }
+        Proof::Fleets => run_fleets(binary, is_short, seed).await?,
         Proof::Simulation | Proof::Plans | Proof::Views => {
             unreachable!("tests of the workspace, which cargo runs")
         }
@@ -272,6 +252,34 @@ async fn run_one(proof: Proof, binary: &Path, is_short: bool, seed: u64) -> Resu
             println!("{figures}");
             ensure!(figures.is_proven(), "receivers do not hold");
         }
+    }
+    Ok(())
+}
+
+/// A large backlog, and how much memory it takes.
+async fn run_memory(binary: &Path, is_short: bool) -> Result<()> {
+    let (messages, endpoints, http_every, keys) =
+        if is_short { (20_000, 200, 100, 5_000) } else { (2_000_000, 10_000, 1, 500_000) };
+    println!("Memory: {messages} messages waiting for {endpoints} endpoints, {keys} keys");
+    let figures = prove_memory(binary, messages, endpoints, http_every, keys).await?;
+    println!("{figures}");
+    ensure!(figures.peak_bytes < 300_000_000, "more than 300 MB");
+    ensure!(figures.keys_peak_bytes < 300_000_000, "more than 300 MB for keys");
+    Ok(())
+}
+
+/// A fleet by each carrier, one after the other.
+async fn run_fleets(binary: &Path, is_short: bool, seed: u64) -> Result<()> {
+    let scale = if is_short { FleetScale::SHORT } else { FleetScale::FULL };
+    let program = WorkerProgram {
+        program: std::env::current_exe()?,
+        arguments: vec!["proof-worker".to_owned()],
+    };
+    for carrier in [Carrier::Postgres, Carrier::Rabbitmq] {
+        println!("Fleets, by {carrier:?}: {scale:?}");
+        let figures = prove_fleets(binary, &program, carrier, scale, seed).await?;
+        println!("{figures}");
+        ensure!(figures.is_proven(), "fleets do not hold (seed {seed})");
     }
     Ok(())
 }
