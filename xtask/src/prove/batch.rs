@@ -3,6 +3,7 @@
 use std::{fmt, path::Path, time::Duration};
 
 use anyhow::{Result, ensure};
+use tokio_postgres::Client;
 
 use super::{faults::install, until, writers::connect};
 use crate::{
@@ -12,6 +13,18 @@ use crate::{
 
 /// How long all of it may take to be delivered.
 const DELIVERED_WITHIN: Duration = Duration::from_secs(900);
+
+/// Ends that were recorded, and of how many messages.
+const ENDED: &str = "select count(*), count(distinct e.number)
+    from (
+        select (d.bucket << 12) + get_byte(d.offsets, i) * 256 + get_byte(d.offsets, i + 1) as number
+        from postrider.done d
+        cross join lateral generate_series(0, octet_length(d.offsets) - 2, 2) i
+    ) e";
+
+/// Attempts, as the dispatcher counts them: the counts of the heartbeat come after what they count.
+const ATTEMPTS: &str = "select coalesce(sum(w.messages_processed), 0)::bigint
+    from postrider.get_worker_status() w";
 
 /// What was found.
 #[derive(Debug)]
@@ -62,7 +75,41 @@ pub async fn prove_batch(binary: &Path, messages: i64) -> Result<BatchFigures> {
         select postrider.create_endpoint('sink', 'discard', '{}')";
     client.batch_execute(setup).await?;
     let _dispatcher = Dispatcher::start(&DispatcherOptions::serve(binary, &url))?;
-    let sent = client
+    let sent = send(&client, messages).await?;
+    ensure!(sent.count == messages, "{} ids came back", sent.count);
+    let unordered = count_unordered(&client).await?;
+    let (url, all) = (&url, format!("select ({ATTEMPTS}) >= {messages}"));
+    let all = &all;
+    until("all delivered", DELIVERED_WITHIN, || async move {
+        Ok(connect(url).await?.query_one(all.as_str(), &[]).await?.get(0))
+    })
+    .await?;
+    until("all recorded", DELIVERED_WITHIN, || async move {
+        let row = connect(url).await?.query_one(ENDED, &[]).await?;
+        Ok(row.get::<_, i64>(1) >= messages)
+    })
+    .await?;
+    let ends = client.query_one(ENDED, &[]).await?;
+    Ok(BatchFigures {
+        messages,
+        distinct_ids: sent.distinct_count,
+        out_of_order: sent.out_of_order + unordered,
+        ends: ends.get(0),
+        ended_messages: ends.get(1),
+        attempts: client.query_one(ATTEMPTS, &[]).await?.get(0),
+    })
+}
+
+/// The ids of one batch.
+struct Sent {
+    count: i64,
+    distinct_count: i64,
+    /// Ids that are not above the one before.
+    out_of_order: i64,
+}
+
+async fn send(client: &Client, messages: i64) -> Result<Sent> {
+    let row = client
         .query_one(
             "with sent as materialized (
                 select postrider.send_batch('sink', (
@@ -80,8 +127,12 @@ pub async fn prove_batch(binary: &Path, messages: i64) -> Result<BatchFigures> {
             &[&messages],
         )
         .await?;
-    ensure!(sent.get::<_, i64>(0) == messages, "{} ids came back", sent.get::<_, i64>(0));
-    let unordered = client
+    Ok(Sent { count: row.get(0), distinct_count: row.get(1), out_of_order: row.get(2) })
+}
+
+/// Messages whose payload is not in the order of their ids.
+async fn count_unordered(client: &Client) -> Result<i64> {
+    let row = client
         .query_one(
             "select count(*) from (
                 select (m.payload ->> 'n')::bigint as n, row_number() over (order by m.id) as place
@@ -91,34 +142,5 @@ pub async fn prove_batch(binary: &Path, messages: i64) -> Result<BatchFigures> {
             &[],
         )
         .await?;
-
-    let ended = "select count(*), count(distinct e.number)
-        from (
-            select (d.bucket << 12) + get_byte(d.offsets, i) * 256 + get_byte(d.offsets, i + 1) as number
-            from postrider.done d
-            cross join lateral generate_series(0, octet_length(d.offsets) - 2, 2) i
-        ) e";
-    // The counts of the heartbeat come after what they count.
-    let attempts = "select coalesce(sum(w.messages_processed), 0)::bigint
-        from postrider.get_worker_status() w";
-    let (url, all) = (&url, format!("select ({attempts}) >= {messages}"));
-    let all = &all;
-    until("all delivered", DELIVERED_WITHIN, || async move {
-        Ok(connect(url).await?.query_one(all.as_str(), &[]).await?.get(0))
-    })
-    .await?;
-    until("all recorded", DELIVERED_WITHIN, || async move {
-        let row = connect(url).await?.query_one(ended, &[]).await?;
-        Ok(row.get::<_, i64>(1) >= messages)
-    })
-    .await?;
-    let ends = client.query_one(ended, &[]).await?;
-    Ok(BatchFigures {
-        messages,
-        distinct_ids: sent.get(1),
-        out_of_order: sent.get::<_, i64>(2) + unordered.get::<_, i64>(0),
-        ends: ends.get(0),
-        ended_messages: ends.get(1),
-        attempts: client.query_one(attempts, &[]).await?.get(0),
-    })
+    Ok(row.get(0))
 }
