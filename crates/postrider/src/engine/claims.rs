@@ -5,31 +5,40 @@ use std::time::Duration;
 use postrider_core::id::{MessageId, Shard};
 use tokio::time::Instant;
 
-use super::delivery::Delivery;
+use super::{delivery::Delivery, endpoints::Seated};
 
 /// A checkpoint that says no more than that things are finished is written so often.
 const CHECKPOINT_INTERVAL: Duration = Duration::from_millis(500);
 /// So often senders are told how full the log is.
 const GATE_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Where a delivery goes once it is written down as taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
-    /// The endpoint's queue, where a place is reserved.
-    Queue,
-    /// The lag's own hands.
-    Held,
-    /// The table of waiting deliveries, until it is due, or has room, or its turn.
-    Aside,
+/// A delivery, by where it goes once it is written down as taken.
+#[derive(Debug)]
+pub enum Placed {
+    /// Into the endpoint's queue.
+    Queue(Seated),
+    /// Into the lag's own hands.
+    Held(Delivery),
+    /// Into the table of waiting deliveries, until it is due, or has room, or its turn.
+    Aside(Delivery),
     /// Nowhere before all endpoints are known.
-    Orphan,
+    Orphan(Delivery),
+}
+
+impl Placed {
+    pub fn delivery(&self) -> &Delivery {
+        match self {
+            Placed::Queue(seated) => seated,
+            Placed::Held(delivery) | Placed::Aside(delivery) | Placed::Orphan(delivery) => delivery,
+        }
+    }
 }
 
 #[derive(Debug)]
 pub struct Claims {
-    unclaimed: Vec<(Delivery, Place)>,
+    unclaimed: Vec<Placed>,
     /// What the checkpoint that is under way claims.
-    claiming: Vec<(Delivery, Place)>,
+    claiming: Vec<Placed>,
     is_claiming: bool,
     /// Since when there is something to say in a checkpoint, or was when the last one was written.
     news_since: Option<Instant>,
@@ -47,8 +56,8 @@ impl Claims {
         }
     }
 
-    pub fn add(&mut self, delivery: Delivery, place: Place) {
-        self.unclaimed.push((delivery, place));
+    pub fn add(&mut self, placed: Placed) {
+        self.unclaimed.push(placed);
     }
 
     /// How much is not written down, besides what is being written.
@@ -67,17 +76,17 @@ impl Claims {
 
     /// Whether something of the shard is to be claimed.
     pub fn has_any_of(&self, shard: Shard) -> bool {
-        self.unclaimed.iter().any(|(delivery, _)| delivery.message.id.lane().shard() == shard)
+        self.unclaimed.iter().any(|placed| placed.delivery().message.id.lane().shard() == shard)
     }
 
     /// All of which it is not on record that it was taken.
     pub fn deliveries(&self) -> impl Iterator<Item = &Delivery> {
-        self.unclaimed.iter().chain(&self.claiming).map(|(delivery, _)| delivery)
+        self.unclaimed.iter().chain(&self.claiming).map(Placed::delivery)
     }
 
     /// Takes out what is not claimed any more.
-    pub fn extract(&mut self, is_wanted: impl Fn(&Delivery) -> bool) -> Vec<(Delivery, Place)> {
-        self.unclaimed.extract_if(.., |(delivery, _)| is_wanted(delivery)).collect()
+    pub fn extract(&mut self, is_wanted: impl Fn(&Delivery) -> bool) -> Vec<Placed> {
+        self.unclaimed.extract_if(.., |placed| is_wanted(placed.delivery())).collect()
     }
 
     // Checkpoints -----------------------------------------------------------------------------------
@@ -114,7 +123,7 @@ impl Claims {
         self.is_claiming = true;
         self.news_since = (!self.unclaimed.is_empty()).then_some(now);
         self.claiming = std::mem::take(&mut self.unclaimed);
-        self.claiming.iter().map(|(delivery, _)| delivery.message.id).collect()
+        self.claiming.iter().map(|placed| placed.delivery().message.id).collect()
     }
 
     /// Whether a checkpoint tells senders how full the log is.
@@ -127,7 +136,7 @@ impl Claims {
     }
 
     /// A checkpoint is written; what it has claimed.
-    pub fn end(&mut self) -> Vec<(Delivery, Place)> {
+    pub fn end(&mut self) -> Vec<Placed> {
         self.is_claiming = false;
         std::mem::take(&mut self.claiming)
     }

@@ -13,7 +13,9 @@ use postrider_core::{
 };
 use tokio::time::Instant;
 
-use super::{Tenure, clock::Clock, delivery::Delivery, flush::Gathered, lanes::TickGroup};
+use super::{
+    Tenure, clock::Clock, delivery::Delivery, endpoints::Seated, flush::Gathered, lanes::TickGroup,
+};
 use crate::{
     store::{
         StoreError,
@@ -83,7 +85,7 @@ pub enum Query {
     },
     /// Write down that waiting deliveries are in hand, and look whether they still wait.
     Claim {
-        claimed: Vec<Delivery>,
+        claimed: Vec<Seated>,
         owned: Vec<Owned>,
         claims: Vec<Claim>,
         look: Look,
@@ -134,7 +136,7 @@ pub enum Event {
     Expired(Result<ExpiredPage, StoreError>),
     Followers(Vec<Asked>, Result<Vec<DueDelivery>, StoreError>),
     Claimed(Result<ClaimAnswer, StoreError>),
-    DueClaimed(Vec<Delivery>, Result<DueClaimAnswer, StoreError>),
+    DueClaimed(Vec<Seated>, Result<DueClaimAnswer, StoreError>),
     /// What came of an attempt, and when it began.
     Landed(Delivery, Report, Instant),
     /// The lease was over before they were attempted.

@@ -49,14 +49,14 @@ use uuid::Uuid;
 use super::{
     Pace, Tenure,
     account::Account,
-    claims::{Claims, Place},
+    claims::{Claims, Placed},
     clock::Clock,
     command::{
         ClaimAnswer, Command, Counting, DueAnswer, DueClaimAnswer, Event, Flushed, GroupTick, Look,
         Probe, Query,
     },
     delivery::{Delivery, Message, Source},
-    endpoints::{Batch, Endpoints, Wanting},
+    endpoints::{Batch, Endpoints, Seated, Wanting},
     expiry::Expiry,
     figures::Figures,
     flush::{Gathered, error_text},
@@ -207,7 +207,7 @@ pub struct Dispatcher {
     orphans: Orphans,
     upkeep: Upkeep,
 
-    chains: Chains<Delivery>,
+    chains: Chains<Seated>,
     followers: Followers,
     hands: Hands,
     expiry: Expiry,

@@ -32,6 +32,7 @@ use tokio::time::Instant;
 use tracing::{info, warn};
 use uuid::Uuid;
 
+pub use self::queueing::Seated;
 use self::{
     flights::{Flight, Flights},
     gate::Gate,

@@ -25,50 +25,55 @@ impl Dispatcher {
             self.claims.abandon();
             return self.lose(&lost);
         }
-        for (delivery, place) in self.claims.end() {
+        for placed in self.claims.end() {
             // One without an endpoint goes into the table first, and is looked at when it comes back.
-            let state = match place {
-                Place::Orphan => CancelState::None,
-                _ => self.cancel_state(&delivery, &cancels),
+            let state = match &placed {
+                Placed::Orphan(_) => CancelState::None,
+                other => self.cancel_state(other.delivery(), &cancels),
             };
-            if state != CancelState::None && place == Place::Queue {
-                self.endpoints.cancel_reservation(delivery.endpoint, delivery.priority());
-            }
             match state {
-                CancelState::None => self.put(delivery, place),
-                CancelState::Cancelled => self.recorder.record().cancelled(&delivery, self.now),
-                CancelState::UnderWay => self.give_back_for(delivery, CANCEL_PAUSE),
+                CancelState::None => self.put(placed),
+                CancelState::Cancelled => {
+                    let delivery = self.unplace(placed);
+                    self.recorder.record().cancelled(&delivery, self.now);
+                }
+                CancelState::UnderWay => {
+                    let delivery = self.unplace(placed);
+                    self.give_back_for(delivery, CANCEL_PAUSE);
+                }
             }
         }
     }
 
-    pub(super) fn put(&mut self, delivery: Delivery, place: Place) {
+    fn put(&mut self, placed: Placed) {
+        let delivery = placed.delivery();
         let is_ours = self.lanes.epoch(delivery.message.id.lane().shard()) == Some(delivery.epoch);
         // A shard that is being given up gets nothing into its queues any more.
-        if !is_ours || self.is_stopping() || self.is_leaving(&delivery) {
-            if place == Place::Queue {
-                self.endpoints.cancel_reservation(delivery.endpoint, delivery.priority());
-            }
+        if !is_ours || self.is_stopping() || self.is_leaving(delivery) {
+            let delivery = self.unplace(placed);
             if is_ours {
                 self.give_back(delivery);
             }
             return;
         }
-        match (place, delivery.source) {
-            (Place::Queue, _) => self.admit(delivery),
-            (Place::Held, Source::Log { lane, .. }) => {
-                if let Some(owned) = self.lanes.get_mut(lane) {
-                    owned.held.push_back(delivery);
+        match placed {
+            Placed::Queue(seated) => self.admit(seated),
+            Placed::Held(delivery) => match delivery.source {
+                Source::Log { lane, .. } => {
+                    if let Some(owned) = self.lanes.get_mut(lane) {
+                        owned.held.push_back(delivery);
+                    }
                 }
-            }
-            (Place::Orphan, _) => match self.endpoints.by_target(delivery.target) {
+                Source::Deferred => self.give_back(delivery),
+            },
+            Placed::Orphan(delivery) => match self.endpoints.by_target(delivery.target) {
                 Some(endpoint) => self.give_back(Delivery { endpoint, ..delivery }),
                 None => {
                     self.upkeep.endpoints.set_due(self.now);
                     self.orphans.add(delivery);
                 }
             },
-            (Place::Held | Place::Aside, _) => self.give_back(delivery),
+            Placed::Aside(delivery) => self.give_back(delivery),
         }
     }
 }

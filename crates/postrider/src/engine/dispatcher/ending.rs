@@ -87,22 +87,21 @@ impl Dispatcher {
         let place = |delivery: &Delivery| (delivery.message.id, delivery.target);
         let mut spared: Vec<(MessageId, Target)> =
             self.endpoints.take_queued(|_| true).iter().map(place).collect();
-        spared.extend(self.chains.take_ready(|_| true).iter().map(place));
+        spared.extend(self.take_ready(|_| true).iter().map(place));
         spared.extend(self.claims.deliveries().map(place));
         for lane in self.lanes.iter_mut() {
             spared.extend(lane.held.iter().map(place));
         }
         spared.extend(self.hands.idle().chain(self.orphans.iter()).map(place));
         for command in &self.commands {
-            let deliveries = match command {
-                Command::Attempt { deliveries, .. } => deliveries.as_slice(),
-                Command::Ask(Query::Claim { claimed, .. }) => claimed.as_slice(),
-                Command::Ask(Query::AskForProbe(probe, ..)) => {
-                    std::slice::from_ref(&probe.delivery)
+            match command {
+                Command::Attempt { deliveries, .. } => spared.extend(deliveries.iter().map(place)),
+                Command::Ask(Query::Claim { claimed, .. }) => {
+                    spared.extend(claimed.iter().map(|seated| place(seated)));
                 }
-                _ => &[],
-            };
-            spared.extend(deliveries.iter().map(place));
+                Command::Ask(Query::AskForProbe(probe, ..)) => spared.push(place(&probe.delivery)),
+                _ => {}
+            }
         }
         spared
     }
@@ -160,7 +159,7 @@ mod tests {
         let deliveries = vec![delivery(1), delivery(2)];
         let clock = dispatcher.clock;
         dispatcher.command(Command::Attempt { transport, deliveries, clock });
-        let claimed = vec![delivery(3)];
+        let claimed = vec![dispatcher.endpoints.seat(delivery(3))];
         dispatcher.ask(Query::Claim {
             claimed,
             owned: Vec::new(),

@@ -31,19 +31,14 @@ impl Dispatcher {
     fn end_expired(&mut self, now: Instant) {
         let timestamp = self.clock.timestamp(now);
         let has_expired = |delivery: &Delivery| delivery.is_expired(timestamp);
-        let ready = self.chains.take_ready(has_expired);
-        for delivery in &ready {
-            self.endpoints.cancel_reservation(delivery.endpoint, delivery.priority());
-        }
+        let ready = self.take_ready(has_expired);
         for delivery in self.endpoints.take_queued(has_expired).iter().chain(&ready) {
             self.recorder.record().expired(delivery, now);
         }
         // They are in hand, and not claimed yet: not while somebody holds them either.
-        let suspects = self.hands.extract_suspects(has_expired);
-        for suspect in &suspects {
-            self.endpoints.reserve(suspect.endpoint, suspect.priority());
-        }
-        self.claim_due(suspects, Look::BeforeAndAfter);
+        let suspects = self.hands.extract_suspects(has_expired).into_iter();
+        let seated = suspects.map(|suspect| self.endpoints.seat(suspect)).collect();
+        self.claim_due(seated, Look::BeforeAndAfter);
     }
 
     pub(super) fn take_expired(&mut self, page: ExpiredPage) {
@@ -63,9 +58,8 @@ impl Dispatcher {
             if delivery.is_expired(timestamp) && !self.is_leaving(&delivery) {
                 // It ends wherever it is in its chain. One that has ended since it was read waits no
                 // more, as the claim shows.
-                self.hold_and_reserve(&delivery);
                 self.expiry.note(place);
-                claimed.push(delivery);
+                claimed.push(self.hold_seated(delivery));
             }
         }
         if claimed.is_empty() {
@@ -122,7 +116,9 @@ mod tests {
     fn claimed(dispatcher: &mut Dispatcher) -> Vec<Delivery> {
         let claim =
             queries(std::mem::take(&mut dispatcher.commands)).find_map(|query| match query {
-                Query::Claim { claimed, .. } => Some(claimed),
+                Query::Claim { claimed, .. } => {
+                    Some(claimed.iter().map(|seated| Delivery::clone(seated)).collect())
+                }
                 _ => None,
             });
         claim.expect("something is claimed")

@@ -22,9 +22,9 @@ impl Dispatcher {
     }
 
     /// The same, with a place at its endpoint.
-    pub(super) fn hold_and_reserve(&mut self, delivery: &Delivery) {
-        self.hold(delivery);
-        self.endpoints.reserve(delivery.endpoint, delivery.priority());
+    pub(super) fn hold_seated(&mut self, delivery: Delivery) -> Seated {
+        self.hold(&delivery);
+        self.endpoints.seat(delivery)
     }
 
     pub(super) fn hold_place(&mut self, place: (MessageId, Target), endpoint: Option<EndpointId>) {
@@ -55,7 +55,7 @@ impl Dispatcher {
         self.hands.postpone(at, delivery);
     }
 
-    pub(super) fn claim_due(&mut self, claimed: Vec<Delivery>, look: Look) {
+    pub(super) fn claim_due(&mut self, claimed: Vec<Seated>, look: Look) {
         if claimed.is_empty() {
             return;
         }

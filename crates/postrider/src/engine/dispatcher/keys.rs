@@ -109,10 +109,10 @@ impl Dispatcher {
         key: &Arc<str>,
         endpoint: EndpointId,
         rows: Vec<DueDelivery>,
-    ) -> Vec<Delivery> {
+    ) -> Vec<Seated> {
         let is_all = rows.len() < LINKS_IN_HAND;
-        let mut claimed: Vec<Delivery> = Vec::new();
-        let mut ending: Vec<Delivery> = Vec::new();
+        let mut claimed: Vec<Seated> = Vec::new();
+        let mut ending: Vec<Seated> = Vec::new();
         let mut stopped_at = None;
         let mut last = None;
         for row in rows {
@@ -125,15 +125,13 @@ impl Dispatcher {
                 }
                 Follower::Expired(delivery) => {
                     // It ends where it is, once nobody can cancel it any more.
-                    self.hold_and_reserve(&delivery);
-                    ending.push(delivery);
+                    ending.push(self.hold_seated(delivery));
                 }
                 Follower::Early(delivery) => {
                     stopped_at = Some(id);
                     if claimed.is_empty() {
                         // It is its turn, and not yet its time, which its row has to say.
-                        self.hold_and_reserve(&delivery);
-                        claimed.push(delivery);
+                        claimed.push(self.hold_seated(delivery));
                     }
                 }
                 Follower::Crowded(room) if claimed.is_empty() => {
@@ -144,8 +142,7 @@ impl Dispatcher {
                 }
                 Follower::Crowded(_) => stopped_at = Some(id),
                 Follower::Going(delivery) => {
-                    self.hold_and_reserve(&delivery);
-                    claimed.push(delivery);
+                    claimed.push(self.hold_seated(delivery));
                 }
             }
             if stopped_at.is_some() {
@@ -200,11 +197,11 @@ impl Dispatcher {
         &mut self,
         key: &Arc<str>,
         endpoint: EndpointId,
-        claimed: &[Delivery],
+        claimed: &[Seated],
         bound: Option<MessageId>,
     ) {
-        for delivery in claimed {
-            if let Some(link) = delivery.link() {
+        for seated in claimed {
+            if let Some(link) = seated.link() {
                 self.chains.fetch(&link, true);
             }
         }

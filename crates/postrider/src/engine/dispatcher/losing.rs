@@ -30,19 +30,14 @@ impl Dispatcher {
         self.drop_suspects(|delivery| lost.contains(&delivery.message.id.lane().shard()));
         self.drop_unrecovered(|claim| lost.contains(&claim.id.lane().shard()));
         let is_lost = |delivery: &Delivery| lost.contains(&delivery.message.id.lane().shard());
-        let ready = self.chains.take_ready(is_lost);
-        for delivery in &ready {
-            self.endpoints.cancel_reservation(delivery.endpoint, delivery.priority());
-        }
+        let ready = self.take_ready(is_lost);
         self.chains.forget_shards(lost);
         for delivery in self.endpoints.take_queued(is_lost).iter().chain(&ready) {
             self.let_go(delivery);
         }
         self.account.close(lost);
-        for (delivery, place) in self.claims.extract(&is_lost) {
-            if place == Place::Queue {
-                self.endpoints.cancel_reservation(delivery.endpoint, delivery.priority());
-            }
+        for placed in self.claims.extract(is_lost) {
+            self.unplace(placed);
         }
         self.orphans.forget(lost);
     }

@@ -8,40 +8,51 @@ use super::*;
 impl Dispatcher {
     // Queues -----------------------------------------------------------------------------------------
 
-    /// Queues a delivery that is claimed and has a reserved place, when it is its turn.
-    pub(super) fn admit(&mut self, delivery: Delivery) {
-        let Some(link) = delivery.link() else {
-            self.enqueue(delivery);
+    /// Queues a delivery that is claimed, when it is its turn.
+    pub(super) fn admit(&mut self, seated: Seated) {
+        let Some(link) = seated.link() else {
+            self.enqueue(seated);
             return;
         };
-        match self.chains.offer(&link, delivery) {
-            Turn::Go(delivery) => self.enqueue(delivery),
+        match self.chains.offer(&link, seated) {
+            Turn::Go(seated) => self.enqueue(seated),
             Turn::Wait => {}
-            Turn::Behind(delivery) => {
-                self.endpoints.cancel_reservation(delivery.endpoint, delivery.priority());
+            Turn::Behind(seated) => {
+                let delivery = self.endpoints.unseat(seated);
                 self.give_back(delivery);
             }
         }
     }
 
-    pub(super) fn enqueue(&mut self, delivery: Delivery) {
-        if let Some(refused) = self.endpoints.enqueue(delivery) {
+    pub(super) fn enqueue(&mut self, seated: Seated) {
+        if let Some(refused) = self.endpoints.enqueue(seated) {
             self.give_back(refused);
         }
     }
 
     /// Gives back what is queued, or ready and waits for its turn.
     pub(super) fn return_queued(&mut self, is_wanted: impl Fn(&Delivery) -> bool) {
-        let ready = self.chains.take_ready(&is_wanted);
-        for delivery in &ready {
-            self.endpoints.cancel_reservation(delivery.endpoint, delivery.priority());
-        }
+        let ready = self.take_ready(&is_wanted);
         let mut returned = self.endpoints.take_queued(&is_wanted);
         returned.extend(ready);
         // In order, so that of each ordering key the first is not blocked.
         returned.sort_unstable_by_key(|delivery| delivery.message.id);
         for delivery in returned {
             self.give_back(delivery);
+        }
+    }
+
+    /// Takes out what is ready and waits for its turn.
+    pub(super) fn take_ready(&mut self, is_wanted: impl Fn(&Delivery) -> bool) -> Vec<Delivery> {
+        let ready = self.chains.take_ready(|seated: &Seated| is_wanted(seated));
+        ready.into_iter().map(|seated| self.endpoints.unseat(seated)).collect()
+    }
+
+    /// The delivery, without a place where it was to go.
+    pub(super) fn unplace(&mut self, placed: Placed) -> Delivery {
+        match placed {
+            Placed::Queue(seated) => self.endpoints.unseat(seated),
+            Placed::Held(delivery) | Placed::Aside(delivery) | Placed::Orphan(delivery) => delivery,
         }
     }
 
@@ -68,7 +79,7 @@ impl Dispatcher {
                 Source::Deferred => self.chains.put_back(&link),
                 Source::Log { .. } => self.chains.store(&link),
             };
-            self.give_back_reserved(behind);
+            self.give_back_seated(behind);
             self.go_on(&link);
             if delivery.source == Source::Deferred {
                 // Its row may be blocked, and never due.
@@ -77,9 +88,9 @@ impl Dispatcher {
         }
     }
 
-    pub(super) fn give_back_reserved(&mut self, deliveries: Vec<Delivery>) {
-        for delivery in deliveries {
-            self.endpoints.cancel_reservation(delivery.endpoint, delivery.priority());
+    pub(super) fn give_back_seated(&mut self, seated: Vec<Seated>) {
+        for seated in seated {
+            let delivery = self.endpoints.unseat(seated);
             self.give_back(delivery);
         }
     }
@@ -91,7 +102,7 @@ impl Dispatcher {
         self.note_deferred(delivery.endpoint, now);
         if let Some(link) = delivery.link() {
             let behind = self.chains.put_back(&link);
-            self.give_back_reserved(behind);
+            self.give_back_seated(behind);
             self.go_on(&link);
             // Its row may be blocked, and never due.
             self.want_stored(&link);
@@ -100,7 +111,7 @@ impl Dispatcher {
 
     /// Takes a waiting delivery in hand: returned when it is to be claimed. There is room for it before
     /// it is in hand itself, which for an endpoint that is stalled is all the room there is.
-    pub(super) fn take_in_hand(&mut self, delivery: Delivery, now: Instant) -> Option<Delivery> {
+    pub(super) fn take_in_hand(&mut self, delivery: Delivery, now: Instant) -> Option<Seated> {
         // A retry that was granted stays granted when the policy allows fewer by now.
         let has_used_up = || delivery.retry_count > self.policy(&delivery).max_retries();
         if delivery.recovery_count > 0 && has_used_up() {
@@ -113,8 +124,7 @@ impl Dispatcher {
             self.put_back(delivery);
             return None;
         }
-        self.hold_and_reserve(&delivery);
-        Some(delivery)
+        Some(self.hold_seated(delivery))
     }
 
     /// Suspects and postponed ones that have not been claimed are not ours to attempt any more.
@@ -141,7 +151,7 @@ impl Dispatcher {
     pub(super) fn store_followers(&mut self, delivery: &Delivery) {
         if let Some(link) = delivery.link() {
             let behind = self.chains.store(&link);
-            self.give_back_reserved(behind);
+            self.give_back_seated(behind);
             self.go_on(&link);
         }
     }

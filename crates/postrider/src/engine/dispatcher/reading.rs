@@ -204,28 +204,27 @@ impl Dispatcher {
                 claimed_at: None,
                 epoch,
             };
-            let place = match endpoint {
-                None => Place::Orphan,
-                Some(_) => self.place(&delivery, which, now),
+            let placed = match endpoint {
+                None => Placed::Orphan(delivery),
+                Some(_) => self.place(delivery, which, now),
             };
-            self.claims.add(delivery, place);
+            self.claims.add(placed);
         }
     }
 
-    /// Where a delivery to a known endpoint goes, with a place reserved if that is the queue.
-    fn place(&mut self, delivery: &Delivery, which: Which, now: Instant) -> Place {
+    /// Where a delivery to a known endpoint goes.
+    fn place(&mut self, delivery: Delivery, which: Which, now: Instant) -> Placed {
         let is_later = delivery.scheduled_after(self.clock.timestamp(now)).is_some();
         let is_chained = delivery.link().is_none_or(|link| self.chains.read(&link));
         if is_later || !is_chained {
-            return Place::Aside;
+            return Placed::Aside(delivery);
         }
         if self.endpoints.room(delivery.endpoint, delivery.priority()) > 0 {
-            self.endpoints.reserve(delivery.endpoint, delivery.priority());
-            return Place::Queue;
+            return Placed::Queue(self.endpoints.seat(delivery));
         }
         match which {
-            Which::Lag => Place::Held,
-            Which::Tail => Place::Aside,
+            Which::Lag => Placed::Held(delivery),
+            Which::Tail => Placed::Aside(delivery),
         }
     }
 
@@ -239,11 +238,11 @@ impl Dispatcher {
             let priority = lane_priority(lane);
             while let Some(front) = lane.held.front() {
                 if self.endpoints.room(front.endpoint, front.priority()) > 0 {
-                    self.endpoints.reserve(front.endpoint, front.priority());
                     if !self.endpoints.is_left_alone(front.target) {
                         lane.lag_moved_at = now;
                     }
-                    admitted.extend(lane.held.pop_front());
+                    let front = lane.held.pop_front();
+                    admitted.extend(front.map(|delivery| self.endpoints.seat(delivery)));
                     continue;
                 }
                 let blocked = front.target;
@@ -259,8 +258,8 @@ impl Dispatcher {
                 aside.extend(lane.held.pop_front());
             }
         }
-        for delivery in admitted {
-            self.admit(delivery);
+        for seated in admitted {
+            self.admit(seated);
         }
         for delivery in aside {
             self.give_back(delivery);

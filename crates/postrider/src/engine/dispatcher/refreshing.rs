@@ -43,7 +43,7 @@ impl Dispatcher {
         let now = self.now;
         let ready = match gone.is_empty() {
             true => Vec::new(),
-            false => self.chains.take_ready(|delivery| gone.contains(&delivery.endpoint)),
+            false => self.take_ready(|delivery| gone.contains(&delivery.endpoint)),
         };
         for delivery in orphans.into_iter().chain(ready) {
             self.recorder.record().dead(&delivery, Cause::EndpointDropped, None, now);
@@ -52,8 +52,8 @@ impl Dispatcher {
             self.command(Command::Wish(Wish::Orphans));
         }
         for endpoint in gone {
-            for delivery in self.chains.forget_endpoint(endpoint) {
-                self.enqueue(delivery);
+            for seated in self.chains.forget_endpoint(endpoint) {
+                self.enqueue(seated);
             }
             if self.chains.scope() == Scope::Global {
                 self.want_all_stored(|_| true);

@@ -77,15 +77,15 @@ impl Dispatcher {
     }
 
     /// A delivery that was to be a probe is not sent.
-    fn requeue(&mut self, Probe { endpoint, delivery, .. }: Probe) {
+    fn requeue(&mut self, Probe { delivery, .. }: Probe) {
         self.endpoints.landed(&delivery);
         if self.lanes.epoch(delivery.message.id.lane().shard()) != Some(delivery.epoch) {
             self.let_go(&delivery);
         } else if self.is_stopping() || self.is_leaving(&delivery) {
             self.give_back(delivery);
         } else {
-            self.endpoints.reserve(endpoint, delivery.priority());
-            self.enqueue(delivery);
+            let seated = self.endpoints.seat(delivery);
+            self.enqueue(seated);
         }
     }
 

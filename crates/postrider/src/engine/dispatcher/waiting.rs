@@ -79,8 +79,7 @@ impl Dispatcher {
             let delivery = Delivery::due(row, epoch);
             if delivery.is_expired(self.clock.timestamp(now)) {
                 // It ends wherever it is in its chain, once nobody can cancel it any more.
-                self.hold_and_reserve(&delivery);
-                claimed.push(delivery);
+                claimed.push(self.hold_seated(delivery));
             } else if self.fetch_link(&delivery, is_current) {
                 claimed.extend(self.take_in_hand(delivery, now));
             } else {
@@ -106,29 +105,29 @@ impl Dispatcher {
         let timestamp = self.clock.timestamp(now);
         // What has expired ends by itself: see end_expired.
         while let Some(delivery) = self.hands.take_suspect(timestamp) {
-            if let Some(delivery) = self.take_in_hand(delivery, now) {
-                self.hands.try_out(&delivery);
-                self.claim_due(vec![delivery], Look::BeforeAndAfter);
+            if let Some(seated) = self.take_in_hand(delivery, now) {
+                self.hands.try_out(&seated);
+                self.claim_due(vec![seated], Look::BeforeAndAfter);
             }
         }
     }
 
     pub(super) fn take_due_claim(
         &mut self,
-        claimed: Vec<Delivery>,
+        claimed: Vec<Seated>,
         DueClaimAnswer { lost, cancels, still_waiting, unclaimed }: DueClaimAnswer,
     ) {
         let now = self.now;
         let is_refused = !lost.is_empty();
         self.lose(&lost);
-        for delivery in claimed {
-            let shard = delivery.message.id.lane().shard();
-            let is_ours = self.lanes.epoch(shard) == Some(delivery.epoch);
+        for mut seated in claimed {
+            let shard = seated.message.id.lane().shard();
+            let is_ours = self.lanes.epoch(shard) == Some(seated.epoch);
             let is_kept =
-                is_ours && !is_refused && !self.is_leaving(&delivery) && !self.is_stopping();
-            let state = self.cancel_state(&delivery, &cancels);
-            let waiting = still_waiting.get(&(delivery.message.id, delivery.target));
-            let place = (delivery.message.id, delivery.target);
+                is_ours && !is_refused && !self.is_leaving(&seated) && !self.is_stopping();
+            let state = self.cancel_state(&seated, &cancels);
+            let place = (seated.message.id, seated.target);
+            let waiting = still_waiting.get(&place);
             let is_unclaimed = unclaimed.contains(&place);
             let is_held = waiting.is_some_and(|waiting| waiting.is_held);
             if is_kept && state != CancelState::Cancelled && (is_unclaimed || is_held) {
@@ -136,7 +135,7 @@ impl Dispatcher {
                     // The next one may be tried: should we die of it, this one is in nobody's hands.
                     self.hands.clear(place);
                 }
-                self.endpoints.cancel_reservation(delivery.endpoint, delivery.priority());
+                let delivery = self.endpoints.unseat(seated);
                 self.postpone(now + HELD_PAUSE, delivery);
                 continue;
             }
@@ -144,11 +143,11 @@ impl Dispatcher {
                 && state == CancelState::None
                 && let Some(StillWaiting { has_expired, .. }) = waiting
             {
-                let delivery = Delivery { claimed_at: Some(now), ..delivery };
-                self.take_claimed(delivery, *has_expired, now);
+                seated.set_claimed_at(now);
+                self.take_claimed(seated, *has_expired, now);
                 continue;
             }
-            self.endpoints.cancel_reservation(delivery.endpoint, delivery.priority());
+            let delivery = self.endpoints.unseat(seated);
             match state {
                 CancelState::UnderWay if is_kept => {
                     self.postpone(now + CANCEL_PAUSE, delivery);
@@ -170,22 +169,22 @@ impl Dispatcher {
 
     /// A delivery is claimed: nobody cancels it any more. `has_expired`: by the database's clock,
     /// which others go by when they end what is not claimed.
-    fn take_claimed(&mut self, delivery: Delivery, has_expired: bool, now: Instant) {
+    fn take_claimed(&mut self, seated: Seated, has_expired: bool, now: Instant) {
         let timestamp = self.clock.timestamp(now);
-        if has_expired || delivery.is_expired(timestamp) {
-            self.endpoints.cancel_reservation(delivery.endpoint, delivery.priority());
+        if has_expired || seated.is_expired(timestamp) {
+            let delivery = self.endpoints.unseat(seated);
             self.recorder.record().expired(&delivery, now);
-        } else if delivery.recovery_count >= SUSPECT_AFTER && !self.hands.is_current(&delivery) {
+        } else if seated.recovery_count >= SUSPECT_AFTER && !self.hands.is_current(&seated) {
             // A clock said that it has expired, and says so no more: it waits for its turn.
-            self.endpoints.cancel_reservation(delivery.endpoint, delivery.priority());
+            let delivery = self.endpoints.unseat(seated);
             self.put_back(delivery);
-        } else if let Some(run_at) = delivery.scheduled_after(timestamp) {
-            self.endpoints.cancel_reservation(delivery.endpoint, delivery.priority());
+        } else if let Some(run_at) = seated.scheduled_after(timestamp) {
+            let delivery = self.endpoints.unseat(seated);
             self.recorder.record().postpone(&delivery, run_at, now);
             self.store_followers(&delivery);
             self.note_deferred(delivery.endpoint, run_at);
         } else {
-            self.admit(delivery);
+            self.admit(seated);
         }
     }
 }

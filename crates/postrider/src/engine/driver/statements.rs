@@ -21,8 +21,8 @@ use crate::{
             Look, Probe, Query,
         },
         connections::Takeover,
-        delivery::Delivery,
         dispatcher::TICK_ROWS,
+        endpoints::Seated,
         flush::Gathered,
         lanes::TickGroup,
         wake::Doorbell,
@@ -282,7 +282,7 @@ fn of(owned: &[Owned], shards: &[Shard]) -> Vec<Owned> {
 
 async fn claim_due(
     lease: Arc<Lease>,
-    claimed: Vec<Delivery>,
+    claimed: Vec<Seated>,
     owned: Vec<Owned>,
     claims: Vec<Claim>,
     look: Look,

@@ -1,5 +1,7 @@
 //! What may come into memory for endpoints, and what is in their queues.
 
+use std::ops::Deref;
+
 use super::*;
 
 /// What waits in memory for an endpoint is at most so many times what may be in flight to it.
@@ -7,6 +9,27 @@ const QUEUE_FACTOR: usize = 4;
 const SMALLEST_QUEUE: usize = 1024;
 /// So many messages are let in for an endpoint that may be probed: some of them may have expired.
 const PROBE_ROOM: usize = 64;
+
+/// A delivery with a place in memory at its endpoint. It is queued, or its place is given up: nobody gets the delivery
+/// otherwise, so that no place is given twice or forgotten.
+#[derive(Debug)]
+#[must_use]
+pub struct Seated(Delivery);
+
+impl Deref for Seated {
+    type Target = Delivery;
+
+    fn deref(&self) -> &Delivery {
+        &self.0
+    }
+}
+
+impl Seated {
+    /// It is claimed since then.
+    pub fn set_claimed_at(&mut self, at: Instant) {
+        self.0.claimed_at = Some(at);
+    }
+}
 
 impl Endpoints {
     /// How many more deliveries of a priority the endpoint may have in memory. What waits with a
@@ -43,14 +66,15 @@ impl Endpoints {
     }
 
     /// A delivery will be queued once it is claimed and has its turn.
-    pub fn reserve(&mut self, id: EndpointId, priority: Priority) {
-        if let Some(endpoint) = self.by_id.get_mut(&id) {
-            self.memory.reserve(&mut endpoint.buffer, priority);
+    pub fn seat(&mut self, delivery: Delivery) -> Seated {
+        if let Some(endpoint) = self.by_id.get_mut(&delivery.endpoint) {
+            self.memory.reserve(&mut endpoint.buffer, delivery.priority());
         }
+        Seated(delivery)
     }
 
-    /// Queues a delivery that was reserved; gives it back when its endpoint is gone.
-    pub fn enqueue(&mut self, delivery: Delivery) -> Option<Delivery> {
+    /// Queues a delivery; gives it back when its endpoint is gone.
+    pub fn enqueue(&mut self, Seated(delivery): Seated) -> Option<Delivery> {
         let id = delivery.endpoint;
         let Some(endpoint) = self.by_id.get_mut(&id) else { return Some(delivery) };
         endpoint.buffer.push(delivery);
@@ -58,11 +82,12 @@ impl Endpoints {
         None
     }
 
-    /// Undoes a reservation.
-    pub fn cancel_reservation(&mut self, id: EndpointId, priority: Priority) {
-        if let Some(endpoint) = self.by_id.get_mut(&id) {
-            self.memory.cancel(&mut endpoint.buffer, priority);
+    /// Gives up the place of a delivery.
+    pub fn unseat(&mut self, Seated(delivery): Seated) -> Delivery {
+        if let Some(endpoint) = self.by_id.get_mut(&delivery.endpoint) {
+            self.memory.cancel(&mut endpoint.buffer, delivery.priority());
         }
+        delivery
     }
 
     /// Takes deliveries out of the queues, for giving them back.

@@ -583,16 +583,16 @@ impl World {
         }
     }
 
-    fn ask(&mut self, node: usize, query: Query) {
+    fn ask(&mut self, node: usize, mut query: Query) {
         let way = self.way();
         let late = ms(self.dice.u64(100..1_500));
-        let answer = match (self.wrong, &query) {
+        let answer = match (self.wrong, &mut query) {
             (Wrong::ClaimAfterAttempt, Query::SaveCheckpoint { .. }) => {
                 Some(Event::Claimed(Ok((Vec::new(), Cancels::default()))))
             }
             (Wrong::ClaimedBeforeWritten, Query::Claim { claimed, claims, .. }) => {
                 let looking = Looking::Claim {
-                    claimed: claimed.clone(),
+                    claimed: std::mem::take(claimed),
                     claims: claims.clone(),
                     lost: Vec::new(),
                     unclaimed: DueClaimAnswer::default().unclaimed,

@@ -13,7 +13,7 @@ use super::{Database, DeferredRow, Place, Wrong};
 use crate::{
     engine::{
         command::{DueClaimAnswer, Event, Flushed, Look},
-        delivery::Delivery,
+        endpoints::Seated,
         flush::Gathered,
     },
     store::{
@@ -25,16 +25,8 @@ use crate::{
 
 /// What was written down, and what is looked for after that.
 pub enum Looking {
-    Checkpoint {
-        lost: Vec<Owned>,
-        claimed: Vec<MessageId>,
-    },
-    Claim {
-        claimed: Vec<Delivery>,
-        claims: Vec<Claim>,
-        lost: Vec<Owned>,
-        unclaimed: HashSet<Place>,
-    },
+    Checkpoint { lost: Vec<Owned>, claimed: Vec<MessageId> },
+    Claim { claimed: Vec<Seated>, claims: Vec<Claim>, lost: Vec<Owned>, unclaimed: HashSet<Place> },
 }
 
 impl Database {
@@ -42,7 +34,7 @@ impl Database {
     pub fn claim(
         &mut self,
         me: Uuid,
-        claimed: Vec<Delivery>,
+        claimed: Vec<Seated>,
         owned: &[Owned],
         mut claims: Vec<Claim>,
         look: Look,
