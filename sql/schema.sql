@@ -8042,7 +8042,11 @@ CREATE FUNCTION postrider.expire_waiting(p_most integer) RETURNS integer
     SET jit TO 'off'
     AS $$
 declare
-    places tid[];
+    last_at timestamptz := '-infinity';
+    last_id bigint := 0;
+    last_target integer := 0;
+    page_places tid[];
+    places tid[] := '{}';
     message_ids bigint[];
     ordering_keys text[];
 begin
@@ -8050,39 +8054,68 @@ begin
     if not exists (select from postrider.deferred d where d.expires_at <= now()) then
         return 0;
     end if;
-    with claimed as materialized (
-        select h.message_id, h.target, h.retry_count
-        from (
-            select array_agg(o.owner) as owners, array_agg(o.shard) as shards
-            from postrider.claim_holders() o
-        ) s
-        cross join lateral postrider.standing_claims(s.owners, s.shards) h
-    )
-    select array_agg(o.ctid)
-    into places
-    from (
-        select l.ctid
-        from (
-            select w.ctid, w.message_id, w.retry_count, w.recovery_count
+    -- A page after the other, as there may be claims on all of one. What is in order by an index needs no sort.
+    loop
+        with page as materialized (
+            select w.message_id, w.target, w.retry_count, w.recovery_count, w.expires_at
             from postrider.deferred w
-            where w.expires_at <= now()
-            and not exists (
-                select
-                from claimed c
-                where c.message_id = w.message_id
-                and c.target = w.target
-                and c.retry_count = w.retry_count
-            )
-            order by w.expires_at
-            offset 0
-            for update of w skip locked
-        ) l
-        -- Its own row first: nobody who cancels waits for a message of which nothing is ended here. What may be being
-        -- cancelled is not in the way of others.
-        where not postrider.is_being_cancelled(l.message_id, l.retry_count, l.recovery_count)
-        limit p_most
-    ) o;
-    places := (select u.free from postrider.uncancelled(places) u);
+            where (w.expires_at, w.message_id, w.target) > (last_at, last_id, last_target)
+            and w.expires_at <= now()
+            order by w.expires_at, w.message_id, w.target
+            limit p_most
+        ), claimed as materialized (
+            select h.message_id, h.target, h.retry_count
+            from (
+                select array_agg(o.owner) as owners, array_agg(o.shard) as shards
+                from postrider.claim_holders() o
+            ) s
+            cross join lateral postrider.standing_claims(s.owners, s.shards) h
+        )
+        select
+            (
+                select array_agg(l.ctid)
+                from (
+                    select w.ctid, p.message_id, p.retry_count, p.recovery_count
+                    from (
+                        select p.message_id, p.target, p.retry_count, p.recovery_count
+                        from page p
+                        where not exists (
+                            select
+                            from claimed c
+                            where c.message_id = p.message_id
+                            and c.target = p.target
+                            and c.retry_count = p.retry_count
+                        )
+                        offset 0
+                    ) p
+                    cross join lateral (
+                        select d.ctid
+                        from postrider.deferred d
+                        where d.message_id = p.message_id
+                        and d.target = p.target
+                        and d.retry_count = p.retry_count
+                        and d.expires_at <= now()
+                        offset 0
+                        for update skip locked
+                    ) w
+                    offset 0
+                ) l
+                -- Its own row first: nobody who cancels waits for a message of which nothing is ended here. What may be
+                -- being cancelled is not in the way of others.
+                where not postrider.is_being_cancelled(l.message_id, l.retry_count, l.recovery_count)
+            ),
+            e.expires_at, e.message_id, e.target
+        into page_places, last_at, last_id, last_target
+        from page e
+        order by e.expires_at desc, e.message_id desc, e.target desc
+        limit 1;
+        exit when last_at is null;
+        places := places || (
+            select u.free from postrider.uncancelled(coalesce(page_places, '{}')) u
+        );
+        exit when cardinality(places) >= p_most;
+    end loop;
+    places := places[:p_most];
     if places = '{}' then
         return 0;
     end if;
@@ -15391,14 +15424,11 @@ begin
     cross join lateral (
         select not is_global or not exists (
             select
-            from (
-                select k.message_id
-                from postrider.deferred k
-                where is_global
-                and k.ordering_key = d.ordering_key
-                offset 0
-            ) b
-            where b.message_id < i.id
+            from postrider.deferred b
+            where b.ordering_key || '' is not null
+            and (b.ordering_key || '', b.message_id) >= (d.ordering_key, 0)
+            and (b.ordering_key || '', b.message_id) < (d.ordering_key, i.id)
+            offset 0
         )
     ) f (is_first)
     where m.scheduled_at is null
@@ -15494,13 +15524,11 @@ begin
             is_global
             and exists (
                 select
-                from (
-                    select o.message_id
-                    from postrider.deferred o
-                    where o.ordering_key = w.ordering_key
-                    offset 0
-                ) b
-                where b.message_id < w.message_id
+                from postrider.deferred b
+                where b.ordering_key || '' is not null
+                and (b.ordering_key || '', b.message_id) >= (w.ordering_key, 0)
+                and (b.ordering_key || '', b.message_id) < (w.ordering_key, w.message_id)
+                offset 0
             )
         )
         offset 0
@@ -20716,10 +20744,10 @@ CREATE VIEW postrider.blocked_keys AS
                     d.last_error,
                     d.is_blocked
                    FROM postrider.deferred d
-                  WHERE ((d.ordering_key = j.ordering_key) AND (EXISTS ( SELECT
+                  WHERE (((d.ordering_key || ''::text) IS NOT NULL) AND (ROW((d.ordering_key || ''::text), d.message_id) >= ROW(j.ordering_key, 0)) AND ((d.ordering_key || ''::text) <= j.ordering_key) AND (EXISTS ( SELECT
                            FROM postrider.setting s
                           WHERE ((s.name = 'ordering_scope'::text) AND (s.value = 'global'::text)))))
-                  ORDER BY d.message_id
+                  ORDER BY (d.ordering_key || ''::text), d.message_id
                  LIMIT 1)) f
              LEFT JOIN postrider.endpoints o ON ((o.id = f.endpoint_id)))
           WHERE (NOT f.is_blocked)
@@ -23081,6 +23109,10 @@ CREATE INDEX deferred_expires_at ON postrider.deferred USING btree (expires_at, 
 -- Name: deferred_key; Type: INDEX; Schema: postrider; Owner: -
 
 CREATE INDEX deferred_key ON postrider.deferred USING btree (ordering_key, endpoint_id, message_id) WHERE (ordering_key IS NOT NULL);
+
+-- Name: deferred_key_everywhere; Type: INDEX; Schema: postrider; Owner: -
+
+CREATE INDEX deferred_key_everywhere ON postrider.deferred USING btree (((ordering_key || ''::text)), message_id) WHERE ((ordering_key || ''::text) IS NOT NULL);
 
 -- Name: done_run; Type: INDEX; Schema: postrider; Owner: -
 

@@ -164,14 +164,11 @@ begin
     cross join lateral (
         select not is_global or not exists (
             select
-            from (
-                select k.message_id
-                from postrider.deferred k
-                where is_global
-                and k.ordering_key = d.ordering_key
-                offset 0
-            ) b
-            where b.message_id < i.id
+            from postrider.deferred b
+            where b.ordering_key || '' is not null
+            and (b.ordering_key || '', b.message_id) >= (d.ordering_key, 0)
+            and (b.ordering_key || '', b.message_id) < (d.ordering_key, i.id)
+            offset 0
         )
     ) f (is_first)
     where m.scheduled_at is null

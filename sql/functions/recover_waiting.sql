@@ -6,7 +6,7 @@
 -- or, as ordering_scope says, at any, were not attempted. One that is locked is passed over, for the caller to come back to. It is claimed until
 -- then, so that the caller's successor does, too. Writes nothing when a
 -- shard is lost, and names all. Uses
--- deferred_pkey, deferred_key, message_id.
+-- deferred_pkey, deferred_key, deferred_key_everywhere, message_id.
 create or replace function postrider.recover_waiting(
     p_dispatcher uuid,
     p_shards smallint[],
@@ -71,13 +71,11 @@ begin
             is_global
             and exists (
                 select
-                from (
-                    select o.message_id
-                    from postrider.deferred o
-                    where o.ordering_key = w.ordering_key
-                    offset 0
-                ) b
-                where b.message_id < w.message_id
+                from postrider.deferred b
+                where b.ordering_key || '' is not null
+                and (b.ordering_key || '', b.message_id) >= (w.ordering_key, 0)
+                and (b.ordering_key || '', b.message_id) < (w.ordering_key, w.message_id)
+                offset 0
             )
         )
         offset 0

@@ -2,8 +2,8 @@
 --   $1 integer[]: endpoints   $2 bigint[]: at most so many of each   $3 smallint[]: shards
 --   $4 integer: payloads, headers and metadata come along up to so many bytes as they are sent, others are fetched later
 --   $5 boolean: ordering keys hold across endpoints
--- Of an ordering key only the first that waits, and whatever has expired. Indexes: deferred_due,
--- deferred_key, message_id.
+-- Of an ordering key only the first that waits, and whatever has expired. Indexes: deferred_due, deferred_key,
+-- deferred_key_everywhere, message_id.
 select
     d.message_id, d.target, d.endpoint_id, d.retry_count, d.recovery_count, d.run_at, d.is_blocked,
     coalesce(cardinality(m.targets) > 1, false) as has_many_targets, d.message_created_at,
@@ -42,16 +42,16 @@ cross join lateral (
                     < (w.ordering_key, w.endpoint_id, w.message_id)
                 offset 0
             )
-            and not exists (
-                select
-                from (
-                    select k.message_id
-                    from postrider.deferred k
-                    where $5
-                    and k.ordering_key = w.ordering_key
+            and not (
+                $5
+                and exists (
+                    select
+                    from postrider.deferred b
+                    where b.ordering_key || '' is not null
+                    and (b.ordering_key || '', b.message_id) >= (w.ordering_key, 0)
+                    and (b.ordering_key || '', b.message_id) < (w.ordering_key, w.message_id)
                     offset 0
-                ) b
-                where b.message_id < w.message_id
+                )
             )
         )
         order by w.run_at, w.message_id + 0

@@ -3,7 +3,8 @@
 --   $3 bigint: at most so many of each
 --   $4 integer: payloads, headers and metadata come along up to so many bytes as they are sent, others are fetched later
 --   $5 boolean: ordering keys hold across endpoints
--- The columns are those of deferred_due.sql. Indexes: deferred_key, message_id.
+-- The columns are those of deferred_due.sql. Indexes: deferred_key, deferred_key_everywhere,
+-- message_id.
 select
     d.message_id, d.target, d.endpoint_id, d.retry_count, d.recovery_count, d.run_at, d.is_blocked,
     coalesce(cardinality(m.targets) > 1, false) as has_many_targets, d.message_created_at,
@@ -38,8 +39,10 @@ cross join lateral (
             w.is_blocked, w.message_created_at, w.expires_at, w.ordering_key
         from postrider.deferred w
         where $5
-        and w.ordering_key = c.ordering_key
-        order by w.message_id + 0
+        and w.ordering_key || '' is not null
+        and (w.ordering_key || '', w.message_id) >= (c.ordering_key, 0)
+        and w.ordering_key || '' <= c.ordering_key
+        order by w.ordering_key || '', w.message_id
         limit $3
     )
 ) d

@@ -4,7 +4,7 @@
 -- front is named when it waits itself; it is null while that is being attempted or was read and has
 -- not been. Cause: `endpoint disabled`, `in flight`, `retry` (with last_error) or `scheduled`. Jumps
 -- from key to key, so the cost depends on the number of keys that wait, not on how much does. Uses
--- deferred_key.
+-- deferred_key, deferred_key_everywhere.
 create or replace view postrider.blocked_keys as
 with recursive jump (ordering_key, endpoint_id) as (
     (
@@ -86,14 +86,16 @@ left join lateral (
                 d.message_id, d.target, d.endpoint_id, d.run_at, d.retry_count, d.last_error,
                 d.is_blocked
             from postrider.deferred d
-            where d.ordering_key = j.ordering_key
+            where d.ordering_key || '' is not null
+            and (d.ordering_key || '', d.message_id) >= (j.ordering_key, 0)
+            and d.ordering_key || '' <= j.ordering_key
             and exists (
                 select
                 from postrider.setting s
                 where s.name = 'ordering_scope'
                 and s.value = 'global'
             )
-            order by d.message_id
+            order by d.ordering_key || '', d.message_id
             limit 1
         )
     ) f

@@ -122,14 +122,14 @@ const CASES: &[Case] = &[
         sql: include_str!("../../../sql/queries/deferred_due.sql"),
         types: "integer[], bigint[], smallint[], integer, boolean",
         values: "'{1,2,3}', '{100,100,100}', {shards}, 2000, false",
-        indexes: &["deferred_due", "deferred_key", "message_id"],
+        indexes: &["deferred_due", "deferred_key", "deferred_key_everywhere", "message_id"],
     },
     Case {
         name: "followers",
         sql: include_str!("../../../sql/queries/followers.sql"),
         types: "text[], integer[], bigint, integer, boolean",
         values: "'{key-1,key-2}', '{1,2}', 32, 2000, false",
-        indexes: &["deferred_key", "message_id"],
+        indexes: &["deferred_key", "deferred_key_everywhere", "message_id"],
     },
     Case {
         name: "deferred_after",
@@ -559,6 +559,13 @@ fn of_dispatchers() -> Vec<Bound> {
             2_000,
         ),
         query(
+            "followers of keys everywhere",
+            include_str!("../../../sql/queries/followers.sql"),
+            "text[], integer[], bigint, integer, boolean",
+            "'{key-3,key-6}', '{4,7}', 32, 2000, true",
+            5_000,
+        ),
+        query(
             "deferred_after",
             include_str!("../../../sql/queries/deferred_after.sql"),
             "integer[], smallint[]",
@@ -577,7 +584,7 @@ fn of_dispatchers() -> Vec<Bound> {
             include_str!("../../../sql/queries/deferred_due.sql"),
             "integer[], bigint[], smallint[], integer, boolean",
             "'{1,2,3}', '{10,10,10}', {shards}, 2000, true",
-            20_000,
+            8_000,
         ),
         query(
             "deferred_expired",
@@ -650,6 +657,24 @@ fn of_dispatchers() -> Vec<Bound> {
             ),
             12_000,
         ),
+        call(
+            "recover_messages of keys everywhere",
+            format!(
+                "select m.*
+                from (select postrider.set_setting('ordering_scope', 'global') offset 0) s,
+                lateral postrider.recover_messages('{DISPATCHER}', {all}, {epochs}, {keyed}, true) m"
+            ),
+            16_000,
+        ),
+        call(
+            "recover_claims of keys everywhere",
+            format!(
+                "select c.*
+                from (select postrider.set_setting('ordering_scope', 'global') offset 0) s,
+                lateral postrider.recover_claims('{DISPATCHER}', {all}, {epochs}, '{GONE}', '{{}}') c"
+            ),
+            13_000,
+        ),
         query(
             "release_stored_keys",
             include_str!("../../../sql/queries/release_stored_keys.sql"),
@@ -665,7 +690,8 @@ fn of_dispatchers() -> Vec<Bound> {
             6_000,
         ),
         call("release_keys", "select postrider.release_keys('{key-3,key-6}')".to_owned(), 1_500),
-        call("expire_waiting", "select postrider.expire_waiting(100)".to_owned(), 24_000),
+        // Several pages: most of what is first has been cancelled.
+        call("expire_waiting", "select postrider.expire_waiting(100)".to_owned(), 60_000),
         call(
             "forget_idempotency_keys",
             "select postrider.forget_idempotency_keys()".to_owned(),
@@ -880,7 +906,7 @@ fn of_dispatchers() -> Vec<Bound> {
         call("advance_jobs: skip", advance("skip", "tell_batch"), 15_000),
         call("advance_jobs: cancel", advance("cancel", "cancel_batch"), 40_000),
         call("advance_jobs: erase", advance("erase", "erase_batch"), 150_000),
-        call("advance_replays", "select postrider.advance_replays()".to_owned(), 300_000),
+        call("advance_replays", "select postrider.advance_replays()".to_owned(), 315_000),
         call(
             "append_replays",
             format!("select postrider.append_replays({ids}, {ones})"),
