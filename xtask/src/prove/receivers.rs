@@ -31,10 +31,14 @@ const PACE: Duration = Duration::from_millis(20);
 const CONTROL_COUNT: usize = 100;
 /// How much later than in the control the good ones may arrive, in full runs on an idle machine.
 const DELAY_MAX: Duration = Duration::from_millis(200);
-/// How long they may take beside large messages that are read, and beside HTTP/2 that is answered.
-const CONTROL_MAX: Duration = Duration::from_secs(1);
+/// How long they may take beside any burst, hostile or not.
+const BURST_MAX: Duration = Duration::from_secs(1);
 /// What the dispatcher may take at its peak.
 const MEMORY_MAX: u64 = 400_000_000;
+/// How often messages are sent to a kind that does nothing wrong, and to one beside which the good messages came later
+/// than `DELAY_MAX`, in each case to endpoints of its own: the median counts. One burst is over so soon that the slowest of
+/// some twenty good messages is judged.
+const BURSTS: usize = 3;
 /// Of large messages one in so many is sent: few have room in memory at a time, whoever does not take them, so that a
 /// part of them already fills it over and over.
 const LARGE_SHARE: usize = 8;
@@ -80,6 +84,11 @@ impl ReceiverScale {
     };
 }
 
+/// Whether a kind does nothing wrong.
+fn is_control(name: &str) -> bool {
+    [READS_WHAT_IS_LARGE, ANSWERS_HTTP2].contains(&name)
+}
+
 /// What came of one kind.
 #[derive(Debug, Default)]
 struct KindFigures {
@@ -95,11 +104,31 @@ struct KindFigures {
     late: usize,
     is_large: bool,
     has_tls: bool,
-    good_p99: Duration,
+    /// Of each burst.
+    good_p99: Vec<Duration>,
     took: Duration,
 }
 
 impl KindFigures {
+    /// The median of the bursts; of two the slower one.
+    fn good_p99(&self) -> Duration {
+        let mut all = self.good_p99.clone();
+        all.sort_unstable();
+        all.get(all.len() / 2).copied().unwrap_or_default()
+    }
+
+    /// Takes what came of one more burst.
+    fn merge(&mut self, burst: KindFigures) {
+        self.attempts += burst.attempts;
+        self.connections = burst.connections;
+        for (text, count) in burst.reports {
+            *self.reports.entry(text).or_default() += count;
+        }
+        self.wrong.extend(burst.wrong);
+        self.good_p99.extend(burst.good_p99);
+        self.took += burst.took;
+    }
+
     /// Takes so many attempts that ended alike.
     fn take(&mut self, kind: &Kind, is_timed: bool, (outcome, error): (&str, &str), count: usize) {
         let text =
@@ -166,18 +195,30 @@ impl ReceiverFigures {
     fn control_of(&self, is_large: bool, has_tls: bool) -> Duration {
         let of = |name: &str| {
             let kind = self.kinds.iter().find(|kind| kind.name == name);
-            kind.map_or(Duration::ZERO, |kind| kind.good_p99)
+            kind.map_or(Duration::ZERO, KindFigures::good_p99)
         };
         let large = if is_large { of(READS_WHAT_IS_LARGE) } else { Duration::ZERO };
         let tls = if has_tls { of(ANSWERS_HTTP2) } else { Duration::ZERO };
         self.control_p99.max(large).max(tls)
     }
 
+    /// How much later the good ones came beside this kind than beside what does nothing wrong.
+    fn delay(&self, kind: &KindFigures) -> Duration {
+        kind.good_p99().saturating_sub(self.control_of(kind.is_large, kind.has_tls))
+    }
+
     fn worst_delay(&self) -> Duration {
-        let delay = |kind: &KindFigures| {
-            kind.good_p99.saturating_sub(self.control_of(kind.is_large, kind.has_tls))
-        };
-        self.kinds.iter().map(delay).max().unwrap_or_default()
+        self.kinds.iter().map(|kind| self.delay(kind)).max().unwrap_or_default()
+    }
+
+    fn slowest_burst(&self) -> Duration {
+        self.kinds.iter().flat_map(|kind| &kind.good_p99).max().copied().unwrap_or_default()
+    }
+
+    /// How many kinds beside the controls were tried more than once.
+    fn tried_again(&self) -> usize {
+        let is_again = |kind: &&KindFigures| !is_control(kind.name) && kind.good_p99.len() > 1;
+        self.kinds.iter().filter(is_again).count()
     }
 }
 
@@ -187,14 +228,16 @@ impl fmt::Display for ReceiverFigures {
         writeln!(formatter, "|---|---|---|---|---|---|")?;
         for kind in &self.kinds {
             let reports: Vec<_> = kind.reports.keys().map(|text| text.replace('|', "/")).collect();
+            let millis = |wait: &Duration| format!("{:.0}", wait.as_secs_f64() * 1e3);
+            let good: Vec<_> = kind.good_p99.iter().map(millis).collect();
             writeln!(
                 formatter,
-                "| {} | {} | {} | {} | {:.0} ms | {:.1} s |",
+                "| {} | {} | {} | {} | {} ms | {:.1} s |",
                 kind.name,
                 kind.attempts,
                 kind.connections,
                 reports.join("; "),
-                kind.good_p99.as_secs_f64() * 1e3,
+                good.join(", "),
                 kind.took.as_secs_f64()
             )?;
             for wrong in &kind.wrong {
@@ -207,8 +250,8 @@ impl fmt::Display for ReceiverFigures {
         write!(
             formatter,
             "\n{} kinds{}, {} messages to the good receiver, each once; p99 {:.0} ms alone, {:.0} ms beside \
-             large messages that are read, {:.0} ms beside HTTP/2 that is answered, and at worst {:.0} ms more; peak \
-             memory {:.0} MB",
+             large messages that are read, {:.0} ms beside HTTP/2 that is answered, and at worst {:.0} ms more; {} kinds \
+             tried again, slowest burst {:.0} ms; peak memory {:.0} MB",
             self.kinds.len(),
             if self.scale.is_together { " at once" } else { "" },
             self.good_count,
@@ -216,6 +259,8 @@ impl fmt::Display for ReceiverFigures {
             self.control_of(true, false).as_secs_f64() * 1e3,
             self.control_of(false, true).as_secs_f64() * 1e3,
             self.worst_delay().as_secs_f64() * 1e3,
+            self.tried_again(),
+            self.slowest_burst().as_secs_f64() * 1e3,
             self.peak_bytes as f64 / 1e6
         )
     }
@@ -252,16 +297,11 @@ pub async fn prove_receivers(binary: &Path, scale: ReceiverScale) -> Result<Rece
         good_count: 0,
         peak_bytes: 0,
     };
-    let all: Vec<usize> = (0..KINDS.len()).collect();
-    let rounds = if scale.is_together { all.chunks(all.len()) } else { all.chunks(1) };
-    for kinds in rounds {
-        let (good_p99, took) = stage.play(kinds).await?;
-        for index in kinds {
-            figures.kinds.push(stage.judge(*index, good_p99, took).await?);
-        }
-        if !scale.is_together {
-            println!("{}: {:.1} s", KINDS[kinds[0]].name, took.as_secs_f64());
-        }
+    if scale.is_together {
+        let all: Vec<usize> = (0..KINDS.len()).collect();
+        figures.kinds = stage.play(&all, 0).await?;
+    } else {
+        stage.play_in_turn(&mut figures).await?;
     }
     figures.peak_bytes = dispatcher.peak_memory_bytes()?;
     let kept = stage.settle(&dispatcher).await?;
@@ -279,6 +319,8 @@ struct Stage {
     scale: ReceiverScale,
 }
 
+const CREATE: &str = "select postrider.create_endpoint($1, 'http', $2::text::jsonb)";
+
 /// How long messages are sent to the good receiver.
 enum Until<'a> {
     Count(usize),
@@ -288,7 +330,6 @@ enum Until<'a> {
 
 impl Stage {
     async fn prepare(&self) -> Result<()> {
-        let create = "select postrider.create_endpoint($1, 'http', $2::text::jsonb)";
         self.client
             .batch_execute(
                 "select postrider.set_setting('allow_internal_destinations', '127.0.0.0/8');
@@ -299,23 +340,27 @@ impl Stage {
             )
             .await?;
         let config = serde_json::json!({ "url": self.good.url() });
-        self.client.execute(create, &[&"good", &config.to_string()]).await?;
-        for (index, kind) in KINDS.iter().enumerate() {
-            for (number, name) in self.names(index).enumerate() {
-                let config = serde_json::json!({
-                    "url": self.hostiles.url(index, kind, number),
-                    "concurrency": self.scale.concurrency,
-                    "timeout_seconds": self.scale.timeout_seconds,
-                    "connect_timeout_seconds": self.scale.timeout_seconds,
-                });
-                self.client.execute(create, &[&name, &config.to_string()]).await?;
-            }
+        self.client.execute(CREATE, &[&"good", &config.to_string()]).await?;
+        Ok(())
+    }
+
+    /// The endpoints of a burst to one kind.
+    async fn create(&self, index: usize, burst: usize) -> Result<()> {
+        let kind = &KINDS[index];
+        for (number, name) in self.names(index, burst).enumerate() {
+            let config = serde_json::json!({
+                "url": self.hostiles.url(index, kind, burst * self.scale.endpoints + number),
+                "concurrency": self.scale.concurrency,
+                "timeout_seconds": self.scale.timeout_seconds,
+                "connect_timeout_seconds": self.scale.timeout_seconds,
+            });
+            self.client.execute(CREATE, &[&name, &config.to_string()]).await?;
         }
         Ok(())
     }
 
-    fn names(&self, index: usize) -> impl Iterator<Item = String> {
-        (0..self.scale.endpoints).map(move |number| format!("kind-{index}-{number}"))
+    fn names(&self, index: usize, burst: usize) -> impl Iterator<Item = String> {
+        (0..self.scale.endpoints).map(move |number| format!("kind-{index}-{burst}-{number}"))
     }
 
     /// One that asks to be left alone is left alone after its first answer.
@@ -327,15 +372,39 @@ impl Stage {
         }
     }
 
+    /// One kind after the other, those that do nothing wrong first.
+    async fn play_in_turn(&self, figures: &mut ReceiverFigures) -> Result<()> {
+        let (controls, others): (Vec<usize>, Vec<usize>) =
+            (0..KINDS.len()).partition(|index| is_control(KINDS[*index].name));
+        for index in controls.into_iter().chain(others) {
+            let mut kind = KindFigures::default();
+            for burst in 0..BURSTS {
+                let played = self.play(&[index], burst).await?.remove(0);
+                if burst == 0 {
+                    kind = played;
+                } else {
+                    kind.merge(played);
+                }
+                if !is_control(kind.name) && figures.delay(&kind) <= DELAY_MAX {
+                    break;
+                }
+            }
+            println!("{}: {:.1} s", kind.name, kind.took.as_secs_f64());
+            figures.kinds.push(kind);
+        }
+        Ok(())
+    }
+
     /// Sends to these kinds, and to the good receiver until all attempts are on record.
-    async fn play(&self, kinds: &[usize]) -> Result<(Duration, Duration)> {
+    async fn play(&self, kinds: &[usize], burst: usize) -> Result<Vec<KindFigures>> {
         let began = Instant::now();
         let mut names = Vec::new();
         let mut expected = 0;
         for index in kinds {
+            self.create(*index, burst).await?;
             let kind = &KINDS[*index];
             let count = self.count(kind);
-            for name in self.names(*index) {
+            for name in self.names(*index, burst) {
                 let send = format!(
                     "select postrider.send_batch('{name}', array_agg(jsonb_build_object('text', repeat('x', {}))))
                     from generate_series(1, {count})",
@@ -347,7 +416,14 @@ impl Stage {
             }
         }
         let good_p99 = self.measure(Until::Attempts(expected, &names)).await?;
-        Ok((good_p99, began.elapsed()))
+        let mut figures = Vec::new();
+        for index in kinds {
+            let mut kind = self.judge(*index, burst).await?;
+            kind.good_p99.push(good_p99);
+            kind.took = began.elapsed();
+            figures.push(kind);
+        }
+        Ok(figures)
     }
 
     /// Sends to the good receiver at a steady pace; when the 99th of 100 has arrived after its commit.
@@ -393,17 +469,19 @@ impl Stage {
             requests.iter().filter_map(of).collect()
         });
         waits.sort();
-        Ok(waits[waits.len() * 99 / 100])
+        Ok(waits[(waits.len() * 99).div_ceil(100) - 1])
     }
 
-    async fn judge(&self, index: usize, good_p99: Duration, took: Duration) -> Result<KindFigures> {
+    async fn judge(&self, index: usize, burst: usize) -> Result<KindFigures> {
         let kind = &KINDS[index];
-        let connections = self.hostiles.connection_count(index);
-        let mut figures =
-            KindFigures { name: kind.name, good_p99, took, connections, ..KindFigures::default() };
-        figures.is_large = kind.payload_length > 0;
-        figures.has_tls = matches!(kind.wire, Wire::Tls | Wire::Http2);
-        let names: Vec<_> = self.names(index).collect();
+        let mut figures = KindFigures {
+            name: kind.name,
+            connections: self.hostiles.connection_count(index),
+            is_large: kind.payload_length > 0,
+            has_tls: matches!(kind.wire, Wire::Tls | Wire::Http2),
+            ..KindFigures::default()
+        };
+        let names: Vec<_> = self.names(index, burst).collect();
         let sql = "select a.outcome, coalesce(a.error, ''), count(*)
             from postrider.attempts a
             where a.endpoint_name = any ($1)
@@ -426,10 +504,9 @@ impl Stage {
     /// all. What is kept for the next message goes with its endpoint.
     async fn settle(&self, dispatcher: &Dispatcher) -> Result<Vec<&'static str>> {
         let drop_all = "select count(*)
-            from unnest($1::text[]) n (name)
+            from unnest(array(select e.name from postrider.endpoints e where e.name like 'kind-%')) n (name)
             cross join lateral postrider.drop_endpoint(n.name, true)";
-        let names: Vec<String> = (0..KINDS.len()).flat_map(|index| self.names(index)).collect();
-        self.client.execute(drop_all, &[&names]).await?;
+        self.client.execute(drop_all, &[]).await?;
         let end = Instant::now() + PATIENCE;
         loop {
             let peers = sockets::peers(dispatcher.pid())?;
@@ -451,7 +528,7 @@ impl Stage {
 
     async fn find(&self, figures: &mut ReceiverFigures, owner: Vec<String>) -> Result<()> {
         let delay = figures.worst_delay();
-        let control = figures.control_of(true, true);
+        let slowest = figures.slowest_burst();
         let mut found = |is_wrong: bool, finding: String| {
             if is_wrong {
                 figures.findings.push(finding);
@@ -465,8 +542,8 @@ impl Stage {
         found(figures.peak_bytes > MEMORY_MAX, format!("{} bytes at the peak", figures.peak_bytes));
         let is_late = self.scale.is_timed && delay > DELAY_MAX;
         found(is_late, format!("good messages came {delay:?} later"));
-        let is_slow = self.scale.is_timed && control > CONTROL_MAX;
-        found(is_slow, format!("good messages took {control:?} beside what does nothing wrong"));
+        let is_slow = self.scale.is_timed && slowest > BURST_MAX;
+        found(is_slow, format!("good messages took {slowest:?} beside one burst"));
         Ok(())
     }
 }
@@ -501,6 +578,32 @@ mod tests {
         }
         // Whoever is silent is not late.
         assert!(judge("says nothing", true, &[("unknown", LATE, 512)]).is_empty());
+    }
+
+    #[test]
+    fn one_slow_burst_of_three_is_no_delay_and_two_are_one() {
+        let bursts = |millis: &[u64]| {
+            let good_p99 = millis.iter().copied().map(Duration::from_millis).collect();
+            KindFigures { good_p99, ..KindFigures::default() }
+        };
+        for (millis, delay) in
+            [(&[900][..], 890), (&[900, 20], 890), (&[900, 20, 30], 20), (&[900, 20, 800], 790)]
+        {
+            let mut kind = bursts(&millis[..1]);
+            for burst in &millis[1..] {
+                kind.merge(bursts(&[*burst]));
+            }
+            let figures = ReceiverFigures {
+                scale: ReceiverScale::FULL,
+                kinds: vec![kind],
+                findings: Vec::new(),
+                control_p99: Duration::from_millis(10),
+                good_count: 0,
+                peak_bytes: 0,
+            };
+            assert_eq!(figures.worst_delay().as_millis(), delay, "{millis:?}");
+            assert_eq!(figures.slowest_burst().as_millis(), 900, "{millis:?}");
+        }
     }
 
     #[test]
