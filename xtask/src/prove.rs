@@ -264,7 +264,8 @@ async fn run_memory(binary: &Path, is_short: bool) -> Result<()> {
     let figures = prove_memory(binary, messages, endpoints, http_every, keys).await?;
     println!("{figures}");
     ensure!(figures.peak_bytes < 300_000_000, "more than 300 MB");
-    ensure!(figures.keys_peak_bytes < 300_000_000, "more than 300 MB for keys");
+    // 10,000 endpoints are still there, some 10 kB each, and a key takes 0.4 kB.
+    ensure!(figures.keys_peak_bytes < 400_000_000, "more than 400 MB for keys");
     Ok(())
 }
 
