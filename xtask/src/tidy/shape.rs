@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Tree, Violation, is_word, production_sources, rust::Source, violation};
+use super::{Tree, Violation, contains_word, is_word, production_sources, rust::Source, violation};
 
 /// Lines of a function, from its name to its closing brace.
 const FUNCTION_LINES: usize = 70;
@@ -15,8 +15,8 @@ const DISPATCHER: &str = "crates/postrider/src/engine/dispatcher";
 pub(super) fn functions_are_short(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
     for folder in ["crates/", "xtask/"] {
-        let sources = production_sources(tree, folder).filter(|(path, _)| is_production(path));
-        for (path, source) in sources {
+        let sources = production_sources(tree, folder);
+        for (path, source) in sources.filter(|(path, _)| path.contains("/src/")) {
             for function in functions(&source) {
                 let length = function.end - function.start + 1;
                 if length > FUNCTION_LINES {
@@ -31,10 +31,6 @@ pub(super) fn functions_are_short(tree: &Tree) -> Vec<Violation> {
     found
 }
 
-fn is_production(path: &str) -> bool {
-    path.contains("/src/")
-}
-
 /// A struct with many fields is several things.
 pub(super) fn structs_of_the_engine_are_small(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
@@ -42,7 +38,7 @@ pub(super) fn structs_of_the_engine_are_small(tree: &Tree) -> Vec<Violation> {
     for (path, source) in sources.filter(|(path, _)| !path.contains("/simulation")) {
         let mut lines = source.code.iter().enumerate();
         while let Some((start, line)) = lines.next() {
-            if !(has_word(line, "struct") && line.trim_end().ends_with('{')) {
+            if !(contains_word(line, "struct") && line.trim_end().ends_with('{')) {
                 continue;
             }
             let body =
@@ -138,8 +134,4 @@ fn methods_called(line: &str) -> impl Iterator<Item = &str> {
         let length = rest.find(|c| !is_word(c))?;
         rest[length..].starts_with('(').then_some(&rest[..length])
     })
-}
-
-fn has_word(line: &str, word: &str) -> bool {
-    super::contains_word(line, word)
 }
