@@ -146,11 +146,7 @@ impl Account {
 
     /// Whether it is time to count all that waits.
     pub fn take_turn(&mut self, now: Instant) -> bool {
-        let is_due = self.count.is_due(now);
-        if is_due {
-            self.count.set_due(now + COUNT_INTERVAL);
-        }
-        is_due
+        self.count.take_turn(now, now + COUNT_INTERVAL)
     }
 
     /// Endpoints whose oldest has gone, unless a count is under way.

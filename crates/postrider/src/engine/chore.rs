@@ -56,6 +56,15 @@ impl Chore {
         self.wake_at().is_some_and(|at| now >= at)
     }
 
+    /// Whether it is due. Then it is done at once, and due again then.
+    pub fn take_turn(&mut self, now: Instant, next_at: Instant) -> bool {
+        let is_due = self.is_due(now);
+        if is_due {
+            self.set_due(next_at);
+        }
+        is_due
+    }
+
     /// Somebody rings.
     pub fn ring(&mut self) {
         if let Some(ring) = &mut self.ring {
@@ -128,6 +137,8 @@ mod tests {
         assert_eq!(chore.wake_at(), Some(ms(4_000)));
         chore.set_due(ms(500));
         assert_eq!(chore.wake_at(), Some(ms(500)));
+        let turns = [499, 500, 501].map(|at| chore.take_turn(ms(at), ms(700)));
+        assert_eq!((turns, chore.wake_at()), ([false, true, false], Some(ms(700))));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::time::Duration;
 use postrider_core::id::{MessageId, Shard};
 use tokio::time::Instant;
 
-use super::{delivery::Delivery, endpoints::Seated};
+use super::{chore::Chore, delivery::Delivery, endpoints::Seated};
 
 /// A checkpoint that says no more than that things are finished is written so often.
 const CHECKPOINT_INTERVAL: Duration = Duration::from_millis(500);
@@ -42,7 +42,8 @@ pub struct Claims {
     is_claiming: bool,
     /// Since when there is something to say in a checkpoint, or was when the last one was written.
     news_since: Option<Instant>,
-    gate_at: Instant,
+    /// Tells senders how full the log is.
+    gate: Chore,
 }
 
 impl Claims {
@@ -52,7 +53,7 @@ impl Claims {
             claiming: Vec::new(),
             is_claiming: false,
             news_since: None,
-            gate_at: now,
+            gate: Chore::due(now),
         }
     }
 
@@ -76,7 +77,7 @@ impl Claims {
 
     /// Whether something of the shard is to be claimed.
     pub fn has_any_of(&self, shard: Shard) -> bool {
-        self.unclaimed.iter().any(|placed| placed.delivery().message.id.lane().shard() == shard)
+        self.unclaimed.iter().any(|placed| placed.delivery().shard() == shard)
     }
 
     /// All of which it is not on record that it was taken.
@@ -128,11 +129,7 @@ impl Claims {
 
     /// Whether a checkpoint tells senders how full the log is.
     pub fn take_gate_turn(&mut self, now: Instant) -> bool {
-        let is_due = now >= self.gate_at;
-        if is_due {
-            self.gate_at = now + GATE_INTERVAL;
-        }
-        is_due
+        self.gate.take_turn(now, now + GATE_INTERVAL)
     }
 
     /// A checkpoint is written; what it has claimed.

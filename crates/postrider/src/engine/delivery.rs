@@ -7,7 +7,7 @@ use std::sync::{
 
 use postrider_core::{
     chains::Link,
-    id::{EndpointId, Lane, MessageId, Priority, Target},
+    id::{EndpointId, Lane, MessageId, Priority, Shard, Target},
 };
 
 use tokio::time::Instant;
@@ -87,6 +87,15 @@ impl Delivery {
             claimed_at: None,
             epoch,
         }
+    }
+
+    /// What names it: each of its message's deliveries has a target of its own.
+    pub fn place(&self) -> (MessageId, Target) {
+        (self.message.id, self.target)
+    }
+
+    pub fn shard(&self) -> Shard {
+        self.message.id.lane().shard()
     }
 
     pub fn priority(&self) -> Priority {

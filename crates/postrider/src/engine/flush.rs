@@ -265,7 +265,7 @@ impl Gathered {
     /// The delivery was cancelled, which is on record.
     pub fn cancelled(&mut self, delivery: &Delivery, now: Instant) {
         self.end_undelivered(delivery, now);
-        self.results.read.push((delivery.message.id, delivery.target));
+        self.results.read.push(delivery.place());
     }
 
     /// An attempt, for the history.
@@ -288,7 +288,7 @@ impl Gathered {
     fn end(&mut self, delivery: &Delivery, now: Instant) -> bool {
         let is_last = self.close(delivery, now);
         if delivery.source == Source::Deferred {
-            self.results.settled.push((delivery.message.id, delivery.target));
+            self.results.settled.push(delivery.place());
             self.ended.push(Ended {
                 id: delivery.message.id,
                 target: delivery.target,
@@ -342,7 +342,7 @@ impl Gathered {
                     *self.finished.entry((lane, segment)).or_default() += 1;
                 }
             }
-            Source::Deferred => self.put_down.push((delivery.message.id, delivery.target)),
+            Source::Deferred => self.put_down.push(delivery.place()),
         }
         is_last
     }
@@ -350,7 +350,7 @@ impl Gathered {
 
 /// Where a delivery counts as pending.
 fn place(delivery: &Delivery) -> (Shard, Target) {
-    (delivery.message.id.lane().shard(), delivery.target)
+    (delivery.shard(), delivery.target)
 }
 
 fn created_at(delivery: &Delivery) -> Timestamp {

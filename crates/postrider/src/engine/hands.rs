@@ -38,10 +38,6 @@ pub struct Hands {
     unbegun: Vec<Delivery>,
 }
 
-fn place_of(delivery: &Delivery) -> Place {
-    (delivery.message.id, delivery.target)
-}
-
 impl Hands {
     pub fn new(now: Instant) -> Hands {
         Hands {
@@ -149,7 +145,7 @@ impl Hands {
         let due = self.postponed.drain(..later).map(|(_, delivery)| delivery);
         let suspect = self.suspect;
         let has_turn = |delivery: &Delivery| {
-            delivery.recovery_count < SUSPECT_AFTER || suspect == Some(place_of(delivery))
+            delivery.recovery_count < SUSPECT_AFTER || suspect == Some(delivery.place())
         };
         let (due, suspects): (Vec<Delivery>, Vec<Delivery>) = due.partition(has_turn);
         self.suspects.extend(suspects);
@@ -172,7 +168,7 @@ impl Hands {
     }
 
     pub fn is_current(&self, delivery: &Delivery) -> bool {
-        self.suspect == Some(place_of(delivery))
+        self.suspect == Some(delivery.place())
     }
 
     /// The least suspicious one, when none is being attempted: if one of them is to blame, the others get away. What has
@@ -188,7 +184,7 @@ impl Hands {
     }
 
     pub fn try_out(&mut self, delivery: &Delivery) {
-        self.suspect = Some(place_of(delivery));
+        self.suspect = Some(delivery.place());
     }
 
     /// If it was the suspect, the next one may be tried.

@@ -22,7 +22,7 @@ impl Orphans {
     }
 
     pub fn has_any_of(&self, shard: Shard) -> bool {
-        self.iter().any(|delivery| delivery.message.id.lane().shard() == shard)
+        self.iter().any(|delivery| delivery.shard() == shard)
     }
 
     /// The endpoints are asked for: what is there now has none if none of them is its own.
@@ -42,7 +42,7 @@ impl Orphans {
 
     /// Nothing of these shards is ours any more.
     pub fn forget(&mut self, lost: &[Shard]) {
-        let is_kept = |delivery: &Delivery| !lost.contains(&delivery.message.id.lane().shard());
+        let is_kept = |delivery: &Delivery| !lost.contains(&delivery.shard());
         self.fresh.retain(is_kept);
         self.asked.retain(is_kept);
     }

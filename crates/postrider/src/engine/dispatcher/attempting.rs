@@ -42,11 +42,10 @@ impl Dispatcher {
         let id = delivery.endpoint;
         self.endpoints.landed(&delivery);
         let is_accepted = report.outcome == Outcome::Accepted;
-        let place = (delivery.message.id, delivery.target);
+        let place = delivery.place();
         self.endpoints.note_outcome(id, place, report, self.tenancy.identity.prober());
         self.meter(&delivery, report);
-        let shard = delivery.message.id.lane().shard();
-        if self.lanes.epoch(shard) != Some(delivery.epoch) {
+        if !self.is_ours(&delivery) {
             self.let_go(&delivery);
             return;
         }

@@ -47,7 +47,7 @@ impl Dispatcher {
 
     fn put(&mut self, placed: Placed) {
         let delivery = placed.delivery();
-        let is_ours = self.lanes.epoch(delivery.message.id.lane().shard()) == Some(delivery.epoch);
+        let is_ours = self.is_ours(delivery);
         // A shard that is being given up gets nothing into its queues any more.
         if !is_ours || self.is_stopping() || self.is_leaving(delivery) {
             let delivery = self.unplace(placed);

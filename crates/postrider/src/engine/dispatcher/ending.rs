@@ -84,22 +84,23 @@ impl Dispatcher {
     /// be used up, and where there is none it would die without an attempt. Of its message another one may have been
     /// attempted.
     pub fn spared(mut self) -> Vec<(MessageId, Target)> {
-        let place = |delivery: &Delivery| (delivery.message.id, delivery.target);
         let mut spared: Vec<(MessageId, Target)> =
-            self.endpoints.take_queued(|_| true).iter().map(place).collect();
-        spared.extend(self.take_ready(|_| true).iter().map(place));
-        spared.extend(self.claims.deliveries().map(place));
+            self.endpoints.take_queued(|_| true).iter().map(Delivery::place).collect();
+        spared.extend(self.take_ready(|_| true).iter().map(Delivery::place));
+        spared.extend(self.claims.deliveries().map(Delivery::place));
         for lane in self.lanes.iter_mut() {
-            spared.extend(lane.held.iter().map(place));
+            spared.extend(lane.held.iter().map(Delivery::place));
         }
-        spared.extend(self.hands.idle().chain(self.orphans.iter()).map(place));
+        spared.extend(self.hands.idle().chain(self.orphans.iter()).map(Delivery::place));
         for command in &self.commands {
             match command {
-                Command::Attempt { deliveries, .. } => spared.extend(deliveries.iter().map(place)),
-                Command::Ask(Query::Claim { claimed, .. }) => {
-                    spared.extend(claimed.iter().map(|seated| place(seated)));
+                Command::Attempt { deliveries, .. } => {
+                    spared.extend(deliveries.iter().map(Delivery::place))
                 }
-                Command::Ask(Query::AskForProbe(probe, ..)) => spared.push(place(&probe.delivery)),
+                Command::Ask(Query::Claim { claimed, .. }) => {
+                    spared.extend(claimed.iter().map(|seated| seated.place()));
+                }
+                Command::Ask(Query::AskForProbe(probe, ..)) => spared.push(probe.delivery.place()),
                 _ => {}
             }
         }

@@ -3,9 +3,14 @@
 use super::*;
 
 impl Dispatcher {
+    /// Whether the delivery's shard is still ours, as it was when the delivery was read.
+    pub(super) fn is_ours(&self, delivery: &Delivery) -> bool {
+        self.lanes.epoch(delivery.shard()) == Some(delivery.epoch)
+    }
+
     /// Whether the delivery's shard is being given up.
     pub(super) fn is_leaving(&self, delivery: &Delivery) -> bool {
-        self.lanes.draining().contains(&delivery.message.id.lane().shard())
+        self.lanes.draining().contains(&delivery.shard())
     }
 
     /// A delivery of the endpoint waits in the database until then.
@@ -17,7 +22,7 @@ impl Dispatcher {
 
     /// A waiting delivery is in hand from now on: it is not fetched again.
     pub(super) fn hold(&mut self, delivery: &Delivery) {
-        let place = (delivery.message.id, delivery.target);
+        let place = delivery.place();
         self.hold_place(place, Some(delivery.endpoint));
     }
 
@@ -37,7 +42,7 @@ impl Dispatcher {
     }
 
     pub(super) fn let_go(&mut self, delivery: &Delivery) {
-        self.forget_in_hand((delivery.message.id, delivery.target));
+        self.forget_in_hand(delivery.place());
     }
 
     /// A waiting delivery is no longer in hand; if it was the suspect, the next one may be tried.
@@ -51,7 +56,7 @@ impl Dispatcher {
 
     /// A waiting delivery stays in hand, and is claimed again later.
     pub(super) fn postpone(&mut self, at: Instant, delivery: Delivery) {
-        self.expiry.forget((delivery.message.id, delivery.target));
+        self.expiry.forget(delivery.place());
         self.hands.postpone(at, delivery);
     }
 

@@ -213,7 +213,7 @@ impl Dispatcher {
     // Cancellations ----------------------------------------------------------------------------------
 
     pub(super) fn cancel_state(&self, delivery: &Delivery, cancels: &Cancels) -> CancelState {
-        if cancels.committed.contains(&(delivery.message.id, delivery.target)) {
+        if cancels.committed.contains(&delivery.place()) {
             CancelState::Cancelled
         } else if cancels.under_way.contains(&delivery.message.id) {
             CancelState::UnderWay

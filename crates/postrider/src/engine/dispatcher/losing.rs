@@ -27,9 +27,9 @@ impl Dispatcher {
         warn!(shards = ?lost.iter().map(|shard| shard.0).collect::<Vec<_>>(), "shards lost");
         self.lanes.remove(lost);
         self.recorder.forget(lost);
-        self.drop_suspects(|delivery| lost.contains(&delivery.message.id.lane().shard()));
+        let is_lost = |delivery: &Delivery| lost.contains(&delivery.shard());
+        self.drop_suspects(is_lost);
         self.drop_unrecovered(|claim| lost.contains(&claim.id.lane().shard()));
-        let is_lost = |delivery: &Delivery| lost.contains(&delivery.message.id.lane().shard());
         let ready = self.take_ready(is_lost);
         self.chains.forget_shards(lost);
         for delivery in self.endpoints.take_queued(is_lost).iter().chain(&ready) {

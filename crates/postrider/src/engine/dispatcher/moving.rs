@@ -172,8 +172,7 @@ impl Dispatcher {
             self.enqueue(delivery);
         }
         if wants_stored {
-            let (key, at) = self.place_of(Arc::clone(&link.key), link.endpoint);
-            self.followers.want(key, at);
+            self.want_followers(link);
         }
     }
 
@@ -187,8 +186,7 @@ impl Dispatcher {
     /// Fetches what is stored of a key, when nothing of it is in hand any more.
     pub(super) fn want_stored(&mut self, link: &Link) {
         if self.chains.wants_stored(link) {
-            let (key, at) = self.place_of(Arc::clone(&link.key), link.endpoint);
-            self.followers.want(key, at);
+            self.want_followers(link);
         }
     }
 
@@ -201,11 +199,12 @@ impl Dispatcher {
         }
     }
 
-    /// Where what is stored of a key is asked for: at the endpoint, or everywhere at once.
-    pub(super) fn place_of(&self, key: Arc<str>, endpoint: EndpointId) -> (Arc<str>, EndpointId) {
-        match self.chains.scope() {
-            Scope::Endpoint => (key, endpoint),
-            Scope::Global => (key, EVERYWHERE),
-        }
+    /// What is stored of a key is asked for at the endpoint, or everywhere at once.
+    fn want_followers(&mut self, link: &Link) {
+        let at = match self.chains.scope() {
+            Scope::Endpoint => link.endpoint,
+            Scope::Global => EVERYWHERE,
+        };
+        self.followers.want(Arc::clone(&link.key), at);
     }
 }

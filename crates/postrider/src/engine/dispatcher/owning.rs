@@ -108,8 +108,8 @@ impl Dispatcher {
     /// Stops reading a shard and gives back what is queued of it.
     pub(super) fn drain(&mut self, shard: Shard) {
         self.lanes.drain(shard);
-        self.drop_suspects(|delivery| delivery.message.id.lane().shard() == shard);
-        self.return_queued(|delivery| delivery.message.id.lane().shard() == shard);
+        self.drop_suspects(|delivery| delivery.shard() == shard);
+        self.return_queued(|delivery| delivery.shard() == shard);
         let held: Vec<Delivery> = self
             .lanes
             .iter_mut()

@@ -269,16 +269,15 @@ impl Dispatcher {
     /// Sets aside what is queued for endpoints that do not answer, when memory is short: others need
     /// the places.
     pub(super) fn make_room(&mut self, now: Instant) {
-        if !self.upkeep.room.is_due(now) {
+        if !self.upkeep.room.take_turn(now, now + MAKE_ROOM_INTERVAL) {
             return;
         }
-        self.upkeep.room.set_due(now + MAKE_ROOM_INTERVAL);
         self.endpoints.doubt_stalled(now);
         if let Some(suspect) = self.hands.current()
             && self.endpoints.is_left_alone(suspect.1)
         {
             // Other suspects wait for it.
-            self.return_queued(|delivery| (delivery.message.id, delivery.target) == suspect);
+            self.return_queued(|delivery| delivery.place() == suspect);
         }
         let parked = self.endpoints.parked(now);
         if !parked.is_empty() {

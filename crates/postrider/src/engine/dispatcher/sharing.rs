@@ -61,10 +61,10 @@ impl Dispatcher {
         self.note_answers(&[id], answers, now);
         let is_won = answers.iter().any(|answer| answer.endpoint == id && answer.is_saved);
         let delivery = &probe.delivery;
-        let is_ours = self.lanes.epoch(delivery.message.id.lane().shard()) == Some(delivery.epoch);
+        let is_ours = self.is_ours(delivery);
         let is_late = delivery.is_expired(self.clock.timestamp(now));
         if is_won && is_ours && !is_late && !self.is_stopping() {
-            self.endpoints.begin_probe(id, (delivery.message.id, delivery.target));
+            self.endpoints.begin_probe(id, delivery.place());
             let Probe { transport, delivery, .. } = probe;
             let deliveries = vec![delivery];
             self.command(Command::Attempt { transport, deliveries, clock: self.clock });
@@ -79,7 +79,7 @@ impl Dispatcher {
     /// A delivery that was to be a probe is not sent.
     fn requeue(&mut self, Probe { delivery, .. }: Probe) {
         self.endpoints.landed(&delivery);
-        if self.lanes.epoch(delivery.message.id.lane().shard()) != Some(delivery.epoch) {
+        if !self.is_ours(&delivery) {
             self.let_go(&delivery);
         } else if self.is_stopping() || self.is_leaving(&delivery) {
             self.give_back(delivery);

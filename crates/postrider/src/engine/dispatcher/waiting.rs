@@ -121,12 +121,12 @@ impl Dispatcher {
         let is_refused = !lost.is_empty();
         self.lose(&lost);
         for mut seated in claimed {
-            let shard = seated.message.id.lane().shard();
-            let is_ours = self.lanes.epoch(shard) == Some(seated.epoch);
-            let is_kept =
-                is_ours && !is_refused && !self.is_leaving(&seated) && !self.is_stopping();
+            let is_kept = self.is_ours(&seated)
+                && !is_refused
+                && !self.is_leaving(&seated)
+                && !self.is_stopping();
             let state = self.cancel_state(&seated, &cancels);
-            let place = (seated.message.id, seated.target);
+            let place = seated.place();
             let waiting = still_waiting.get(&place);
             let is_unclaimed = unclaimed.contains(&place);
             let is_held = waiting.is_some_and(|waiting| waiting.is_held);
