@@ -10,15 +10,19 @@ use std::{
 
 use crate::shop::{Shop, pulse::Pulse, serving::LONG};
 use postrider::store::{
-    lease::{Checkpoint, Claim, Heart, Lease, Owned, Statistics, Taken},
-    ledger::{Ledger, Results},
+    lease::{Heart, Lease},
+    ledger::Ledger,
     log::Log,
 };
 use postrider_core::{
+    checkpoint::{Checkpoint, Claim},
     id::{Lane, MessageId, Shard, Target},
+    lease::{Owned, Taken},
     position::Position,
     reader::LaneState,
+    results::Results,
     snapshot::Snapshot,
+    statistics::Statistics,
 };
 use serde_json::json;
 use tokio::net::{TcpListener, TcpStream};

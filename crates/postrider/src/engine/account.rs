@@ -9,6 +9,9 @@ use postrider_core::{
     hashing::HashMap,
     id::{EndpointId, Shard, Target},
     reader::Left,
+    statistics::PendingAt,
+    timestamp::Timestamp,
+    waiting::WaitingCount,
 };
 use tokio::time::Instant;
 
@@ -19,7 +22,6 @@ use super::{
     flush::Gathered,
     pending::{Change, Pending},
 };
-use crate::store::{lease::PendingAt, log::WaitingCount, wire::Timestamp};
 
 /// Waiting deliveries are counted so often, and again after a while when the last count met with
 /// changes. Counting may take a twentieth of the time.

@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
+use postrider_core::timestamp::{EPOCH_US, Timestamp};
 use tokio::time::Instant;
-
-use crate::store::wire::{EPOCH_US, Timestamp};
 
 /// When the lease ends by the local clock, and what time it is by the database's.
 #[derive(Debug, Clone, Copy)]

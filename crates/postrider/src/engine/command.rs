@@ -7,30 +7,25 @@ use postrider_core::{
     breaker::Circuit,
     caretaker::Wish,
     chains::Scope,
+    checkpoint::{Cancels, Checkpoint, Claim, StillWaiting},
+    configuration::{EndpointRow, SharedSettings},
     id::{EndpointId, MessageId, Shard, Target},
+    lease::{Acquired, Beat, Owned, Recovered},
+    message::LogMessage,
     outcome::Report,
     reader::{self, Page},
+    sharing::{Answer, Granted, Loan, Proposal, Trade, Wanted},
+    statistics::Statistics,
+    tick::{Tick, WindowBounds},
+    timestamp::Timestamp,
+    waiting::{DueDelivery, ExpiredPage, ExpiryPlace, Stored, WaitingCount},
 };
 use tokio::time::Instant;
 
 use super::{
     Tenure, clock::Clock, delivery::Delivery, endpoints::Seated, flush::Gathered, lanes::TickGroup,
 };
-use crate::{
-    store::{
-        StoreError,
-        circuits::{Answer, Granted, Loan, Proposal, Trade, Wanted},
-        lease::{
-            Acquired, Beat, Cancels, Checkpoint, Claim, Owned, Recovered, Statistics, StillWaiting,
-        },
-        log::{
-            DueDelivery, EndpointRow, ExpiredPage, ExpiryPlace, LogMessage, SharedSettings, Stored,
-            Tick, WaitingCount, WindowBounds,
-        },
-        wire::Timestamp,
-    },
-    transport::Transport,
-};
+use crate::{store::StoreError, transport::Transport};
 
 /// What the dispatcher wants done.
 pub enum Command {

@@ -8,14 +8,12 @@ use std::sync::{
 use postrider_core::{
     chains::Link,
     id::{EndpointId, Lane, MessageId, Priority, Shard, Target},
+    message::{Content, LogMessage, Payload, Terms},
+    timestamp::Timestamp,
+    waiting::DueDelivery,
 };
 
 use tokio::time::Instant;
-
-use crate::store::{
-    log::{Content, DueDelivery, LogMessage, Payload, Terms},
-    wire::Timestamp,
-};
 
 /// A message that was read, shared by its deliveries.
 #[derive(Debug)]

@@ -34,13 +34,22 @@ use postrider_core::{
     breaker::Circuit,
     caretaker::Wish,
     chains::{Chains, LINKS_IN_HAND, Left, Link, Turn},
+    checkpoint::{Cancels, Checkpoint, Claim, StillWaiting},
+    configuration::{EndpointRow, SharedSettings},
     decide::{Cause, Decision, decide},
     gaps::Gaps,
     id::{EndpointId, Lane, MessageId, Priority, Shard, Target},
+    lease::{Acquired, Beat, Heartbeat, Owned, Recovered},
+    message::LogMessage,
     outcome::{Outcome, Report},
     policy::Policy,
     reader::{self, LaneReader, Page, Row, Taken, Which},
+    sharing::{Answer, Granted, Loan},
     snapshot::Snapshot,
+    statistics::Statistics,
+    tick::Tick,
+    timestamp::Timestamp,
+    waiting::{DueDelivery, ExpiredPage, Stored, WaitingCount},
 };
 use tokio::time::Instant;
 use tracing::{debug, info, warn};
@@ -72,19 +81,7 @@ use super::{
     upkeep::Upkeep,
     watching::{Bellwork, Watch},
 };
-use crate::store::{
-    StoreError,
-    circuits::{Answer, Granted, Loan},
-    lease::{
-        Acquired, Beat, Cancels, Checkpoint, Claim, Heartbeat, Owned, Recovered, Statistics,
-        StillWaiting,
-    },
-    log::{
-        DueDelivery, EndpointRow, ExpiredPage, LogMessage, SharedSettings, Stored, Tick,
-        WaitingCount,
-    },
-    wire::Timestamp,
-};
+use crate::store::StoreError;
 use crate::telemetry::Meters;
 
 /// A tick that finds more rows becomes a window.

@@ -6,7 +6,7 @@ mod statements;
 
 use std::{sync::Arc, time::Duration};
 
-use postrider_core::id::EndpointId;
+use postrider_core::{id::EndpointId, statistics::Statistics};
 use tokio::{
     sync::{
         broadcast::{
@@ -32,10 +32,7 @@ use super::{
     keeper::{Keeper, News},
     wake,
 };
-use crate::{
-    store::{StoreError, lease::Statistics},
-    telemetry::Meters,
-};
+use crate::{store::StoreError, telemetry::Meters};
 
 /// Without an event the next decision comes no sooner.
 const SHORTEST_SLEEP: Duration = Duration::from_millis(1);

@@ -21,11 +21,15 @@ use std::{sync::Arc, time::Duration};
 
 use postrider_core::{
     breaker::{Circuit, Permit, Prober, Rules, State},
+    configuration::EndpointRow,
     id::{EndpointId, MessageId, Priority, Target},
+    lease::Owned,
     moment::Moment,
     outcome::{Outcome, Report},
     places::places_of,
     rate::Bucket,
+    sharing::{Answer, Granted, Loan, Proposal, Trade, Wanted},
+    timestamp::Timestamp,
     weights::Size,
 };
 use tokio::time::Instant;
@@ -49,15 +53,7 @@ use super::{
     policies::EndpointPolicies,
     queue::Kinds,
 };
-use crate::{
-    store::{
-        circuits::{Answer, Granted, Loan, Proposal, Trade, Wanted},
-        lease::Owned,
-        log::EndpointRow,
-        wire::Timestamp,
-    },
-    transport::{self, Flow, Shared, Transport},
-};
+use crate::transport::{self, Flow, Shared, Transport};
 
 /// One endpoint.
 struct Endpoint {

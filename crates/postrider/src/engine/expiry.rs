@@ -5,10 +5,9 @@ use std::time::Duration;
 use postrider_core::{
     hashing::HashSet,
     id::{MessageId, Target},
+    waiting::ExpiryPlace,
 };
 use tokio::time::Instant;
-
-use crate::store::log::ExpiryPlace;
 
 /// How often we look for what has expired where it waits.
 pub const INTERVAL: Duration = Duration::from_secs(2);

@@ -5,9 +5,10 @@ use std::{sync::Arc, time::Duration};
 use postrider_core::{
     id::EndpointId,
     outcome::{Outcome, Report},
+    statistics::Statistics,
 };
 
-use crate::{store::lease::Statistics, telemetry::Meters};
+use crate::telemetry::Meters;
 
 #[derive(Debug, Default)]
 pub struct Figures {

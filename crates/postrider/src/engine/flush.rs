@@ -8,16 +8,14 @@ use postrider_core::{
     decide::Cause,
     id::{Lane, MessageId, Shard, Target},
     outcome::{Outcome, Report},
+    results::{Dead, Deferred, FailedAttempt, Results},
+    timestamp::Timestamp,
 };
 use tokio::time::Instant;
 
 use super::{
     delivery::{Delivery, Message, Source},
     pending::{Ages, Change},
-};
-use crate::store::{
-    ledger::{Dead, Deferred, FailedAttempt, Results},
-    wire::Timestamp,
 };
 
 /// A flush starts early when so many rows wait for it.

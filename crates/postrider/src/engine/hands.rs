@@ -1,13 +1,14 @@
 //! Waiting deliveries that are in hand: what is fetched is not fetched again before it is put down.
 
 use postrider_core::{
+    checkpoint::Claim,
     hashing::{HashMap, HashSet},
     id::{EndpointId, MessageId, Shard, Target},
+    timestamp::Timestamp,
 };
 use tokio::time::Instant;
 
 use super::{chore::Chore, delivery::Delivery, recorder::HELD_PAUSE};
-use crate::store::{lease::Claim, wire::Timestamp};
 
 /// From this many losses in a row on, deliveries are attempted one at a time.
 pub const SUSPECT_AFTER: u32 = 2;

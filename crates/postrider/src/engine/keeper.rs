@@ -10,6 +10,7 @@ use std::{
     time::Duration,
 };
 
+use postrider_core::{lease::Heartbeat, statistics::Statistics};
 use tokio::{
     sync::mpsc,
     time::{Instant, timeout},
@@ -22,7 +23,7 @@ use crate::store::{
     StoreError,
     bounded::{Bounds, Then},
     connect::Connector,
-    lease::{Heart, Heartbeat, Statistics},
+    lease::Heart,
     migrate::PRODUCT_VERSION,
 };
 

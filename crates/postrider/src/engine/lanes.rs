@@ -8,14 +8,15 @@ use std::{
 use postrider_core::{
     gaps::Gaps,
     id::{Lane, Shard, Target},
+    lease::Owned,
     ranks::SHARED_TURN,
     reader::{LaneReader, LaneState, Left, Page, Which, few_ranges},
     snapshot::{Snapshot, Xid},
+    tick::WindowBounds,
 };
 use tokio::time::Instant;
 
 use super::delivery::Delivery;
-use crate::store::{lease::Owned, log::WindowBounds};
 
 /// The pause between two ticks that take in only a part of what a lane has skipped.
 const MERGE_PAUSE: Duration = Duration::from_millis(100);

@@ -10,15 +10,12 @@ use std::{collections::hash_map::Entry, time::Duration};
 
 use postrider_core::{
     id::{EndpointId, Shard},
+    lease::Owned,
     places::{Parts, Places, parts_for},
+    sharing::{Loan, Trade},
 };
 use tokio::time::Instant;
 use uuid::Uuid;
-
-use crate::store::{
-    circuits::{Loan, Trade},
-    lease::Owned,
-};
 
 /// Who asked and got nothing asks again after a while, later every time.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);

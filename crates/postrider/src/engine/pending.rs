@@ -11,10 +11,12 @@ use std::collections::BTreeMap;
 use postrider_core::{
     id::{EndpointId, Shard, Target},
     reader::Left,
+    statistics::PendingAt,
+    timestamp::Timestamp,
+    waiting::WaitingCount,
 };
 
 use super::endpoints::Endpoints;
-use crate::store::{lease::PendingAt, log::WaitingCount, wire::Timestamp};
 
 /// So many endpoints are spoken of at most: those with the most.
 const ENDPOINTS_MOST: usize = 1_000;

@@ -5,6 +5,7 @@
 
 use postrider_core::hashing::HashMap;
 use postrider_core::{
+    configuration::EndpointRow,
     id::Target,
     policy::{OwnPolicy, Place, Policy, Simple, choose},
 };
@@ -12,7 +13,6 @@ use serde_json::Value;
 use tracing::warn;
 
 use super::delivery::Delivery;
-use crate::store::log::EndpointRow;
 
 /// The settings' policy, and those of event types.
 #[derive(Debug, Default)]

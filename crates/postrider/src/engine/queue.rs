@@ -162,8 +162,9 @@ impl RankedQueue {
 
 #[cfg(test)]
 mod tests {
+    use postrider_core::message::Payload;
+
     use super::{super::dispatcher::keys::tests::waiting, *};
-    use crate::store::log::Payload;
 
     /// `kib`: of its payload; 0: it comes along.
     fn delivery(number: i64, priority: i16, kib: u32) -> Delivery {

@@ -5,12 +5,12 @@ use std::time::Duration;
 use postrider_core::{
     id::{MessageId, Shard, Target},
     outcome::{Outcome, Report},
+    timestamp::Timestamp,
 };
 use tokio::time::Instant;
 use tracing::warn;
 
 use super::{delivery::Delivery, flush::Gathered};
-use crate::store::wire::Timestamp;
 
 /// What somebody's transaction has locked is tried again after so long.
 pub const HELD_PAUSE: Duration = Duration::from_millis(500);

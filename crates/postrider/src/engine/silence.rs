@@ -1,13 +1,11 @@
 //! Who has been silent for the time of a lease: told by our own clock, for the database's may be set back or
 //! forward.
 
-use postrider_core::hashing::HashMap;
+use postrider_core::{hashing::HashMap, lease::Beat};
 use std::time::Duration;
 
 use tokio::time::Instant;
 use uuid::Uuid;
-
-use crate::store::lease::Beat;
 
 /// The newest heartbeats of the other dispatchers, and since when each is known.
 #[derive(Debug, Default)]

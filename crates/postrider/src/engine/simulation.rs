@@ -18,9 +18,12 @@ use std::{
 };
 
 use postrider_core::{
+    configuration::EndpointRow,
     hashing,
     id::{EndpointId, Target},
+    lease::Beat,
     snapshot::Xid,
+    timestamp::Timestamp,
 };
 use tokio::time::Instant;
 use uuid::Uuid;
@@ -37,10 +40,7 @@ use super::{
     dispatcher::Signal,
     keeper::News,
 };
-use crate::{
-    store::{lease::Beat, log::EndpointRow, wire::Timestamp},
-    transport::{PROTOCOLS, Settings, Shared},
-};
+use crate::transport::{PROTOCOLS, Settings, Shared};
 
 const LEASE: Duration = Duration::from_secs(3);
 const LONGEST_LIFE: Duration = Duration::from_secs(700);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use postrider_core::hashing::HashSet;
+use postrider_core::{hashing::HashSet, lease::Heartbeat};
 use tokio::time::Instant;
 use uuid::Uuid;
 
@@ -12,7 +12,6 @@ use super::{
     dispatcher::{End, Identity},
     keeper,
 };
-use crate::store::lease::Heartbeat;
 
 /// A beat comes early for so many deliveries more or less than were spoken of, and a quarter of those;
 /// no sooner than this.

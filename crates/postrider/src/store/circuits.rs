@@ -5,65 +5,15 @@ use std::time::Duration;
 use postrider_core::{
     breaker::{Circuit, State},
     id::{EndpointId, Shard},
+    lease::Owned,
     moment::Moment,
-    rate::Rate,
+    sharing::{Answer, Granted, Loan, Proposal, Trade, Wanted},
+    timestamp::Timestamp,
 };
 use tokio_postgres::{Row, Statement};
 use uuid::Uuid;
 
-use super::{StoreError, bounded::Bounded, lease::Owned, wire::Timestamp};
-
-/// A circuit that is to be saved, if it still has the version that is known.
-#[derive(Debug, Clone, Copy)]
-pub struct Proposal {
-    pub endpoint: EndpointId,
-    pub known_version: i64,
-    pub circuit: Circuit,
-}
-
-/// What became of a proposal, and the circuit as it is now.
-#[derive(Debug, Clone, Copy)]
-pub struct Answer {
-    pub endpoint: EndpointId,
-    pub is_saved: bool,
-    pub current: Circuit,
-}
-
-/// A request for tokens of a rate limit.
-#[derive(Debug, Clone, Copy)]
-pub struct Wanted {
-    pub endpoint: EndpointId,
-    pub count: u32,
-    pub rate: Rate,
-}
-
-/// Tokens, which may be used after `wait`.
-#[derive(Debug, Clone, Copy)]
-pub struct Granted {
-    pub endpoint: EndpointId,
-    pub count: u32,
-    pub wait: Duration,
-}
-
-/// What changes of loans, and what is asked of others.
-#[derive(Debug, Clone, Default)]
-pub struct Trade {
-    /// Parts of our shards, and who may use them.
-    pub lent: Vec<(EndpointId, Shard, Uuid)>,
-    /// What we had borrowed.
-    pub returned: Vec<(EndpointId, Shard)>,
-    /// How many parts of an endpoint we could use.
-    pub asked: Vec<(EndpointId, usize)>,
-}
-
-/// A loan that we have to heed.
-#[derive(Debug, Clone, Copy)]
-pub struct Loan {
-    pub endpoint: EndpointId,
-    pub shard: Shard,
-    /// By us, or from us.
-    pub is_borrowed: bool,
-}
+use super::{StoreError, bounded::Bounded, wire::Timestamptz};
 
 /// One dispatcher's dealings with `postrider.circuit`, `postrider.rate_grant` and `postrider.loan`.
 pub struct Circuits {
@@ -123,9 +73,9 @@ impl Circuits {
         let states: Vec<&str> = circuits().map(|circuit| state_name(circuit.state)).collect();
         let counts: Vec<i32> =
             circuits().map(|c| i32::try_from(c.failure_count).unwrap_or(i32::MAX)).collect();
-        let probe_at: Vec<Option<Timestamp>> = circuits()
+        let probe_at: Vec<Option<Timestamptz>> = circuits()
             .map(|circuit| match circuit.state {
-                State::Open { probe_at } => Some(Timestamp(probe_at.0)),
+                State::Open { probe_at } => Some(time(probe_at)),
                 _ => None,
             })
             .collect();
@@ -135,8 +85,8 @@ impl Circuits {
                 _ => None,
             })
             .collect();
-        let times = |of: fn(&Circuit) -> Option<Moment>| -> Vec<Option<Timestamp>> {
-            circuits().map(|circuit| of(circuit).map(|at| Timestamp(at.0))).collect()
+        let times = |of: fn(&Circuit) -> Option<Moment>| -> Vec<Option<Timestamptz>> {
+            circuits().map(|circuit| of(circuit).map(time)).collect()
         };
         let rows = self
             .client
@@ -155,7 +105,7 @@ impl Circuits {
                     &times(|circuit| circuit.last_success_at),
                     &times(|circuit| circuit.last_failure_at),
                     &times(|circuit| circuit.failing_since),
-                    &now,
+                    &Timestamptz(now),
                 ],
             )
             .await
@@ -243,6 +193,10 @@ impl Circuits {
     }
 }
 
+fn time(at: Moment) -> Timestamptz {
+    Timestamptz(Timestamp(at.0))
+}
+
 fn state_name(state: State) -> &'static str {
     match state {
         State::Closed => "closed",
@@ -252,7 +206,7 @@ fn state_name(state: State) -> &'static str {
 }
 
 fn circuit(row: &Row) -> Result<Circuit, StoreError> {
-    let time = |name: &str| row.get::<_, Option<Timestamp>>(name).map(|at| Moment(at.0));
+    let time = |name: &str| row.get::<_, Option<Timestamptz>>(name).map(|at| Moment(at.0.0));
     let state = match (row.get("state"), time("probe_at"), row.get("probe_owner")) {
         ("closed", ..) => State::Closed,
         ("open", Some(probe_at), _) => State::Open { probe_at },

@@ -14,6 +14,7 @@ use std::{
     time::Duration,
 };
 
+use postrider_core::tick::Written;
 use tokio::{
     sync::{
         broadcast::{self, error::TryRecvError},
@@ -35,32 +36,6 @@ use super::{StoreError, bounded::Bounded};
 const PATIENCE: Duration = Duration::from_secs(2);
 /// After so long people hear that nothing is delivered.
 const LONG_WAIT: Duration = Duration::from_secs(5);
-
-/// Up to where the write-ahead log had come when something was read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Written {
-    /// All that was visible then was written before.
-    pub upto: PgLsn,
-    /// So much is on the primary's disk.
-    pub flushed: PgLsn,
-    /// Commits are to wait for standbys.
-    pub has_standbys: bool,
-    /// The highest message number that was read.
-    pub number: i64,
-}
-
-impl Written {
-    /// Of both, read one after the other in any order: what is durable only goes on.
-    pub fn with(self, other: Option<Written>) -> Written {
-        let Some(other) = other else { return self };
-        Written {
-            upto: self.upto.max(other.upto),
-            flushed: self.flushed.max(other.flushed),
-            has_standbys: self.has_standbys || other.has_standbys,
-            number: self.number.max(other.number),
-        }
-    }
-}
 
 /// How far a process has delivered from a log, over all its tenures. Nobody else knows it, and a standby that takes
 /// over while it is behind cannot.
@@ -108,7 +83,7 @@ impl Delivered {
     /// otherwise an ordinary crash may, after which there are the numbers to use up, and nothing to say.
     fn note(&self, written: Written, is_durable: bool) {
         let mut furthest = self.lock();
-        furthest.upto = is_durable.then(|| furthest.upto.max(Some(written.upto))).flatten();
+        furthest.upto = is_durable.then(|| furthest.upto.max(Some(written.upto.into()))).flatten();
         furthest.number = furthest.number.max(written.number);
     }
 
@@ -292,25 +267,5 @@ pub fn has_warned(notices: &mut broadcast::Receiver<DbError>) -> bool {
             Err(TryRecvError::Lagged(_)) => has_warned = true,
             Err(TryRecvError::Empty | TryRecvError::Closed) => return has_warned,
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The groups of a tick are read one after the other, and the last one need not have the highest number.
-    #[test]
-    fn what_several_groups_have_seen_is_the_most_of_each() {
-        let written = |upto: u64, flushed: u64, has_standbys, number| Written {
-            upto: PgLsn::from(upto),
-            flushed: PgLsn::from(flushed),
-            has_standbys,
-            number,
-        };
-        let (first, second) = (written(10, 5, true, 900), written(12, 8, false, 30));
-        assert_eq!(first.with(None), first);
-        assert_eq!(second.with(Some(first)), written(12, 8, true, 900));
-        assert_eq!(first.with(Some(second)), written(12, 8, true, 900));
     }
 }

@@ -8,9 +8,11 @@ use std::{
 };
 
 use postrider_core::{
-    id::{EndpointId, Lane, MessageId, Shard, Target},
+    checkpoint::{Cancels, Checkpoint, Claim, StillWaiting},
+    id::{Lane, MessageId, Shard, Target},
+    lease::{Acquired, Beat, Heartbeat, Owned, Recovered, Taken},
     reader::LaneState,
-    snapshot::Xid,
+    statistics::Statistics,
 };
 use serde::{Deserialize, Serialize};
 use tokio::sync::Mutex;
@@ -20,74 +22,8 @@ use uuid::Uuid;
 use super::{
     StoreError,
     bounded::{Bounded, Bounds},
-    wire::{Timestamp, Xid8},
+    wire::Xid8,
 };
-
-/// A shard and the fencing token with which it is owned.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Owned {
-    pub shard: Shard,
-    pub epoch: i64,
-}
-
-/// The answer to a heartbeat.
-#[derive(Debug)]
-pub struct Heartbeat {
-    /// `false`: the lease has run out, nothing is owned any more.
-    pub is_alive: bool,
-    pub lease: Duration,
-    /// How many shards it should own, so that all dispatchers have equally many.
-    pub share: usize,
-    /// Shards that nobody owns, or whose owner's lease has run out.
-    pub takeable_count: usize,
-    pub owned: Vec<Owned>,
-    /// The database's clock, in microseconds since 1970.
-    pub now_us: i64,
-    /// How far this host's clock is ahead of it, taken in the middle of the round trip.
-    pub clock_offset_ms: i64,
-    /// The newest heartbeats of the other dispatchers.
-    pub others: Vec<Beat>,
-    /// Those that were taken for dead.
-    pub silent: Vec<Beat>,
-}
-
-/// A dispatcher's newest heartbeat.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Beat {
-    pub dispatcher: Uuid,
-    pub seq: i64,
-    /// How long the lease is that it was given.
-    pub lease: Duration,
-}
-
-/// A shard that was taken.
-#[derive(Debug, Clone, Copy)]
-pub struct Taken {
-    pub owned: Owned,
-    /// Whoever let it go without releasing it.
-    pub last_owner: Option<Uuid>,
-}
-
-/// A shard that was taken, as it was left.
-#[derive(Debug)]
-pub struct Acquired {
-    pub owned: Owned,
-    pub lanes: BTreeMap<Lane, LaneState>,
-    /// Its backlog by its newest checkpoint (postrider.update_gate).
-    pub backlog: i64,
-    /// Whoever let it go without releasing it.
-    pub last_owner: Option<Uuid>,
-    /// What the last owner had claimed and somebody else has locked.
-    pub held: Vec<Claim>,
-}
-
-/// What came of a recovery of claimed deliveries.
-#[derive(Debug)]
-pub struct Recovered {
-    pub count: i32,
-    /// Those that somebody else has locked: to be tried again.
-    pub held: Vec<Claim>,
-}
 
 /// Lanes that are in the same state.
 #[derive(Debug, Serialize, Deserialize)]
@@ -97,24 +33,6 @@ struct Group {
     lanes: Vec<i16>,
     // Not flattened: serde cannot read maps with numbers for keys through `flatten`.
     state: LaneState,
-}
-
-/// Where all owned lanes stand.
-#[derive(Debug)]
-pub struct Checkpoint {
-    pub lanes: Vec<(Lane, LaneState)>,
-    /// The oldest transaction that may have left something unfinished.
-    pub done_xmin: Xid,
-    /// One per owned shard, in their order.
-    pub backlogs: Vec<i64>,
-}
-
-/// Deliveries that are cancelled before they were attempted.
-#[derive(Debug, Default)]
-pub struct Cancels {
-    pub committed: Arc<HashSet<(MessageId, Target)>>,
-    /// Messages of which a cancellation is under way.
-    pub under_way: HashSet<MessageId>,
 }
 
 /// The rows of `postrider.cancel_bucket`.
@@ -133,63 +51,6 @@ struct KnownCancels {
 /// The row of `postrider.cancel_bucket` that a cancellation of the message locks.
 fn cancel_bucket(id: MessageId) -> i16 {
     (id.sequence_number() & (CANCEL_BUCKETS - 1)) as i16
-}
-
-/// A waiting delivery that is about to be attempted.
-#[derive(Debug, Clone, Copy)]
-pub struct Claim {
-    pub id: MessageId,
-    pub target: Target,
-    pub retry_count: u32,
-}
-
-/// A waiting delivery that was claimed and is still there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct StillWaiting {
-    /// By the database's clock, after the claim.
-    pub has_expired: bool,
-    /// Somebody else has locked it: what came of an attempt could not be recorded.
-    pub is_held: bool,
-}
-
-/// What a dispatcher says of itself with every heartbeat.
-#[derive(Debug, Clone, Default, Serialize)]
-pub struct Statistics {
-    pub messages_processed: u64,
-    pub error_count: u64,
-    pub in_flight: usize,
-    pub buffered: usize,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub last_error: Option<String>,
-    /// The shards that the rest is about.
-    pub shards: Vec<i16>,
-    /// What is pending at each endpoint, of those with the most.
-    pub pending: Vec<PendingAt>,
-    /// At how many endpoints something is pending.
-    pub pending_endpoint_count: usize,
-    /// How far this host's clock is ahead of the database's.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub clock_offset_ms: Option<i64>,
-}
-
-/// What is pending at one endpoint.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PendingAt {
-    pub endpoint: EndpointId,
-    pub count: i64,
-    /// Since when the oldest of it is pending: in the future where all is scheduled for later.
-    pub oldest: Timestamp,
-    /// The same of what was passed over in the log and not attempted yet.
-    pub left_since: Option<Timestamp>,
-}
-
-impl Serialize for PendingAt {
-    /// As `[endpoint, count, oldest, left_since]`, times in microseconds since 1970.
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let left_since = self.left_since.map(Timestamp::since_1970);
-        let fields = (self.endpoint.0, self.count, self.oldest.since_1970(), left_since);
-        fields.serialize(serializer)
-    }
 }
 
 /// What keeps a dispatcher's lease: nothing else runs on its connection.

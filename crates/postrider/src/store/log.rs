@@ -9,20 +9,26 @@ use std::{collections::BTreeMap, sync::Arc};
 use bytes::Bytes;
 use postrider_core::{
     chains::{Link, Scope},
+    configuration::{EndpointRow, SharedSettings},
     done,
     gaps::Gaps,
     id::{EndpointId, Lane, MessageId, Priority, Shard, Target},
+    message::{Content, LogMessage, Payload, Targets, Terms},
     reader::{self, LaneState, Left, Page, Which},
     snapshot::{Snapshot, Xid},
+    tick::{Tick, WindowBounds, Written},
+    timestamp::Timestamp,
+    waiting::{DueDelivery, ExpiredPage, ExpiryPlace, Stored, WaitingCount},
 };
-use tokio_postgres::{Row, Statement, types::ToSql};
-use uuid::Uuid;
+use tokio_postgres::{
+    Row, Statement,
+    types::{PgLsn, ToSql},
+};
 
 use super::{
     StoreError,
     bounded::Bounded,
-    durability::Written,
-    wire::{JsonText, PgSnapshot, Targets, Timestamp, Xid8},
+    wire::{JsonText, PgSnapshot, TargetArray, Timestamptz, Xid8},
 };
 
 /// Payloads that are larger, with their headers, are fetched when they are sent. As they are sent, not as they are
@@ -32,75 +38,6 @@ pub const INLINE_BYTES: i32 = 2000;
 const RECOVERY_PAGE: i64 = 20_000;
 /// So many waiting deliveries with ordering keys are looked at by one statement.
 const STORED_PAGE: i64 = 2_000;
-
-/// A message as read from the log.
-#[derive(Debug, Clone)]
-pub struct LogMessage {
-    pub id: MessageId,
-    pub xid: Xid,
-    pub targets: Targets,
-    pub terms: Terms,
-    pub content: Content,
-}
-
-/// When and in which order a message goes.
-#[derive(Debug, Clone)]
-pub struct Terms {
-    pub created_at: Timestamp,
-    pub scheduled_at: Option<Timestamp>,
-    pub expires_at: Option<Timestamp>,
-    pub priority: Priority,
-    pub ordering_key: Option<Arc<str>>,
-    pub has_idempotency_key: bool,
-}
-
-impl Terms {
-    /// When it was sent, or for when it is scheduled.
-    pub fn pending_since(&self) -> Timestamp {
-        self.scheduled_at.map_or(self.created_at, |at| at.max(self.created_at))
-    }
-}
-
-/// What is sent of a message.
-#[derive(Debug, Clone)]
-pub struct Content {
-    pub correlation_id: Option<Uuid>,
-    pub event_type: Option<Arc<str>>,
-    pub headers: Option<Arc<str>>,
-    /// Only of what was fetched by itself: hardly an endpoint names any of it.
-    pub metadata: Option<Arc<str>>,
-    pub payload: Payload,
-    /// Of a payload that is no JSON.
-    pub content_type: Option<Arc<str>>,
-    /// Of a replay: the message that it repeats.
-    pub replay_of: Option<MessageId>,
-}
-
-#[derive(Debug, Clone)]
-pub enum Payload {
-    Here(Bytes),
-    /// To be fetched; so many bytes long.
-    Stored {
-        bytes: u32,
-    },
-    /// Neither the log nor a dead letter has the message any more.
-    Gone,
-}
-
-impl Content {
-    /// Of a message that nobody has any more.
-    fn gone() -> Content {
-        Content {
-            correlation_id: None,
-            event_type: None,
-            headers: None,
-            metadata: None,
-            payload: Payload::Gone,
-            content_type: None,
-            replay_of: None,
-        }
-    }
-}
 
 /// A message that a former owner may have attempted.
 struct Candidate {
@@ -125,121 +62,6 @@ impl reader::Row for Candidate {
     }
 }
 
-impl reader::Aged for LogMessage {
-    fn created_at(&self) -> i64 {
-        self.terms.created_at.0
-    }
-
-    fn pending_since(&self) -> i64 {
-        self.terms.pending_since().0
-    }
-}
-
-impl reader::Row for LogMessage {
-    fn id(&self) -> MessageId {
-        self.id
-    }
-    fn xid(&self) -> Xid {
-        self.xid
-    }
-    fn targets(&self) -> &[Target] {
-        self.targets.as_slice()
-    }
-    fn expires(&self) -> bool {
-        self.terms.expires_at.is_some()
-    }
-}
-
-/// A place in the order in which what waits expires.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct ExpiryPlace {
-    pub expires_at: Timestamp,
-    pub id: MessageId,
-    pub target: Target,
-}
-
-impl ExpiryPlace {
-    /// Before everything.
-    pub const FIRST: ExpiryPlace =
-        ExpiryPlace { expires_at: Timestamp(i64::MIN), id: MessageId(0), target: Target(i32::MIN) };
-}
-
-/// What a look at a page of what has expired has found.
-#[derive(Debug)]
-pub struct ExpiredPage {
-    /// What may be ended.
-    pub rows: Vec<DueDelivery>,
-    /// Where the page ends, if there may be more behind it.
-    pub next: Option<ExpiryPlace>,
-}
-
-/// A waiting delivery that is due.
-#[derive(Debug, Clone)]
-pub struct DueDelivery {
-    pub id: MessageId,
-    pub target: Target,
-    pub endpoint: EndpointId,
-    pub retry_count: u32,
-    pub recovery_count: u32,
-    pub run_at: Timestamp,
-    /// Behind another one of its ordering key, as far as the table knows.
-    pub is_blocked: bool,
-    /// Whether the message has other targets, too.
-    pub has_many_targets: bool,
-    /// `expires_at` is the delivery's own: a redriven one does not expire.
-    pub terms: Terms,
-    pub content: Content,
-}
-
-/// An endpoint as configured, secrets included.
-#[derive(Clone)]
-pub struct EndpointRow {
-    pub id: EndpointId,
-    pub name: String,
-    pub protocol: String,
-    pub config: serde_json::Value,
-    pub retry_policy: Option<serde_json::Value>,
-    /// Policies of subscriptions, of those that have one.
-    pub target_policies: Vec<(Target, serde_json::Value)>,
-    pub is_enabled: bool,
-    pub is_paused: bool,
-    pub targets: Vec<Target>,
-    pub version: i64,
-}
-
-/// What all dispatchers follow alike, as it is stored.
-#[derive(Debug, Clone)]
-pub struct SharedSettings {
-    /// Name and value of every setting.
-    pub settings: Vec<(String, String)>,
-    /// Name and policy of the event types that have one, in order of name.
-    pub event_type_policies: Vec<(String, serde_json::Value)>,
-}
-
-/// What a tick found.
-#[derive(Debug)]
-pub enum Tick {
-    /// All that came since the base, unordered.
-    Rows {
-        top: Snapshot,
-        rows: Vec<LogMessage>,
-        /// The newest sequence number at that moment.
-        last_number: i64,
-        written: Written,
-    },
-    /// Too many to be taken in at once.
-    TooMany { top: Snapshot, written: Written },
-}
-
-/// The bounds of a walk through a window.
-#[derive(Debug, Clone, Copy)]
-pub struct WindowBounds {
-    /// Every message of the window has a higher id.
-    pub after: i64,
-    /// No message of the window has a higher id.
-    pub end: i64,
-}
-
 /// The reading connection with its prepared queries.
 pub struct Log {
     client: Bounded,
@@ -262,26 +84,6 @@ pub struct Log {
     event_type_policies: Statement,
     shard_count: i32,
     gaps: Gaps,
-}
-
-/// How many deliveries wait for a target in a shard, and since when.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct WaitingCount {
-    pub shard: Shard,
-    pub target: Target,
-    pub count: i64,
-    /// When the oldest of their messages was sent, but that of what is scheduled for later counts from
-    /// then on.
-    pub oldest: Timestamp,
-}
-
-/// What a former owner's waiting deliveries amount to, in the shards that were taken over.
-#[derive(Debug, Default)]
-pub struct Stored {
-    /// The ordering keys among them, and the first delivery of each at each endpoint.
-    pub links: Vec<Link>,
-    /// How many there are.
-    pub counts: Vec<WaitingCount>,
 }
 
 impl Log {
@@ -367,8 +169,8 @@ impl Log {
             return Err(StoreError::TransactionIdsWentBack);
         }
         let written = Written {
-            upto: first.get("written"),
-            flushed: first.get("flushed"),
+            upto: first.get::<_, PgLsn>("written").into(),
+            flushed: first.get::<_, PgLsn>("flushed").into(),
             has_standbys: first.get("has_standbys"),
             number: highest_number(
                 messages.iter().map(|row| MessageId(row.get("id"))),
@@ -454,7 +256,7 @@ impl Log {
                 .await
                 .map_err(StoreError::to("count what a page leaves"))?;
             for row in &found {
-                let Timestamp(oldest) = row.get("oldest");
+                let Timestamptz(Timestamp(oldest)) = row.get("oldest");
                 let count = row.get::<_, i64>("left_count").unsigned_abs();
                 let known =
                     left.entry(Target(row.get("target"))).or_insert(Left { count: 0, oldest });
@@ -611,7 +413,7 @@ impl Log {
             .query(&self.deferred_after, &[&endpoints, &shards])
             .await
             .map_err(StoreError::to("find the next waiting deliveries"))?;
-        Ok(rows.iter().map(|row| (EndpointId(row.get(0)), row.get(1))).collect())
+        Ok(rows.iter().map(|row| (EndpointId(row.get(0)), time(row.get(1)))).collect())
     }
 
     /// The endpoints that have waiting deliveries, with the time at which the first of each is due.
@@ -625,7 +427,7 @@ impl Log {
             .query(&self.deferred_next, &[&shards])
             .await
             .map_err(StoreError::to("find waiting deliveries"))?;
-        Ok(rows.iter().map(|row| (EndpointId(row.get(0)), row.get(1))).collect())
+        Ok(rows.iter().map(|row| (EndpointId(row.get(0)), time(row.get(1)))).collect())
     }
 
     /// A page of the waiting deliveries that have expired, behind this place, without what is sent. `in_hand`: not to be
@@ -640,7 +442,7 @@ impl Log {
         let shards: Vec<i16> = shards.iter().map(|shard| shard.0).collect();
         let (ids, targets): (Vec<i64>, Vec<i32>) =
             in_hand.iter().map(|(id, target)| (id.0, target.0)).unzip();
-        let (at, id, target) = (after.expires_at, after.id.0, after.target.0);
+        let (at, id, target) = (Timestamptz(after.expires_at), after.id.0, after.target.0);
         let parameters: [&(dyn ToSql + Sync); 7] =
             [&shards, &(most as i64), &at, &id, &target, &ids, &targets];
         let rows = self
@@ -649,7 +451,7 @@ impl Log {
             .await
             .map_err(StoreError::to("look for what has expired"))?;
         let place = |row: &Row| ExpiryPlace {
-            expires_at: row.get("expires_at"),
+            expires_at: time(row.get("expires_at")),
             id: MessageId(row.get("message_id")),
             target: Target(row.get("target")),
         };
@@ -855,11 +657,11 @@ fn message(row: &Row, at: usize) -> Result<LogMessage, StoreError> {
     Ok(LogMessage {
         id: MessageId(row.get(at)),
         xid,
-        targets: row.get(at + 6),
+        targets: targets(row.get(at + 6)),
         terms: Terms {
-            created_at: row.get(at + 2),
-            scheduled_at: row.get(at + 3),
-            expires_at: row.get(at + 4),
+            created_at: time(row.get(at + 2)),
+            scheduled_at: row.get::<_, Option<_>>(at + 3).map(time),
+            expires_at: row.get::<_, Option<_>>(at + 4).map(time),
             priority: Priority::new(row.get(at + 5)),
             ordering_key: text(row.get(at + 7)),
             has_idempotency_key: row.get(at + 8),
@@ -876,13 +678,13 @@ fn due_delivery(row: &Row) -> Result<DueDelivery, StoreError> {
         endpoint: EndpointId(row.get(2)),
         retry_count: row.get::<_, i32>(3) as u32,
         recovery_count: row.get::<_, i32>(4) as u32,
-        run_at: row.get(5),
+        run_at: time(row.get(5)),
         is_blocked: row.get(6),
         has_many_targets: row.get(7),
         terms: Terms {
-            created_at: row.get(8),
-            scheduled_at: row.get(9),
-            expires_at: row.get(10),
+            created_at: time(row.get(8)),
+            scheduled_at: row.get::<_, Option<_>>(9).map(time),
+            expires_at: row.get::<_, Option<_>>(10).map(time),
             priority: Priority::new(row.get(11)),
             ordering_key: text(row.get(12)),
             has_idempotency_key: row.get(13),
@@ -921,13 +723,21 @@ fn waiting_count(row: &Row) -> WaitingCount {
         shard: Shard(row.get("shard")),
         target: Target(row.get("target")),
         count: row.get("waiting"),
-        oldest: row.get("oldest"),
+        oldest: time(row.get("oldest")),
     }
 }
 
 fn candidate(row: &Row) -> Candidate {
     let Xid8(xid) = row.get(1);
-    Candidate { id: MessageId(row.get(0)), xid, targets: row.get(2), expires: row.get(3) }
+    Candidate { id: MessageId(row.get(0)), xid, targets: targets(row.get(2)), expires: row.get(3) }
+}
+
+fn time(Timestamptz(time): Timestamptz) -> Timestamp {
+    time
+}
+
+fn targets(TargetArray(targets): TargetArray) -> Targets {
+    targets
 }
 
 fn text(text: Option<&str>) -> Option<Arc<str>> {

@@ -5,7 +5,9 @@ use std::error::Error;
 use bytes::{BufMut, Bytes, BytesMut};
 use postrider_core::{
     id::Target,
+    message::Targets,
     snapshot::{Snapshot, Xid},
+    timestamp::Timestamp,
 };
 use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
 
@@ -19,39 +21,17 @@ pub struct Xid8(pub Xid);
 #[derive(Debug, Clone)]
 pub struct PgSnapshot(pub Snapshot);
 
-/// 2000-01-01, where PostgreSQL counts from, in microseconds since 1970.
-pub const EPOCH_US: i64 = 946_684_800_000_000;
+/// `timestamptz`.
+#[derive(Debug, Clone, Copy)]
+pub struct Timestamptz(pub Timestamp);
 
-/// `timestamptz`, in microseconds since 2000-01-01 UTC: PostgreSQL's own count.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Timestamp(pub i64);
-
-impl Timestamp {
-    /// In microseconds since 1970.
-    pub fn since_1970(self) -> i64 {
-        self.0.saturating_add(EPOCH_US)
-    }
-}
+/// `integer[]`, of targets.
+#[derive(Debug)]
+pub struct TargetArray(pub Targets);
 
 /// `jsonb`, as the text that PostgreSQL makes of it, or that text itself.
 #[derive(Debug, Clone)]
 pub struct JsonText(pub Bytes);
-
-/// The targets of a message: nearly always one.
-#[derive(Debug, Clone)]
-pub enum Targets {
-    One(Target),
-    Many(Box<[Target]>),
-}
-
-impl Targets {
-    pub fn as_slice(&self) -> &[Target] {
-        match self {
-            Targets::One(target) => std::slice::from_ref(target),
-            Targets::Many(targets) => targets,
-        }
-    }
-}
 
 fn number(raw: &[u8], at: usize) -> Result<i64, Failure> {
     let bytes = raw.get(at..at + 8).ok_or("a value is too short")?;
@@ -119,9 +99,9 @@ impl ToSql for PgSnapshot {
     to_sql_checked!();
 }
 
-impl<'a> FromSql<'a> for Timestamp {
+impl<'a> FromSql<'a> for Timestamptz {
     fn from_sql(_: &Type, raw: &'a [u8]) -> Result<Self, Failure> {
-        Ok(Timestamp(number(raw, 0)?))
+        Ok(Timestamptz(Timestamp(number(raw, 0)?)))
     }
 
     fn accepts(ty: &Type) -> bool {
@@ -129,9 +109,9 @@ impl<'a> FromSql<'a> for Timestamp {
     }
 }
 
-impl ToSql for Timestamp {
+impl ToSql for Timestamptz {
     fn to_sql(&self, _: &Type, out: &mut BytesMut) -> Result<IsNull, Failure> {
-        out.put_i64(self.0);
+        out.put_i64(self.0.0);
         Ok(IsNull::No)
     }
 
@@ -158,18 +138,19 @@ impl<'a> FromSql<'a> for JsonText {
     }
 }
 
-impl<'a> FromSql<'a> for Targets {
+impl<'a> FromSql<'a> for TargetArray {
     /// An array: dimensions, flags, element type, then length and lower bound, then the elements.
     fn from_sql(_: &Type, raw: &'a [u8]) -> Result<Self, Failure> {
         if small_number(raw, 0)? == 0 {
-            return Ok(Targets::Many(Box::new([])));
+            return Ok(TargetArray(Targets::Many(Box::new([]))));
         }
         let count = usize::try_from(small_number(raw, 12)?)?;
         let target = |index: usize| small_number(raw, 24 + index * 8).map(Target);
-        match count {
-            1 => Ok(Targets::One(target(0)?)),
-            _ => Ok(Targets::Many((0..count).map(target).collect::<Result<_, _>>()?)),
-        }
+        let targets = match count {
+            1 => Targets::One(target(0)?),
+            _ => Targets::Many((0..count).map(target).collect::<Result<_, _>>()?),
+        };
+        Ok(TargetArray(targets))
     }
 
     fn accepts(ty: &Type) -> bool {

@@ -110,13 +110,13 @@ impl Dispatcher {
 
 #[cfg(test)]
 mod tests {
-    use postrider_core::id::Priority;
+    use postrider_core::{
+        id::Priority,
+        message::{Content, Payload, Terms},
+        timestamp::Timestamp,
+    };
 
     use super::{super::keys::tests::dispatcher, *};
-    use crate::store::{
-        log::{Content, Payload, Terms},
-        wire::Timestamp,
-    };
 
     fn delivery(id: i64) -> Delivery {
         let terms = Terms {

@@ -71,14 +71,13 @@ impl Dispatcher {
 
 #[cfg(test)]
 mod tests {
+    use postrider_core::{timestamp::Timestamp, waiting::ExpiryPlace};
+
     use super::{
         super::keys::tests::{acquire, dispatcher, queries, switch, waiting},
         *,
     };
-    use crate::{
-        engine::expiry::{EXPIRING_MOST, INTERVAL as EXPIRY_INTERVAL},
-        store::{log::ExpiryPlace, wire::Timestamp},
-    };
+    use crate::engine::expiry::{EXPIRING_MOST, INTERVAL as EXPIRY_INTERVAL};
 
     const TARGET: Target = Target(1);
 

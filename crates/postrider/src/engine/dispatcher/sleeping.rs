@@ -61,13 +61,11 @@ impl Dispatcher {
 
 #[cfg(test)]
 mod tests {
-    use tokio_postgres::types::PgLsn;
-
     use super::{
         super::keys::tests::{acquire, dispatcher, queries, switch},
         *,
     };
-    use crate::store::durability::Written;
+    use postrider_core::tick::Written;
 
     fn renewed(began: Instant, now: Instant, others: &[Uuid]) -> News {
         let lease = Duration::from_secs(15);
@@ -171,12 +169,11 @@ mod tests {
     }
 
     fn found_nothing(groups: Vec<TickGroup>) -> Event {
-        let zero = PgLsn::from(0);
         let tick = || Tick::Rows {
             top: "10:10:".parse().unwrap(),
             rows: Vec::new(),
             last_number: 0,
-            written: Written { upto: zero, flushed: zero, has_standbys: false, number: 0 },
+            written: Written { upto: 0, flushed: 0, has_standbys: false, number: 0 },
         };
         let answers = groups.into_iter().map(|group| (group, tick(), None)).collect();
         Event::Ticked(Ok((answers, true)))

@@ -2,17 +2,18 @@
 
 use std::{sync::Arc, time::Duration};
 
-use postrider_core::outcome::{Outcome, Report};
+use postrider_core::{
+    message::Payload,
+    outcome::{Outcome, Report},
+    timestamp::Timestamp,
+};
 use tokio::time::Instant;
 use tracing::error;
 
 use super::Driver;
 use crate::{
     engine::{clock::Clock, command::Event, delivery::Delivery},
-    store::{
-        log::{Log, Payload},
-        wire::Timestamp,
-    },
+    store::log::Log,
     transport::{Envelope, Ticket, Transport},
 };
 

@@ -5,8 +5,15 @@ use std::{collections::VecDeque, sync::Arc};
 
 use postrider_core::{
     chains::{LINKS_IN_HAND, Scope},
+    checkpoint::{Cancels, Checkpoint, Claim},
     id::{EndpointId, MessageId, Shard, Target},
+    lease::{Acquired, Beat, Owned},
     reader::Page,
+    results::{Recorded, Results},
+    sharing::{Proposal, Trade},
+    tick::{Tick, Written},
+    timestamp::Timestamp,
+    waiting::Stored,
 };
 use tokio::time::Instant;
 use tracing::{debug, warn};
@@ -28,14 +35,8 @@ use crate::{
         wake::Doorbell,
     },
     store::{
-        StoreError,
-        chores::Chores,
-        circuits::{Circuits, Proposal, Trade},
-        durability::{Durability, Written},
-        lease::{Acquired, Beat, Cancels, Checkpoint, Claim, Lease, Owned},
-        ledger::{Ledger, Recorded, Results},
-        log::{Log, Stored, Tick},
-        wire::Timestamp,
+        StoreError, chores::Chores, circuits::Circuits, durability::Durability, lease::Lease,
+        ledger::Ledger, log::Log,
     },
     telemetry::Telemetry,
 };

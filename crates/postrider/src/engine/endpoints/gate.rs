@@ -6,16 +6,12 @@ use postrider_core::{
     breaker::{Breaker, Circuit, Permit, Prober, Rules},
     id::{EndpointId, MessageId, Target},
     moment::Moment,
+    sharing::{Answer, Proposal},
+    timestamp::Timestamp,
 };
 use tokio::time::Instant;
 
-use crate::{
-    engine::clock::Clock,
-    store::{
-        circuits::{Answer, Proposal},
-        wire::Timestamp,
-    },
-};
+use crate::engine::clock::Clock;
 
 /// What is queued for an endpoint that is left alone stays in memory for so long.
 const PARKED_AFTER: Duration = Duration::from_secs(60);

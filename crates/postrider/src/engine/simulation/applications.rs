@@ -2,20 +2,18 @@
 
 use std::{sync::Arc, time::Duration};
 
-use postrider_core::id::{Lane, MessageId, Priority, Shard, Target};
+use postrider_core::{
+    id::{Lane, MessageId, Priority, Shard, Target},
+    message::{Content, LogMessage, Payload, Targets, Terms},
+    timestamp::Timestamp,
+};
 
 use super::{
     State, Todo, World,
     database::{Done, Place, Verb},
     ms,
 };
-use crate::{
-    engine::dispatcher::Signal,
-    store::{
-        log::{Content, LogMessage, Payload, Terms},
-        wire::{Targets, Timestamp},
-    },
-};
+use crate::engine::dispatcher::Signal;
 
 /// So many ordering keys there are.
 const KEYS: usize = 4;

@@ -14,11 +14,17 @@ use std::{
 
 use postrider_core::{
     breaker::{Circuit, State as Circuits},
+    checkpoint::Claim,
+    configuration::{EndpointRow, SharedSettings},
     hashing::{HashMap, HashSet},
     id::{EndpointId, Lane, MessageId, Shard, Target},
+    lease::Owned,
+    message::LogMessage,
     places::places_of,
     reader::LaneState,
+    sharing::{Answer, Loan, Proposal, Trade},
     snapshot::{Snapshot, Xid},
+    timestamp::Timestamp,
 };
 use tokio::time::Instant;
 use uuid::Uuid;
@@ -29,17 +35,9 @@ pub use self::{
     recording::Looking,
 };
 use super::wrong::Wrong;
-use crate::{
-    engine::{
-        command::{DueAnswer, Event, Query},
-        dispatcher::Signal,
-    },
-    store::{
-        circuits::{Answer, Loan, Proposal, Trade},
-        lease::{Claim, Owned},
-        log::{EndpointRow, LogMessage, SharedSettings},
-        wire::Timestamp,
-    },
+use crate::engine::{
+    command::{DueAnswer, Event, Query},
+    dispatcher::Signal,
 };
 
 pub type Place = (MessageId, Target);

@@ -1,7 +1,8 @@
 //! What happens to dispatchers and to the database.
 
+use postrider_core::timestamp::Timestamp;
+
 use super::{Todo, World, ms};
-use crate::store::wire::Timestamp;
 
 /// By so much somebody sets the database's clock.
 const FARTHEST_SET_US: i64 = 10_000_000;

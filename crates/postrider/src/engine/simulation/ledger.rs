@@ -6,11 +6,12 @@ use postrider_core::{
     hashing::{HashMap, HashSet},
     id::{EndpointId, MessageId, Target},
     outcome::Outcome,
+    timestamp::Timestamp,
 };
 use uuid::Uuid;
 
 use super::database::{Database, Place, State};
-use crate::{engine::delivery::Delivery, store::wire::Timestamp};
+use crate::engine::delivery::Delivery;
 
 /// The dispatcher's clock is behind the database's by the way of an answer, or by a second where one came so late that
 /// the clock seems to have been set back, and drifts until the next.

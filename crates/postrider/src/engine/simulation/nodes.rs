@@ -3,8 +3,12 @@
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use postrider_core::{
+    checkpoint::{Cancels, Claim},
     gaps::Gaps,
+    lease::Beat,
     outcome::{Outcome, Report},
+    timestamp::Timestamp,
+    waiting::DueDelivery,
 };
 use tokio::time::Instant;
 use uuid::Uuid;
@@ -15,22 +19,15 @@ use super::{
     ms, shared,
     wrong::Wrong,
 };
-use crate::{
-    engine::{
-        Pace, Tenure,
-        command::{Asked, Command, DueAnswer, DueClaimAnswer, Event, Flushed, Query},
-        delivery::Delivery,
-        dispatcher::{Dispatcher, End, Identity},
-        endpoints::Endpoints,
-        flush::Gathered,
-        keeper::News,
-        silence::Silence,
-    },
-    store::{
-        lease::{Beat, Cancels, Claim},
-        log::DueDelivery,
-        wire::Timestamp,
-    },
+use crate::engine::{
+    Pace, Tenure,
+    command::{Asked, Command, DueAnswer, DueClaimAnswer, Event, Flushed, Query},
+    delivery::Delivery,
+    dispatcher::{Dispatcher, End, Identity},
+    endpoints::Endpoints,
+    flush::Gathered,
+    keeper::News,
+    silence::Silence,
 };
 
 /// By so much a clock may be faster or slower than the world's, so that two differ by less than the tenth by which a

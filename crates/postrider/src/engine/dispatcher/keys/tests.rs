@@ -1,10 +1,12 @@
 use std::collections::BTreeMap;
 
-use super::*;
-use crate::{
-    store::log::{Content, Payload, Stored, Terms},
-    transport::{PROTOCOLS, Settings, Shared},
+use postrider_core::{
+    message::{Content, Payload, Terms},
+    waiting::Stored,
 };
+
+use super::*;
+use crate::transport::{PROTOCOLS, Settings, Shared};
 
 const ENDPOINT: EndpointId = EndpointId(1);
 const TARGET: Target = Target(1);

@@ -1,16 +1,15 @@
 use std::collections::BTreeMap;
 
-use postrider_core::{reader::LaneState, snapshot::Xid};
-use tokio_postgres::types::PgLsn;
+use postrider_core::{
+    message::{Targets, Terms},
+    reader::LaneState,
+    snapshot::Xid,
+    tick::{WindowBounds, Written},
+};
 
 use super::{
     super::keys::tests::{dispatcher, queries, switch, waiting},
     *,
-};
-use crate::store::{
-    durability::Written,
-    log::{Terms, WindowBounds},
-    wire::Targets,
 };
 
 /// The owner of the only shard, and what it asks of a database.
@@ -114,8 +113,7 @@ impl Bench {
     }
 
     fn tick(&self, group: TickGroup, top: &Snapshot) -> GroupTick {
-        let zero = PgLsn::from(0);
-        let written = Written { upto: zero, flushed: zero, has_standbys: false, number: 0 };
+        let written = Written { upto: 0, flushed: 0, has_standbys: false, number: 0 };
         let last_number = self.log.len() as i64;
         let (top, rows) = (top.clone(), self.between(&group.base, top, &group.lanes));
         if self.is_large && group.is_merging {

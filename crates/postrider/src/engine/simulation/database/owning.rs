@@ -3,21 +3,19 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use postrider_core::{
+    checkpoint::{Checkpoint, Claim},
     hashing::HashSet,
     id::{EndpointId, Lane, MessageId, Shard},
+    lease::{Acquired, Beat, Heartbeat, Owned, Recovered, Taken},
+    message::LogMessage,
     reader::LaneState,
+    timestamp::{EPOCH_US, Timestamp},
+    waiting::Stored,
 };
 use uuid::Uuid;
 
 use super::{Database, DeferredRow, LeaseRow, Place, SavedShard, ShardRow, Wrong};
-use crate::{
-    engine::{Tenure, dispatcher::Signal},
-    store::{
-        lease::{Acquired, Beat, Checkpoint, Claim, Heartbeat, Owned, Recovered, Taken},
-        log::{LogMessage, Stored},
-        wire::{EPOCH_US, Timestamp},
-    },
-};
+use crate::engine::{Tenure, dispatcher::Signal};
 
 /// A takeover, statement by statement. Whoever takes over may be gone between any two of them.
 pub struct Takeover {

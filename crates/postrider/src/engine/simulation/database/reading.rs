@@ -4,24 +4,18 @@ use postrider_core::{
     chains::{LINKS_IN_HAND, Link},
     hashing::HashMap,
     id::{EndpointId, Shard, Target},
+    message::LogMessage,
     reader::{Left, Page, Row, Which},
     snapshot::Snapshot,
+    tick::{Tick, WindowBounds, Written},
+    timestamp::Timestamp,
+    waiting::{DueDelivery, ExpiredPage, ExpiryPlace, WaitingCount},
 };
-use tokio_postgres::types::PgLsn;
 
 use super::{Database, DeferredRow, Logged, Luck, Place, Wrong};
-use crate::{
-    engine::{
-        command::{Asked, GroupTick, LeftPage},
-        lanes::TickGroup,
-    },
-    store::{
-        durability::Written,
-        log::{
-            DueDelivery, ExpiredPage, ExpiryPlace, LogMessage, Tick, WaitingCount, WindowBounds,
-        },
-        wire::Timestamp,
-    },
+use crate::engine::{
+    command::{Asked, GroupTick, LeftPage},
+    lanes::TickGroup,
 };
 
 impl Database {
@@ -69,8 +63,7 @@ impl Database {
         rows: Vec<LogMessage>,
         luck: Luck,
     ) -> GroupTick {
-        let zero = PgLsn::from(0);
-        let written = Written { upto: zero, flushed: zero, has_standbys: false, number: 0 };
+        let written = Written { upto: 0, flushed: 0, has_standbys: false, number: 0 };
         let top = top.clone();
         if luck.is_large && !rows.is_empty() {
             let bounds = self.bounds(&group.base);

@@ -3,24 +3,21 @@
 use std::sync::Arc;
 
 use postrider_core::{
+    checkpoint::{Cancels, Claim, StillWaiting},
     hashing::{HashMap, HashSet},
     id::{MessageId, Shard},
+    lease::Owned,
+    results::Deferred,
+    timestamp::Timestamp,
 };
 use tokio::time::Instant;
 use uuid::Uuid;
 
 use super::{Database, DeferredRow, Place, Wrong};
-use crate::{
-    engine::{
-        command::{DueClaimAnswer, Event, Flushed, Look},
-        endpoints::Seated,
-        flush::Gathered,
-    },
-    store::{
-        lease::{Cancels, Claim, Owned, StillWaiting},
-        ledger::Deferred,
-        wire::Timestamp,
-    },
+use crate::engine::{
+    command::{DueClaimAnswer, Event, Flushed, Look},
+    endpoints::Seated,
+    flush::Gathered,
 };
 
 /// What was written down, and what is looked for after that.
