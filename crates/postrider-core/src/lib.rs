@@ -14,6 +14,7 @@ pub mod configuration;
 pub mod decide;
 pub mod done;
 pub mod egress;
+pub mod failure;
 pub mod format;
 pub mod gaps;
 pub mod hashing;

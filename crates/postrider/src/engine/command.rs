@@ -9,6 +9,7 @@ use postrider_core::{
     chains::Scope,
     checkpoint::{Cancels, Checkpoint, Claim, StillWaiting},
     configuration::{EndpointRow, SharedSettings},
+    failure::Failure,
     id::{EndpointId, MessageId, Shard, Target},
     lease::{Acquired, Beat, Owned, Recovered},
     message::LogMessage,
@@ -25,7 +26,7 @@ use tokio::time::Instant;
 use super::{
     Tenure, clock::Clock, delivery::Delivery, endpoints::Seated, flush::Gathered, lanes::TickGroup,
 };
-use crate::{store::StoreError, transport::Transport};
+use crate::transport::Transport;
 
 /// What the dispatcher wants done.
 pub enum Command {
@@ -123,39 +124,39 @@ pub enum Query {
 /// What came of a command.
 pub enum Event {
     /// What ticks have found, and whether it is durable.
-    Ticked(Result<(Vec<GroupTick>, bool), StoreError>),
-    Paged(Page, Result<LeftPage, StoreError>),
-    Due(Vec<(EndpointId, usize)>, u64, Result<DueAnswer, StoreError>),
-    Waiting(Result<Vec<(EndpointId, Timestamp)>, StoreError>),
+    Ticked(Result<(Vec<GroupTick>, bool), Failure>),
+    Paged(Page, Result<LeftPage, Failure>),
+    Due(Vec<(EndpointId, usize)>, u64, Result<DueAnswer, Failure>),
+    Waiting(Result<Vec<(EndpointId, Timestamp)>, Failure>),
     /// Waiting deliveries that have expired.
-    Expired(Result<ExpiredPage, StoreError>),
-    Followers(Vec<Asked>, Result<Vec<DueDelivery>, StoreError>),
-    Claimed(Result<ClaimAnswer, StoreError>),
-    DueClaimed(Vec<Seated>, Result<DueClaimAnswer, StoreError>),
+    Expired(Result<ExpiredPage, Failure>),
+    Followers(Vec<Asked>, Result<Vec<DueDelivery>, Failure>),
+    Claimed(Result<ClaimAnswer, Failure>),
+    DueClaimed(Vec<Seated>, Result<DueClaimAnswer, Failure>),
     /// What came of an attempt, and when it began.
     Landed(Delivery, Report, Instant),
     /// The lease was over before they were attempted.
     Late(Vec<Delivery>),
-    Flushed(Result<Box<Flushed>, StoreError>),
-    Acquired(Result<(Vec<Acquired>, Stored), StoreError>),
+    Flushed(Result<Box<Flushed>, Failure>),
+    Acquired(Result<(Vec<Acquired>, Stored), Failure>),
     /// What was claimed by a former owner and locked by somebody, and what came of a recovery.
-    Recovered(Vec<Claim>, Result<Recovered, StoreError>),
-    Released(Vec<Owned>, Result<(), StoreError>),
-    Endpoints(Result<KnownEndpoints, StoreError>),
-    Settings(Result<SharedSettings, StoreError>),
-    Doorbell(Result<bool, StoreError>),
-    Maintained(Result<(), StoreError>),
-    Counted(Counting, Result<Vec<WaitingCount>, StoreError>),
+    Recovered(Vec<Claim>, Result<Recovered, Failure>),
+    Released(Vec<Owned>, Result<(), Failure>),
+    Endpoints(Result<KnownEndpoints, Failure>),
+    Settings(Result<SharedSettings, Failure>),
+    Doorbell(Result<bool, Failure>),
+    Maintained(Result<(), Failure>),
+    Counted(Counting, Result<Vec<WaitingCount>, Failure>),
     /// Whether an endpoint that is gone was disabled by us.
-    Retired(EndpointId, Result<bool, StoreError>),
-    Circuits(Result<Vec<(EndpointId, Circuit)>, StoreError>),
+    Retired(EndpointId, Result<bool, Failure>),
+    Circuits(Result<Vec<(EndpointId, Circuit)>, Failure>),
     /// What became of circuits that we wanted to change.
-    Told(Vec<EndpointId>, Result<Vec<Answer>, StoreError>),
+    Told(Vec<EndpointId>, Result<Vec<Answer>, Failure>),
     /// The same, of one that was to let a probe through.
-    Probing(Box<Probe>, Result<Vec<Answer>, StoreError>),
-    Tokens(Result<Vec<Granted>, StoreError>),
+    Probing(Box<Probe>, Result<Vec<Answer>, Failure>),
+    Tokens(Result<Vec<Granted>, Failure>),
     /// The loans, as the owner of these shards has to heed them.
-    Traded(Vec<Owned>, Result<Vec<Loan>, StoreError>),
+    Traded(Vec<Owned>, Result<Vec<Loan>, Failure>),
 }
 
 /// What came of a try to record.

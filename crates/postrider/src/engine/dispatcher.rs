@@ -37,6 +37,7 @@ use postrider_core::{
     checkpoint::{Cancels, Checkpoint, Claim, StillWaiting},
     configuration::{EndpointRow, SharedSettings},
     decide::{Cause, Decision, decide},
+    failure::Failure,
     gaps::Gaps,
     id::{EndpointId, Lane, MessageId, Priority, Shard, Target},
     lease::{Acquired, Beat, Heartbeat, Owned, Recovered},
@@ -81,7 +82,6 @@ use super::{
     upkeep::Upkeep,
     watching::{Bellwork, Watch},
 };
-use crate::store::StoreError;
 use crate::telemetry::Meters;
 
 /// A tick that finds more rows becomes a window.
@@ -125,7 +125,7 @@ pub enum End {
     Stopped,
     /// The lease ran out: another dispatcher may own our shards.
     LeaseLost,
-    Failed(StoreError),
+    Failed(Failure),
 }
 
 /// Wakes the loop for something else than an event.
@@ -254,7 +254,7 @@ impl Dispatcher {
     }
 
     /// The tenure cannot go on.
-    pub fn fail(&mut self, error: StoreError) {
+    pub fn fail(&mut self, error: Failure) {
         self.tenancy.fail(End::Failed(error));
     }
 
@@ -353,7 +353,7 @@ impl Dispatcher {
     }
 
     /// Who takes in what. Those get a result as it is who have something to note of a failure, too.
-    fn try_take(&mut self, event: Event) -> Result<(), StoreError> {
+    fn try_take(&mut self, event: Event) -> Result<(), Failure> {
         match event {
             Event::Ticked(answers) => {
                 let (answers, is_durable) = answers?;

@@ -6,7 +6,7 @@ mod statements;
 
 use std::{sync::Arc, time::Duration};
 
-use postrider_core::{id::EndpointId, statistics::Statistics};
+use postrider_core::{failure::Failure, id::EndpointId, statistics::Statistics};
 use tokio::{
     sync::{
         broadcast::{
@@ -90,7 +90,7 @@ impl Driver {
         dispatcher.measure(Meters::new(Arc::clone(&self.options.telemetry)));
         let begun = tokio::select! {
             begun = self.begin(&mut dispatcher, former_id) => begun,
-            _ = calls.lost.wait_for(|is_lost| *is_lost) => Err(End::Failed(StoreError::Closed)),
+            _ = calls.lost.wait_for(|is_lost| *is_lost) => Err(End::Failed(StoreError::Closed.into())),
             _ = is_asked_to_stop.wait_for(|is_asked| *is_asked) => {
                 Err(self.say_goodbye(dispatcher.goodbye()).await)
             }
@@ -157,7 +157,7 @@ impl Driver {
         tokio::select! {
             biased;
             _ = lost.wait_for(|is_lost| *is_lost) => {
-                return Err(End::Failed(StoreError::Closed));
+                return Err(End::Failed(StoreError::Closed.into()));
             }
             // Before anything that strangers can make come without a pause.
             _ = is_asked_to_stop.wait_for(|is_asked| *is_asked), if !dispatcher.is_stopping() => {
@@ -192,12 +192,12 @@ impl Driver {
         dispatcher: &mut Dispatcher,
         former: Option<Uuid>,
     ) -> Result<(), End> {
-        self.learn(dispatcher, former).await.map_err(End::Failed)?;
+        self.learn(dispatcher, former).await.map_err(|error| End::Failed(error.into()))?;
         self.keeper.beat(dispatcher.first_beat());
         let news = self.keeper.news().await;
         dispatcher.take_news(news, Instant::now());
         let circuits = self.connections.circuits.known(&[]).await;
-        dispatcher.take(Event::Circuits(circuits), Instant::now());
+        dispatcher.take(Event::Circuits(circuits.map_err(Failure::from)), Instant::now());
         let caretaker = caretaker::Driver {
             options: Arc::clone(&self.options),
             wishes: Arc::clone(&self.wishes),
@@ -268,8 +268,8 @@ impl Driver {
         };
         match tokio::time::timeout(longest, result).await {
             Ok(Ok(())) => End::Stopped,
-            Ok(Err(error)) => End::Failed(error),
-            Err(_) => End::Failed(StoreError::Nonsense("silence")),
+            Ok(Err(error)) => End::Failed(error.into()),
+            Err(_) => End::Failed(StoreError::Nonsense("silence").into()),
         }
     }
 
@@ -300,7 +300,7 @@ fn check_joined(joined: Result<(), JoinError>, dispatcher: &mut Dispatcher) {
         && error.is_panic()
     {
         error!(%error, "a task of the dispatcher panicked");
-        dispatcher.fail(StoreError::Nonsense("a panic in our own code"));
+        dispatcher.fail(StoreError::Nonsense("a panic in our own code").into());
     }
 }
 

@@ -128,7 +128,9 @@ impl Keeper {
     pub async fn news(&mut self) -> News {
         match self.news.recv().await {
             Some(news) => news,
-            None => News::Over(End::Failed(StoreError::Nonsense("a panic of the lease's keeper"))),
+            None => News::Over(End::Failed(
+                StoreError::Nonsense("a panic of the lease's keeper").into(),
+            )),
         }
     }
 }
@@ -180,7 +182,7 @@ impl Keeping {
             };
             if let Some(error) = failure {
                 if !has_lease {
-                    return Some(End::Failed(error));
+                    return Some(End::Failed(error.into()));
                 }
                 if Instant::now() >= self.fence.at() {
                     warn!(error = chain(&error), "the lease could not be renewed in time");

@@ -16,6 +16,7 @@ pub mod wire;
 
 use std::{error::Error, io};
 
+use postrider_core::failure::Failure;
 use tokio_postgres::error::SqlState;
 
 /// What went wrong between a dispatcher and its database.
@@ -94,6 +95,14 @@ impl StoreError {
             StoreError::Database { source, .. } => source.code() == Some(code),
             _ => false,
         }
+    }
+}
+
+/// For those who decide, and ask no more of it than this.
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Failure {
+        let is_passing = error.is_passing();
+        Failure::new(error, is_passing)
     }
 }
 

@@ -93,9 +93,10 @@ impl Dispatcher {
     }
 
     /// The lease was over before these were attempted, and so is the tenure.
-    pub(super) fn take_late(&mut self, deliveries: Vec<Delivery>) -> Result<(), StoreError> {
+    pub(super) fn take_late(&mut self, deliveries: Vec<Delivery>) -> Result<(), Failure> {
         self.hands.note_unbegun(deliveries);
-        Err(StoreError::Nonsense("an attempt that began after its lease"))
+        let text = "the database answered with an attempt that began after its lease";
+        Err(Failure::new(text, false))
     }
 
     /// Counts an attempt for whoever watches this process.

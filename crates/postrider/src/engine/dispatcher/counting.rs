@@ -32,10 +32,10 @@ impl Dispatcher {
     pub(super) fn take_counts(
         &mut self,
         counting: Counting,
-        counts: Result<Vec<WaitingCount>, StoreError>,
-    ) -> Result<(), StoreError> {
+        counts: Result<Vec<WaitingCount>, Failure>,
+    ) -> Result<(), Failure> {
         let now = self.now;
-        if counts.as_ref().is_err_and(StoreError::is_passing) {
+        if counts.as_ref().is_err_and(Failure::is_passing) {
             self.account.abandon_count(now);
             return Ok(());
         }

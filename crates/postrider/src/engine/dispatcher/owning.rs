@@ -152,8 +152,8 @@ impl Dispatcher {
     pub(super) fn take_released(
         &mut self,
         released: &[Owned],
-        result: Result<(), StoreError>,
-    ) -> Result<(), StoreError> {
+        result: Result<(), Failure>,
+    ) -> Result<(), Failure> {
         self.tenancy.end_release();
         result?;
         let shards = self.still_owned(released);

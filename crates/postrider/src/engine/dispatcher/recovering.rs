@@ -20,8 +20,8 @@ impl Dispatcher {
     pub(super) fn take_recovered(
         &mut self,
         asked: Vec<Claim>,
-        answer: Result<Recovered, StoreError>,
-    ) -> Result<(), StoreError> {
+        answer: Result<Recovered, Failure>,
+    ) -> Result<(), Failure> {
         self.hands.end_recovery(self.now);
         let mut over: HashSet<(MessageId, Target)> =
             asked.iter().map(|claim| (claim.id, claim.target)).collect();

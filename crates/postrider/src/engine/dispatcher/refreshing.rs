@@ -90,8 +90,8 @@ impl Dispatcher {
 
     pub(super) fn take_settings(
         &mut self,
-        answer: Result<SharedSettings, StoreError>,
-    ) -> Result<(), StoreError> {
+        answer: Result<SharedSettings, Failure>,
+    ) -> Result<(), Failure> {
         self.upkeep.settings.end(self.now);
         let shared = answer?;
         let settings = Settings::new(&shared.settings);
@@ -112,8 +112,8 @@ impl Dispatcher {
     pub(super) fn take_retired(
         &mut self,
         id: EndpointId,
-        result: Result<bool, StoreError>,
-    ) -> Result<(), StoreError> {
+        result: Result<bool, Failure>,
+    ) -> Result<(), Failure> {
         let is_retired = match result {
             Err(error) if error.is_passing() => false,
             result => result?,
@@ -129,8 +129,8 @@ impl Dispatcher {
     /// When something is due next, by endpoint.
     pub(super) fn take_next_due(
         &mut self,
-        next: Result<Vec<(EndpointId, Timestamp)>, StoreError>,
-    ) -> Result<(), StoreError> {
+        next: Result<Vec<(EndpointId, Timestamp)>, Failure>,
+    ) -> Result<(), Failure> {
         let now = self.now;
         self.upkeep.ahead.end(now);
         self.upkeep.ahead.set_due(now + DEFERRED_REFRESH);
@@ -142,10 +142,7 @@ impl Dispatcher {
         Ok(())
     }
 
-    pub(super) fn end_maintenance(
-        &mut self,
-        result: Result<(), StoreError>,
-    ) -> Result<(), StoreError> {
+    pub(super) fn end_maintenance(&mut self, result: Result<(), Failure>) -> Result<(), Failure> {
         self.upkeep.maintenance.end(self.now);
         result
     }

@@ -29,8 +29,8 @@ impl Dispatcher {
     /// How the circuits stand that others know of.
     pub(super) fn take_circuits(
         &mut self,
-        circuits: Result<Vec<(EndpointId, Circuit)>, StoreError>,
-    ) -> Result<(), StoreError> {
+        circuits: Result<Vec<(EndpointId, Circuit)>, Failure>,
+    ) -> Result<(), Failure> {
         let now = self.now;
         self.upkeep.circuits.end(now);
         if self.endpoints.learn(circuits?, now) {
@@ -42,8 +42,8 @@ impl Dispatcher {
     pub(super) fn take_told(
         &mut self,
         asked: &[EndpointId],
-        answers: Result<Vec<Answer>, StoreError>,
-    ) -> Result<(), StoreError> {
+        answers: Result<Vec<Answer>, Failure>,
+    ) -> Result<(), Failure> {
         self.upkeep.is_telling = false;
         self.note_answers(asked, &answers?, self.now);
         Ok(())
@@ -105,8 +105,8 @@ impl Dispatcher {
     /// What may be sent under rate limits.
     pub(super) fn take_granted(
         &mut self,
-        granted: Result<Vec<Granted>, StoreError>,
-    ) -> Result<(), StoreError> {
+        granted: Result<Vec<Granted>, Failure>,
+    ) -> Result<(), Failure> {
         self.upkeep.is_asking_for_tokens = false;
         self.endpoints.take_tokens(granted?, self.now);
         Ok(())
@@ -130,8 +130,8 @@ impl Dispatcher {
     pub(super) fn take_loans(
         &mut self,
         owned: &[Owned],
-        loans: Result<Vec<Loan>, StoreError>,
-    ) -> Result<(), StoreError> {
+        loans: Result<Vec<Loan>, Failure>,
+    ) -> Result<(), Failure> {
         if self.upkeep.loans.is_under_way() {
             self.upkeep.loans.end(self.now);
         }

@@ -6,6 +6,7 @@ use std::{collections::VecDeque, sync::Arc};
 use postrider_core::{
     chains::{LINKS_IN_HAND, Scope},
     checkpoint::{Cancels, Checkpoint, Claim},
+    failure::Failure,
     id::{EndpointId, MessageId, Shard, Target},
     lease::{Acquired, Beat, Owned},
     reader::Page,
@@ -24,8 +25,8 @@ use crate::{
     engine::{
         Tenure, chain,
         command::{
-            Asked, Counting, DueAnswer, DueClaimAnswer, Event, Flushed, GroupTick, KnownEndpoints,
-            Look, Probe, Query,
+            Asked, ClaimAnswer, Counting, DueAnswer, DueClaimAnswer, Event, Flushed, GroupTick,
+            KnownEndpoints, Look, Probe, Query,
         },
         connections::Takeover,
         dispatcher::TICK_ROWS,
@@ -61,11 +62,15 @@ impl Driver {
             Query::FetchDue { wanted, shards, scope, deferrals } => {
                 Box::pin(fetch_due(log, wanted, shards, scope, deferrals))
             }
-            Query::FetchNext(shards) => {
-                Box::pin(async move { Event::Waiting(log.deferred_next(&shards).await) })
-            }
+            Query::FetchNext(shards) => Box::pin(async move {
+                Event::Waiting(log.deferred_next(&shards).await.map_err(Failure::from))
+            }),
             Query::FetchExpired { shards, most, after, in_hand } => Box::pin(async move {
-                Event::Expired(log.deferred_expired(&shards, most, after, &in_hand).await)
+                Event::Expired(
+                    log.deferred_expired(&shards, most, after, &in_hand)
+                        .await
+                        .map_err(Failure::from),
+                )
             }),
             Query::FetchFollowers(asked, scope) => Box::pin(fetch_followers(log, asked, scope)),
             Query::SaveCheckpoint { owned, checkpoint, updates_gate, claimed } => {
@@ -86,15 +91,15 @@ impl Driver {
                 Box::pin(release(lease, owned, released, checkpoint))
             }
             Query::LoadVersions => Box::pin(load_versions(log)),
-            Query::LoadEndpoints(versions, changed) => {
-                Box::pin(async move { Event::Endpoints(endpoints(&log, versions, changed).await) })
-            }
-            Query::LoadSettings => {
-                Box::pin(async move { Event::Settings(log.shared_settings().await) })
-            }
-            Query::LoadCircuits(open) => {
-                Box::pin(async move { Event::Circuits(circuits.known(&open).await) })
-            }
+            Query::LoadEndpoints(versions, changed) => Box::pin(async move {
+                Event::Endpoints(endpoints(&log, versions, changed).await.map_err(Failure::from))
+            }),
+            Query::LoadSettings => Box::pin(async move {
+                Event::Settings(log.shared_settings().await.map_err(Failure::from))
+            }),
+            Query::LoadCircuits(open) => Box::pin(async move {
+                Event::Circuits(circuits.known(&open).await.map_err(Failure::from))
+            }),
             Query::Maintain(shards) => {
                 let ledger = Arc::clone(&connections.ledger);
                 Box::pin(maintain(log, ledger, Arc::clone(&connections.counting), shards))
@@ -105,9 +110,9 @@ impl Driver {
             Query::AskForProbe(probe, proposal, at) => {
                 Box::pin(ask_for_probe(circuits, probe, proposal, at))
             }
-            Query::TakeTokens(wanted) => {
-                Box::pin(async move { Event::Tokens(circuits.take_tokens(&wanted).await) })
-            }
+            Query::TakeTokens(wanted) => Box::pin(async move {
+                Event::Tokens(circuits.take_tokens(&wanted).await.map_err(Failure::from))
+            }),
             Query::Trade(owned, trade) => Box::pin(trade_loans(circuits, owned, trade)),
             Query::LockDoorbell(shards) => {
                 Box::pin(lock_doorbell(Arc::clone(&connections.doorbell), shards))
@@ -120,7 +125,7 @@ impl Driver {
 // Reading ----------------------------------------------------------------------------------------
 
 async fn tick(log: Arc<Log>, durability: Arc<Durability>, groups: Vec<TickGroup>) -> Event {
-    Event::Ticked(tick_groups(&log, &durability, groups).await)
+    Event::Ticked(tick_groups(&log, &durability, groups).await.map_err(Failure::from))
 }
 
 /// Ticks all groups so that they end at one snapshot: the first one's. The others see at least that
@@ -157,7 +162,7 @@ async fn tick_groups(
 
 async fn read_page(log: Arc<Log>, page: Page) -> Event {
     let rows = log.page(&page).await;
-    Event::Paged(page, rows)
+    Event::Paged(page, rows.map_err(Failure::from))
 }
 
 async fn fetch_due(
@@ -182,12 +187,12 @@ async fn fetch_followers(log: Arc<Log>, asked: Vec<Asked>, scope: Scope) -> Even
     let keys: Vec<(Arc<str>, EndpointId)> =
         asked.iter().map(|(key, endpoint, _)| (Arc::clone(key), *endpoint)).collect();
     let rows = log.followers(&keys, LINKS_IN_HAND, scope).await;
-    Event::Followers(asked, rows)
+    Event::Followers(asked, rows.map_err(Failure::from))
 }
 
 async fn load_versions(log: Arc<Log>) -> Event {
     let versions = log.endpoint_versions().await;
-    Event::Endpoints(versions.map(|versions| (versions, vec![])))
+    Event::Endpoints(versions.map(|versions| (versions, vec![])).map_err(Failure::from))
 }
 
 /// Reads these endpoints, of all of which these versions are known.
@@ -212,7 +217,7 @@ pub async fn endpoints(
 }
 
 async fn retire(chores: Arc<Chores>, id: EndpointId) -> Event {
-    Event::Retired(id, chores.retire(id, "gone").await)
+    Event::Retired(id, chores.retire(id, "gone").await.map_err(Failure::from))
 }
 
 async fn maintain(
@@ -227,7 +232,8 @@ async fn maintain(
         // For rows whose release nobody has told us of.
         late(counting.release_stored_keys(&shards).await)
     };
-    Event::Maintained(done.await)
+    let done: Result<(), StoreError> = done.await;
+    Event::Maintained(done.map_err(Failure::from))
 }
 
 /// What somebody holds up, what is too much for now or fails is tried with the next maintenance. Only a lost
@@ -251,7 +257,7 @@ async fn count(log: Arc<Log>, counting: Counting) -> Event {
         Some(endpoints) => log.deferred_count_of(&counting.shards, endpoints).await,
         None => log.deferred_count(&counting.shards).await,
     };
-    Event::Counted(counting, counts)
+    Event::Counted(counting, counts.map_err(Failure::from))
 }
 
 // Claiming and recording -------------------------------------------------------------------------
@@ -273,7 +279,8 @@ async fn save_checkpoint(
         };
         Ok((of(&owned, &lost), cancels))
     };
-    Event::Claimed(answer.await)
+    let answer: Result<ClaimAnswer, StoreError> = answer.await;
+    Event::Claimed(answer.map_err(Failure::from))
 }
 
 /// These shards, in the epochs in which they were said to be ours.
@@ -289,7 +296,7 @@ async fn claim_due(
     look: Look,
 ) -> Event {
     let answer = claim(&lease, owned, claims, look).await;
-    Event::DueClaimed(claimed, answer)
+    Event::DueClaimed(claimed, answer.map_err(Failure::from))
 }
 
 async fn claim(
@@ -327,7 +334,8 @@ async fn flush(
     let began = Instant::now();
     let answer = record(&ledger, owned, &mut recorded, began).await;
     telemetry.flushes.observe(began.elapsed().as_secs_f64());
-    Event::Flushed(answer.map(|(lost, held)| Box::new(Flushed { recorded: *recorded, held, lost })))
+    let flushed = |(lost, held)| Box::new(Flushed { recorded: *recorded, held, lost });
+    Event::Flushed(answer.map(flushed).map_err(Failure::from))
 }
 
 /// Records everything that belongs to shards that are not lost and that nobody else holds; returns the shards
@@ -380,12 +388,12 @@ async fn release(
         lease.release(&released).await
     };
     let result = result.await;
-    Event::Released(released, result)
+    Event::Released(released, result.map_err(Failure::from))
 }
 
 async fn recover(lease: Arc<Lease>, owned: Vec<Owned>, held: Vec<Claim>) -> Event {
     let answer = lease.recover_waiting(&owned, &held).await;
-    Event::Recovered(held, answer)
+    Event::Recovered(held, answer.map_err(Failure::from))
 }
 
 // Sharing ----------------------------------------------------------------------------------------
@@ -393,7 +401,7 @@ async fn recover(lease: Arc<Lease>, owned: Vec<Owned>, held: Vec<Claim>) -> Even
 async fn tell(circuits: Arc<Circuits>, proposals: Vec<Proposal>, at: Timestamp) -> Event {
     let asked = proposals.iter().map(|proposal| proposal.endpoint).collect();
     let answers = circuits.save(&proposals, at).await;
-    Event::Told(asked, answers)
+    Event::Told(asked, answers.map_err(Failure::from))
 }
 
 async fn ask_for_probe(
@@ -403,20 +411,20 @@ async fn ask_for_probe(
     at: Timestamp,
 ) -> Event {
     let answers = circuits.save(&[proposal], at).await;
-    Event::Probing(probe, answers)
+    Event::Probing(probe, answers.map_err(Failure::from))
 }
 
 async fn trade_loans(circuits: Arc<Circuits>, owned: Vec<Owned>, trade: Trade) -> Event {
     let loans = circuits.trade(&owned, &trade).await;
-    Event::Traded(owned, loans)
+    Event::Traded(owned, loans.map_err(Failure::from))
 }
 
 async fn lock_doorbell(doorbell: Arc<Doorbell>, shards: Vec<Shard>) -> Event {
-    Event::Doorbell(doorbell.lock(&shards).await)
+    Event::Doorbell(doorbell.lock(&shards).await.map_err(Failure::from))
 }
 
 async fn unlock_doorbell(doorbell: Arc<Doorbell>) -> Event {
-    Event::Doorbell(doorbell.unlock().await.map(|()| false))
+    Event::Doorbell(doorbell.unlock().await.map(|()| false).map_err(Failure::from))
 }
 
 // Taking over ------------------------------------------------------------------------------------
@@ -427,7 +435,7 @@ async fn take_over(
     silent: Vec<Beat>,
     former: Option<Tenure>,
 ) -> Event {
-    Event::Acquired(acquire(&takeover, limit, &silent, former).await)
+    Event::Acquired(acquire(&takeover, limit, &silent, former).await.map_err(Failure::from))
 }
 
 /// Takes shards and makes what their last owner left behind wait for us.
