@@ -3,7 +3,7 @@
 //! It follows what is taken and what is recorded. Others write to the table of waiting deliveries, too, so what waits
 //! there is counted now and then.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use postrider_core::{
     hashing::HashMap,
@@ -13,7 +13,6 @@ use postrider_core::{
     timestamp::Timestamp,
     waiting::WaitingCount,
 };
-use tokio::time::Instant;
 
 use super::{
     chore::Chore,

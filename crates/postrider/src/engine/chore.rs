@@ -3,9 +3,7 @@
 //! Some of it can be rung for. Anybody may notify, as often as they like. Whoever rings is served at once, but no sooner
 //! than a while after the last answer: all who ring before that are served together.
 
-use std::time::Duration;
-
-use tokio::time::Instant;
+use std::time::{Duration, Instant};
 
 #[derive(Debug, Clone, Copy)]
 pub struct Chore {

@@ -1,9 +1,8 @@
 //! What was taken and is not written down as taken yet, and when that is next written down.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use postrider_core::id::{MessageId, Shard};
-use tokio::time::Instant;
 
 use super::{chore::Chore, delivery::Delivery, endpoints::Seated};
 

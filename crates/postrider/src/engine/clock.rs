@@ -1,9 +1,8 @@
 //! The database's time, told by the local monotonic clock between two heartbeats.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use postrider_core::timestamp::{EPOCH_US, Timestamp};
-use tokio::time::Instant;
 
 /// When the lease ends by the local clock, and what time it is by the database's.
 #[derive(Debug, Clone, Copy)]

@@ -1,7 +1,10 @@
 //! What passes between the dispatcher, which decides, and its driver, which does.
 
 use postrider_core::hashing::{HashMap, HashSet};
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use postrider_core::{
     breaker::Circuit,
@@ -21,7 +24,6 @@ use postrider_core::{
     timestamp::Timestamp,
     waiting::{DueDelivery, ExpiredPage, ExpiryPlace, Stored, WaitingCount},
 };
-use tokio::time::Instant;
 
 use super::{
     Tenure, clock::Clock, delivery::Delivery, endpoints::Seated, flush::Gathered, lanes::TickGroup,

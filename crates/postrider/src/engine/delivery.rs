@@ -4,6 +4,7 @@ use std::sync::{
     Arc,
     atomic::{AtomicU32, Ordering},
 };
+use std::time::Instant;
 
 use postrider_core::{
     chains::Link,
@@ -12,8 +13,6 @@ use postrider_core::{
     timestamp::Timestamp,
     waiting::DueDelivery,
 };
-
-use tokio::time::Instant;
 
 /// A message that was read, shared by its deliveries.
 #[derive(Debug)]

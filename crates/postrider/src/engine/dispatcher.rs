@@ -28,7 +28,10 @@ mod state;
 mod waiting;
 
 use postrider_core::hashing::{HashMap, HashSet};
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use postrider_core::{
     breaker::Circuit,
@@ -52,7 +55,6 @@ use postrider_core::{
     timestamp::Timestamp,
     waiting::{DueDelivery, ExpiredPage, Stored, WaitingCount},
 };
-use tokio::time::Instant;
 use tracing::{debug, info, warn};
 use uuid::Uuid;
 

@@ -4,7 +4,10 @@
 mod attempting;
 mod statements;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use postrider_core::{failure::Failure, id::EndpointId, statistics::Statistics};
 use tokio::{
@@ -16,7 +19,6 @@ use tokio::{
         mpsc, watch,
     },
     task::{AbortHandle, JoinError, JoinSet},
-    time::Instant,
 };
 use tokio_postgres::Notification;
 use tracing::error;
@@ -134,7 +136,7 @@ impl Driver {
         if now >= fence {
             return Err(End::LeaseLost);
         }
-        self.options.vitals.beat(fence.into_std());
+        self.options.vitals.beat(fence);
         if dispatcher.is_finished(now) {
             return Err(self.say_goodbye(dispatcher.goodbye()).await);
         }
@@ -169,7 +171,7 @@ impl Driver {
             Some(signal) = next_signal(notifications) => {
                 dispatcher.heed(signals(signal, notifications), Instant::now());
             }
-            () = tokio::time::sleep_until(wake_at) => {}
+            () = tokio::time::sleep_until(wake_at.into()) => {}
             Some(joined) = self.tasks.join_next(), if !self.tasks.is_empty() => {
                 check_joined(joined, dispatcher);
             }

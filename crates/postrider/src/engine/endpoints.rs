@@ -17,7 +17,10 @@ mod untold;
 mod waiting;
 
 use postrider_core::hashing::{HashMap, HashSet};
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use postrider_core::{
     breaker::{Circuit, Permit, Prober, Rules, State},
@@ -32,7 +35,6 @@ use postrider_core::{
     timestamp::Timestamp,
     weights::Size,
 };
-use tokio::time::Instant;
 use tracing::{info, warn};
 use uuid::Uuid;
 

@@ -1,13 +1,12 @@
 //! Where we are with looking for what has expired where it waits, a page at a time.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use postrider_core::{
     hashing::HashSet,
     id::{MessageId, Target},
     waiting::ExpiryPlace,
 };
-use tokio::time::Instant;
 
 /// How often we look for what has expired where it waits.
 pub const INTERVAL: Duration = Duration::from_secs(2);

@@ -1,7 +1,10 @@
 //! What became of deliveries, gathered until it is recorded.
 
 use postrider_core::hashing::{HashMap, HashSet};
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use postrider_core::{
     chains::Link,
@@ -11,7 +14,6 @@ use postrider_core::{
     results::{Dead, Deferred, FailedAttempt, Results},
     timestamp::Timestamp,
 };
-use tokio::time::Instant;
 
 use super::{
     delivery::{Delivery, Message, Source},

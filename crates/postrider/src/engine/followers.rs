@@ -1,6 +1,10 @@
 //! Ordering keys of which the next waiting delivery has to be fetched, and what may have changed while one is.
 
-use std::{cell::Cell, sync::Arc, time::Duration};
+use std::{
+    cell::Cell,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use postrider_core::{
     hashing::HashSet,
@@ -8,7 +12,6 @@ use postrider_core::{
     mark::mark,
     wanted::{Asked, Asking, WantedKeys},
 };
-use tokio::time::Instant;
 
 use super::{chore::Chore, flush::Gathered};
 

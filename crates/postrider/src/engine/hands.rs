@@ -1,12 +1,13 @@
 //! Waiting deliveries that are in hand: what is fetched is not fetched again before it is put down.
 
+use std::time::Instant;
+
 use postrider_core::{
     checkpoint::Claim,
     hashing::{HashMap, HashSet},
     id::{EndpointId, MessageId, Shard, Target},
     timestamp::Timestamp,
 };
-use tokio::time::Instant;
 
 use super::{chore::Chore, delivery::Delivery, recorder::HELD_PAUSE};
 

@@ -7,14 +7,11 @@
 use std::{
     io,
     sync::{Arc, Mutex, PoisonError},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use postrider_core::{lease::Heartbeat, statistics::Statistics};
-use tokio::{
-    sync::mpsc,
-    time::{Instant, timeout},
-};
+use tokio::{sync::mpsc, time::timeout};
 use tracing::{error, warn};
 use uuid::Uuid;
 

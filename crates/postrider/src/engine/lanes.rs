@@ -2,7 +2,7 @@
 
 use std::{
     collections::{BTreeMap, VecDeque},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use postrider_core::{
@@ -14,7 +14,6 @@ use postrider_core::{
     snapshot::{Snapshot, Xid},
     tick::WindowBounds,
 };
-use tokio::time::Instant;
 
 use super::delivery::Delivery;
 

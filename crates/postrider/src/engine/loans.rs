@@ -6,7 +6,10 @@
 //! a time, so that what was read is never older than what was written. While nobody is full, nothing is traded.
 
 use postrider_core::hashing::HashMap;
-use std::{collections::hash_map::Entry, time::Duration};
+use std::{
+    collections::hash_map::Entry,
+    time::{Duration, Instant},
+};
 
 use postrider_core::{
     id::{EndpointId, Shard},
@@ -14,7 +17,6 @@ use postrider_core::{
     places::{Parts, Places, parts_for},
     sharing::{Loan, Trade},
 };
-use tokio::time::Instant;
 use uuid::Uuid;
 
 /// Who asked and got nothing asks again after a while, later every time.

@@ -41,10 +41,14 @@ mod upkeep;
 mod wake;
 mod watching;
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    path::PathBuf,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use postrider_core::id::{MessageId, Target};
-use tokio::{sync::watch, time::Instant};
+use tokio::sync::watch;
 use tracing::{info, warn};
 use uuid::Uuid;
 

@@ -1,13 +1,12 @@
 //! What became of deliveries: gathered, recorded by one flush at a time, and tried again where somebody holds the rows.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use postrider_core::{
     id::{MessageId, Shard, Target},
     outcome::{Outcome, Report},
     timestamp::Timestamp,
 };
-use tokio::time::Instant;
 use tracing::warn;
 
 use super::{delivery::Delivery, flush::Gathered};

@@ -2,9 +2,8 @@
 //! forward.
 
 use postrider_core::{hashing::HashMap, lease::Beat};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use tokio::time::Instant;
 use uuid::Uuid;
 
 /// The newest heartbeats of the other dispatchers, and since when each is known.

@@ -14,7 +14,7 @@ use std::{
     cmp::Reverse,
     collections::{BTreeMap, BTreeSet, BinaryHeap},
     sync::{Arc, OnceLock},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use postrider_core::{
@@ -25,7 +25,6 @@ use postrider_core::{
     snapshot::Xid,
     timestamp::Timestamp,
 };
-use tokio::time::Instant;
 use uuid::Uuid;
 
 use self::{

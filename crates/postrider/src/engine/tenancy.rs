@@ -1,9 +1,8 @@
 //! The lease of a tenure: heartbeats, what comes and goes with them, and how it ends.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use postrider_core::{hashing::HashSet, lease::Heartbeat};
-use tokio::time::Instant;
 use uuid::Uuid;
 
 use super::{

@@ -1,8 +1,6 @@
 //! Keeping up with what others do: endpoints, settings, circuits, what waits, tokens and loans.
 
-use std::time::Duration;
-
-use tokio::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::chore::Chore;
 

@@ -1,8 +1,6 @@
 //! When the log is looked at: over and over while something comes, and when somebody rings while nothing does.
 
-use std::time::Duration;
-
-use tokio::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::chore::Chore;
 

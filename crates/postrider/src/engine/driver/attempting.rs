@@ -1,13 +1,15 @@
 //! Handing deliveries to transports.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use postrider_core::{
     message::Payload,
     outcome::{Outcome, Report},
     timestamp::Timestamp,
 };
-use tokio::time::Instant;
 use tracing::error;
 
 use super::Driver;
@@ -76,7 +78,7 @@ impl Driver {
                 landing(delivery).report(report);
             }
             let batch = batch.into_iter().map(|(sent, delivery)| (sent, landing(delivery)));
-            transport.attempt(batch.collect(), started + LONGEST_ATTEMPT).await;
+            transport.attempt(batch.collect(), (started + LONGEST_ATTEMPT).into()).await;
         });
     }
 }

@@ -1,6 +1,7 @@
 //! How the database is asked.
 
 use postrider_core::hashing::{HashMap, HashSet};
+use std::time::Instant;
 use std::{collections::VecDeque, sync::Arc};
 
 use postrider_core::{
@@ -16,7 +17,6 @@ use postrider_core::{
     timestamp::Timestamp,
     waiting::Stored,
 };
-use tokio::time::Instant;
 use tracing::{debug, warn};
 use uuid::Uuid;
 

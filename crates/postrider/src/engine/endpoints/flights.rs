@@ -3,14 +3,13 @@
 //! Each endpoint's [`Flight`] and the account of all change in one step, so that neither is ever without the other.
 //! Endpoints that have shown lately that they work are trusted; the others share a part of all places.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use postrider_core::{
     admit::free_places,
     id::EndpointId,
     weights::{Held, Size, Weights},
 };
-use tokio::time::Instant;
 
 /// An endpoint with something in flight and no answer for so long is stalled: until it answers, it
 /// gets a small share of what is in flight, and hardly anything in memory.

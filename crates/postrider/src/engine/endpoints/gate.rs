@@ -1,6 +1,6 @@
 //! Whether anything may go to an endpoint: its circuit, our probe of it, and the pause that it asked for.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use postrider_core::{
     breaker::{Breaker, Circuit, Permit, Prober, Rules},
@@ -9,7 +9,6 @@ use postrider_core::{
     sharing::{Answer, Proposal},
     timestamp::Timestamp,
 };
-use tokio::time::Instant;
 
 use crate::engine::clock::Clock;
 

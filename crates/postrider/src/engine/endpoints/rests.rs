@@ -1,7 +1,8 @@
 //! Endpoints that are left alone: because their circuit is not closed, or because they asked for it.
 
+use std::time::Instant;
+
 use postrider_core::{hashing::HashSet, id::EndpointId};
-use tokio::time::Instant;
 
 #[derive(Debug, Default)]
 pub struct Rests {

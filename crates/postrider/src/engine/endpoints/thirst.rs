@@ -1,7 +1,8 @@
 //! Endpoints that have something to send and no token of their rate limit for it, and when they are looked at.
 
+use std::time::Instant;
+
 use postrider_core::{hashing::HashSet, id::EndpointId};
-use tokio::time::Instant;
 
 #[derive(Debug, Default)]
 pub struct Thirst {

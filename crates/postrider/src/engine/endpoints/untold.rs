@@ -1,9 +1,8 @@
 //! Endpoints of which we have seen something that the others have not heard of, and when they are told.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use postrider_core::{hashing::HashSet, id::EndpointId};
-use tokio::time::Instant;
 
 /// So often we look for what others have to be told of.
 const TELL_INTERVAL: Duration = Duration::from_millis(100);

@@ -9,7 +9,7 @@ mod recording;
 use std::{
     collections::{BTreeMap, BTreeSet, btree_map::Entry},
     sync::Arc,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use postrider_core::{
@@ -26,7 +26,6 @@ use postrider_core::{
     snapshot::{Snapshot, Xid},
     timestamp::Timestamp,
 };
-use tokio::time::Instant;
 use uuid::Uuid;
 
 pub use self::{

@@ -1,6 +1,10 @@
 //! Dispatchers, and what their drivers do for them.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use postrider_core::{
     checkpoint::{Cancels, Claim},
@@ -10,7 +14,6 @@ use postrider_core::{
     timestamp::Timestamp,
     waiting::DueDelivery,
 };
-use tokio::time::Instant;
 use uuid::Uuid;
 
 use super::{

@@ -1,6 +1,7 @@
 //! What dispatchers write down: claims, and what became of deliveries.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use postrider_core::{
     checkpoint::{Cancels, Claim, StillWaiting},
@@ -10,7 +11,6 @@ use postrider_core::{
     results::Deferred,
     timestamp::Timestamp,
 };
-use tokio::time::Instant;
 use uuid::Uuid;
 
 use super::{Database, DeferredRow, Place, Wrong};
