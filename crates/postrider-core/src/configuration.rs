@@ -1,6 +1,9 @@
 //! What people have configured, as it is stored.
 
-use crate::id::{EndpointId, Target};
+use crate::{
+    id::{EndpointId, Target},
+    offer::Offer,
+};
 
 /// An endpoint as configured, secrets included.
 #[derive(Clone)]
@@ -17,6 +20,9 @@ pub struct EndpointRow {
     pub targets: Vec<Target>,
     pub version: i64,
 }
+
+/// An endpoint as configured, and what its transport offers, or why its config cannot be used.
+pub type OpenedEndpoint = (EndpointRow, Result<Offer, String>);
 
 /// What all dispatchers follow alike, as it is stored.
 #[derive(Debug, Clone)]

@@ -21,6 +21,10 @@ pub struct Target(pub i32);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EndpointId(pub i32);
 
+/// Which protocol and config of an endpoint: a later one has a higher number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Edition(pub u64);
+
 /// Priorities are 0 to 10, higher first.
 pub const PRIORITY_COUNT: i16 = 11;
 

@@ -1,19 +1,16 @@
 //! What passes between the dispatcher, which decides, and its driver, which does.
 
 use postrider_core::hashing::{HashMap, HashSet};
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use postrider_core::{
     breaker::Circuit,
     caretaker::Wish,
     chains::Scope,
     checkpoint::{Cancels, Checkpoint, Claim, StillWaiting},
-    configuration::{EndpointRow, SharedSettings},
+    configuration::{OpenedEndpoint, SharedSettings},
     failure::Failure,
-    id::{EndpointId, MessageId, Shard, Target},
+    id::{Edition, EndpointId, MessageId, Shard, Target},
     lease::{Acquired, Beat, Owned, Recovered},
     message::LogMessage,
     outcome::Report,
@@ -22,20 +19,22 @@ use postrider_core::{
     statistics::Statistics,
     tick::{Tick, WindowBounds},
     timestamp::Timestamp,
+    transport_settings,
     waiting::{DueDelivery, ExpiredPage, ExpiryPlace, Stored, WaitingCount},
 };
 
 use super::{
     Tenure, clock::Clock, delivery::Delivery, endpoints::Seated, flush::Gathered, lanes::TickGroup,
 };
-use crate::transport::Transport;
 
 /// What the dispatcher wants done.
 pub enum Command {
     Ask(Query),
     /// Each lands by itself, as an [`Event`].
     Attempt {
-        transport: Result<Arc<dyn Transport>, String>,
+        endpoint: EndpointId,
+        /// Which of its transports, or why there is none.
+        edition: Result<Edition, String>,
         deliveries: Vec<Delivery>,
         /// What time it is: what expires while its payload is fetched is not attempted.
         clock: Clock,
@@ -48,6 +47,10 @@ pub enum Command {
     WaiveDurability(bool),
     /// Something has made a chore worth doing sooner.
     Wish(Wish),
+    /// How messages are sent from now on.
+    Follow(transport_settings::Settings),
+    /// Nothing goes to the endpoint by this edition any more. What is under way may end.
+    Close(EndpointId, Edition),
 }
 
 /// What is asked of the database. Each is answered by one [`Event`].
@@ -170,7 +173,7 @@ pub struct Flushed {
 }
 
 /// Every endpoint's version, and those endpoints that were read anew.
-pub type KnownEndpoints = (Vec<(EndpointId, i64)>, Vec<EndpointRow>);
+pub type KnownEndpoints = (Vec<(EndpointId, i64)>, Vec<OpenedEndpoint>);
 
 /// What a page found, and what it leaves to the lag.
 pub type LeftPage = (Vec<LogMessage>, Vec<(Target, reader::Left)>);
@@ -192,7 +195,8 @@ pub type GroupTick = (TickGroup, Tick, Option<WindowBounds>);
 /// A delivery that goes when the probe of its endpoint is ours.
 pub struct Probe {
     pub endpoint: EndpointId,
-    pub transport: Result<Arc<dyn Transport>, String>,
+    /// Which of its transports, or why there is none.
+    pub edition: Result<Edition, String>,
     pub delivery: Delivery,
 }
 

@@ -38,7 +38,7 @@ use postrider_core::{
     caretaker::Wish,
     chains::{Chains, LINKS_IN_HAND, Left, Link, Turn},
     checkpoint::{Cancels, Checkpoint, Claim, StillWaiting},
-    configuration::{EndpointRow, SharedSettings},
+    configuration::{OpenedEndpoint, SharedSettings},
     decide::{Cause, Decision, decide},
     failure::Failure,
     gaps::Gaps,

@@ -32,6 +32,7 @@ use super::{
     dispatcher::{Dispatcher, End, Goodbye, Signal},
     endpoints::Endpoints,
     keeper::{Keeper, News},
+    transports::Transports,
     wake,
 };
 use crate::{store::StoreError, telemetry::Meters};
@@ -47,6 +48,7 @@ pub struct Driver {
     options: Arc<Options>,
     keeper: Keeper,
     connections: Connections,
+    transports: Arc<Transports>,
     report: mpsc::UnboundedSender<Event>,
     events: mpsc::UnboundedReceiver<Event>,
     tasks: JoinSet<()>,
@@ -58,12 +60,18 @@ pub struct Driver {
 type Notifications = broadcast::Receiver<Notification>;
 
 impl Driver {
-    pub fn new(options: Arc<Options>, keeper: Keeper, connections: Connections) -> Driver {
+    pub fn new(
+        options: Arc<Options>,
+        keeper: Keeper,
+        connections: Connections,
+        transports: Transports,
+    ) -> Driver {
         let (report, events) = mpsc::unbounded_channel();
         Driver {
             options,
             keeper,
             connections,
+            transports: Arc::new(transports),
             report,
             events,
             tasks: JoinSet::new(),
@@ -222,7 +230,7 @@ impl Driver {
         dispatcher.take(Event::Settings(Ok(log.shared_settings().await?)), Instant::now());
         let versions = log.endpoint_versions().await?;
         let ids: Vec<EndpointId> = versions.iter().map(|(id, _)| *id).collect();
-        let known = statements::endpoints(log, versions, ids).await?;
+        let known = statements::endpoints(log, &self.transports, versions, ids).await?;
         dispatcher.take(Event::Endpoints(Ok(known)), Instant::now());
         Ok(())
     }
@@ -237,9 +245,12 @@ impl Driver {
     /// Starts what is to be done.
     fn start(&mut self, command: Command) {
         match command {
-            Command::Attempt { transport, deliveries, clock } => {
+            Command::Attempt { endpoint, edition, deliveries, clock } => {
+                let transport = edition.and_then(|edition| self.transports.get(endpoint, edition));
                 self.attempt(transport, deliveries, clock);
             }
+            Command::Close(endpoint, edition) => self.transports.close(endpoint, edition),
+            Command::Follow(settings) => self.transports.follow(settings),
             Command::Beat(statistics) => self.keeper.beat(statistics),
             Command::Bound(lease) => self.connections.bound(lease),
             Command::WaiveDurability(is_waived) => self.connections.durability.waive(is_waived),

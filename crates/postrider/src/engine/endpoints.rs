@@ -4,6 +4,7 @@
 //! What is known lies in values with private state, of one endpoint or of all; what these have to say to each other is
 //! handed over here, and in the files for what goes on: queueing, sending, waiting, and sharing with other dispatchers.
 
+mod editions;
 mod flights;
 mod gate;
 mod memory;
@@ -24,10 +25,12 @@ use std::{
 
 use postrider_core::{
     breaker::{Circuit, Permit, Prober, Rules, State},
-    configuration::EndpointRow,
-    id::{EndpointId, MessageId, Priority, Target},
+    configuration::OpenedEndpoint,
+    flow::Flow,
+    id::{Edition, EndpointId, MessageId, Priority, Target},
     lease::Owned,
     moment::Moment,
+    offer::Offer,
     outcome::{Outcome, Report},
     places::places_of,
     rate::Bucket,
@@ -40,6 +43,7 @@ use uuid::Uuid;
 
 pub use self::queueing::Seated;
 use self::{
+    editions::Editions,
     flights::{Flight, Flights},
     gate::Gate,
     memory::{Buffer, Memory},
@@ -55,7 +59,6 @@ use super::{
     policies::EndpointPolicies,
     queue::Kinds,
 };
-use crate::transport::{self, Flow, Shared, Transport};
 
 /// One endpoint.
 struct Endpoint {
@@ -64,8 +67,8 @@ struct Endpoint {
     version: i64,
     targets: Vec<Target>,
     is_enabled: bool,
-    /// Why it cannot be sent to, when its config is not understood.
-    transport: Result<Arc<dyn Transport>, String>,
+    /// What its transport takes, or why it cannot be sent to, when its config is not understood.
+    offer: Result<Offer, String>,
     policies: EndpointPolicies,
     buffer: Buffer,
     flight: Flight,
@@ -81,7 +84,7 @@ struct Endpoint {
 
 /// All of them, and what they share.
 pub struct Endpoints {
-    shared: Arc<Shared>,
+    editions: Editions,
     by_id: HashMap<EndpointId, Endpoint>,
     by_target: HashMap<Target, EndpointId>,
     ready: Ready,
@@ -126,20 +129,16 @@ pub struct Batch {
     pub endpoint: EndpointId,
     /// The circuit is open: it may go only once the probe is ours.
     pub is_probe: bool,
-    pub transport: Result<Arc<dyn Transport>, String>,
+    /// Which of its transports, or why there is none.
+    pub edition: Result<Edition, String>,
     pub deliveries: Vec<Delivery>,
 }
 
 impl Endpoints {
-    pub fn new(
-        shared: Arc<Shared>,
-        max_in_flight: usize,
-        max_buffered: usize,
-        now: Instant,
-    ) -> Endpoints {
+    pub fn new(max_in_flight: usize, max_buffered: usize, now: Instant) -> Endpoints {
         Endpoints {
             now,
-            shared,
+            editions: Editions::default(),
             by_id: HashMap::default(),
             by_target: HashMap::default(),
             ready: Ready::default(),
@@ -194,10 +193,6 @@ impl Endpoints {
         }
     }
 
-    pub fn shared(&self) -> &Arc<Shared> {
-        &self.shared
-    }
-
     pub fn name(&self, id: EndpointId) -> Option<&Arc<str>> {
         self.by_id.get(&id).map(|endpoint| &endpoint.name)
     }
@@ -227,6 +222,7 @@ impl Endpoints {
                 self.rests.forget(*id);
                 self.untold.forget(*id);
                 self.thirst.forget(*id);
+                self.editions.retire(*id, endpoint.edition());
                 for target in &endpoint.targets {
                     self.by_target.remove(target);
                 }
@@ -242,21 +238,19 @@ impl Endpoints {
     }
 
     /// Takes over an endpoint's configuration.
-    pub fn apply(&mut self, row: EndpointRow) {
-        let transport = transport::open(&row.protocol, &row.config, &self.shared)
-            .map_err(|error| error.to_string());
-        if let Err(error) = &transport {
+    pub fn apply(&mut self, (row, offer): OpenedEndpoint) {
+        if let Err(error) = &offer {
             warn!(endpoint = %row.name, %error, "endpoint cannot be opened");
         }
         let policies = EndpointPolicies::read(&row);
-        let rate = transport.as_ref().ok().and_then(|transport| transport.flow().rate);
+        let rate = offer.as_ref().ok().and_then(|offer| offer.flow.rate);
         let fresh = Endpoint {
             id: row.id,
             name: row.name.into(),
             version: row.version,
             targets: row.targets,
             is_enabled: row.is_enabled && !row.is_paused,
-            transport,
+            offer,
             policies,
             buffer: Buffer::default(),
             flight: Flight::new(self.now),
@@ -269,11 +263,14 @@ impl Endpoints {
         self.by_target.extend(fresh.targets.iter().map(|target| (*target, row.id)));
         match self.by_id.get_mut(&row.id) {
             Some(known) => {
+                if known.edition() != fresh.edition() {
+                    self.editions.retire(row.id, known.edition());
+                }
                 known.name = fresh.name;
                 known.version = fresh.version;
                 known.targets = fresh.targets;
                 known.is_enabled = fresh.is_enabled;
-                known.transport = fresh.transport;
+                known.offer = fresh.offer;
                 known.policies = fresh.policies;
                 if known.bucket.map(|bucket| bucket.rate) != rate {
                     known.bucket = fresh.bucket;
@@ -305,7 +302,7 @@ impl Endpoints {
     /// in service and is not any more.
     pub fn retire(&mut self, id: EndpointId) -> bool {
         let Some(endpoint) = self.by_id.get_mut(&id) else { return false };
-        let wants = endpoint.transport.as_ref().is_ok_and(|t| t.is_disabled_when_gone());
+        let wants = endpoint.offer.as_ref().is_ok_and(|offer| offer.is_disabled_when_gone);
         let is_retired = wants && endpoint.is_enabled;
         if is_retired {
             endpoint.is_enabled = false;
@@ -321,6 +318,21 @@ impl Endpoints {
         }
     }
 
+    /// A probe of an endpoint is asked for, and goes by this edition if it is granted.
+    pub fn begin_asking(&mut self, id: EndpointId, edition: Option<Edition>) {
+        self.editions.hold(id, edition);
+    }
+
+    /// It is granted and on its way, or it does not go.
+    pub fn end_asking(&mut self, id: EndpointId, edition: Option<Edition>) {
+        self.editions.let_go(id, edition);
+    }
+
+    /// Editions by which nothing goes any more.
+    pub fn take_unused(&mut self) -> Vec<(EndpointId, Edition)> {
+        self.editions.take_unused()
+    }
+
     /// The policies of an endpoint and its subscriptions.
     pub fn policies(&self, id: EndpointId) -> Option<&EndpointPolicies> {
         self.by_id.get(&id).map(|endpoint| &endpoint.policies)
@@ -329,7 +341,12 @@ impl Endpoints {
 
 impl Endpoint {
     fn flow(&self) -> Option<Flow> {
-        self.transport.as_ref().ok().map(|transport| transport.flow())
+        self.offer.as_ref().ok().map(|offer| offer.flow)
+    }
+
+    /// Which of its transports is used, if there is any.
+    fn edition(&self) -> Option<Edition> {
+        self.offer.as_ref().ok().map(|offer| offer.edition)
     }
 
     /// What may be sent now.

@@ -37,6 +37,7 @@ mod test_hooks;
 #[cfg(not(any(debug_assertions, feature = "test-hooks")))]
 #[path = "no_test_hooks.rs"]
 mod test_hooks;
+mod transports;
 mod upkeep;
 mod wake;
 mod watching;
@@ -54,7 +55,7 @@ use uuid::Uuid;
 
 use self::{
     connections::Connections, dispatcher::End, driver::Driver, endpoints::Endpoints,
-    keeper::Keeper, test_hooks::TestHooks,
+    keeper::Keeper, test_hooks::TestHooks, transports::Transports,
 };
 use crate::{
     config::{Config, Wake},
@@ -347,14 +348,11 @@ async fn tenure(
     let (connections, calls) =
         Connections::open(&connector, id, length, is_listening, delivered).await?;
     let keeper = Keeper::start(connector, id, length).map_err(ServeError::Thread)?;
-    let endpoints = Endpoints::new(
-        Arc::clone(shared),
-        options.max_in_flight,
-        options.pace.max_buffered_messages,
-        Instant::now(),
-    );
+    let endpoints =
+        Endpoints::new(options.max_in_flight, options.pace.max_buffered_messages, Instant::now());
     info!(dispatcher = %id, database = options.connector.target(), "dispatching");
-    let driver = Driver::new(Arc::clone(options), keeper, connections);
+    let driver =
+        Driver::new(Arc::clone(options), keeper, connections, Transports::new(Arc::clone(shared)));
     Ok(driver.run(endpoints, former, calls, is_asked_to_stop).await)
 }
 

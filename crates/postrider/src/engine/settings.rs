@@ -4,16 +4,15 @@ use std::{str::FromStr, sync::Arc, time::Duration};
 
 use postrider_core::{
     breaker::Rules, chains::Scope, networks::InternalDestinations, policy::Simple,
+    transport_settings,
 };
 use tracing::warn;
-
-use crate::transport;
 
 /// All of them, parsed. What is missing or not understood keeps its default.
 pub struct Settings {
     pub policy: Simple,
     pub breaker: Rules,
-    pub transport: transport::Settings,
+    pub transport: transport_settings::Settings,
     /// `record_attempts = all`: successful attempts are recorded, too.
     pub records_successes: bool,
     pub ordering_scope: Scope,
@@ -26,7 +25,7 @@ impl Settings {
         let mut settings = Settings {
             policy: Simple::default(),
             breaker: Rules { threshold: 10, cooldown: Duration::from_secs(30) },
-            transport: transport::Settings::default(),
+            transport: transport_settings::Settings::default(),
             records_successes: false,
             ordering_scope: Scope::default(),
             delivers_before_durable: false,

@@ -13,15 +13,16 @@ mod wrong;
 use std::{
     cmp::Reverse,
     collections::{BTreeMap, BTreeSet, BinaryHeap},
-    sync::{Arc, OnceLock},
     time::{Duration, Instant},
 };
 
 use postrider_core::{
     configuration::EndpointRow,
+    flow::Flow,
     hashing,
-    id::{EndpointId, Target},
+    id::{Edition, EndpointId, Target},
     lease::Beat,
+    offer::Offer,
     snapshot::Xid,
     timestamp::Timestamp,
 };
@@ -39,7 +40,6 @@ use super::{
     dispatcher::Signal,
     keeper::News,
 };
-use crate::transport::{PROTOCOLS, Settings, Shared};
 
 const LEASE: Duration = Duration::from_secs(3);
 const LONGEST_LIFE: Duration = Duration::from_secs(700);
@@ -50,6 +50,10 @@ const MESSAGES: usize = 60;
 const HASHING: u64 = 1;
 /// Sequence numbers that nobody gets, in some lives: more than anybody could walk through.
 const GAP: i64 = 1 << 40;
+/// So many messages go at a time.
+const BATCH_LIMIT: usize = 1_024;
+/// So much of an endpoint may be in memory.
+const MAX_IN_MEMORY: usize = 3;
 const FIRST_MOMENT: Timestamp = Timestamp(1_000_000_000);
 
 /// A life that is to be lived.
@@ -221,13 +225,20 @@ struct Life {
     crashes: BTreeMap<(&'static str, String), usize>,
 }
 
-fn shared() -> Arc<Shared> {
-    static SHARED: OnceLock<Arc<Shared>> = OnceLock::new();
-    Arc::clone(SHARED.get_or_init(|| Shared::new(Settings::default())))
-}
-
 const fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
+}
+
+/// What a transport of the endpoint would offer: nothing of that changes in a life.
+fn offer(row: &EndpointRow) -> Offer {
+    let concurrency = row.config["concurrency"].as_u64().expect("a number") as usize;
+    let max_in_memory = Some(MAX_IN_MEMORY);
+    Offer {
+        edition: Edition(1),
+        flow: Flow { concurrency, rate: None, max_in_memory, is_limited: false },
+        batch_limit: BATCH_LIMIT,
+        is_disabled_when_gone: false,
+    }
 }
 
 fn endpoint(number: i32, dice: &mut fastrand::Rng) -> EndpointRow {
@@ -236,8 +247,8 @@ fn endpoint(number: i32, dice: &mut fastrand::Rng) -> EndpointRow {
         id: EndpointId(number),
         name: format!("endpoint {number}"),
         // Which one does not matter: nothing is sent.
-        protocol: PROTOCOLS[0].name.to_owned(),
-        config: serde_json::json!({ "concurrency": dice.u32(1..=4), "max_in_memory": 3 }),
+        protocol: "any".to_owned(),
+        config: serde_json::json!({ "concurrency": dice.u32(1..=4), "max_in_memory": MAX_IN_MEMORY }),
         retry_policy: Some(serde_json::json!({
             "max_retries": most_retries, "base_delay_seconds": 1, "backoff": "fixed", "jitter": 0
         })),

@@ -5,12 +5,12 @@
 
 use std::{sync::Arc, time::Duration};
 
-use postrider_core::outcome::Report;
+use postrider_core::{flow::Flow, outcome::Report};
 use tokio::time::Instant;
 
 use super::{
-    Attempts, ConfigError, ConfigOption, DefaultValue, Envelope, Flow, OptionKind, Protocol,
-    Shared, Ticket, Transport,
+    Attempts, ConfigError, ConfigOption, DefaultValue, Envelope, OptionKind, Protocol, Shared,
+    Ticket, Transport,
     config::Checked,
     flow::{self, with_flow},
 };
@@ -44,7 +44,7 @@ struct Discard {
 }
 
 fn open(config: &Checked<'_>, _: &Arc<Shared>) -> Result<Arc<dyn Transport>, ConfigError> {
-    Ok(Arc::new(Discard { flow: Flow::new(config) }))
+    Ok(Arc::new(Discard { flow: flow::read(config) }))
 }
 
 impl Transport for Discard {

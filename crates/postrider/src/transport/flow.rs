@@ -1,20 +1,8 @@
 //! How much an endpoint takes: the options that every protocol has.
 
-use postrider_core::rate::Rate;
+use postrider_core::{flow::Flow, rate::Rate};
 
 use super::{ConfigOption, DefaultValue, OptionKind, config::Checked};
-
-/// What may be in flight to an endpoint, and in memory for it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Flow {
-    /// Messages in flight at a time.
-    pub concurrency: usize,
-    pub rate: Option<Rate>,
-    /// Messages in memory that wait for a place in flight; `None`: a few times the concurrency.
-    pub max_in_memory: Option<usize>,
-    /// It has a `max_queue_size`, which the database looks after.
-    pub is_limited: bool,
-}
 
 /// The options besides `concurrency`, whose range and default are the protocol's.
 pub const OPTIONS: &[ConfigOption] = &[
@@ -68,17 +56,15 @@ pub const fn with_flow<const N: usize>(own: &[ConfigOption]) -> [ConfigOption; N
     all
 }
 
-impl Flow {
-    /// What a checked config says, of a protocol that has these options.
-    pub fn new(config: &Checked<'_>) -> Flow {
-        let count = |name| config.integer(name).and_then(|count| count.try_into().ok());
-        let number = |name| config.integer(name).and_then(|count| u32::try_from(count).ok());
-        Flow {
-            concurrency: count("concurrency").expect("checked, and has a default"),
-            rate: number("rate_limit_per_second")
-                .map(|per_second| Rate::new(per_second, number("rate_limit_burst"))),
-            max_in_memory: count("max_in_memory"),
-            is_limited: config.integer("max_queue_size").is_some_and(|limit| limit > 0),
-        }
+/// What a checked config says, of a protocol that has these options.
+pub fn read(config: &Checked<'_>) -> Flow {
+    let count = |name| config.integer(name).and_then(|count| count.try_into().ok());
+    let number = |name| config.integer(name).and_then(|count| u32::try_from(count).ok());
+    Flow {
+        concurrency: count("concurrency").expect("checked, and has a default"),
+        rate: number("rate_limit_per_second")
+            .map(|per_second| Rate::new(per_second, number("rate_limit_burst"))),
+        max_in_memory: count("max_in_memory"),
+        is_limited: config.integer("max_queue_size").is_some_and(|limit| limit > 0),
     }
 }

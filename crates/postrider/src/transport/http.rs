@@ -48,6 +48,7 @@ use postrider_core::{
         oauth::{Refusal, Token},
     },
     classify::classify,
+    flow::Flow,
     networks::InternalDestinations,
     outcome::{Outcome, Report},
     render::{self, HEADERS_MAX},
@@ -63,8 +64,8 @@ use tokio::{
 use uuid::Uuid;
 
 use super::{
-    Attempts, ConfigError, ConfigOption, DefaultValue, Envelope, Flow, OptionKind, Preview,
-    Protocol, Settings, Shared, Ticket, Transport,
+    Attempts, ConfigError, ConfigOption, DefaultValue, Envelope, OptionKind, Preview, Protocol,
+    Settings, Shared, Ticket, Transport,
     config::Checked,
     flow::{self, with_flow},
     guard::Rule,
@@ -220,7 +221,7 @@ fn open(config: &Checked<'_>, shared: &Arc<Shared>) -> Result<Arc<dyn Transport>
         route,
         timeout: seconds("timeout_seconds"),
         connect_timeout,
-        flow: Flow::new(config),
+        flow: flow::read(config),
         is_disabled_when_gone: config.is_set("auto_disable_on_gone"),
         captures_responses: config.boolean("capture_response"),
         has_secrets: sends_secret || config.map("headers").next().is_some(),

@@ -20,8 +20,9 @@ use std::{future::Future, pin::Pin, sync::Arc};
 
 use bytes::Bytes;
 pub use config::{ConfigError, ConfigOption, DefaultValue, OptionKind};
-pub use flow::Flow;
-pub use shared::{Settings, Shared, SharedOptions};
+use postrider_core::flow::Flow;
+pub use postrider_core::transport_settings::Settings;
+pub use shared::{Shared, SharedOptions};
 pub use ticket::Ticket;
 use tokio::time::Instant;
 

@@ -6,7 +6,6 @@
 use std::{
     net::SocketAddr,
     sync::{Arc, PoisonError, RwLock},
-    time::Duration,
 };
 
 use postrider_core::networks::InternalDestinations;
@@ -14,42 +13,10 @@ use rustls::{ClientConfig, RootCertStore, crypto::ring};
 use tokio::sync::Semaphore;
 
 use super::{
+    Settings,
     idle::{IDLE_MAX, IdleConnections},
     names::Names,
 };
-
-/// The settings that transports follow, as they are at one moment.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Settings {
-    /// `http_timeout`: from the request to its answer.
-    pub http_timeout: Duration,
-    /// `http_connect_timeout`: name look-up, TCP and TLS together.
-    pub http_connect_timeout: Duration,
-    /// `allow_internal_destinations`.
-    pub internal_destinations: Arc<InternalDestinations>,
-    /// `allow_any_port`: also those where something else than HTTP is spoken.
-    pub allows_any_port: bool,
-    /// `capture_response`: unless an endpoint says otherwise.
-    pub captures_responses: bool,
-    /// `response_body_max_size`, in bytes.
-    pub response_body_max: usize,
-    /// Whose events messages are, where they are sent as CloudEvents: a URI reference.
-    pub cloudevents_source: Arc<str>,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            http_timeout: Duration::from_secs(10),
-            http_connect_timeout: Duration::from_secs(5),
-            internal_destinations: Arc::default(),
-            allows_any_port: false,
-            captures_responses: false,
-            response_body_max: 64 * 1024,
-            cloudevents_source: "/postrider".into(),
-        }
-    }
-}
 
 /// How much of captured answers may be in memory, in KiB: until they are recorded. What finds no room
 /// is cut.

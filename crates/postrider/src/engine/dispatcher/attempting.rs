@@ -12,7 +12,7 @@ impl Dispatcher {
         }
         let timestamp = self.clock.timestamp(now);
         while let Some(batch) = self.endpoints.next_batch() {
-            let Batch { endpoint, is_probe, transport, deliveries } = batch;
+            let Batch { endpoint, is_probe, edition, deliveries } = batch;
             let (expired, deliveries): (Vec<_>, Vec<_>) =
                 deliveries.into_iter().partition(|delivery| delivery.is_expired(timestamp));
             for delivery in &expired {
@@ -29,10 +29,11 @@ impl Dispatcher {
             }
             if is_probe {
                 if let Some(delivery) = deliveries.pop() {
-                    self.ask_for_probe(Probe { endpoint, transport, delivery }, now);
+                    self.ask_for_probe(Probe { endpoint, edition, delivery }, now);
                 }
             } else if !deliveries.is_empty() {
-                self.command(Command::Attempt { transport, deliveries, clock: self.clock });
+                let clock = self.clock;
+                self.command(Command::Attempt { endpoint, edition, deliveries, clock });
             }
         }
     }

@@ -173,7 +173,6 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::transport::{Settings, Shared};
 
     fn dispatcher(now: Instant) -> Dispatcher {
         let pace = Pace {
@@ -188,7 +187,7 @@ mod tests {
             is_audible: true,
             gaps: Gaps::default(),
         };
-        let endpoints = Endpoints::new(Shared::new(Settings::default()), 100, 64, now);
+        let endpoints = Endpoints::new(100, 64, now);
         Dispatcher::new(pace, identity, endpoints, None, now, fastrand::Rng::with_seed(1))
     }
 

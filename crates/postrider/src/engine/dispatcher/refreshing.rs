@@ -33,12 +33,13 @@ impl Dispatcher {
     pub(super) fn take_endpoints(
         &mut self,
         versions: &[(EndpointId, i64)],
-        rows: Vec<EndpointRow>,
+        rows: Vec<OpenedEndpoint>,
     ) {
         for row in rows {
             self.endpoints.apply(row);
         }
         let Comparison { changed, gone, orphans } = self.endpoints.compare(versions);
+        self.close_unused();
         self.figures.note_endpoints(versions.iter().map(|(id, _)| *id), &gone);
         let now = self.now;
         let ready = match gone.is_empty() {
@@ -101,10 +102,7 @@ impl Dispatcher {
         self.recorder.keep_successes(settings.records_successes);
         self.command(Command::WaiveDurability(settings.delivers_before_durable));
         self.set_ordering_scope(settings.ordering_scope);
-        let shared = self.endpoints.shared();
-        if *shared.settings() != settings.transport {
-            shared.apply(settings.transport);
-        }
+        self.command(Command::Follow(settings.transport));
         Ok(())
     }
 

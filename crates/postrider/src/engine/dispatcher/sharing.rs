@@ -23,6 +23,7 @@ impl Dispatcher {
             self.requeue(probe);
             return;
         };
+        self.endpoints.begin_asking(probe.endpoint, probe.edition.clone().ok());
         self.ask(Query::AskForProbe(Box::new(probe), proposal, self.clock.timestamp(now)));
     }
 
@@ -57,6 +58,13 @@ impl Dispatcher {
     }
 
     pub(super) fn take_probe(&mut self, probe: Probe, answers: &[Answer]) {
+        let (id, edition) = (probe.endpoint, probe.edition.clone().ok());
+        self.decide_on_probe(probe, answers);
+        self.endpoints.end_asking(id, edition);
+        self.close_unused();
+    }
+
+    fn decide_on_probe(&mut self, probe: Probe, answers: &[Answer]) {
         let (id, now) = (probe.endpoint, self.now);
         self.note_answers(&[id], answers, now);
         let is_won = answers.iter().any(|answer| answer.endpoint == id && answer.is_saved);
@@ -65,9 +73,9 @@ impl Dispatcher {
         let is_late = delivery.is_expired(self.clock.timestamp(now));
         if is_won && is_ours && !is_late && !self.is_stopping() {
             self.endpoints.begin_probe(id, delivery.place());
-            let Probe { transport, delivery, .. } = probe;
-            let deliveries = vec![delivery];
-            self.command(Command::Attempt { transport, deliveries, clock: self.clock });
+            let Probe { endpoint, edition, delivery } = probe;
+            let (deliveries, clock) = (vec![delivery], self.clock);
+            self.command(Command::Attempt { endpoint, edition, deliveries, clock });
             return;
         }
         if is_won {

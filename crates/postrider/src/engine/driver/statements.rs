@@ -12,10 +12,10 @@ use postrider_core::{
     lease::{Acquired, Beat, Owned},
     reader::Page,
     results::{Recorded, Results},
-    sharing::{Proposal, Trade},
+    sharing::{Proposal, Trade, Wanted},
     tick::{Tick, Written},
     timestamp::Timestamp,
-    waiting::Stored,
+    waiting::{ExpiryPlace, Stored},
 };
 use tracing::{debug, warn};
 use uuid::Uuid;
@@ -33,6 +33,7 @@ use crate::{
         endpoints::Seated,
         flush::Gathered,
         lanes::TickGroup,
+        transports::Transports,
         wake::Doorbell,
     },
     store::{
@@ -62,16 +63,10 @@ impl Driver {
             Query::FetchDue { wanted, shards, scope, deferrals } => {
                 Box::pin(fetch_due(log, wanted, shards, scope, deferrals))
             }
-            Query::FetchNext(shards) => Box::pin(async move {
-                Event::Waiting(log.deferred_next(&shards).await.map_err(Failure::from))
-            }),
-            Query::FetchExpired { shards, most, after, in_hand } => Box::pin(async move {
-                Event::Expired(
-                    log.deferred_expired(&shards, most, after, &in_hand)
-                        .await
-                        .map_err(Failure::from),
-                )
-            }),
+            Query::FetchNext(shards) => Box::pin(fetch_next(log, shards)),
+            Query::FetchExpired { shards, most, after, in_hand } => {
+                Box::pin(fetch_expired(log, shards, most, after, in_hand))
+            }
             Query::FetchFollowers(asked, scope) => Box::pin(fetch_followers(log, asked, scope)),
             Query::SaveCheckpoint { owned, checkpoint, updates_gate, claimed } => {
                 Box::pin(save_checkpoint(lease, owned, checkpoint, updates_gate, claimed))
@@ -91,15 +86,11 @@ impl Driver {
                 Box::pin(release(lease, owned, released, checkpoint))
             }
             Query::LoadVersions => Box::pin(load_versions(log)),
-            Query::LoadEndpoints(versions, changed) => Box::pin(async move {
-                Event::Endpoints(endpoints(&log, versions, changed).await.map_err(Failure::from))
-            }),
-            Query::LoadSettings => Box::pin(async move {
-                Event::Settings(log.shared_settings().await.map_err(Failure::from))
-            }),
-            Query::LoadCircuits(open) => Box::pin(async move {
-                Event::Circuits(circuits.known(&open).await.map_err(Failure::from))
-            }),
+            Query::LoadEndpoints(versions, changed) => {
+                Box::pin(load_endpoints(log, Arc::clone(&self.transports), versions, changed))
+            }
+            Query::LoadSettings => Box::pin(load_settings(log)),
+            Query::LoadCircuits(open) => Box::pin(load_circuits(circuits, open)),
             Query::Maintain(shards) => {
                 let ledger = Arc::clone(&connections.ledger);
                 Box::pin(maintain(log, ledger, Arc::clone(&connections.counting), shards))
@@ -110,9 +101,7 @@ impl Driver {
             Query::AskForProbe(probe, proposal, at) => {
                 Box::pin(ask_for_probe(circuits, probe, proposal, at))
             }
-            Query::TakeTokens(wanted) => Box::pin(async move {
-                Event::Tokens(circuits.take_tokens(&wanted).await.map_err(Failure::from))
-            }),
+            Query::TakeTokens(wanted) => Box::pin(take_tokens(circuits, wanted)),
             Query::Trade(owned, trade) => Box::pin(trade_loans(circuits, owned, trade)),
             Query::LockDoorbell(shards) => {
                 Box::pin(lock_doorbell(Arc::clone(&connections.doorbell), shards))
@@ -183,6 +172,21 @@ async fn fetch_due(
     Event::Due(wanted, deferrals, answer)
 }
 
+async fn fetch_next(log: Arc<Log>, shards: Vec<Shard>) -> Event {
+    Event::Waiting(log.deferred_next(&shards).await.map_err(Failure::from))
+}
+
+async fn fetch_expired(
+    log: Arc<Log>,
+    shards: Vec<Shard>,
+    most: usize,
+    after: ExpiryPlace,
+    in_hand: Vec<(MessageId, Target)>,
+) -> Event {
+    let page = log.deferred_expired(&shards, most, after, &in_hand).await;
+    Event::Expired(page.map_err(Failure::from))
+}
+
 async fn fetch_followers(log: Arc<Log>, asked: Vec<Asked>, scope: Scope) -> Event {
     let keys: Vec<(Arc<str>, EndpointId)> =
         asked.iter().map(|(key, endpoint, _)| (Arc::clone(key), *endpoint)).collect();
@@ -195,9 +199,10 @@ async fn load_versions(log: Arc<Log>) -> Event {
     Event::Endpoints(versions.map(|versions| (versions, vec![])).map_err(Failure::from))
 }
 
-/// Reads these endpoints, of all of which these versions are known.
+/// Reads these endpoints, of all of which these versions are known, and opens their transports.
 pub async fn endpoints(
     log: &Log,
+    transports: &Transports,
     versions: Vec<(EndpointId, i64)>,
     changed: Vec<EndpointId>,
 ) -> Result<KnownEndpoints, StoreError> {
@@ -213,7 +218,21 @@ pub async fn endpoints(
         .filter(|(id, _)| !changed.contains(id) || read.contains_key(id))
         .map(|(id, version)| (id, read.get(&id).copied().unwrap_or(version)))
         .collect();
-    Ok((versions, rows))
+    Ok((versions, transports.open(rows)))
+}
+
+async fn load_endpoints(
+    log: Arc<Log>,
+    transports: Arc<Transports>,
+    versions: Vec<(EndpointId, i64)>,
+    changed: Vec<EndpointId>,
+) -> Event {
+    let known = endpoints(&log, &transports, versions, changed).await;
+    Event::Endpoints(known.map_err(Failure::from))
+}
+
+async fn load_settings(log: Arc<Log>) -> Event {
+    Event::Settings(log.shared_settings().await.map_err(Failure::from))
 }
 
 async fn retire(chores: Arc<Chores>, id: EndpointId) -> Event {
@@ -398,6 +417,10 @@ async fn recover(lease: Arc<Lease>, owned: Vec<Owned>, held: Vec<Claim>) -> Even
 
 // Sharing ----------------------------------------------------------------------------------------
 
+async fn load_circuits(circuits: Arc<Circuits>, open: Vec<EndpointId>) -> Event {
+    Event::Circuits(circuits.known(&open).await.map_err(Failure::from))
+}
+
 async fn tell(circuits: Arc<Circuits>, proposals: Vec<Proposal>, at: Timestamp) -> Event {
     let asked = proposals.iter().map(|proposal| proposal.endpoint).collect();
     let answers = circuits.save(&proposals, at).await;
@@ -412,6 +435,10 @@ async fn ask_for_probe(
 ) -> Event {
     let answers = circuits.save(&[proposal], at).await;
     Event::Probing(probe, answers.map_err(Failure::from))
+}
+
+async fn take_tokens(circuits: Arc<Circuits>, wanted: Vec<Wanted>) -> Event {
+    Event::Tokens(circuits.take_tokens(&wanted).await.map_err(Failure::from))
 }
 
 async fn trade_loans(circuits: Arc<Circuits>, owned: Vec<Owned>, trade: Trade) -> Event {

@@ -38,12 +38,12 @@ impl Endpoints {
                 bucket.take(count);
             }
             self.flights.begin(&mut endpoint.flight, count, self.now);
-            let transport = endpoint.transport.clone();
+            let edition = endpoint.offer.as_ref().map(|offer| offer.edition).map_err(String::clone);
             if endpoint.buffer.has_queued() {
                 self.ready.push(id);
             }
             let is_probe = permit == Permit::Probe;
-            return Some(Batch { endpoint: id, is_probe, transport, deliveries });
+            return Some(Batch { endpoint: id, is_probe, edition, deliveries });
         }
         None
     }
@@ -62,7 +62,7 @@ impl Endpoints {
         };
         let batch_limit = match permit {
             Permit::Probe => 1,
-            _ => endpoint.transport.as_ref().map_or(64, |t| t.batch_limit()),
+            _ => endpoint.offer.as_ref().map_or(64, |offer| offer.batch_limit),
         };
         Some((permit, self.flights.free(&endpoint.flight, limit).min(batch_limit)))
     }

@@ -33,7 +33,7 @@ pub use self::{
     owning::Takeover,
     recording::Looking,
 };
-use super::wrong::Wrong;
+use super::{offer, wrong::Wrong};
 use crate::engine::{
     command::{DueAnswer, Event, Query},
     dispatcher::Signal,
@@ -579,7 +579,9 @@ impl Database {
                 let read = |id| rows.iter().find(|row| row.id == id).map(|row| row.version);
                 let versions =
                     versions.into_iter().map(|(id, known)| (id, read(id).unwrap_or(known)));
-                Event::Endpoints(Ok((versions.collect(), rows)))
+                let versions = versions.collect();
+                let opened = rows.into_iter().map(|row| (row.clone(), Ok(offer(&row)))).collect();
+                Event::Endpoints(Ok((versions, opened)))
             }
             Query::LoadSettings => {
                 let scope = if self.is_global { "global" } else { "endpoint" };

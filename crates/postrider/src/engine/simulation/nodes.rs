@@ -19,7 +19,7 @@ use uuid::Uuid;
 use super::{
     LEASE, Todo, World,
     database::{Looking, Luck, Takeover},
-    ms, shared,
+    ms,
     wrong::Wrong,
 };
 use crate::engine::{
@@ -227,7 +227,7 @@ impl World {
             is_audible: self.dice.bool(),
             gaps: Gaps::new(self.database.gap.into_iter().collect()),
         };
-        let endpoints = Endpoints::new(shared(), 100, 64, now);
+        let endpoints = Endpoints::new(100, 64, now);
         let dice = fastrand::Rng::with_seed(self.dice.u64(..));
         let mut dispatcher = Dispatcher::new(pace, identity, endpoints, former, now, dice);
         let luck = Luck { is_large: false, is_late: false };
@@ -580,6 +580,7 @@ impl World {
                 self.later(way, Todo::Beat { node, asked, silent });
             }
             Command::Bound(_) | Command::WaiveDurability(_) | Command::Wish(_) => {}
+            Command::Follow(_) | Command::Close(..) => {}
         }
     }
 

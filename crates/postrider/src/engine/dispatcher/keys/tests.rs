@@ -1,12 +1,15 @@
 use std::collections::BTreeMap;
 
 use postrider_core::{
+    configuration::EndpointRow,
+    flow::Flow,
+    id::Edition,
     message::{Content, Payload, Terms},
+    offer::Offer,
     waiting::Stored,
 };
 
 use super::*;
-use crate::transport::{PROTOCOLS, Settings, Shared};
 
 const ENDPOINT: EndpointId = EndpointId(1);
 const TARGET: Target = Target(1);
@@ -20,7 +23,7 @@ pub fn dispatcher(now: Instant) -> Dispatcher {
     };
     let identity =
         Identity { id: uuid::Uuid::nil(), shard_count: 1, is_audible: true, gaps: Gaps::default() };
-    let endpoints = Endpoints::new(Shared::new(Settings::default()), 100, 64, now);
+    let endpoints = Endpoints::new(100, 64, now);
     Dispatcher::new(pace, identity, endpoints, None, now, fastrand::Rng::with_seed(1))
 }
 
@@ -28,7 +31,7 @@ pub fn switch(dispatcher: &mut Dispatcher, version: i64, is_enabled: bool, now: 
     let row = EndpointRow {
         id: ENDPOINT,
         name: "one".to_owned(),
-        protocol: PROTOCOLS[0].name.to_owned(),
+        protocol: "any".to_owned(),
         config: serde_json::json!({ "concurrency": 1 }),
         retry_policy: None,
         target_policies: Vec::new(),
@@ -37,7 +40,11 @@ pub fn switch(dispatcher: &mut Dispatcher, version: i64, is_enabled: bool, now: 
         targets: vec![TARGET],
         version,
     };
-    dispatcher.take(Event::Endpoints(Ok((vec![(ENDPOINT, version)], vec![row]))), now);
+    let flow = Flow { concurrency: 1, rate: None, max_in_memory: None, is_limited: false };
+    let offer =
+        Ok(Offer { edition: Edition(1), flow, batch_limit: 1_024, is_disabled_when_gone: false });
+    let known = (vec![(ENDPOINT, version)], vec![(row, offer)]);
+    dispatcher.take(Event::Endpoints(Ok(known)), now);
 }
 
 /// A message of the one ordering key, as it waits.
