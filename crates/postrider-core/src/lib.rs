@@ -22,6 +22,7 @@ pub mod hashing;
 pub mod id;
 pub mod lease;
 pub mod mark;
+pub mod measured;
 pub mod message;
 pub mod moment;
 pub mod networks;

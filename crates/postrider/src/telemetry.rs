@@ -7,12 +7,13 @@
 use std::{
     collections::{HashMap, HashSet, hash_map::Entry},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::{SystemTime, UNIX_EPOCH},
 };
 
 use postrider_core::{
     id::EndpointId,
-    outcome::{Outcome, Report},
+    measured::{Measured, Sample},
+    outcome::Outcome,
 };
 use prometheus::{
     Gauge, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, Opts,
@@ -343,31 +344,42 @@ impl Meters {
         Meters { telemetry, by_endpoint: HashMap::new(), is_current: false }
     }
 
-    /// An attempt has ended, `latency` after its message was sent or was due.
-    pub fn note(&mut self, id: EndpointId, name: &Arc<str>, report: &Report, latency: Duration) {
+    /// Counts what a dispatcher has measured, in its order.
+    pub fn take(&mut self, measured: Vec<Measured>) {
+        for measured in measured {
+            match measured {
+                Measured::Attempt { endpoint, name, sample } => self.note(endpoint, &name, &sample),
+                Measured::All(endpoints) => self.begin(endpoints),
+                Measured::Gone(endpoint) => self.forget(endpoint),
+            }
+        }
+    }
+
+    /// An attempt has ended.
+    fn note(&mut self, id: EndpointId, name: &Arc<str>, sample: &Sample) {
         let telemetry = &self.telemetry;
         let meter = self.by_endpoint.entry(id).or_insert_with(|| telemetry.meter(id, name));
-        if report.outcome != Outcome::NotSent {
-            meter.duration.observe(report.duration.as_secs_f64());
+        if sample.outcome != Outcome::NotSent {
+            meter.duration.observe(sample.duration.as_secs_f64());
         }
-        match (report.outcome.name(), class(report.status)) {
+        match (sample.outcome.name(), class(sample.status)) {
             ACCEPTED => meter.accepted.inc(),
             labels => meter.count(telemetry, labels),
         }
-        if report.outcome == Outcome::Accepted {
-            meter.latency.observe(latency.as_secs_f64());
+        if sample.outcome == Outcome::Accepted {
+            meter.latency.observe(sample.latency.as_secs_f64());
         }
     }
 
     /// The endpoint is gone: so are its figures.
-    pub fn forget(&mut self, id: EndpointId) {
+    fn forget(&mut self, id: EndpointId) {
         self.by_endpoint.remove(&id);
         self.telemetry.forget([id]);
     }
 
     /// These are the endpoints that there are. The first time, those that were dropped since an earlier tenure are
     /// forgotten.
-    pub fn begin(&mut self, current: impl IntoIterator<Item = EndpointId>) {
+    fn begin(&mut self, current: impl IntoIterator<Item = EndpointId>) {
         if std::mem::replace(&mut self.is_current, true) {
             return;
         }
@@ -428,16 +440,30 @@ fn labels(labels: &Value) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use postrider_core::outcome::Report;
     use serde_json::json;
 
     use super::*;
+
+    fn note(
+        meters: &mut Meters,
+        endpoint: EndpointId,
+        name: &Arc<str>,
+        report: &Report,
+        latency: Duration,
+    ) {
+        let (name, sample) = (Arc::clone(name), Sample::new(report, latency));
+        meters.take(vec![Measured::Attempt { endpoint, name, sample }]);
+    }
 
     #[test]
     fn the_names_are_the_golden_ones() {
         let telemetry = Arc::new(Telemetry::default());
         let mut meters = Meters::new(Arc::clone(&telemetry));
         let report = Report { status: Some(200), ..Report::accepted(Duration::from_millis(7)) };
-        meters.note(EndpointId(1), &"orders".into(), &report, Duration::from_millis(70));
+        note(&mut meters, EndpointId(1), &"orders".into(), &report, Duration::from_millis(70));
         telemetry.answered(200);
         let text = telemetry.exposition();
         let mut types: Vec<&str> =
@@ -464,9 +490,9 @@ mod tests {
         for report in
             [&accepted, &accepted, &failed, &Report { status: Some(503), ..failed.clone() }]
         {
-            meters.note(id, &name, report, Duration::from_secs(2));
+            note(&mut meters, id, &name, report, Duration::from_secs(2));
         }
-        meters.note(EndpointId(2), &"other".into(), &accepted, Duration::from_secs(2));
+        note(&mut meters, EndpointId(2), &"other".into(), &accepted, Duration::from_secs(2));
         let text = telemetry.exposition();
         for line in [
             "postrider_delivery_attempts_total{class=\"2xx\",endpoint=\"orders\",outcome=\"accepted\"} 2",
@@ -489,14 +515,14 @@ mod tests {
         let mut meters = Meters::new(Arc::clone(&telemetry));
         let report = Report::accepted(Duration::ZERO);
         for id in 0..ENDPOINTS_MAX as i32 + 50 {
-            meters.note(EndpointId(id), &format!("e{id}").into(), &report, Duration::ZERO);
+            note(&mut meters, EndpointId(id), &format!("e{id}").into(), &report, Duration::ZERO);
         }
         assert_eq!(durations(&telemetry).count(), ENDPOINTS_MAX + 1);
         let others = durations(&telemetry).find(|(name, _)| name == OTHERS);
         assert_eq!(others, Some((OTHERS.to_owned(), 50)));
         // Room that one leaves is for the next one.
         meters.forget(EndpointId(0));
-        meters.note(EndpointId(-1), &"new".into(), &report, Duration::ZERO);
+        note(&mut meters, EndpointId(-1), &"new".into(), &report, Duration::ZERO);
         assert_eq!(durations(&telemetry).count(), ENDPOINTS_MAX + 1);
         assert!(durations(&telemetry).any(|counted| counted == ("new".to_owned(), 1)));
     }
@@ -526,7 +552,13 @@ mod tests {
         for ids in orders {
             let mut meters = Meters::new(Arc::clone(&telemetry));
             for id in ids {
-                meters.note(EndpointId(id), &format!("e{id}").into(), &report, Duration::ZERO);
+                note(
+                    &mut meters,
+                    EndpointId(id),
+                    &format!("e{id}").into(),
+                    &report,
+                    Duration::ZERO,
+                );
             }
         }
         assert_eq!(durations(&telemetry).count(), ENDPOINTS_MAX + 1);
@@ -548,10 +580,10 @@ mod tests {
         let report = Report::accepted(Duration::ZERO);
         let failed = Report { outcome: Outcome::Unknown, ..report.clone() };
         for (id, report) in [(1, &failed), (2, &report)] {
-            meters.note(EndpointId(id), &"orders".into(), report, Duration::ZERO);
+            note(&mut meters, EndpointId(id), &"orders".into(), report, Duration::ZERO);
         }
         meters.forget(EndpointId(1));
-        meters.note(EndpointId(2), &"orders".into(), &report, Duration::ZERO);
+        note(&mut meters, EndpointId(2), &"orders".into(), &report, Duration::ZERO);
         assert_eq!(durations(&telemetry).collect::<Vec<_>>(), [("orders".to_owned(), 3)]);
         meters.forget(EndpointId(2));
         assert_eq!(durations(&telemetry).count(), 0);

@@ -44,6 +44,7 @@ use postrider_core::{
     gaps::Gaps,
     id::{EndpointId, Lane, MessageId, Priority, Shard, Target},
     lease::{Acquired, Beat, Heartbeat, Owned, Recovered},
+    measured::Measured,
     message::LogMessage,
     outcome::{Outcome, Report},
     policy::Policy,
@@ -84,7 +85,6 @@ use super::{
     upkeep::Upkeep,
     watching::{Bellwork, Watch},
 };
-use crate::telemetry::Meters;
 
 /// A tick that finds more rows becomes a window.
 pub const TICK_ROWS: usize = 4_000;
@@ -260,9 +260,9 @@ impl Dispatcher {
         self.tenancy.fail(End::Failed(error));
     }
 
-    /// What is attempted is counted by these from now on.
-    pub fn measure(&mut self, meters: Meters) {
-        self.figures.measure(meters);
+    /// What was counted for whoever watches, since this was asked last.
+    pub fn take_measured(&mut self) -> Vec<Measured> {
+        self.figures.take_measured()
     }
 
     /// Attempts that are under way.

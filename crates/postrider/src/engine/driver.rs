@@ -49,6 +49,7 @@ pub struct Driver {
     keeper: Keeper,
     connections: Connections,
     transports: Arc<Transports>,
+    meters: Meters,
     report: mpsc::UnboundedSender<Event>,
     events: mpsc::UnboundedReceiver<Event>,
     tasks: JoinSet<()>,
@@ -67,11 +68,13 @@ impl Driver {
         transports: Transports,
     ) -> Driver {
         let (report, events) = mpsc::unbounded_channel();
+        let meters = Meters::new(Arc::clone(&options.telemetry));
         Driver {
             options,
             keeper,
             connections,
             transports: Arc::new(transports),
+            meters,
             report,
             events,
             tasks: JoinSet::new(),
@@ -97,7 +100,6 @@ impl Driver {
             Instant::now(),
             fastrand::Rng::new(),
         );
-        dispatcher.measure(Meters::new(Arc::clone(&self.options.telemetry)));
         let begun = tokio::select! {
             begun = self.begin(&mut dispatcher, former_id) => begun,
             _ = calls.lost.wait_for(|is_lost| *is_lost) => Err(End::Failed(StoreError::Closed.into())),
@@ -151,6 +153,7 @@ impl Driver {
         for command in dispatcher.step(now) {
             self.start(command);
         }
+        self.meters.take(dispatcher.take_measured());
         self.options.telemetry.in_flight.set(dispatcher.in_flight());
         // A moment that has passed, and was not used, is waited for by an event.
         Ok(dispatcher.wake_at().max(Instant::now() + SHORTEST_SLEEP).min(fence))
@@ -303,6 +306,7 @@ impl Driver {
         while let Ok(event) = self.events.try_recv() {
             dispatcher.take(event, Instant::now());
         }
+        self.meters.take(dispatcher.take_measured());
         Tenure { id: self.connections.lease.id(), spared: Arc::new(dispatcher.spared()) }
     }
 }

@@ -4,24 +4,25 @@ use std::{sync::Arc, time::Duration};
 
 use postrider_core::{
     id::EndpointId,
+    measured::{Measured, Sample},
     outcome::{Outcome, Report},
     statistics::Statistics,
 };
-
-use crate::telemetry::Meters;
 
 #[derive(Debug, Default)]
 pub struct Figures {
     /// What a heartbeat says, besides what is counted elsewhere.
     statistics: Statistics,
-    /// None: nobody watches this process.
-    meters: Option<Meters>,
+    /// What was counted and not taken yet.
+    measured: Vec<Measured>,
+    /// It was said which endpoints there are.
+    has_told_all: bool,
 }
 
 impl Figures {
-    /// What is attempted is counted by these from now on.
-    pub fn measure(&mut self, meters: Meters) {
-        self.meters = Some(meters);
+    /// What was counted since this was asked last.
+    pub fn take_measured(&mut self) -> Vec<Measured> {
+        std::mem::take(&mut self.measured)
     }
 
     pub fn statistics(&self) -> &Statistics {
@@ -48,16 +49,15 @@ impl Figures {
         report: &Report,
         latency: Duration,
     ) {
-        if let Some(meters) = &mut self.meters {
-            meters.note(endpoint, name, report, latency);
-        }
+        let (name, sample) = (Arc::clone(name), Sample::new(report, latency));
+        self.measured.push(Measured::Attempt { endpoint, name, sample });
     }
 
     /// These are all endpoints, and these are gone.
     pub fn note_endpoints(&mut self, all: impl Iterator<Item = EndpointId>, gone: &[EndpointId]) {
-        if let Some(meters) = &mut self.meters {
-            meters.begin(all);
-            gone.iter().for_each(|endpoint| meters.forget(*endpoint));
+        if !std::mem::replace(&mut self.has_told_all, true) {
+            self.measured.push(Measured::All(all.collect()));
         }
+        self.measured.extend(gone.iter().copied().map(Measured::Gone));
     }
 }

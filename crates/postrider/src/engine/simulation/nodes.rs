@@ -504,6 +504,7 @@ impl World {
             return self.say_goodbye(node);
         }
         let commands = dispatcher.step(now);
+        drop(dispatcher.take_measured());
         let wake_at = dispatcher.wake_at();
         let is_idle = commands.is_empty() && wake_at <= now;
         for command in commands {

@@ -1,0 +1,41 @@
+//! What is counted of attempts, for whoever watches a process.
+
+use std::{sync::Arc, time::Duration};
+
+use crate::{
+    id::EndpointId,
+    outcome::{Outcome, Report},
+};
+
+/// In the order in which it happened.
+#[derive(Debug)]
+pub enum Measured {
+    /// An attempt has ended.
+    Attempt { endpoint: EndpointId, name: Arc<str>, sample: Sample },
+    /// These are all endpoints: said once a tenure.
+    All(Vec<EndpointId>),
+    /// The endpoint is gone.
+    Gone(EndpointId),
+}
+
+/// What is counted of an attempt.
+#[derive(Debug, Clone, Copy)]
+pub struct Sample {
+    pub outcome: Outcome,
+    pub status: Option<i32>,
+    /// How long it took.
+    pub duration: Duration,
+    /// How long it is since its message was sent or was due.
+    pub latency: Duration,
+}
+
+impl Sample {
+    pub fn new(report: &Report, latency: Duration) -> Sample {
+        Sample {
+            outcome: report.outcome,
+            status: report.status,
+            duration: report.duration,
+            latency,
+        }
+    }
+}
