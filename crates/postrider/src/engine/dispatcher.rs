@@ -75,12 +75,13 @@ use super::{
     flush::{Gathered, error_text},
     followers::{Followers, Room},
     hands::{Hands, SUSPECT_AFTER},
-    keeper::News,
     lanes::{self, Lanes, OwnedLane, TickGroup},
+    news::News,
     orphans::Orphans,
     policies::Policies,
     recorder::{HELD_PAUSE, Recorder},
     settings::Settings,
+    signal::Signal,
     tenancy::Tenancy,
     upkeep::Upkeep,
     watching::{Bellwork, Watch},
@@ -128,29 +129,6 @@ pub enum End {
     /// The lease ran out: another dispatcher may own our shards.
     LeaseLost,
     Failed(Failure),
-}
-
-/// Wakes the loop for something else than an event.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Signal {
-    Ring,
-    Shards,
-    Endpoints,
-    Settings,
-    Circuits,
-    Deferred,
-    /// The first consumer may have been made.
-    Consumers,
-    /// A job was made.
-    Jobs,
-    /// Something waits no more of this ordering key.
-    Key(u32),
-    /// Another dispatcher could use so many parts of these endpoints' concurrency.
-    Asked(Uuid, Vec<(EndpointId, usize)>),
-    /// Loans of this dispatcher have changed.
-    Loans(Uuid),
-    /// Nothing that concerns a dispatcher, or nonsense.
-    Unknown,
 }
 
 /// What does not change for as long as a tenure lasts.

@@ -29,11 +29,12 @@ use super::{
     caretaker::{self, Wishes},
     command::{Command, Event},
     connections::{Calls, Connections},
-    dispatcher::{Dispatcher, End, Goodbye, Signal},
+    dispatcher::{Dispatcher, End, Goodbye},
     endpoints::Endpoints,
-    keeper::{Keeper, News},
+    keeper::Keeper,
+    news::News,
+    signal::Signal,
     transports::Transports,
-    wake,
 };
 use crate::{store::StoreError, telemetry::Meters};
 
@@ -324,7 +325,7 @@ fn check_joined(joined: Result<(), JoinError>, dispatcher: &mut Dispatcher) {
 /// What the next notification says; nothing more when the connection has ended.
 async fn next_signal(notifications: &mut Notifications) -> Option<Signal> {
     match notifications.recv().await {
-        Ok(notification) => Some(wake::signal(notification.payload())),
+        Ok(notification) => Some(Signal::read(notification.payload())),
         // Some were missed; what they would have said is found by looking.
         Err(RecvError::Lagged(_)) => Some(Signal::Ring),
         Err(RecvError::Closed) => None,
@@ -337,7 +338,7 @@ fn signals(
     notifications: &mut Notifications,
 ) -> impl Iterator<Item = Signal> + use<'_> {
     let more = std::iter::from_fn(|| match notifications.try_recv() {
-        Ok(notification) => Some(wake::signal(notification.payload())),
+        Ok(notification) => Some(Signal::read(notification.payload())),
         Err(TryRecvError::Lagged(_)) => Some(Signal::Ring),
         Err(TryRecvError::Empty | TryRecvError::Closed) => None,
     });

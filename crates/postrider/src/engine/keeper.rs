@@ -15,7 +15,10 @@ use tokio::{sync::mpsc, time::timeout};
 use tracing::{error, warn};
 use uuid::Uuid;
 
-use super::{ServeError, chain, connections, dispatcher::End, silence::Silence};
+use super::{
+    ServeError, chain, connections, dispatcher::End, news::News, silence::Silence,
+    tenancy::beat_interval,
+};
 use crate::store::{
     StoreError,
     bounded::{Bounds, Then},
@@ -26,32 +29,12 @@ use crate::store::{
 
 /// For so many leases a dispatcher may be silent.
 const SILENT_LEASES: u32 = 3;
-/// A dispatcher gives a sign of life three times within its lease, and at least so often: what people
-/// see of it is no older.
-const BEAT_INTERVAL: Duration = Duration::from_secs(2);
 /// So many tries to renew that get no answer fit into a lease.
 const TRIES_IN_A_LEASE: u32 = 3;
 /// How long after one that failed the next begins.
 const RETRY_PAUSE: Duration = Duration::from_millis(100);
 /// How long the first one may take, when there is no lease to lose.
 const FIRST_TRY: Duration = Duration::from_secs(60);
-
-/// How often a lease of this length is renewed.
-pub fn beat_interval(lease: Duration) -> Duration {
-    BEAT_INTERVAL.min(lease / 3)
-}
-
-/// What the keeper tells its dispatcher.
-#[derive(Debug)]
-pub enum News {
-    Renewed {
-        asked: Instant,
-        answered: Instant,
-        heartbeat: Box<Heartbeat>,
-    },
-    /// The tenure is over.
-    Over(End),
-}
 
 /// Until when the lease lasts, for everything that sends: by our own clock, counted from before it was asked
 /// for, and a tenth of the lease less.

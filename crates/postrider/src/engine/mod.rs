@@ -22,12 +22,14 @@ mod hands;
 mod keeper;
 mod lanes;
 mod loans;
+mod news;
 mod orphans;
 mod pending;
 mod policies;
 mod queue;
 mod recorder;
 pub(crate) mod settings;
+mod signal;
 mod silence;
 #[cfg(test)]
 mod simulation;

@@ -37,8 +37,8 @@ use self::{
 use super::{
     Tenure,
     command::{Event, Query},
-    dispatcher::Signal,
-    keeper::News,
+    news::News,
+    signal::Signal,
 };
 
 const LEASE: Duration = Duration::from_secs(3);

@@ -9,9 +9,11 @@ use super::{
     Tenure,
     chore::Chore,
     dispatcher::{End, Identity},
-    keeper,
 };
 
+/// A dispatcher gives a sign of life three times within its lease, and at least so often: what people
+/// see of it is no older.
+const BEAT_INTERVAL: Duration = Duration::from_secs(2);
 /// A beat comes early for so many deliveries more or less than were spoken of, and a quarter of those;
 /// no sooner than this.
 const NEWS: i64 = 1_000;
@@ -23,6 +25,11 @@ const BEAT_PAUSE: Duration = Duration::from_millis(200);
 const RECORDING_GRACE: Duration = Duration::from_secs(5);
 /// How far apart lines are at least that say how far a stop is: one is written when the loop wakes, as for a beat.
 const DRAINING_LINE: Duration = Duration::from_secs(2);
+
+/// How often a lease of this length is renewed.
+pub fn beat_interval(lease: Duration) -> Duration {
+    BEAT_INTERVAL.min(lease / 3)
+}
 
 #[derive(Debug)]
 pub struct Tenancy {
@@ -79,7 +86,7 @@ impl Tenancy {
 
     /// When to look again at the latest.
     pub fn wake_at(&self, now: Instant) -> Instant {
-        let at = self.beat.wake_at().unwrap_or(now + keeper::beat_interval(self.lease_length));
+        let at = self.beat.wake_at().unwrap_or(now + beat_interval(self.lease_length));
         self.stop.map_or(at, |stop| at.min(stop.grace_ends_at))
     }
 
@@ -100,7 +107,7 @@ impl Tenancy {
         if self.beat.is_under_way() || !self.beat.is_due(now) && !self.has_news(&pending, now) {
             return false;
         }
-        self.beat.begin(now + keeper::beat_interval(self.lease_length));
+        self.beat.begin(now + beat_interval(self.lease_length));
         self.news_at = now + NEWS_INTERVAL;
         self.pending_said = pending();
         true
@@ -127,7 +134,7 @@ impl Tenancy {
         self.beat.end(now);
         self.others = heartbeat.others.iter().map(|other| other.dispatcher).collect();
         let former = std::mem::replace(&mut self.lease_length, heartbeat.lease);
-        self.beat.set_due(asked + keeper::beat_interval(self.lease_length));
+        self.beat.set_due(asked + beat_interval(self.lease_length));
         (former != self.lease_length).then_some(self.lease_length)
     }
 

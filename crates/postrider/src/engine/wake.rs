@@ -4,9 +4,9 @@
 //! shard's dispatcher sleeps on the exclusive lock, and then the sender notifies. A dispatcher that
 //! gets all exclusive locks knows that no sender is in flight: one more tick, and it may sleep.
 
-use super::dispatcher::Signal;
+use postrider_core::id::Shard;
+
 use crate::store::{StoreError, bounded::Bounded};
-use postrider_core::id::{EndpointId, Shard};
 
 /// The locks, on a connection whose session they belong to.
 pub struct Doorbell {
@@ -48,75 +48,5 @@ impl Doorbell {
             .batch_execute(include_str!("../../../../sql/queries/doorbell_unlock.sql"))
             .await
             .map_err(StoreError::to("unlock the doorbell"))
-    }
-}
-
-/// What a notification on the channel says.
-pub fn signal(payload: &str) -> Signal {
-    if let Some(Ok(mark)) = payload.strip_prefix("key ").map(str::parse) {
-        return Signal::Key(mark);
-    }
-    if let Some(Ok(id)) = payload.strip_prefix("loans ").map(str::parse) {
-        return Signal::Loans(id);
-    }
-    if let Some(asked) = payload.strip_prefix("places ").and_then(asked) {
-        return asked;
-    }
-    match payload {
-        "shards" => Signal::Shards,
-        "endpoints" => Signal::Endpoints,
-        "settings" => Signal::Settings,
-        "circuits" => Signal::Circuits,
-        "deferred" => Signal::Deferred,
-        "consumers" => Signal::Consumers,
-        "jobs" => Signal::Jobs,
-        // A shard's number. Whose it is does not matter: a tick too many costs next to nothing.
-        number if number.bytes().all(|byte| byte.is_ascii_digit()) => Signal::Ring,
-        _ => Signal::Unknown,
-    }
-}
-
-/// Who asks for places, and how many parts of which endpoints.
-fn asked(payload: &str) -> Option<Signal> {
-    let (borrower, asked) = payload.split_once(' ')?;
-    let asked = asked.split(' ').map(|asked| {
-        let (endpoint, parts) = asked.split_once(':')?;
-        let parts = parts.parse::<usize>().ok().filter(|parts| *parts > 0)?;
-        Some((EndpointId(endpoint.parse().ok()?), parts))
-    });
-    Some(Signal::Asked(borrower.parse().ok()?, asked.collect::<Option<_>>()?))
-}
-
-#[cfg(test)]
-mod tests {
-    use uuid::Uuid;
-
-    use super::*;
-
-    #[test]
-    fn who_asks_for_places_is_understood() {
-        let id = Uuid::from_u128(7);
-        let asked = vec![(EndpointId(3), 12), (EndpointId(40), 1)];
-        assert_eq!(signal(&format!("places {id} 3:12 40:1")), Signal::Asked(id, asked));
-        assert_eq!(signal(&format!("loans {id}")), Signal::Loans(id));
-        for nonsense in [
-            "places",
-            "places x 3:1",
-            &format!("places {id} 3"),
-            &format!("places {id} 3:0"),
-            "loans 7",
-        ] {
-            assert_eq!(signal(nonsense), Signal::Unknown, "{nonsense}");
-        }
-    }
-
-    #[test]
-    fn the_doorbell_is_rung_by_a_number_or_by_nothing() {
-        for ring in ["0", "63", ""] {
-            assert_eq!(signal(ring), Signal::Ring, "{ring}");
-        }
-        for other in ["x", "-1", "1 2", "workers", "key", "key x"] {
-            assert_eq!(signal(other), Signal::Unknown, "{other}");
-        }
     }
 }

@@ -13,7 +13,7 @@ use super::{
     database::{Done, Place, Verb},
     ms,
 };
-use crate::engine::dispatcher::Signal;
+use crate::engine::signal::Signal;
 
 /// So many ordering keys there are.
 const KEYS: usize = 4;

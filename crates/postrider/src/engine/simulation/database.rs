@@ -36,7 +36,7 @@ pub use self::{
 use super::{offer, wrong::Wrong};
 use crate::engine::{
     command::{DueAnswer, Event, Query},
-    dispatcher::Signal,
+    signal::Signal,
 };
 
 pub type Place = (MessageId, Target);

@@ -29,7 +29,7 @@ use crate::engine::{
     dispatcher::{Dispatcher, End, Identity},
     endpoints::Endpoints,
     flush::Gathered,
-    keeper::News,
+    news::News,
     silence::Silence,
 };
 

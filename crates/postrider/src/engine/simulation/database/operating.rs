@@ -9,7 +9,7 @@ use postrider_core::{
 };
 
 use super::{Database, DeferredRow, Place, State};
-use crate::engine::dispatcher::Signal;
+use crate::engine::signal::Signal;
 
 /// What is done to what waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

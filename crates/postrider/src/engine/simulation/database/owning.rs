@@ -15,7 +15,7 @@ use postrider_core::{
 use uuid::Uuid;
 
 use super::{Database, DeferredRow, LeaseRow, Place, SavedShard, ShardRow, Wrong};
-use crate::engine::{Tenure, dispatcher::Signal};
+use crate::engine::{Tenure, signal::Signal};
 
 /// A takeover, statement by statement. Whoever takes over may be gone between any two of them.
 pub struct Takeover {

@@ -1,0 +1,19 @@
+//! What the keeper of a lease says of it.
+
+use std::time::Instant;
+
+use postrider_core::lease::Heartbeat;
+
+use super::dispatcher::End;
+
+/// What the keeper tells its dispatcher.
+#[derive(Debug)]
+pub enum News {
+    Renewed {
+        asked: Instant,
+        answered: Instant,
+        heartbeat: Box<Heartbeat>,
+    },
+    /// The tenure is over.
+    Over(End),
+}
