@@ -167,14 +167,16 @@ fn test_hooks_stay_out_of_releases(tree: &Tree) -> Vec<Violation> {
     found
 }
 
-/// Decisions take the time and the dice as values: the core can be tested without either.
+/// Decisions take the time and the dice as values: the core can be tested without either. A generator that is handed in is
+/// a value: what makes one of chance is not. The simulation is compiled for tests only.
 fn core_does_no_io(tree: &Tree) -> Vec<Violation> {
     const FORBIDDEN: &[&str] = &[
         "tokio",
         "SystemTime::now",
         "Instant::now",
         "rand",
-        "fastrand",
+        "Rng::new",
+        "new_v4",
         "getrandom",
         "fs",
         "File",
@@ -190,9 +192,19 @@ fn core_does_no_io(tree: &Tree) -> Vec<Violation> {
         "println!",
         "eprintln!",
     ];
-    const CRATES: &[&str] = &["tokio", "rand", "fastrand", "getrandom", "hyper", "tokio-postgres"];
+    const CRATES: &[&str] = &["tokio", "rand", "getrandom", "hyper", "tokio-postgres"];
     let mut found = Vec::new();
-    for (path, source) in production_sources(tree, &format!("{CORE}src/")) {
+    let folder = format!("{CORE}src/");
+    let sources = production_sources(tree, &folder);
+    for (path, source) in sources.filter(|(path, _)| !path.contains("/simulation")) {
+        let is_drawn = |line: &usize| {
+            let code = source.code[line - 1].replace("fastrand::Rng", "");
+            contains_word(&code, "fastrand")
+        };
+        for line in source.lines_with("fastrand").into_iter().filter(is_drawn) {
+            let message = "a number is drawn in the core, which takes its dice as a value";
+            found.push(violation(path, line, message.to_owned()));
+        }
         for word in FORBIDDEN {
             for line in source.lines_with(word) {
                 let message = format!("`{word}` in the core, which decides and does no I/O");
@@ -208,6 +220,13 @@ fn core_does_no_io(tree: &Tree) -> Vec<Violation> {
             is_for_tests = line.contains("dev-dependencies");
         }
         let name = line.split(['=', '.', ' ']).next().unwrap_or_default();
+        // The first draws seeds by this feature, the second ids.
+        let draws = name == "fastrand" && !line.contains("default-features = false")
+            || name == "uuid" && line.contains("v4");
+        if draws && !is_for_tests {
+            let message = format!("the core depends on a `{name}` that draws numbers");
+            found.push(violation(&manifest, number, message));
+        }
         if CRATES.contains(&name) && !is_for_tests {
             let message = format!("the core depends on `{name}`, but does no I/O");
             found.push(violation(&manifest, number, message));

@@ -1,7 +1,7 @@
 //! The decisions of Postrider.
 //!
-//! Everything here is a pure function of its arguments: time, dice and what the database said come
-//! in as values. Nothing in this crate does I/O, reads a clock or draws a random number.
+//! Everything here is a pure function of its arguments, or a value that changes by what it is told: time, dice and what
+//! the database said come in as values. Nothing in this crate does I/O, reads a clock or draws a random number of its own.
 
 pub mod admit;
 pub mod auth;
@@ -44,6 +44,7 @@ pub mod snapshot;
 pub mod spelling;
 pub mod statistics;
 pub mod template;
+pub mod tenure;
 pub mod tick;
 pub mod timestamp;
 pub mod transport_settings;

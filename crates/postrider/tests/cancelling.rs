@@ -526,7 +526,7 @@ async fn sql_knows_what_is_taken_as_dispatchers_do() {
 async fn no_ordering_key_is_notified() {
     let shop = Shop::open_migrated().await;
     let said: i64 = shop.ask("select postrider.key_mark('s3cret-kéy')").await;
-    assert_eq!(said, 4_109_051_786, "as in engine/wake.rs");
+    assert_eq!(said, 4_109_051_786, "as in mark.rs of the core");
     let text: String = shop
         .ask("select string_agg(prosrc, '') from pg_proc where pronamespace = 'postrider'::regnamespace")
         .await;

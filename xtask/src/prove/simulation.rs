@@ -6,14 +6,14 @@ use anyhow::{Result, ensure};
 use super::tests_run;
 use crate::process::cargo;
 
-const TEST: &str = "engine::simulation::tests::lives_go_on_as_long_as_they_are_told";
+const TEST: &str = "tenure::simulation::tests::lives_go_on_as_long_as_they_are_told";
 
 /// Lives from this seed on, for so many seconds.
 pub fn prove(seconds: u64, seed: u64) -> Result<()> {
     println!("Simulation: {seconds} s");
     let mut tests = cargo();
     tests
-        .args(["test", "--release", "--package", "postrider", "--lib", "--"])
+        .args(["test", "--release", "--package", "postrider-core", "--lib", "--"])
         .args(["--exact", TEST, "--ignored", "--nocapture"])
         .env("POSTRIDER_SIMULATION_SECONDS", seconds.to_string())
         .env("POSTRIDER_SIMULATION_SEED", seed.to_string());

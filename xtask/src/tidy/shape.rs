@@ -8,8 +8,8 @@ use super::{Tree, Violation, contains_word, is_word, production_sources, rust::S
 const FUNCTION_LINES: usize = 70;
 /// Fields of a struct of the engine.
 const FIELDS: usize = 20;
-const ENGINE: &str = "crates/postrider/src/engine/";
-const DISPATCHER: &str = "crates/postrider/src/engine/dispatcher";
+const ENGINE: [&str; 2] = ["crates/postrider/src/engine/", "crates/postrider-core/src/tenure/"];
+const DISPATCHER: &str = "crates/postrider-core/src/tenure/dispatcher";
 
 /// What does not fit on a page is split where its meaning is.
 pub(super) fn functions_are_short(tree: &Tree) -> Vec<Violation> {
@@ -34,7 +34,7 @@ pub(super) fn functions_are_short(tree: &Tree) -> Vec<Violation> {
 /// A struct with many fields is several things.
 pub(super) fn structs_of_the_engine_are_small(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
-    let sources = production_sources(tree, ENGINE);
+    let sources = ENGINE.into_iter().flat_map(|folder| production_sources(tree, folder));
     for (path, source) in sources.filter(|(path, _)| !path.contains("/simulation")) {
         let mut lines = source.code.iter().enumerate();
         while let Some((start, line)) = lines.next() {

@@ -29,21 +29,32 @@ fn io_in_the_core_is_caught() {
         "let now = SystemTime::now();",
         "use std::{fs, time::Duration};",
         "let x = rand::random();",
+        "let x = fastrand::u64(..);",
+        "let dice = fastrand::Rng::new();",
+        "let id = Uuid::new_v4();",
         "use std::net::TcpStream;",
         "println!(\"x\")",
     ];
     for code in bad {
         assert_eq!(lines(core_does_no_io, path, code), [1], "{code}");
     }
-    let good = "// tokio\nuse std::net::IpAddr;\nlet operand = \"rand\";\nfn at(now: Instant) {}\n\
+    let good = "// tokio\nfn a(dice: &mut fastrand::Rng) {}\nuse std::net::IpAddr;\nlet operand = \"rand\";\nfn at(now: Instant) {}\n\
                 #[cfg(test)]\nmod tests {\n    fn a() { Instant::now() }\n}";
     assert_eq!(lines(core_does_no_io, path, good), NONE);
     assert_eq!(lines(core_does_no_io, "crates/postrider/src/a.rs", bad[0]), NONE);
+    let world = "crates/postrider-core/src/tenure/simulation/proof.rs";
+    assert_eq!(lines(core_does_no_io, world, bad[1]), NONE, "it is compiled for tests only");
 
     let manifest = "crates/postrider-core/Cargo.toml";
     assert_eq!(lines(core_does_no_io, manifest, "[dependencies]\ntokio = \"1\""), [2]);
     assert_eq!(lines(core_does_no_io, manifest, "[dependencies]\nrand.workspace = true"), [2]);
     assert_eq!(lines(core_does_no_io, manifest, "[dev-dependencies]\nfastrand = \"2\""), NONE);
+    let seedless = "[dependencies]\nfastrand = { version = \"2\", default-features = false }";
+    assert_eq!(lines(core_does_no_io, manifest, seedless), NONE);
+    for drawing in ["fastrand = \"2\"", "uuid = { version = \"1\", features = [\"v4\"] }"] {
+        let manifest_of = format!("[dependencies]\n{drawing}");
+        assert_eq!(lines(core_does_no_io, manifest, &manifest_of), [2], "{drawing}");
+    }
 }
 
 #[test]
@@ -65,7 +76,7 @@ fn a_transport_that_sees_the_store_is_caught() {
     }
     let good = "//! It never sees the store: `crate::store`.\nlet root_store = 1;";
     assert_eq!(lines(transports_never_see_the_store, path, good), NONE);
-    let elsewhere = "crates/postrider/src/engine/flush.rs";
+    let elsewhere = "crates/postrider/src/engine/driver.rs";
     assert_eq!(lines(transports_never_see_the_store, elsewhere, "use crate::store;"), NONE);
 }
 
@@ -150,7 +161,7 @@ fn a_flush_outside_the_ledger_is_caught() {
         "query(\"call postrider.flush($1)\")",
     ];
     for code in bad {
-        let elsewhere = "crates/postrider/src/engine/flush.rs";
+        let elsewhere = "crates/postrider/src/engine/driver.rs";
         assert_eq!(lines(only_the_ledger_flushes, elsewhere, code), [1]);
         assert_eq!(lines(only_the_ledger_flushes, LEDGER, code), NONE);
     }
@@ -355,9 +366,10 @@ fn a_struct_with_many_fields_is_caught() {
         format!("pub struct Tenure {{\n{fields}}}\n")
     };
     let rule = shape::structs_of_the_engine_are_small;
-    let path = "crates/postrider/src/engine/a.rs";
-    assert_eq!(lines(rule, path, &with(20)), NONE);
-    assert_eq!(lines(rule, path, &with(21)), [1]);
+    for path in ["crates/postrider/src/engine/a.rs", "crates/postrider-core/src/tenure/b/a.rs"] {
+        assert_eq!(lines(rule, path, &with(20)), NONE);
+        assert_eq!(lines(rule, path, &with(21)), [1]);
+    }
     assert_eq!(lines(rule, "crates/postrider/src/api/shapes.rs", &with(21)), NONE);
 }
 
@@ -368,7 +380,7 @@ fn a_circle_in_the_dispatcher_is_caught() {
             "impl Dispatcher {{\n    fn {name}(&mut self) {{\n        self.{calls}();\n    }}\n}}\n"
         )
     };
-    let folder = "crates/postrider/src/engine/dispatcher";
+    let folder = "crates/postrider-core/src/tenure/dispatcher";
     let [hub, a, b, c] = ["", "/a", "/b", "/c"].map(|name| format!("{folder}{name}.rs"));
     let rule = shape::the_dispatcher_has_no_circles;
     let straight = [(&*hub, file("step", "a")), (&*a, file("a", "b")), (&*b, file("b", "other"))];

@@ -3,14 +3,17 @@
 use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use postrider_core::outcome::{Outcome, Report};
+use postrider_core::{
+    outcome::{Outcome, Report},
+    tenure::settings::Settings,
+};
 use serde_json::{Map, Value, json};
 use tokio::{sync::oneshot, time::Instant};
 use tokio_postgres::Client;
 
 use super::{Context, Failure, Output, endpoint, output::clean};
 use crate::{
-    engine::{self, settings::Settings},
+    engine,
     transport::{self, Envelope, Preview, Shared, Ticket, Transport},
 };
 

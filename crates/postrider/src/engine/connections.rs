@@ -3,12 +3,13 @@
 
 use std::{sync::Arc, time::Duration};
 
+use postrider_core::tenure::dispatcher::Identity;
 use tokio::sync::{broadcast, watch};
 use tokio_postgres::{Notification, error::DbError};
 use tracing::warn;
 use uuid::Uuid;
 
-use super::{ServeError, chain, dispatcher::Identity, wake::Doorbell};
+use super::{ServeError, chain, wake::Doorbell};
 use crate::store::{
     StoreError,
     bounded::{Bounded, Bounds, Then},

@@ -9,7 +9,19 @@ use std::{
     time::{Duration, Instant},
 };
 
-use postrider_core::{failure::Failure, id::EndpointId, statistics::Statistics};
+use postrider_core::{
+    failure::Failure,
+    id::EndpointId,
+    statistics::Statistics,
+    tenure::{
+        Tenure,
+        command::{Command, Event},
+        dispatcher::{Dispatcher, End, Goodbye},
+        endpoints::Endpoints,
+        news::News,
+        signal::Signal,
+    },
+};
 use tokio::{
     sync::{
         broadcast::{
@@ -25,15 +37,10 @@ use tracing::error;
 use uuid::Uuid;
 
 use super::{
-    Options, Tenure,
+    Options,
     caretaker::{self, Wishes},
-    command::{Command, Event},
     connections::{Calls, Connections},
-    dispatcher::{Dispatcher, End, Goodbye},
-    endpoints::Endpoints,
     keeper::Keeper,
-    news::News,
-    signal::Signal,
     transports::Transports,
 };
 use crate::{store::StoreError, telemetry::Meters};

@@ -10,15 +10,16 @@ use std::{
     time::{Duration, Instant},
 };
 
-use postrider_core::{lease::Heartbeat, statistics::Statistics};
+use postrider_core::{
+    lease::Heartbeat,
+    statistics::Statistics,
+    tenure::{dispatcher::End, news::News, silence::Silence, tenancy::beat_interval},
+};
 use tokio::{sync::mpsc, time::timeout};
 use tracing::{error, warn};
 use uuid::Uuid;
 
-use super::{
-    ServeError, chain, connections, dispatcher::End, news::News, silence::Silence,
-    tenancy::beat_interval,
-};
+use super::{ServeError, chain, connections};
 use crate::store::{
     StoreError,
     bounded::{Bounds, Then},

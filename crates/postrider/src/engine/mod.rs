@@ -1,48 +1,19 @@
 //! The engine: read → admit → attempt → decide → flush, for as long as the process lives.
 //!
-//! [`serve`] runs tenure after tenure ([`dispatcher::Dispatcher`]); between two of them it connects
+//! [`serve`] runs tenure after tenure ([`postrider_core::tenure`]); between two of them it connects
 //! again. What it needs to know to go on is in the database.
 
-mod account;
 mod caretaker;
-mod chore;
-mod claims;
-mod clock;
-mod command;
 mod connections;
-mod delivery;
-mod dispatcher;
 mod driver;
-mod endpoints;
-mod expiry;
-mod figures;
-mod flush;
-mod followers;
-mod hands;
 mod keeper;
-mod lanes;
-mod loans;
-mod news;
-mod orphans;
-mod pending;
-mod policies;
-mod queue;
-mod recorder;
-pub(crate) mod settings;
-mod signal;
-mod silence;
-#[cfg(test)]
-mod simulation;
-mod tenancy;
 #[cfg(any(debug_assertions, feature = "test-hooks"))]
 mod test_hooks;
 #[cfg(not(any(debug_assertions, feature = "test-hooks")))]
 #[path = "no_test_hooks.rs"]
 mod test_hooks;
 mod transports;
-mod upkeep;
 mod wake;
-mod watching;
 
 use std::{
     path::PathBuf,
@@ -50,14 +21,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-use postrider_core::id::{MessageId, Target};
+use postrider_core::tenure::{Pace, Tenure, dispatcher::End, endpoints::Endpoints};
 use tokio::sync::watch;
 use tracing::{info, warn};
 use uuid::Uuid;
 
 use self::{
-    connections::Connections, dispatcher::End, driver::Driver, endpoints::Endpoints,
-    keeper::Keeper, test_hooks::TestHooks, transports::Transports,
+    connections::Connections, driver::Driver, keeper::Keeper, test_hooks::TestHooks,
+    transports::Transports,
 };
 use crate::{
     config::{Config, Wake},
@@ -93,27 +64,6 @@ pub struct Options {
     pub test_hooks: TestHooks,
     pub vitals: Arc<Vitals>,
     pub telemetry: Arc<Telemetry>,
-}
-
-/// How much a dispatcher takes in, and how long it waits.
-#[derive(Debug, Clone, Copy)]
-pub struct Pace {
-    /// How long what is in flight may take when the process is asked to stop.
-    pub shutdown_grace: Duration,
-    /// Messages in memory that wait for a place in flight.
-    pub max_buffered_messages: usize,
-    /// How long a result waits for others before it is recorded.
-    pub flush_interval: Duration,
-    /// The longest pause between two looks at the log while we cannot sleep.
-    pub poll_interval: Duration,
-}
-
-/// A tenure that is over, as far as the next one may know it.
-#[derive(Debug, Clone)]
-pub struct Tenure {
-    id: Uuid,
-    /// Deliveries that were in memory and certainly not attempted.
-    spared: Arc<Vec<(MessageId, Target)>>,
 }
 
 /// Why a dispatcher does not run.

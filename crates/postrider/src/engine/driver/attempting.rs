@@ -8,13 +8,13 @@ use std::{
 use postrider_core::{
     message::Payload,
     outcome::{Outcome, Report},
+    tenure::{clock::Clock, command::Event, delivery::Delivery},
     timestamp::Timestamp,
 };
 use tracing::error;
 
 use super::Driver;
 use crate::{
-    engine::{clock::Clock, command::Event, delivery::Delivery},
     store::log::Log,
     transport::{Envelope, Ticket, Transport},
 };

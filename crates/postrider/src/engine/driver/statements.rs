@@ -1,8 +1,7 @@
 //! How the database is asked.
 
 use postrider_core::hashing::{HashMap, HashSet};
-use std::time::Instant;
-use std::{collections::VecDeque, sync::Arc};
+use std::{collections::VecDeque, sync::Arc, time::Instant};
 
 use postrider_core::{
     chains::{LINKS_IN_HAND, Scope},
@@ -13,6 +12,17 @@ use postrider_core::{
     reader::Page,
     results::{Recorded, Results},
     sharing::{Proposal, Trade, Wanted},
+    tenure::{
+        Tenure,
+        command::{
+            Asked, ClaimAnswer, Counting, DueAnswer, DueClaimAnswer, Event, Flushed, GroupTick,
+            KnownEndpoints, Look, Probe, Query,
+        },
+        dispatcher::TICK_ROWS,
+        endpoints::Seated,
+        flush::Gathered,
+        lanes::TickGroup,
+    },
     tick::{Tick, Written},
     timestamp::Timestamp,
     waiting::{ExpiryPlace, Stored},
@@ -22,20 +32,7 @@ use uuid::Uuid;
 
 use super::Driver;
 use crate::{
-    engine::{
-        Tenure, chain,
-        command::{
-            Asked, ClaimAnswer, Counting, DueAnswer, DueClaimAnswer, Event, Flushed, GroupTick,
-            KnownEndpoints, Look, Probe, Query,
-        },
-        connections::Takeover,
-        dispatcher::TICK_ROWS,
-        endpoints::Seated,
-        flush::Gathered,
-        lanes::TickGroup,
-        transports::Transports,
-        wake::Doorbell,
-    },
+    engine::{chain, connections::Takeover, transports::Transports, wake::Doorbell},
     store::{
         StoreError, chores::Chores, circuits::Circuits, durability::Durability, lease::Lease,
         ledger::Ledger, log::Log,

@@ -1,0 +1,41 @@
+//! The database's time, told by the local monotonic clock between two heartbeats.
+
+use std::time::{Duration, Instant};
+
+use crate::timestamp::{EPOCH_US, Timestamp};
+
+/// When the lease ends by the local clock, and what time it is by the database's.
+#[derive(Debug, Clone, Copy)]
+pub struct Clock {
+    at: Instant,
+    database_us: i64,
+}
+
+impl Clock {
+    /// `unix_us` is what the database said; `answered` is when we heard it. What it says first has
+    /// to wait for its turn there, so only this side is sure: we are behind its time by the way back,
+    /// and never ahead of it, and nothing goes before it is due.
+    pub fn new(answered: Instant, unix_us: i64) -> Clock {
+        Clock { at: answered, database_us: unix_us - EPOCH_US }
+    }
+
+    /// The database's time at a local instant.
+    pub fn timestamp(&self, at: Instant) -> Timestamp {
+        let since = at.saturating_duration_since(self.at).as_micros() as i64;
+        let before = self.at.saturating_duration_since(at).as_micros() as i64;
+        Timestamp(self.database_us + since - before)
+    }
+
+    /// By how much it is behind what another one would say, which was set before.
+    pub fn behind(&self, former: &Clock) -> Duration {
+        let behind = former.timestamp(self.at).0 - self.database_us;
+        Duration::from_micros(behind.max(0).unsigned_abs())
+    }
+
+    /// The local instant of a database's time; in the past: `self.at` at the earliest.
+    pub fn instant(&self, timestamp: Timestamp) -> Instant {
+        let ahead = (timestamp.0 - self.database_us).max(0).unsigned_abs();
+        // Farther away than a day is looked at again before.
+        self.at + Duration::from_micros(ahead).min(Duration::from_secs(86_400))
+    }
+}

@@ -1,0 +1,149 @@
+use std::collections::BTreeMap;
+
+use super::*;
+use crate::{
+    configuration::EndpointRow,
+    flow::Flow,
+    id::Edition,
+    message::{Content, Payload, Terms},
+    offer::Offer,
+    waiting::Stored,
+};
+
+const ENDPOINT: EndpointId = EndpointId(1);
+const TARGET: Target = Target(1);
+
+pub fn dispatcher(now: Instant) -> Dispatcher {
+    let pace = Pace {
+        shutdown_grace: Duration::from_secs(1),
+        max_buffered_messages: 64,
+        flush_interval: Duration::from_millis(5),
+        poll_interval: Duration::from_millis(50),
+    };
+    let identity =
+        Identity { id: uuid::Uuid::nil(), shard_count: 1, is_audible: true, gaps: Gaps::default() };
+    let endpoints = Endpoints::new(100, 64, now);
+    Dispatcher::new(pace, identity, endpoints, None, now, fastrand::Rng::with_seed(1))
+}
+
+pub fn switch(dispatcher: &mut Dispatcher, version: i64, is_enabled: bool, now: Instant) {
+    let row = EndpointRow {
+        id: ENDPOINT,
+        name: "one".to_owned(),
+        protocol: "any".to_owned(),
+        config: serde_json::json!({ "concurrency": 1 }),
+        retry_policy: None,
+        target_policies: Vec::new(),
+        is_enabled,
+        is_paused: false,
+        targets: vec![TARGET],
+        version,
+    };
+    let flow = Flow { concurrency: 1, rate: None, max_in_memory: None, is_limited: false };
+    let offer =
+        Ok(Offer { edition: Edition(1), flow, batch_limit: 1_024, is_disabled_when_gone: false });
+    let known = (vec![(ENDPOINT, version)], vec![(row, offer)]);
+    dispatcher.take(Event::Endpoints(Ok(known)), now);
+}
+
+/// A message of the one ordering key, as it waits.
+pub fn waiting(number: i64) -> DueDelivery {
+    DueDelivery {
+        id: MessageId(number << 10 | 15),
+        target: TARGET,
+        endpoint: ENDPOINT,
+        retry_count: 0,
+        recovery_count: 0,
+        run_at: Timestamp(i64::MIN),
+        is_blocked: false,
+        has_many_targets: false,
+        terms: Terms {
+            created_at: Timestamp(0),
+            scheduled_at: None,
+            expires_at: None,
+            priority: Priority::new(0),
+            ordering_key: Some("key".into()),
+            has_idempotency_key: false,
+        },
+        content: Content {
+            correlation_id: None,
+            event_type: None,
+            headers: None,
+            payload: Payload::Gone,
+            content_type: None,
+            replay_of: None,
+            metadata: None,
+        },
+    }
+}
+
+/// It owns the only shard, of which this is stored.
+pub fn acquire(dispatcher: &mut Dispatcher, stored: Stored, now: Instant) {
+    let acquired = Acquired {
+        owned: Owned { shard: Shard(0), epoch: 1 },
+        lanes: BTreeMap::new(),
+        backlog: 0,
+        last_owner: None,
+        held: Vec::new(),
+    };
+    dispatcher.take(Event::Acquired(Ok((vec![acquired], stored))), now);
+}
+
+pub fn queries(commands: Vec<Command>) -> impl Iterator<Item = Query> {
+    commands.into_iter().filter_map(|command| match command {
+        Command::Ask(query) => Some(query),
+        _ => None,
+    })
+}
+
+/// The answer to a claim: everything is still there.
+fn claimed(query: Query) -> Option<Event> {
+    let Query::Claim { claimed, claims, .. } = query else { return None };
+    let waiting = StillWaiting { has_expired: false, is_held: false };
+    let still_waiting = claims.iter().map(|c| ((c.id, c.target), waiting)).collect();
+    let answer = DueClaimAnswer { still_waiting, ..DueClaimAnswer::default() };
+    Some(Event::DueClaimed(claimed, Ok(answer)))
+}
+
+/// It was passed over in the answer, because it had been put down since: what is behind it went first.
+#[test]
+fn what_is_put_down_and_waits_on_is_passed_by_nobody() {
+    let now = Instant::now();
+    let mut dispatcher = dispatcher(now);
+    switch(&mut dispatcher, 1, true, now);
+    let [first, second] = [1, 2].map(waiting);
+    let link = Link { key: "key".into(), id: first.id, endpoint: ENDPOINT };
+    acquire(&mut dispatcher, Stored { links: vec![link], counts: Vec::new() }, now);
+    let answer = DueAnswer { rows: vec![first.clone()], next: Vec::new() };
+    dispatcher.take(Event::Due(vec![(ENDPOINT, 10)], 0, Ok(answer)), now);
+    let claim = queries(dispatcher.step(now)).find_map(claimed).expect("the first is claimed");
+
+    // It is queued, and its endpoint is switched off and on again.
+    switch(&mut dispatcher, 2, false, now);
+    dispatcher.take(claim, now);
+    switch(&mut dispatcher, 3, false, now);
+    switch(&mut dispatcher, 4, true, now);
+    let asked = queries(dispatcher.step(now)).find_map(|query| match query {
+        Query::FetchFollowers(asked, _) => Some(asked),
+        _ => None,
+    });
+    let asked = asked.expect("what waits of the key is asked for");
+    let later = now + Duration::from_millis(10);
+    let flush = queries(dispatcher.step(later)).find_map(|query| match query {
+        Query::Flush { recorded, .. } => Some(*recorded),
+        _ => None,
+    });
+    let recorded = flush.expect("that it is put down is recorded");
+    let flushed = Flushed { recorded, held: Gathered::default(), lost: Vec::new() };
+    dispatcher.take(Event::Flushed(Ok(Box::new(flushed))), later);
+    dispatcher.take(Event::Followers(asked, Ok(vec![first.clone(), second])), later);
+
+    let mut ids = Vec::new();
+    for query in queries(dispatcher.step(later)) {
+        if let Query::Claim { claims, .. } = query {
+            ids.extend(claims.iter().map(|claim| claim.id));
+        }
+    }
+    assert!(ids.is_empty() || ids[0] == first.id, "{ids:?}");
+    assert!(dispatcher.take_failure().is_none());
+}
