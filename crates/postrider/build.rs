@@ -14,8 +14,10 @@ fn main() -> io::Result<()> {
     for folder in ["migrations", "beforehand", "functions", "views"] {
         let name = folder.to_uppercase();
         code.push_str(&format!("const {name}: &[File] = &[\n"));
-        for (stem, path) in files(&sql.join(folder))? {
-            let file = format!("{folder}/{stem}.sql");
+        let root = sql.join(folder);
+        for (stem, path) in files(&root)? {
+            let below = path.strip_prefix(&root).expect("it was found there");
+            let file = format!("{folder}/{}", below.to_string_lossy().replace('\\', "/"));
             code.push_str(&format!(
                 "    File {{ path: {file:?}, name: {stem:?}, text: include_str!({path:?}) }},\n"
             ));
@@ -26,7 +28,7 @@ fn main() -> io::Result<()> {
     fs::write(out.join("sql.rs"), code)
 }
 
-/// The SQL files of a folder, sorted by name. A folder that is not there is empty.
+/// The SQL files below a folder, sorted by name, wherever they stand. A folder that is not there is empty.
 fn files(folder: &Path) -> io::Result<Vec<(String, PathBuf)>> {
     if !folder.exists() {
         return Ok(Vec::new());
@@ -35,7 +37,9 @@ fn files(folder: &Path) -> io::Result<Vec<(String, PathBuf)>> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
-        if path.extension().is_some_and(|extension| extension == "sql") {
+        if path.is_dir() {
+            files.extend(self::files(&path)?);
+        } else if path.extension().is_some_and(|extension| extension == "sql") {
             let stem = path.file_stem().expect("it has an extension").to_string_lossy();
             files.push((stem.into_owned(), path));
         }

@@ -3,7 +3,7 @@
 //! Waits are whole milliseconds, rounded half up. `retry_count` is the number of retries already
 //! scheduled: 0 at the first attempt. A delivery is dead when an attempt fails and
 //! `retry_count >= max_retries`. What people write is read by [`OwnPolicy`], which of several applies
-//! is said by [`choose`]; `sql/functions/retry_waits.sql` computes the same waits.
+//! is said by [`choose`]; `sql/functions/policy/retry_waits.sql` computes the same waits.
 
 mod choice;
 mod parse;

@@ -1,6 +1,6 @@
 //! What was meant by a name that nobody knows.
 //!
-//! `sql/functions/edit_distance.sql` finds the same.
+//! `sql/functions/endpoints/edit_distance.sql` finds the same.
 
 /// How much of a name is looked at, in characters; bounds the time it takes.
 pub const LENGTH_MAX: usize = 64;

@@ -1,7 +1,7 @@
 //! The order in which consumers read, against a model of transactions: random begins, ids taken early,
 //! savepoints, messages, prepared transactions, commits, aborts, and ticks among them.
 //!
-//! The ticks are made and read as `sql/functions/append_tick.sql` and `tick_messages.sql` do it, step by
+//! The ticks are made and read as `sql/functions/consume/append_tick.sql` and `tick_messages.sql` do it, step by
 //! step; `crates/postrider/tests/tick_model.rs` compares those with PostgreSQL's own answers. Ways that look
 //! right and are not fail the same test.
 

@@ -446,17 +446,20 @@ async fn the_log_is_shown_from_any_place() {
 async fn the_log_is_followed_by_index() {
     let shop = open().await;
     let client = shop.client().await;
-    client.batch_execute(include_str!("../../../sql/queries/live_session.sql")).await.unwrap();
+    client
+        .batch_execute(include_str!("../../../sql/queries/watch/live_session.sql"))
+        .await
+        .unwrap();
     let statements = [
         (
             "live_messages",
-            include_str!("../../../sql/queries/live_messages.sql"),
+            include_str!("../../../sql/queries/watch/live_messages.sql"),
             "text, bigint, text[], text",
             "pg_current_snapshot()::text, 100, null, null",
         ),
         (
             "live_page",
-            include_str!("../../../sql/queries/live_page.sql"),
+            include_str!("../../../sql/queries/watch/live_page.sql"),
             "text, text, bigint, text[], text, bigint, text",
             "'1:1:', pg_current_snapshot()::text, 100, null, null, 10000000, null",
         ),

@@ -259,8 +259,11 @@ async fn a_long_list_is_read_by_index_a_part_at_a_time() {
     assert_eq!(listed(&shop, &["--limit", "10000"]).len(), 10_000);
 
     let client = shop.client().await;
-    client.batch_execute(include_str!("../../../sql/queries/live_session.sql")).await.unwrap();
-    let query = include_str!("../../../sql/queries/executions.sql").trim_end();
+    client
+        .batch_execute(include_str!("../../../sql/queries/watch/live_session.sql"))
+        .await
+        .unwrap();
+    let query = include_str!("../../../sql/queries/fleet/executions.sql").trim_end();
     let prepare = "prepare list (text, text, text, text, bigint, bigint, bigint) as ";
     client.batch_execute(&format!("{prepare}{}", query.trim_end_matches(';'))).await.unwrap();
     for (values, index, most_buffers) in [

@@ -298,6 +298,6 @@ async fn a_dead_letter_of_bytes_shows_what_they_are() {
     let list = shop.run(&["dlq", "list"]).succeed().stdout;
     assert!(list.contains("order.paid"), "{list}");
     let sql = "set role postrider_monitor; prepare p as ";
-    let query = include_str!("../../../sql/queries/dead_letters.sql");
+    let query = include_str!("../../../sql/queries/dead_letters/dead_letters.sql");
     shop.execute(&format!("{sql}{query} execute p(null, true, 5)")).await;
 }

@@ -397,7 +397,7 @@ async fn a_step_reads_little_beside_what_it_does() {
     let shop = Shop::open_to_producers().await;
     shop.execute("analyze postrider.dead_letter").await;
     let dispatcher = shop.client().await;
-    let session = include_str!("../../../sql/queries/dispatcher_session.sql");
+    let session = include_str!("../../../sql/queries/dispatch/dispatcher_session.sql");
     dispatcher.batch_execute(session).await.unwrap();
     dispatcher.batch_execute("select postrider.redrive_all()").await.unwrap();
     for _ in 0..7 {

@@ -5,6 +5,7 @@ use std::{
     time::Instant,
 };
 
+use crate::book::{paths_below, text_of};
 use crate::shop::{Shop, consuming::drain, serving::LONG};
 use serde_json::json;
 use tokio_postgres::Client;
@@ -255,7 +256,7 @@ fn source(path: &str) -> String {
 
 /// A chore's statement, as the settings say.
 fn statement(chore: &str) -> String {
-    source(&format!("../../sql/queries/{chore}.sql")).replace("$1", "null")
+    text_of(&paths_below("sql/queries", ".sql")[chore]).replace("$1", "null")
 }
 
 /// What stands behind each `before`, up to `after`, where that is a name.
@@ -275,8 +276,9 @@ fn statements(file: &str, function: &str) -> BTreeSet<String> {
     let begin = format!("{function}(");
     let body = file.split("fn ").find(|part| part.starts_with(&begin));
     let body = body.unwrap_or_else(|| panic!("there is no function {function}"));
-    let mut found: BTreeSet<String> =
-        names(body, "sql/queries/", ".sql").into_iter().map(str::to_owned).collect();
+    let run = |(name, path): (String, String)| body.contains(&path).then_some(name);
+    let queries = paths_below("sql/queries", ".sql").into_iter();
+    let mut found: BTreeSet<String> = queries.filter_map(run).collect();
     for called in names(file, "fn ", "(") {
         if called != function && body.contains(&format!("{called}(")) {
             found.extend(statements(file, called));

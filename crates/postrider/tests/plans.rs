@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::book::{paths_below, text_of};
 use crate::shop::Shop;
 use serde_json::Value;
 use tokio_postgres::Client;
@@ -68,14 +69,14 @@ const XMAX: &str = "pg_snapshot_xmax(pg_current_snapshot())";
 const CASES: &[Case] = &[
     Case {
         name: "tick",
-        sql: include_str!("../../../sql/queries/tick.sql"),
+        sql: include_str!("../../../sql/queries/dispatch/tick.sql"),
         types: "xid8, smallint[], xid8[], bigint, integer",
         values: "{xmax}, {lanes}, '{}', 4001, 2000",
         indexes: &["message_xid_id"],
     },
     Case {
         name: "page",
-        sql: include_str!("../../../sql/queries/page.sql"),
+        sql: include_str!("../../../sql/queries/dispatch/page.sql"),
         types: "smallint, bigint, bigint, pg_snapshot, pg_snapshot, bigint, integer[], boolean, integer,
             integer, boolean",
         values: "16::smallint, 100000 * 1024, 200000 * 1024, pg_current_snapshot(), '4:4:', 1000,
@@ -84,84 +85,84 @@ const CASES: &[Case] = &[
     },
     Case {
         name: "page_left",
-        sql: include_str!("../../../sql/queries/page_left.sql"),
+        sql: include_str!("../../../sql/queries/dispatch/page_left.sql"),
         types: "smallint, bigint, bigint, pg_snapshot, pg_snapshot, integer[], integer, boolean",
         values: "16::smallint, 100000 * 1024, 200000 * 1024, pg_current_snapshot(), '4:4:', '{1}', 16, true",
         indexes: &["message_id", "message_lane_id"],
     },
     Case {
         name: "deferred_count",
-        sql: include_str!("../../../sql/queries/deferred_count.sql"),
+        sql: include_str!("../../../sql/queries/dispatch/deferred_count.sql"),
         types: "smallint",
         values: "3::smallint",
         indexes: &["deferred_due"],
     },
     Case {
         name: "deferred_count_of",
-        sql: include_str!("../../../sql/queries/deferred_count_of.sql"),
+        sql: include_str!("../../../sql/queries/dispatch/deferred_count_of.sql"),
         types: "integer[], smallint[]",
         values: "'{1,2,3}', '{1,2,3}'",
         indexes: &["deferred_due"],
     },
     Case {
         name: "still_waiting",
-        sql: include_str!("../../../sql/queries/still_waiting.sql"),
+        sql: include_str!("../../../sql/queries/dispatch/still_waiting.sql"),
         types: "bigint[], integer[]",
         values: "'{1,2,3}', '{1,1,1}'",
         indexes: &["deferred_pkey"],
     },
     Case {
         name: "window",
-        sql: include_str!("../../../sql/queries/window.sql"),
+        sql: include_str!("../../../sql/queries/dispatch/window.sql"),
         types: "xid8, xid8[], smallint[]",
         values: "{xmax}, array[{xmax}], {lanes}",
         indexes: &["heartbeat_xid", "message_xid_id"],
     },
     Case {
         name: "deferred_due",
-        sql: include_str!("../../../sql/queries/deferred_due.sql"),
+        sql: include_str!("../../../sql/queries/dispatch/deferred_due.sql"),
         types: "integer[], bigint[], smallint[], integer, boolean",
         values: "'{1,2,3}', '{100,100,100}', {shards}, 2000, false",
         indexes: &["deferred_due", "deferred_key", "deferred_key_everywhere", "message_id"],
     },
     Case {
         name: "followers",
-        sql: include_str!("../../../sql/queries/followers.sql"),
+        sql: include_str!("../../../sql/queries/dispatch/followers.sql"),
         types: "text[], integer[], bigint, integer, boolean",
         values: "'{key-1,key-2}', '{1,2}', 32, 2000, false",
         indexes: &["deferred_key", "deferred_key_everywhere", "message_id"],
     },
     Case {
         name: "deferred_after",
-        sql: include_str!("../../../sql/queries/deferred_after.sql"),
+        sql: include_str!("../../../sql/queries/dispatch/deferred_after.sql"),
         types: "integer[], smallint[]",
         values: "'{1,2,3}', {shards}",
         indexes: &["deferred_due"],
     },
     Case {
         name: "deferred_expired",
-        sql: include_str!("../../../sql/queries/deferred_expired.sql"),
+        sql: include_str!("../../../sql/queries/dispatch/deferred_expired.sql"),
         types: "smallint[], bigint, timestamptz, bigint, integer, bigint[], integer[]",
         values: "{shards}, 500, '-infinity', 0, 0, '{}', '{}'",
         indexes: &["deferred_expires_at", "deferred_pkey", "message_id"],
     },
     Case {
         name: "deferred_next",
-        sql: include_str!("../../../sql/queries/deferred_next.sql"),
+        sql: include_str!("../../../sql/queries/dispatch/deferred_next.sql"),
         types: "smallint[]",
         values: "{shards}",
         indexes: &["deferred_due"],
     },
     Case {
         name: "candidates",
-        sql: include_str!("../../../sql/queries/candidates.sql"),
+        sql: include_str!("../../../sql/queries/dispatch/candidates.sql"),
         types: "smallint, bigint, bigint, pg_snapshot, bigint, integer",
         values: "16::smallint, 100000 * 1024, 200000 * 1024, '4:4:', 20000, 16",
         indexes: &["message_id", "message_lane_id"],
     },
     Case {
         name: "done_between",
-        sql: include_str!("../../../sql/queries/done_between.sql"),
+        sql: include_str!("../../../sql/queries/dispatch/done_between.sql"),
         types: "bigint, bigint",
         values: "20, 22",
         indexes: &["done_run"],
@@ -193,7 +194,7 @@ const CASES: &[Case] = &[
     },
     Case {
         name: "newest_checkpoints",
-        sql: include_str!("../../../sql/queries/newest_checkpoints.sql"),
+        sql: include_str!("../../../sql/queries/dispatch/newest_checkpoints.sql"),
         types: "smallint[]",
         values: "'{0,1,2}'",
         indexes: &["checkpoint_seq"],
@@ -296,14 +297,17 @@ async fn queries_in_a_loop_use_their_index() {
     let shop = Shop::open_migrated().await;
     // As a dispatcher that started on the empty log, where a plan is made by chance.
     let client = shop.client().await;
-    let session = include_str!("../../../sql/queries/dispatcher_session.sql");
+    let session = include_str!("../../../sql/queries/dispatch/dispatcher_session.sql");
     client.batch_execute(session).await.unwrap();
     for case in CASES {
         explain(&client, case, "").await;
     }
     shop.psql("shop", &[], FILL).succeed();
     // As it does once a minute.
-    client.batch_execute(include_str!("../../../sql/queries/discard_plans.sql")).await.unwrap();
+    client
+        .batch_execute(include_str!("../../../sql/queries/dispatch/discard_plans.sql"))
+        .await
+        .unwrap();
     let mut wrong = Vec::new();
     for case in CASES {
         wrong.extend(check_plan(&client, case).await);
@@ -337,7 +341,7 @@ async fn a_tick_does_not_look_at_what_is_in_progress() {
     )
     .await;
     let client = shop.client().await;
-    let session = include_str!("../../../sql/queries/dispatcher_session.sql");
+    let session = include_str!("../../../sql/queries/dispatch/dispatcher_session.sql");
     client.batch_execute(session).await.unwrap();
     let writer = shop.client().await;
     let send = "begin;
@@ -361,7 +365,7 @@ async fn a_look_for_what_has_expired_reads_a_page_whatever_somebody_holds() {
     const HELD: u64 = 100_000;
     let shop = Shop::open_migrated().await;
     let client = shop.client().await;
-    let session = include_str!("../../../sql/queries/dispatcher_session.sql");
+    let session = include_str!("../../../sql/queries/dispatch/dispatcher_session.sql");
     client.batch_execute(session).await.unwrap();
     let case = *CASES.iter().find(|case| case.name == "deferred_expired").unwrap();
     // The plan of an empty table.
@@ -410,10 +414,10 @@ struct Bound {
 const DISPATCHER: &str = "00000000-0000-0000-0000-000000000001";
 const GONE: &str = "00000000-0000-0000-0000-000000000002";
 
-const DISPATCHERS: &str = include_str!("../../../sql/queries/dispatcher_session.sql");
-const FLEETS: &str = include_str!("../../../sql/queries/fleet_session.sql");
-const LISTENERS: &str = include_str!("../../../sql/queries/api_session.sql");
-const TAILS: &str = include_str!("../../../sql/queries/live_session.sql");
+const DISPATCHERS: &str = include_str!("../../../sql/queries/dispatch/dispatcher_session.sql");
+const FLEETS: &str = include_str!("../../../sql/queries/fleet/fleet_session.sql");
+const LISTENERS: &str = include_str!("../../../sql/queries/access/api_session.sql");
+const TAILS: &str = include_str!("../../../sql/queries/watch/live_session.sql");
 /// As anybody connects.
 const APPLICATIONS: &str = "";
 /// The command line: connects for one statement, and has no plan from before.
@@ -546,70 +550,70 @@ fn of_dispatchers() -> Vec<Bound> {
     vec![
         query(
             "still_waiting",
-            include_str!("../../../sql/queries/still_waiting.sql"),
+            include_str!("../../../sql/queries/dispatch/still_waiting.sql"),
             "bigint[], integer[]",
             &format!("{ids}, {ones}"),
             1_200,
         ),
         query(
             "followers",
-            include_str!("../../../sql/queries/followers.sql"),
+            include_str!("../../../sql/queries/dispatch/followers.sql"),
             "text[], integer[], bigint, integer, boolean",
             "'{key-3,key-6}', '{4,7}', 32, 2000, false",
             2_000,
         ),
         query(
             "followers of keys everywhere",
-            include_str!("../../../sql/queries/followers.sql"),
+            include_str!("../../../sql/queries/dispatch/followers.sql"),
             "text[], integer[], bigint, integer, boolean",
             "'{key-3,key-6}', '{4,7}', 32, 2000, true",
             5_000,
         ),
         query(
             "deferred_after",
-            include_str!("../../../sql/queries/deferred_after.sql"),
+            include_str!("../../../sql/queries/dispatch/deferred_after.sql"),
             "integer[], smallint[]",
             "'{1,2,3}', {shards}",
             1_000,
         ),
         query(
             "deferred_due",
-            include_str!("../../../sql/queries/deferred_due.sql"),
+            include_str!("../../../sql/queries/dispatch/deferred_due.sql"),
             "integer[], bigint[], smallint[], integer, boolean",
             "'{1,2,3}', '{10,10,10}', {shards}, 2000, false",
             6_000,
         ),
         query(
             "deferred_due of keys everywhere",
-            include_str!("../../../sql/queries/deferred_due.sql"),
+            include_str!("../../../sql/queries/dispatch/deferred_due.sql"),
             "integer[], bigint[], smallint[], integer, boolean",
             "'{1,2,3}', '{10,10,10}', {shards}, 2000, true",
             8_000,
         ),
         query(
             "deferred_expired",
-            include_str!("../../../sql/queries/deferred_expired.sql"),
+            include_str!("../../../sql/queries/dispatch/deferred_expired.sql"),
             "smallint[], bigint, timestamptz, bigint, integer, bigint[], integer[]",
             "{shards}, 100, '-infinity', 0, 0, '{}', '{}'",
             4_000,
         ),
         query(
             "deferred_next",
-            include_str!("../../../sql/queries/deferred_next.sql"),
+            include_str!("../../../sql/queries/dispatch/deferred_next.sql"),
             "smallint[]",
             "{shards}",
             4_000,
         ),
         query(
             "payload",
-            include_str!("../../../sql/queries/payload.sql"),
+            include_str!("../../../sql/queries/dispatch/payload.sql"),
             "bigint, integer",
             &format!("{}, 1", message_id(300)),
             50,
         ),
         query(
             "page",
-            include_str!("../../../sql/queries/page.sql"),
+            include_str!("../../../sql/queries/dispatch/page.sql"),
             "smallint, bigint, bigint, pg_snapshot, pg_snapshot, bigint, integer[], boolean, integer,
             integer, boolean",
             "16::smallint, 100 * 1024, 900 * 1024, pg_current_snapshot(), '4:4:', 100, '{}', false,
@@ -618,21 +622,21 @@ fn of_dispatchers() -> Vec<Bound> {
         ),
         query(
             "page_left",
-            include_str!("../../../sql/queries/page_left.sql"),
+            include_str!("../../../sql/queries/dispatch/page_left.sql"),
             "smallint, bigint, bigint, pg_snapshot, pg_snapshot, integer[], integer, boolean",
             "16::smallint, 100 * 1024, 900 * 1024, pg_current_snapshot(), '4:4:', '{1}', 16, true",
             500,
         ),
         query(
             "candidates",
-            include_str!("../../../sql/queries/candidates.sql"),
+            include_str!("../../../sql/queries/dispatch/candidates.sql"),
             "smallint, bigint, bigint, pg_snapshot, bigint, integer",
             "16::smallint, 100 * 1024, 900 * 1024, '4:4:', 20000, 16",
             500,
         ),
         query(
             "done_between",
-            include_str!("../../../sql/queries/done_between.sql"),
+            include_str!("../../../sql/queries/dispatch/done_between.sql"),
             "bigint, bigint",
             "20, 22",
             400,
@@ -677,14 +681,14 @@ fn of_dispatchers() -> Vec<Bound> {
         ),
         query(
             "release_stored_keys",
-            include_str!("../../../sql/queries/release_stored_keys.sql"),
+            include_str!("../../../sql/queries/dispatch/release_stored_keys.sql"),
             "smallint[], text, bigint",
             "{shards}, 'key-3', 200",
             15_000,
         ),
         query(
             "stored_keys",
-            include_str!("../../../sql/queries/stored_keys.sql"),
+            include_str!("../../../sql/queries/dispatch/stored_keys.sql"),
             "smallint[], text, integer, bigint",
             "{shards}, 'key-3', 4, 200",
             6_000,
@@ -715,63 +719,63 @@ fn of_dispatchers() -> Vec<Bound> {
         ),
         query(
             "tick",
-            include_str!("../../../sql/queries/tick.sql"),
+            include_str!("../../../sql/queries/dispatch/tick.sql"),
             "xid8, smallint[], xid8[], bigint, integer",
             "{xmax}, {lanes}, '{}', 4001, 2000",
             600,
         ),
         query(
             "window",
-            include_str!("../../../sql/queries/window.sql"),
+            include_str!("../../../sql/queries/dispatch/window.sql"),
             "xid8, xid8[], smallint[]",
             "{xmax}, array[{xmax}], {lanes}",
             1_000,
         ),
         query(
             "cancellations",
-            include_str!("../../../sql/queries/cancellations.sql"),
+            include_str!("../../../sql/queries/dispatch/cancellations.sql"),
             "bigint",
             "1001",
             3_000,
         ),
         query(
             "cancellations_of",
-            include_str!("../../../sql/queries/cancellations_of.sql"),
+            include_str!("../../../sql/queries/dispatch/cancellations_of.sql"),
             "bigint[]",
             &ids,
             1_500,
         ),
         query(
             "free_cancel_buckets",
-            include_str!("../../../sql/queries/free_cancel_buckets.sql"),
+            include_str!("../../../sql/queries/dispatch/free_cancel_buckets.sql"),
             "smallint[]",
             "array_fill(7::smallint, array[100])",
             1_500,
         ),
         query(
             "free_of_cancels",
-            include_str!("../../../sql/queries/free_of_cancels.sql"),
+            include_str!("../../../sql/queries/dispatch/free_of_cancels.sql"),
             "bigint[]",
             &ids,
             3_000,
         ),
         query(
             "endpoint_versions",
-            include_str!("../../../sql/queries/endpoint_versions.sql"),
+            include_str!("../../../sql/queries/endpoints/endpoint_versions.sql"),
             "integer",
             "1",
             100,
         ),
         query(
             "dispatcher_endpoints",
-            include_str!("../../../sql/queries/dispatcher_endpoints.sql"),
+            include_str!("../../../sql/queries/endpoints/dispatcher_endpoints.sql"),
             "integer[]",
             "'{1,2,3}'",
             100,
         ),
         query(
             "dispatcher_event_types",
-            include_str!("../../../sql/queries/dispatcher_event_types.sql"),
+            include_str!("../../../sql/queries/endpoints/dispatcher_event_types.sql"),
             "integer",
             "1",
             50,
@@ -830,7 +834,7 @@ fn of_dispatchers() -> Vec<Bound> {
         ),
         query(
             "newest_checkpoints",
-            include_str!("../../../sql/queries/newest_checkpoints.sql"),
+            include_str!("../../../sql/queries/dispatch/newest_checkpoints.sql"),
             "smallint[]",
             "{shards}",
             600,
@@ -1092,23 +1096,28 @@ fn asked(name: &'static str, sql: &str, values: &[&str], most: u64) -> Bound {
 /// What answers to requests runs, in sessions that live long.
 fn of_listeners() -> Vec<Bound> {
     let call = asked;
-    let claim = include_str!("../../../sql/queries/claim_request.sql");
-    let keep = include_str!("../../../sql/queries/keep_answer.sql");
+    let claim = include_str!("../../../sql/queries/access/claim_request.sql");
+    let keep = include_str!("../../../sql/queries/access/keep_answer.sql");
     let token = "(select max(t.id) from postrider.api_token t)";
     let send = ["'sink'", "'{}'", "null", "null", "'new'", "null", "null", "null", "null", "null"];
     let publish =
         ["'placed'", "'{}'", "null", "null", "'new'", "null", "null", "null", "null", "null"];
     vec![
-        call("known_token", include_str!("../../../sql/queries/known_token.sql"), &[token], 50),
+        call(
+            "known_token",
+            include_str!("../../../sql/queries/access/known_token.sql"),
+            &[token],
+            50,
+        ),
         call(
             "note_token_use",
-            include_str!("../../../sql/queries/note_token_use.sql"),
+            include_str!("../../../sql/queries/access/note_token_use.sql"),
             &[token],
             100,
         ),
         call(
             "enter_role",
-            include_str!("../../../sql/queries/enter_role.sql"),
+            include_str!("../../../sql/queries/access/enter_role.sql"),
             &[token, "'a request'"],
             50,
         ),
@@ -1118,25 +1127,25 @@ fn of_listeners() -> Vec<Bound> {
         call("keep_answer", keep, &[token, "'5'", "200::smallint", "'{}'"], 100),
         call(
             "api_send_message",
-            include_str!("../../../sql/queries/api_send_message.sql"),
+            include_str!("../../../sql/queries/produce/api_send_message.sql"),
             &send,
             1_000,
         ),
         call(
             "api_send_messages",
-            include_str!("../../../sql/queries/api_send_messages.sql"),
+            include_str!("../../../sql/queries/produce/api_send_messages.sql"),
             &["'sink'", "'[1, 2, 3]'", "null"],
             1_000,
         ),
         call(
             "api_publish_event",
-            include_str!("../../../sql/queries/api_publish_event.sql"),
+            include_str!("../../../sql/queries/produce/api_publish_event.sql"),
             &publish,
             1_000,
         ),
         call(
             "publish_events",
-            include_str!("../../../sql/queries/publish_events.sql"),
+            include_str!("../../../sql/queries/produce/publish_events.sql"),
             &["'[{\"event_type\": \"placed\", \"payload\": {}}]'"],
             1_000,
         ),
@@ -1151,179 +1160,194 @@ fn of_readers() -> Vec<Bound> {
     vec![
         call(
             "api_endpoints",
-            include_str!("../../../sql/queries/api_endpoints.sql"),
+            include_str!("../../../sql/queries/endpoints/api_endpoints.sql"),
             &["null", "101"],
             500,
         ),
         call(
             "api_endpoints_masked",
-            include_str!("../../../sql/queries/api_endpoints_masked.sql"),
+            include_str!("../../../sql/queries/endpoints/api_endpoints_masked.sql"),
             &["null", "101"],
             500,
         ),
         call(
             "api_endpoint",
-            include_str!("../../../sql/queries/api_endpoint.sql"),
+            include_str!("../../../sql/queries/endpoints/api_endpoint.sql"),
             &["'sink'"],
             100,
         ),
         call(
             "api_endpoint_masked",
-            include_str!("../../../sql/queries/api_endpoint_masked.sql"),
+            include_str!("../../../sql/queries/endpoints/api_endpoint_masked.sql"),
             &["'sink'"],
             100,
         ),
         call(
             "api_signing_keys",
-            include_str!("../../../sql/queries/api_signing_keys.sql"),
+            include_str!("../../../sql/queries/endpoints/api_signing_keys.sql"),
             &["'sink'"],
             100,
         ),
         call(
             "api_queue",
-            include_str!("../../../sql/queries/api_queue.sql"),
+            include_str!("../../../sql/queries/deliveries/api_queue.sql"),
             &["null", "null", "null", "4"],
             10_000,
         ),
         call(
             "api_attempts",
-            include_str!("../../../sql/queries/api_attempts.sql"),
+            include_str!("../../../sql/queries/watch/api_attempts.sql"),
             &[id, "null", "21"],
             300,
         ),
         call(
             "api_attempts_masked",
-            include_str!("../../../sql/queries/api_attempts_masked.sql"),
+            include_str!("../../../sql/queries/watch/api_attempts_masked.sql"),
             &[id, "null", "21"],
             300,
         ),
         call(
             "api_dead_letters",
-            include_str!("../../../sql/queries/api_dead_letters.sql"),
+            include_str!("../../../sql/queries/dead_letters/api_dead_letters.sql"),
             &["'sink'", "null", "101"],
             2_500,
         ),
         call(
             "api_dead_letter",
-            include_str!("../../../sql/queries/api_dead_letter.sql"),
+            include_str!("../../../sql/queries/dead_letters/api_dead_letter.sql"),
             &["(select min(l.id) from postrider.dead_letter l)"],
             100,
         ),
         call(
             "api_dead_letter_masked",
-            include_str!("../../../sql/queries/api_dead_letter_masked.sql"),
+            include_str!("../../../sql/queries/dead_letters/api_dead_letter_masked.sql"),
             &["(select min(l.id) from postrider.dead_letter l)"],
             100,
         ),
-        call("api_jobs", include_str!("../../../sql/queries/api_jobs.sql"), &["null", "101"], 500),
-        call("api_job", include_str!("../../../sql/queries/api_job.sql"), &["5"], 100),
+        call(
+            "api_jobs",
+            include_str!("../../../sql/queries/deliveries/api_jobs.sql"),
+            &["null", "101"],
+            500,
+        ),
+        call("api_job", include_str!("../../../sql/queries/deliveries/api_job.sql"), &["5"], 100),
         call(
             "api_replays",
-            include_str!("../../../sql/queries/api_replays.sql"),
+            include_str!("../../../sql/queries/archive/api_replays.sql"),
             &["null", "101"],
             500,
         ),
         call(
             "api_replays_masked",
-            include_str!("../../../sql/queries/api_replays_masked.sql"),
+            include_str!("../../../sql/queries/archive/api_replays_masked.sql"),
             &["null", "101"],
             500,
         ),
-        call("api_replay", include_str!("../../../sql/queries/api_replay.sql"), &["5"], 100),
+        call(
+            "api_replay",
+            include_str!("../../../sql/queries/archive/api_replay.sql"),
+            &["5"],
+            100,
+        ),
         call(
             "api_replay_masked",
-            include_str!("../../../sql/queries/api_replay_masked.sql"),
+            include_str!("../../../sql/queries/archive/api_replay_masked.sql"),
             &["5"],
             300,
         ),
         call(
             "api_event_types",
-            include_str!("../../../sql/queries/api_event_types.sql"),
+            include_str!("../../../sql/queries/endpoints/api_event_types.sql"),
             &["null", "101"],
             100,
         ),
         call(
             "api_event_type",
-            include_str!("../../../sql/queries/api_event_type.sql"),
+            include_str!("../../../sql/queries/endpoints/api_event_type.sql"),
             &["'placed'"],
             100,
         ),
         call(
             "api_subscriptions",
-            include_str!("../../../sql/queries/api_subscriptions.sql"),
+            include_str!("../../../sql/queries/endpoints/api_subscriptions.sql"),
             &["'sink'", "null", "null", "101"],
             300,
         ),
         call(
             "api_subscription",
-            include_str!("../../../sql/queries/api_subscription.sql"),
+            include_str!("../../../sql/queries/endpoints/api_subscription.sql"),
             &["5"],
             100,
         ),
         call(
             "api_settings",
-            include_str!("../../../sql/queries/api_settings.sql"),
+            include_str!("../../../sql/queries/settings/api_settings.sql"),
             &["null", "101"],
             500,
         ),
         call(
             "api_setting",
-            include_str!("../../../sql/queries/api_setting.sql"),
+            include_str!("../../../sql/queries/settings/api_setting.sql"),
             &["'max_queue_size'"],
             100,
         ),
         call(
             "api_tokens",
-            include_str!("../../../sql/queries/api_tokens.sql"),
+            include_str!("../../../sql/queries/access/api_tokens.sql"),
             &["null", "101"],
             500,
         ),
         call(
             "api_events",
-            include_str!("../../../sql/queries/api_events.sql"),
+            include_str!("../../../sql/queries/watch/api_events.sql"),
             &["null", "101"],
             500,
         ),
         call(
             "api_consumers",
-            include_str!("../../../sql/queries/api_consumers.sql"),
+            include_str!("../../../sql/queries/consume/api_consumers.sql"),
             &["null", "101"],
             100,
         ),
         call(
             "api_parked_messages",
-            include_str!("../../../sql/queries/api_parked_messages.sql"),
+            include_str!("../../../sql/queries/consume/api_parked_messages.sql"),
             &["null", "101"],
             100,
         ),
         call(
             "api_parked_messages_masked",
-            include_str!("../../../sql/queries/api_parked_messages_masked.sql"),
+            include_str!("../../../sql/queries/consume/api_parked_messages_masked.sql"),
             &["null", "101"],
             100,
         ),
         call(
             "api_parked_message",
-            include_str!("../../../sql/queries/api_parked_message.sql"),
+            include_str!("../../../sql/queries/consume/api_parked_message.sql"),
             &["5"],
             100,
         ),
         call(
             "api_parked_message_masked",
-            include_str!("../../../sql/queries/api_parked_message_masked.sql"),
+            include_str!("../../../sql/queries/consume/api_parked_message_masked.sql"),
             &["5"],
             100,
         ),
         call(
             "api_actions",
-            include_str!("../../../sql/queries/api_actions.sql"),
+            include_str!("../../../sql/queries/fleet/api_actions.sql"),
             &["null", "101"],
             100,
         ),
-        call("api_action", include_str!("../../../sql/queries/api_action.sql"), &["'free'"], 100),
+        call(
+            "api_action",
+            include_str!("../../../sql/queries/fleet/api_action.sql"),
+            &["'free'"],
+            100,
+        ),
         call(
             "api_executions",
-            include_str!("../../../sql/queries/api_executions.sql"),
+            include_str!("../../../sql/queries/fleet/api_executions.sql"),
             &["null", "101"],
             4_000,
         ),
@@ -1348,31 +1372,31 @@ fn of_verbs() -> Vec<Bound> {
     vec![
         call(
             "api_create_endpoint",
-            include_str!("../../../sql/queries/api_create_endpoint.sql"),
+            include_str!("../../../sql/queries/endpoints/api_create_endpoint.sql"),
             &["'new'", "'http'", http],
             2_000,
         ),
         call(
             "api_alter_endpoint",
-            include_str!("../../../sql/queries/api_alter_endpoint.sql"),
+            include_str!("../../../sql/queries/endpoints/api_alter_endpoint.sql"),
             &["'sink'", "null", "null", "null", "null", "true"],
             1_500,
         ),
         call(
             "api_validate_endpoint",
-            include_str!("../../../sql/queries/api_validate_endpoint.sql"),
+            include_str!("../../../sql/queries/endpoints/api_validate_endpoint.sql"),
             &["'http'", http],
             2_000,
         ),
         call(
             "api_validate_retry_policy",
-            include_str!("../../../sql/queries/api_validate_retry_policy.sql"),
+            include_str!("../../../sql/queries/policy/api_validate_retry_policy.sql"),
             &["'{\"max_retries\": 1, \"jitter\": 0.5}'"],
             500,
         ),
         call(
             "api_disable_endpoint",
-            include_str!("../../../sql/queries/api_disable_endpoint.sql"),
+            include_str!("../../../sql/queries/endpoints/api_disable_endpoint.sql"),
             &["'sink'"],
             1_500,
         ),
@@ -1383,7 +1407,7 @@ fn of_verbs() -> Vec<Bound> {
         ),
         call(
             "api_pause_endpoint",
-            include_str!("../../../sql/queries/api_pause_endpoint.sql"),
+            include_str!("../../../sql/queries/endpoints/api_pause_endpoint.sql"),
             &["'sink'"],
             1_500,
         ),
@@ -1392,7 +1416,12 @@ fn of_verbs() -> Vec<Bound> {
             "select postrider.resume_endpoint('sink') from postrider.pause_endpoint('sink')",
             2_000,
         ),
-        call("api_pause_all", include_str!("../../../sql/queries/api_pause_all.sql"), &[], 2_000),
+        call(
+            "api_pause_all",
+            include_str!("../../../sql/queries/endpoints/api_pause_all.sql"),
+            &[],
+            2_000,
+        ),
         then("api_resume_all", "select postrider.resume_all() from postrider.pause_all()", 3_000),
         then(
             "api_reset_circuit",
@@ -1404,37 +1433,37 @@ fn of_verbs() -> Vec<Bound> {
         ),
         call(
             "api_add_signing_key",
-            include_str!("../../../sql/queries/api_add_signing_key.sql"),
+            include_str!("../../../sql/queries/endpoints/api_add_signing_key.sql"),
             &["'hook'", "null"],
             2_000,
         ),
         call(
             "api_rotate_signing_key",
-            include_str!("../../../sql/queries/api_rotate_signing_key.sql"),
+            include_str!("../../../sql/queries/endpoints/api_rotate_signing_key.sql"),
             &["'hook'", "null"],
             2_000,
         ),
         call(
             "api_retire_signing_key",
-            include_str!("../../../sql/queries/api_retire_signing_key.sql"),
+            include_str!("../../../sql/queries/endpoints/api_retire_signing_key.sql"),
             &["'hook'", key, "null"],
             2_000,
         ),
         call(
             "api_reveal_signing_key",
-            include_str!("../../../sql/queries/api_reveal_signing_key.sql"),
+            include_str!("../../../sql/queries/endpoints/api_reveal_signing_key.sql"),
             &["'hook'", hidden],
             1_000,
         ),
         call(
             "api_create_event_type",
-            include_str!("../../../sql/queries/api_create_event_type.sql"),
+            include_str!("../../../sql/queries/endpoints/api_create_event_type.sql"),
             &["'new'", "null", "null", "null"],
             500,
         ),
         call(
             "api_alter_event_type",
-            include_str!("../../../sql/queries/api_alter_event_type.sql"),
+            include_str!("../../../sql/queries/endpoints/api_alter_event_type.sql"),
             &["'placed'", "'x'", "null", "null"],
             500,
         ),
@@ -1445,13 +1474,13 @@ fn of_verbs() -> Vec<Bound> {
         ),
         call(
             "api_subscribe",
-            include_str!("../../../sql/queries/api_subscribe.sql"),
+            include_str!("../../../sql/queries/endpoints/api_subscribe.sql"),
             &["'placed'", "'hook'", "null", "null", "null"],
             1_500,
         ),
         call(
             "api_alter_subscription",
-            include_str!("../../../sql/queries/api_alter_subscription.sql"),
+            include_str!("../../../sql/queries/endpoints/api_alter_subscription.sql"),
             &[subscription, "'{\"a\": 1}'", "null", "null"],
             1_500,
         ),
@@ -1462,7 +1491,7 @@ fn of_verbs() -> Vec<Bound> {
         ),
         call(
             "api_create_consumer",
-            include_str!("../../../sql/queries/api_create_consumer.sql"),
+            include_str!("../../../sql/queries/consume/api_create_consumer.sql"),
             &["'new'", "null", "null", "'now'", "null", "null"],
             800,
         ),
@@ -1474,7 +1503,7 @@ fn of_verbs() -> Vec<Bound> {
         ),
         call(
             "api_reset_consumer",
-            include_str!("../../../sql/queries/api_reset_consumer.sql"),
+            include_str!("../../../sql/queries/consume/api_reset_consumer.sql"),
             &["'c'", "'beginning'"],
             800,
         ),
@@ -1491,25 +1520,25 @@ fn of_verbs() -> Vec<Bound> {
         ),
         call(
             "api_set_setting",
-            include_str!("../../../sql/queries/api_set_setting.sql"),
+            include_str!("../../../sql/queries/settings/api_set_setting.sql"),
             &["'max_queue_size'", "'1000000'"],
             1_000,
         ),
         call(
             "api_reset_setting",
-            include_str!("../../../sql/queries/api_reset_setting.sql"),
+            include_str!("../../../sql/queries/settings/api_reset_setting.sql"),
             &["'max_queue_size'"],
             1_000,
         ),
         call(
             "api_create_token",
-            include_str!("../../../sql/queries/api_create_token.sql"),
+            include_str!("../../../sql/queries/access/api_create_token.sql"),
             &["'new'", "'viewer'", "sha256('x')", "null"],
             300,
         ),
         call(
             "api_revoke_token",
-            include_str!("../../../sql/queries/api_revoke_token.sql"),
+            include_str!("../../../sql/queries/access/api_revoke_token.sql"),
             &["'t'"],
             300,
         ),
@@ -1576,38 +1605,38 @@ fn of_verbs_over_many() -> Vec<Bound> {
         // An endpoint for which one in ten of all wait.
         call(
             "api_retry_deliveries",
-            include_str!("../../../sql/queries/api_retry_deliveries.sql"),
+            include_str!("../../../sql/queries/deliveries/api_retry_deliveries.sql"),
             &["'sink'", all, all, all, all, all, all],
             65_000,
         ),
         // And one for which none does: what waits for others is not looked at.
         call(
             "api_fail_deliveries",
-            include_str!("../../../sql/queries/api_fail_deliveries.sql"),
+            include_str!("../../../sql/queries/deliveries/api_fail_deliveries.sql"),
             &["'r'", "'hook'", all, all, all, all, all, all],
             500,
         ),
         call(
             "api_skip_deliveries",
-            include_str!("../../../sql/queries/api_skip_deliveries.sql"),
+            include_str!("../../../sql/queries/deliveries/api_skip_deliveries.sql"),
             &["'r'", "'hook'", all, all, all, all, all, all],
             500,
         ),
         call(
             "api_redrive",
-            include_str!("../../../sql/queries/api_redrive.sql"),
+            include_str!("../../../sql/queries/dead_letters/api_redrive.sql"),
             &["'sink'", all, all, all, all, all, all],
             105_000,
         ),
         call(
             "api_erase_messages",
-            include_str!("../../../sql/queries/api_erase_messages.sql"),
+            include_str!("../../../sql/queries/deliveries/api_erase_messages.sql"),
             &["'key-3'", all, all, all, all, all],
             65_000,
         ),
         call(
             "api_drop_endpoint",
-            include_str!("../../../sql/queries/api_drop_endpoint.sql"),
+            include_str!("../../../sql/queries/endpoints/api_drop_endpoint.sql"),
             &["'sink'", "null", "true"],
             65_000,
         ),
@@ -1615,7 +1644,7 @@ fn of_verbs_over_many() -> Vec<Bound> {
         // All messages of its range of time, which it reads as a whole.
         call(
             "api_create_replay",
-            include_str!("../../../sql/queries/api_create_replay.sql"),
+            include_str!("../../../sql/queries/archive/api_create_replay.sql"),
             &["'sink'", "'2001-01-01Z'", "'2101-01-01Z'", all, all, all, all],
             u64::MAX,
         ),
@@ -1651,7 +1680,7 @@ fn of_verbs_of_fleets() -> Vec<Bound> {
     vec![
         call(
             "api_set_action",
-            include_str!("../../../sql/queries/api_set_action.sql"),
+            include_str!("../../../sql/queries/fleet/api_set_action.sql"),
             &["'new'", none, none, none, none, "5", none],
             500,
         ),
@@ -1662,7 +1691,7 @@ fn of_verbs_of_fleets() -> Vec<Bound> {
         ),
         call(
             "api_submit_execution",
-            include_str!("../../../sql/queries/api_submit_execution.sql"),
+            include_str!("../../../sql/queries/fleet/api_submit_execution.sql"),
             &["'free'", none, none, none, none, none, none, none, "'new'", none],
             800,
         ),
@@ -1684,7 +1713,7 @@ fn of_verbs_of_fleets() -> Vec<Bound> {
         ),
         call(
             "api_cordon_worker",
-            include_str!("../../../sql/queries/api_cordon_worker.sql"),
+            include_str!("../../../sql/queries/fleet/api_cordon_worker.sql"),
             &["'w'"],
             500,
         ),
@@ -1720,25 +1749,25 @@ fn of_commands() -> Vec<Bound> {
         ),
         call(
             "set_retry_policy",
-            include_str!("../../../sql/queries/set_retry_policy.sql"),
+            include_str!("../../../sql/queries/policy/set_retry_policy.sql"),
             &["'hook'", "'{\"max_retries\": 1, \"jitter\": 0.5}'"],
             1_500,
         ),
         call(
             "alter_event_type",
-            include_str!("../../../sql/queries/alter_event_type.sql"),
+            include_str!("../../../sql/queries/endpoints/alter_event_type.sql"),
             &["'placed'", "'x'", "null", "null", "null"],
             500,
         ),
         call(
             "alter_subscription",
-            include_str!("../../../sql/queries/alter_subscription.sql"),
+            include_str!("../../../sql/queries/endpoints/alter_subscription.sql"),
             &[subscription, "'{\"a\": 1}'", "null"],
             1_500,
         ),
         call(
             "switch_subscription",
-            include_str!("../../../sql/queries/switch_subscription.sql"),
+            include_str!("../../../sql/queries/endpoints/switch_subscription.sql"),
             &[subscription, "false"],
             1_500,
         ),
@@ -1754,7 +1783,7 @@ fn of_commands() -> Vec<Bound> {
         then("make_tick", "select postrider.tick()", 40_000),
         call(
             "replay_range",
-            include_str!("../../../sql/queries/replay_range.sql"),
+            include_str!("../../../sql/queries/archive/replay_range.sql"),
             // All of the log is looked at, where nobody has summed up when it was written, and none of it is in there.
             &["'sink'", "'2001-01-01Z'", "'2001-01-02Z'", "null"],
             u64::MAX,
@@ -1784,123 +1813,158 @@ fn of_commands_that_show() -> Vec<Bound> {
         then("explain_policy", &of("explain_policy"), 5_000),
         call(
             "message_attempts",
-            include_str!("../../../sql/queries/message_attempts.sql"),
+            include_str!("../../../sql/queries/watch/message_attempts.sql"),
             &[id],
             300,
         ),
-        call("logged_message", include_str!("../../../sql/queries/logged_message.sql"), &[id], 100),
+        call(
+            "logged_message",
+            include_str!("../../../sql/queries/watch/logged_message.sql"),
+            &[id],
+            100,
+        ),
         call(
             "dead_letters",
-            include_str!("../../../sql/queries/dead_letters.sql"),
+            include_str!("../../../sql/queries/dead_letters/dead_letters.sql"),
             &["'sink'", "false", "101"],
             25_000,
         ),
-        call("dead_letter", include_str!("../../../sql/queries/dead_letter.sql"), &[letter], 100),
+        call(
+            "dead_letter",
+            include_str!("../../../sql/queries/dead_letters/dead_letter.sql"),
+            &[letter],
+            100,
+        ),
         call(
             "dead_letter_masked",
-            include_str!("../../../sql/queries/dead_letter_masked.sql"),
+            include_str!("../../../sql/queries/dead_letters/dead_letter_masked.sql"),
             &[letter],
             100,
         ),
         // It counts all letters that are kept.
-        call("dlq_summary", include_str!("../../../sql/queries/dlq_summary.sql"), &[], 85_000),
+        call(
+            "dlq_summary",
+            include_str!("../../../sql/queries/dead_letters/dlq_summary.sql"),
+            &[],
+            85_000,
+        ),
         call(
             "status_totals",
-            include_str!("../../../sql/queries/status_totals.sql"),
+            include_str!("../../../sql/queries/watch/status_totals.sql"),
             &["1000"],
             30_000,
         ),
         call(
             "status_endpoints",
-            include_str!("../../../sql/queries/status_endpoints.sql"),
+            include_str!("../../../sql/queries/endpoints/status_endpoints.sql"),
             &["20"],
             200_000,
         ),
-        call("worker_status", include_str!("../../../sql/queries/worker_status.sql"), &[], 800),
-        call("jobs", include_str!("../../../sql/queries/jobs.sql"), &["101"], 500),
-        call("job", include_str!("../../../sql/queries/job.sql"), &["5"], 900),
-        call("replays", include_str!("../../../sql/queries/replays.sql"), &["101"], 500),
+        call(
+            "worker_status",
+            include_str!("../../../sql/queries/watch/worker_status.sql"),
+            &[],
+            800,
+        ),
+        call("jobs", include_str!("../../../sql/queries/deliveries/jobs.sql"), &["101"], 500),
+        call("job", include_str!("../../../sql/queries/deliveries/job.sql"), &["5"], 900),
+        call("replays", include_str!("../../../sql/queries/archive/replays.sql"), &["101"], 500),
         call(
             "replays_masked",
-            include_str!("../../../sql/queries/replays_masked.sql"),
+            include_str!("../../../sql/queries/archive/replays_masked.sql"),
             &["101"],
             500,
         ),
-        call("events", include_str!("../../../sql/queries/events.sql"), &[all, all, "101"], 500),
+        call(
+            "events",
+            include_str!("../../../sql/queries/watch/events.sql"),
+            &[all, all, "101"],
+            500,
+        ),
         call(
             "parked_messages",
-            include_str!("../../../sql/queries/parked_messages.sql"),
+            include_str!("../../../sql/queries/consume/parked_messages.sql"),
             &[all, "101"],
             100,
         ),
         call(
             "parked_messages_masked",
-            include_str!("../../../sql/queries/parked_messages_masked.sql"),
+            include_str!("../../../sql/queries/consume/parked_messages_masked.sql"),
             &[all, "101"],
             100,
         ),
         call(
             "executions",
-            include_str!("../../../sql/queries/executions.sql"),
+            include_str!("../../../sql/queries/fleet/executions.sql"),
             &[all, all, all, all, "101", newest, "101"],
             30_000,
         ),
         call(
             "execution_end",
-            include_str!("../../../sql/queries/execution_end.sql"),
+            include_str!("../../../sql/queries/fleet/execution_end.sql"),
             &["(-5)"],
             200,
         ),
         call(
             "execution_dead_letters",
-            include_str!("../../../sql/queries/execution_dead_letters.sql"),
+            include_str!("../../../sql/queries/fleet/execution_dead_letters.sql"),
             &[all, "101", all],
             1_000,
         ),
         call(
             "execution_dead_letters_masked",
-            include_str!("../../../sql/queries/execution_dead_letters_masked.sql"),
+            include_str!("../../../sql/queries/fleet/execution_dead_letters_masked.sql"),
             &[all, "101", all],
             1_000,
         ),
         call(
             "worker_executions: shown",
-            include_str!("../../../sql/queries/worker_executions.sql"),
+            include_str!("../../../sql/queries/fleet/worker_executions.sql"),
             &["1", "21"],
             800,
         ),
-        call("workers", include_str!("../../../sql/queries/workers.sql"), &[all, all], 2_500),
-        call("tokens", include_str!("../../../sql/queries/tokens.sql"), &[], 100),
-        call("settings", include_str!("../../../sql/queries/settings.sql"), &[all], 500),
+        call("workers", include_str!("../../../sql/queries/fleet/workers.sql"), &[all, all], 2_500),
+        call("tokens", include_str!("../../../sql/queries/access/tokens.sql"), &[], 100),
+        call("settings", include_str!("../../../sql/queries/settings/settings.sql"), &[all], 500),
         call(
             "signing_keys",
-            include_str!("../../../sql/queries/signing_keys.sql"),
+            include_str!("../../../sql/queries/endpoints/signing_keys.sql"),
             &["'hook'"],
             100,
         ),
-        call("endpoints", include_str!("../../../sql/queries/endpoints.sql"), &[all], 200),
+        call(
+            "endpoints",
+            include_str!("../../../sql/queries/endpoints/endpoints.sql"),
+            &[all],
+            200,
+        ),
         call(
             "endpoints_masked",
-            include_str!("../../../sql/queries/endpoints_masked.sql"),
+            include_str!("../../../sql/queries/endpoints/endpoints_masked.sql"),
             &[all],
             300,
         ),
         call(
             "endpoint_with_secrets",
-            include_str!("../../../sql/queries/endpoint_with_secrets.sql"),
+            include_str!("../../../sql/queries/endpoints/endpoint_with_secrets.sql"),
             &["'hook'"],
             50,
         ),
         call(
             "transport_options",
-            include_str!("../../../sql/queries/transport_options.sql"),
+            include_str!("../../../sql/queries/endpoints/transport_options.sql"),
             &["'http'"],
             500,
         ),
-        call("event_types", include_str!("../../../sql/queries/event_types.sql"), &[], 50),
+        call(
+            "event_types",
+            include_str!("../../../sql/queries/endpoints/event_types.sql"),
+            &[],
+            50,
+        ),
         call(
             "subscriptions",
-            include_str!("../../../sql/queries/subscriptions.sql"),
+            include_str!("../../../sql/queries/endpoints/subscriptions.sql"),
             &[all, "true"],
             100,
         ),
@@ -1925,10 +1989,15 @@ fn of_commands_about_schedules() -> Vec<Bound> {
         ),
         then("drop_schedule", "select postrider.drop_schedule('s7')", 500),
         then("next_firings", "select * from postrider.next_firings('s7', 5)", 300),
-        call("schedules", include_str!("../../../sql/queries/schedules.sql"), &["null"], 1_000),
+        call(
+            "schedules",
+            include_str!("../../../sql/queries/schedules/schedules.sql"),
+            &["null"],
+            1_000,
+        ),
         call(
             "schedules_masked",
-            include_str!("../../../sql/queries/schedules_masked.sql"),
+            include_str!("../../../sql/queries/schedules/schedules_masked.sql"),
             &["null"],
             1_000,
         ),
@@ -1948,7 +2017,7 @@ fn of_tails() -> Vec<Bound> {
     vec![
         query(
             "live_start",
-            include_str!("../../../sql/queries/live_start.sql"),
+            include_str!("../../../sql/queries/watch/live_start.sql"),
             "text, text[]",
             "'now', null",
             50,
@@ -1956,28 +2025,28 @@ fn of_tails() -> Vec<Bound> {
         // From a time on that nothing was written at: all of the log is looked at.
         query(
             "live_start: at a time",
-            include_str!("../../../sql/queries/live_start.sql"),
+            include_str!("../../../sql/queries/watch/live_start.sql"),
             "text, text[]",
             "(now() + interval '1 hour')::text, null",
             u64::MAX,
         ),
         query(
             "live_messages",
-            include_str!("../../../sql/queries/live_messages.sql"),
+            include_str!("../../../sql/queries/watch/live_messages.sql"),
             "text, bigint, text[], text",
             "pg_current_snapshot()::text, 101, null, null",
             500,
         ),
         query(
             "live_page",
-            include_str!("../../../sql/queries/live_page.sql"),
+            include_str!("../../../sql/queries/watch/live_page.sql"),
             "text, text, bigint, text[], text, bigint, text",
             "'4:4:', pg_current_snapshot()::text, 101, null, null, 0, null",
             3_000,
         ),
         query(
             "peek_messages",
-            include_str!("../../../sql/queries/peek_messages.sql"),
+            include_str!("../../../sql/queries/consume/peek_messages.sql"),
             "text, integer, bigint, text, bigint",
             "'c', 100, null, null, null",
             40_000,
@@ -2000,7 +2069,7 @@ fn of_fleets() -> Vec<Bound> {
         call("check_generations", "select postrider.check_generations()", 3_000),
         call(
             "next_execution_due",
-            include_str!("../../../sql/queries/next_execution_due.sql"),
+            include_str!("../../../sql/queries/fleet/next_execution_due.sql"),
             100,
         ),
         call("dispatch_executions", "select * from postrider.dispatch_executions(10)", 6_000),
@@ -2014,7 +2083,11 @@ fn of_fleets() -> Vec<Bound> {
             where not exists (select from postrider.worker w where w.id = g.id)",
             100,
         ),
-        call("rabbitmq_workers", include_str!("../../../sql/queries/rabbitmq_workers.sql"), 100),
+        call(
+            "rabbitmq_workers",
+            include_str!("../../../sql/queries/fleet/rabbitmq_workers.sql"),
+            100,
+        ),
     ]
 }
 
@@ -2605,8 +2678,8 @@ fn prepared_burst() -> String {
         prepare tick (xid8, smallint[], xid8[], bigint, integer) as {tick};
         prepare deferred_due (integer[], bigint[], smallint[], integer, boolean) as {due};
         ",
-        tick = query(include_str!("../../../sql/queries/tick.sql")),
-        due = query(include_str!("../../../sql/queries/deferred_due.sql")),
+        tick = query(include_str!("../../../sql/queries/dispatch/tick.sql")),
+        due = query(include_str!("../../../sql/queries/dispatch/deferred_due.sql")),
     )
 }
 
@@ -2764,11 +2837,6 @@ fn code_below(folder: &std::path::Path) -> String {
     text.collect()
 }
 
-fn names_of(folder: &std::path::Path) -> BTreeSet<String> {
-    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    entries.map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned()).collect()
-}
-
 /// What of ours a statement names, and whether it calls that.
 fn names_in(sql: &str) -> Vec<(String, bool)> {
     let code = |line: &str| line.split("--").next().unwrap_or_default().to_owned();
@@ -2782,14 +2850,10 @@ fn names_in(sql: &str) -> Vec<(String, bool)> {
 }
 
 /// The statements of a folder's files that the code includes, or of all, by name.
-fn statements_of(folder: &std::path::Path, code: Option<&str>) -> Vec<(String, String)> {
-    let is_run =
-        |name: &String| code.is_none_or(|code| code.contains(&format!("queries/{name}.sql")));
-    let read = |name: String| {
-        let sql = std::fs::read_to_string(folder.join(format!("{name}.sql"))).unwrap();
-        (name, sql)
-    };
-    names_of(folder).into_iter().filter(is_run).map(read).collect()
+fn statements_of(folder: &str, code: Option<&str>) -> Vec<(String, String)> {
+    let is_run = |path: &str| code.is_none_or(|code| code.contains(path));
+    let paths = paths_below(folder, ".sql").into_iter().filter(|(_, path)| is_run(path));
+    paths.map(|(name, path)| (name, text_of(&path))).collect()
 }
 
 /// A statement has a bound by its name, or because it only calls functions that a statement with a bound calls.
@@ -2797,8 +2861,8 @@ fn statements_of(folder: &std::path::Path, code: Option<&str>) -> Vec<(String, S
 fn every_statement_that_we_run_has_a_bound() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let code = code_below(&root.join("crates/postrider/src"));
-    let mut run = statements_of(&root.join("sql/queries"), Some(&code));
-    run.extend(statements_of(&root.join("crates/postrider-client/sql"), None));
+    let mut run = statements_of("sql/queries", Some(&code));
+    run.extend(statements_of("crates/postrider-client/sql", None));
     let all = bounds();
     let bounded: BTreeSet<&str> =
         all.iter().map(|bound| bound.name.split([':', ' ']).next().unwrap()).collect();

@@ -75,9 +75,9 @@ async fn the_policies_of_event_types_are_read_without_reading_all_event_types() 
             from generate_series(1, 20000) n;
             analyze postrider.event_types";
     client.batch_execute(fill).await.unwrap();
-    let session = include_str!("../../../sql/queries/dispatcher_session.sql");
+    let session = include_str!("../../../sql/queries/dispatch/dispatcher_session.sql");
     client.batch_execute(session).await.unwrap();
-    let sql = include_str!("../../../sql/queries/dispatcher_event_types.sql");
+    let sql = include_str!("../../../sql/queries/endpoints/dispatcher_event_types.sql");
     assert_eq!(client.query(sql, &[]).await.unwrap().len(), 4);
     let plan = client.query(&format!("explain {sql}"), &[]).await.unwrap();
     let plan: Vec<String> = plan.iter().map(|row| row.get(0)).collect();

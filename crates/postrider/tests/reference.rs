@@ -3,7 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::book::{Page, Reader, code_spans, names_in, roles_of, squeeze, table, text_of};
+use crate::book::{
+    Page, Reader, code_spans, names_in, paths_below, roles_of, squeeze, table, text_of,
+};
 use crate::shop::Shop;
 use tokio_postgres::{Client, types::ToSql};
 
@@ -67,14 +69,12 @@ async fn every_function_has_a_page_that_says_what_the_database_says() {
     let rows = client.query(sql, &[&ROLES.as_slice()]).await.unwrap();
     let all = rows.iter().map(|row| (row.get::<_, String>(0), row.get::<_, Vec<String>>(1)));
     // Those that roles may call only because views or our program call them are nobody's interface.
-    let files = names_in("sql/functions", ".sql");
+    let files = paths_below("sql/functions", ".sql");
     let is_for_views = |name: &str| {
-        let has_file = files.iter().any(|file| file == name);
-        let header = || text_of(&format!("sql/functions/{name}.sql"));
-        has_file
-            && ["views call it", "the view ", "the command line calls it"]
-                .iter()
-                .any(|words| header().contains(words))
+        let header = files.get(name).map(|path| text_of(path)).unwrap_or_default();
+        ["views call it", "the view ", "the command line calls it"]
+            .iter()
+            .any(|words| header.contains(words))
     };
     let functions: BTreeMap<_, _> =
         all.filter(|(name, said)| said.len() > 1 && !is_for_views(name)).collect();
@@ -296,8 +296,7 @@ fn every_error_is_listed() {
         .filter_map(|name| Some((name.split_once(", ")?.0, code_spans(page.section(name)))))
         .collect();
     let mut problems = Vec::new();
-    for name in names_in("sql/functions", ".sql") {
-        let path = format!("sql/functions/{name}.sql");
+    for path in paths_below("sql/functions", ".sql").into_values() {
         for (text, code) in raised(&crate::book::text_of(&path)) {
             let spans = by_code.get(code.as_str()).map(Vec::as_slice).unwrap_or_default();
             if !spans.iter().any(|span| has_pieces(span, &text)) {

@@ -20,7 +20,7 @@ use xtask::{
     receiver::{Behaviour, Receiver},
 };
 
-const SESSION: &str = include_str!("../../../sql/queries/dispatcher_session.sql");
+const SESSION: &str = include_str!("../../../sql/queries/dispatch/dispatcher_session.sql");
 const FINISHED: i64 = 100_000;
 const UNFINISHED: i64 = 10_000;
 

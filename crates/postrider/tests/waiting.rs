@@ -221,7 +221,7 @@ async fn a_dropped_endpoint_s_job_walks_over_what_is_gone_once() {
         from postrider.message m";
     shop.execute(defer).await;
     let dispatcher = shop.client().await;
-    let session = include_str!("../../../sql/queries/dispatcher_session.sql");
+    let session = include_str!("../../../sql/queries/dispatch/dispatcher_session.sql");
     dispatcher.batch_execute(session).await.unwrap();
     shop.execute("select postrider.drop_endpoint('gone', p_force => true)").await;
     let mut most = 0;

@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use crate::book::{Page, names_in, table, text_of};
+use crate::book::{Page, paths_below, table, text_of};
 use crate::shop::{
     Shop, changing_the_log,
     producing::{checkpoint, pid_of, until_blocked},
@@ -731,8 +731,8 @@ async fn a_check_that_fails_is_unhealthy() {
 /// The names of events that the SQL writes.
 fn events() -> BTreeSet<String> {
     let mut events = BTreeSet::new();
-    for name in names_in("sql/functions", ".sql") {
-        let sql = text_of(&format!("sql/functions/{name}.sql"));
+    for (name, path) in paths_below("sql/functions", ".sql") {
+        let sql = text_of(&path);
         for insert in sql.split("insert into postrider.event_log").skip(1) {
             let statement = insert.split(';').next().unwrap_or_default();
             let found = statement.split('\'').skip(1).step_by(2).filter(|text| {

@@ -88,7 +88,7 @@ async fn work(url: &str, delivery: &Delivery, shared: &Shared) -> Result<()> {
         let _ = connection.await;
     });
     // The same pinned plans that our dispatcher has, and no waiting for commits either.
-    let session = include_str!("../../../sql/queries/dispatcher_session.sql");
+    let session = include_str!("../../../sql/queries/dispatch/dispatcher_session.sql");
     client.batch_execute(session).await?;
     let claim = client.prepare(include_str!("classic_claim.sql")).await?;
     let complete = client.prepare(include_str!("classic_complete.sql")).await?;

@@ -157,7 +157,7 @@ fn a_transport_named_elsewhere_is_caught() {
 #[test]
 fn a_flush_outside_the_ledger_is_caught() {
     let bad = [
-        "include_str!(\"../../../../sql/queries/flush.sql\")",
+        "include_str!(\"../../../../sql/queries/dispatch/flush.sql\")",
         "query(\"call postrider.flush($1)\")",
     ];
     for code in bad {
@@ -165,7 +165,7 @@ fn a_flush_outside_the_ledger_is_caught() {
         assert_eq!(lines(only_the_ledger_flushes, elsewhere, code), [1]);
         assert_eq!(lines(only_the_ledger_flushes, LEDGER, code), NONE);
     }
-    let other = "include_str!(\"../../../../sql/queries/end_stale_flushes.sql\")";
+    let other = "include_str!(\"../../../../sql/queries/dispatch/end_stale_flushes.sql\")";
     assert_eq!(lines(only_the_ledger_flushes, "crates/postrider/src/store/a.rs", other), NONE);
 }
 
@@ -187,7 +187,7 @@ fn the_client_of_the_broker_outside_its_folder_is_caught() {
 #[test]
 fn a_migration_that_calls_a_function_of_ours_is_caught() {
     let check = |migration: &str| {
-        let function = ("sql/functions/send.sql", "");
+        let function = ("sql/functions/produce/api/send.sql", "");
         lines_in(
             migrations_call_no_function_of_ours,
             &[function, ("sql/migrations/0002_x.sql", migration)],
@@ -201,7 +201,7 @@ fn a_migration_that_calls_a_function_of_ours_is_caught() {
 
 #[test]
 fn a_file_with_another_or_a_second_function_is_caught() {
-    let path = "sql/functions/send.sql";
+    let path = "sql/functions/produce/api/send.sql";
     let send = "-- comment\ncreate or replace function postrider.send(a text)\nreturns bigint;\n";
     let other = "create or replace function postrider.other()\n";
     assert_eq!(lines(one_function_per_file, path, send), NONE);
@@ -246,7 +246,7 @@ fn a_query_without_an_index_or_with_one_that_is_not_there_is_caught() {
              create unique index message_lane_id on postrider.message (lane, id);\n\
              create index x on postrider.message (id);",
         );
-        lines_in(queries_name_their_index, &[migration, ("sql/queries/page.sql", query)])
+        lines_in(queries_name_their_index, &[migration, ("sql/queries/dispatch/page.sql", query)])
     };
     let read = "select m.id\nfrom postrider.message m;";
     let cases = [
@@ -316,7 +316,7 @@ fn a_lock_that_is_not_listed_and_one_that_is_not_taken_are_caught() {
         ),
         ("select from postrider.a x, postrider.f(1) for key share", "row a: key share"),
     ] {
-        let path = "sql/functions/f.sql";
+        let path = "sql/functions/dispatch/f.sql";
         let sql = function(sql);
         let check = |list: &str| {
             let tree = tree(&[(path, &sql), ("sql/locks.txt", list)]);
@@ -335,11 +335,11 @@ fn a_lock_that_is_not_listed_and_one_that_is_not_taken_are_caught() {
     }
     let none =
         "-- pg_advisory_lock(1, 2)\nselect pg_advisory_unlock_all(), before_update for updates";
-    assert_eq!(lines(locks::every_lock_is_listed, "sql/queries/a.sql", none), NONE);
+    assert_eq!(lines(locks::every_lock_is_listed, "sql/queries/dispatch/a.sql", none), NONE);
 
     let shared = "select pg_advisory_lock(17, 1), pg_advisory_lock(17, s.shard);";
     let list = format!("{}{}", list("advisory 17", "a"), list("advisory 17, 1", "a"));
-    let files = [("sql/queries/a.sql", shared), ("sql/locks.txt", list.as_str())];
+    let files = [("sql/queries/dispatch/a.sql", shared), ("sql/locks.txt", list.as_str())];
     assert_eq!(lines_in(locks::every_lock_is_listed, &files), [7]);
 }
 

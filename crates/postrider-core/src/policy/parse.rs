@@ -1,4 +1,4 @@
-//! Policies as people write them. `sql/functions/validate_retry_policy.sql` refuses the same with the
+//! Policies as people write them. `sql/functions/policy/api/validate_retry_policy.sql` refuses the same with the
 //! same words; `testdata/retry_policy.json` holds the cases for both.
 
 use std::time::Duration;

@@ -139,14 +139,14 @@ impl Database {
         self.committed.iter().map(|(row, _)| row)
     }
 
-    /// What `sql/queries/tick.sql` returns.
+    /// What `sql/queries/dispatch/tick.sql` returns.
     fn tick_rows(&self, base: &Snapshot) -> Vec<ModelRow> {
         let is_new =
             |row: &&ModelRow| row.xid >= base.xmax() || base.in_progress().contains(&row.xid);
         self.visible().filter(is_new).cloned().collect()
     }
 
-    /// What `sql/queries/page.sql` returns.
+    /// What `sql/queries/dispatch/page.sql` returns.
     fn page_rows(&self, page: &Page) -> Vec<ModelRow> {
         let only = page.which == Which::Lag;
         let mut rows: Vec<ModelRow> = self

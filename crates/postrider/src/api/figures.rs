@@ -17,7 +17,7 @@ use serde_json::Value;
 use super::{Api, problem::Problem, token::Watcher};
 use crate::telemetry::{self, FIGURES_AGE};
 
-const METRICS: &str = include_str!("../../../../sql/queries/metrics.sql");
+const METRICS: &str = include_str!("../../../../sql/queries/watch/metrics.sql");
 
 /// How often the database is asked, and for how long.
 const REFRESH: Duration = Duration::from_secs(10);

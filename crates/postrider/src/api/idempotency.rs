@@ -16,8 +16,8 @@ use super::{
     token::Caller,
 };
 
-const CLAIM: &str = include_str!("../../../../sql/queries/claim_request.sql");
-const KEEP: &str = include_str!("../../../../sql/queries/keep_answer.sql");
+const CLAIM: &str = include_str!("../../../../sql/queries/access/claim_request.sql");
+const KEEP: &str = include_str!("../../../../sql/queries/access/keep_answer.sql");
 
 const HEADER: HeaderName = HeaderName::from_static("idempotency-key");
 const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");

@@ -18,13 +18,14 @@ use super::{
     token::Caller,
 };
 
-const SEND: Statement = Statement::of(include_str!("../../../../sql/queries/api_send_message.sql"));
+const SEND: Statement =
+    Statement::of(include_str!("../../../../sql/queries/produce/api_send_message.sql"));
 const SEND_BATCH: Statement =
-    Statement::of(include_str!("../../../../sql/queries/api_send_messages.sql"));
+    Statement::of(include_str!("../../../../sql/queries/produce/api_send_messages.sql"));
 const PUBLISH: Statement =
-    Statement::of(include_str!("../../../../sql/queries/api_publish_event.sql"));
+    Statement::of(include_str!("../../../../sql/queries/produce/api_publish_event.sql"));
 const PUBLISH_BATCH: Statement =
-    Statement::of(include_str!("../../../../sql/queries/publish_events.sql"));
+    Statement::of(include_str!("../../../../sql/queries/produce/publish_events.sql"));
 
 /// A message for one endpoint.
 #[derive(Debug, Deserialize, ToSchema)]

@@ -35,12 +35,12 @@ use crate::{
     store::connect::{Connector, Session},
 };
 
-const BEGIN: &str = include_str!("../../../../sql/queries/api_begin.sql");
-const COMMIT: &str = include_str!("../../../../sql/queries/api_commit.sql");
-const ROLLBACK: &str = include_str!("../../../../sql/queries/api_rollback.sql");
-const ENTER_ROLE: &str = include_str!("../../../../sql/queries/enter_role.sql");
-const LEAVE_ROLE: &str = include_str!("../../../../sql/queries/leave_role.sql");
-const SESSION: &str = include_str!("../../../../sql/queries/api_session.sql");
+const BEGIN: &str = include_str!("../../../../sql/queries/access/api_begin.sql");
+const COMMIT: &str = include_str!("../../../../sql/queries/access/api_commit.sql");
+const ROLLBACK: &str = include_str!("../../../../sql/queries/access/api_rollback.sql");
+const ENTER_ROLE: &str = include_str!("../../../../sql/queries/access/enter_role.sql");
+const LEAVE_ROLE: &str = include_str!("../../../../sql/queries/access/leave_role.sql");
+const SESSION: &str = include_str!("../../../../sql/queries/access/api_session.sql");
 
 /// So many connections for what is done for clients, and no more.
 const CONNECTIONS: usize = 3;

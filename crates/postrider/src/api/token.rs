@@ -24,8 +24,8 @@ use super::{
     verified::Hash,
 };
 
-const KNOWN_TOKEN: &str = include_str!("../../../../sql/queries/known_token.sql");
-const NOTE_TOKEN_USE: &str = include_str!("../../../../sql/queries/note_token_use.sql");
+const KNOWN_TOKEN: &str = include_str!("../../../../sql/queries/access/known_token.sql");
+const NOTE_TOKEN_USE: &str = include_str!("../../../../sql/queries/access/note_token_use.sql");
 
 const PREFIX: &str = "postrider_";
 /// Random bytes of a token.

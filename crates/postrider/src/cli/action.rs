@@ -10,9 +10,9 @@ use super::{
     suggest::{ACTION_NAMES, did_you_mean},
 };
 
-const SET_ACTION: &str = include_str!("../../../../sql/queries/set_action.sql");
-const ACTIONS: &str = include_str!("../../../../sql/queries/actions.sql");
-const DROP_ACTION: &str = include_str!("../../../../sql/queries/drop_action.sql");
+const SET_ACTION: &str = include_str!("../../../../sql/queries/fleet/set_action.sql");
+const ACTIONS: &str = include_str!("../../../../sql/queries/fleet/actions.sql");
+const DROP_ACTION: &str = include_str!("../../../../sql/queries/fleet/drop_action.sql");
 
 /// Say what executions of an action have in common, such as how many may run at a time
 ///

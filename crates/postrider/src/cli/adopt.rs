@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::{Context, Failure};
 
-const BEGIN_ADOPT: &str = include_str!("../../../../sql/queries/begin_adopt.sql");
-const ADOPT: &str = include_str!("../../../../sql/queries/adopt.sql");
+const BEGIN_ADOPT: &str = include_str!("../../../../sql/queries/restore/begin_adopt.sql");
+const ADOPT: &str = include_str!("../../../../sql/queries/restore/adopt.sql");
 
 /// Deliver from this database although its log is from another one
 ///

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::{Context, Failure, input::parse_message};
 
-const CANCEL_MESSAGE: &str = include_str!("../../../../sql/queries/cancel_message.sql");
+const CANCEL_MESSAGE: &str = include_str!("../../../../sql/queries/produce/cancel_message.sql");
 
 /// Take back a message, as far as it has not been attempted
 #[derive(Debug, clap::Args)]

@@ -13,15 +13,17 @@ use super::{
     tail::{PAGE_SIZE, PAUSE, pin_plans, show_message, until_interrupted},
 };
 
-const CREATE_CONSUMER: &str = include_str!("../../../../sql/queries/create_consumer.sql");
-const CONSUMERS: &str = include_str!("../../../../sql/queries/consumers.sql");
-const RESET_CONSUMER: &str = include_str!("../../../../sql/queries/reset_consumer.sql");
-const DROP_CONSUMER: &str = include_str!("../../../../sql/queries/drop_consumer.sql");
-const PEEK_MESSAGES: &str = include_str!("../../../../sql/queries/peek_messages.sql");
-const TICK: &str = include_str!("../../../../sql/queries/make_tick.sql");
-const PARKED_MESSAGES: &str = include_str!("../../../../sql/queries/parked_messages.sql");
-const MASKED_PARKED: &str = include_str!("../../../../sql/queries/parked_messages_masked.sql");
-const RESOLVE_PARKED: &str = include_str!("../../../../sql/queries/resolve_parked_message.sql");
+const CREATE_CONSUMER: &str = include_str!("../../../../sql/queries/consume/create_consumer.sql");
+const CONSUMERS: &str = include_str!("../../../../sql/queries/consume/consumers.sql");
+const RESET_CONSUMER: &str = include_str!("../../../../sql/queries/consume/reset_consumer.sql");
+const DROP_CONSUMER: &str = include_str!("../../../../sql/queries/consume/drop_consumer.sql");
+const PEEK_MESSAGES: &str = include_str!("../../../../sql/queries/consume/peek_messages.sql");
+const TICK: &str = include_str!("../../../../sql/queries/consume/make_tick.sql");
+const PARKED_MESSAGES: &str = include_str!("../../../../sql/queries/consume/parked_messages.sql");
+const MASKED_PARKED: &str =
+    include_str!("../../../../sql/queries/consume/parked_messages_masked.sql");
+const RESOLVE_PARKED: &str =
+    include_str!("../../../../sql/queries/consume/resolve_parked_message.sql");
 
 /// How many messages `tail` shows that does not follow.
 const SHOWN_MESSAGES: i64 = 50;

@@ -8,13 +8,16 @@ use super::{
     Context, Failure, job::Waiting, json_rows, json_rows_or, past::parse_past, suggest::Filter,
 };
 
-const DEAD_LETTERS: &str = include_str!("../../../../sql/queries/dead_letters.sql");
-const DEAD_LETTER: &str = include_str!("../../../../sql/queries/dead_letter.sql");
-const DEAD_LETTER_MASKED: &str = include_str!("../../../../sql/queries/dead_letter_masked.sql");
-const REDRIVE_MESSAGE: &str = include_str!("../../../../sql/queries/redrive_message.sql");
-const REDRIVE_MATCHING: &str = include_str!("../../../../sql/queries/redrive_matching.sql");
-const SUMMARY: &str = include_str!("../../../../sql/queries/dlq_summary.sql");
-const CLEANUP: &str = include_str!("../../../../sql/queries/cleanup_dlq.sql");
+const DEAD_LETTERS: &str = include_str!("../../../../sql/queries/dead_letters/dead_letters.sql");
+const DEAD_LETTER: &str = include_str!("../../../../sql/queries/dead_letters/dead_letter.sql");
+const DEAD_LETTER_MASKED: &str =
+    include_str!("../../../../sql/queries/dead_letters/dead_letter_masked.sql");
+const REDRIVE_MESSAGE: &str =
+    include_str!("../../../../sql/queries/dead_letters/redrive_message.sql");
+const REDRIVE_MATCHING: &str =
+    include_str!("../../../../sql/queries/dead_letters/redrive_matching.sql");
+const SUMMARY: &str = include_str!("../../../../sql/queries/dead_letters/dlq_summary.sql");
+const CLEANUP: &str = include_str!("../../../../sql/queries/dead_letters/cleanup_dlq.sql");
 
 /// Show dead letters, put them back, remove old ones
 #[derive(Debug, clap::Args)]

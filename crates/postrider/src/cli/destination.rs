@@ -10,8 +10,8 @@ use tokio_postgres::Client;
 use super::json_rows;
 use crate::transport::names::Names;
 
-const ENDPOINTS: &str = include_str!("../../../../sql/queries/endpoints.sql");
-const SETTINGS: &str = include_str!("../../../../sql/queries/settings.sql");
+const ENDPOINTS: &str = include_str!("../../../../sql/queries/endpoints/endpoints.sql");
+const SETTINGS: &str = include_str!("../../../../sql/queries/settings/settings.sql");
 const SETTING: &str = "allow_internal_destinations";
 /// How long a name server may take before we say nothing.
 const LOOK_UP: Duration = Duration::from_secs(2);

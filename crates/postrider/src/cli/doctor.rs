@@ -14,16 +14,17 @@ use tokio_postgres::{Client, types::ToSql};
 use super::{Context, Failure, Output, health::NOT_ASKED, json_rows};
 use crate::store::{connect::Session, migrate};
 
-const LIMIT_STATEMENTS: &str = include_str!("../../../../sql/queries/limit_statements.sql");
-const SERVER: &str = include_str!("../../../../sql/queries/doctor_server.sql");
-const HOLDERS: &str = include_str!("../../../../sql/queries/doctor_holders.sql");
-const TABLES: &str = include_str!("../../../../sql/queries/doctor_tables.sql");
-const INDEXES: &str = include_str!("../../../../sql/queries/doctor_indexes.sql");
-const ROLES: &str = include_str!("../../../../sql/queries/doctor_roles.sql");
-const SETTINGS: &str = include_str!("../../../../sql/queries/settings.sql");
-const DISPATCHERS: &str = include_str!("../../../../sql/queries/worker_status.sql");
-const ENDPOINTS: &str = include_str!("../../../../sql/queries/status_endpoints.sql");
-const HEALTH: &str = include_str!("../../../../sql/queries/health_check.sql");
+const LIMIT_STATEMENTS: &str =
+    include_str!("../../../../sql/queries/dispatch/limit_statements.sql");
+const SERVER: &str = include_str!("../../../../sql/queries/watch/doctor_server.sql");
+const HOLDERS: &str = include_str!("../../../../sql/queries/watch/doctor_holders.sql");
+const TABLES: &str = include_str!("../../../../sql/queries/watch/doctor_tables.sql");
+const INDEXES: &str = include_str!("../../../../sql/queries/watch/doctor_indexes.sql");
+const ROLES: &str = include_str!("../../../../sql/queries/watch/doctor_roles.sql");
+const SETTINGS: &str = include_str!("../../../../sql/queries/settings/settings.sql");
+const DISPATCHERS: &str = include_str!("../../../../sql/queries/watch/worker_status.sql");
+const ENDPOINTS: &str = include_str!("../../../../sql/queries/endpoints/status_endpoints.sql");
+const HEALTH: &str = include_str!("../../../../sql/queries/watch/health_check.sql");
 
 /// How long the server may take over an answer, and how long we wait for it.
 const STATEMENT_TIMEOUT_MS: &str = "5000";

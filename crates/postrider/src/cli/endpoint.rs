@@ -16,22 +16,25 @@ use super::{
 };
 use crate::transport::config::{KindName, Spelling};
 
-const ENDPOINTS: &str = include_str!("../../../../sql/queries/endpoints.sql");
-const TRANSPORT_OPTIONS: &str = include_str!("../../../../sql/queries/transport_options.sql");
-const CREATE_ENDPOINT: &str = include_str!("../../../../sql/queries/create_endpoint.sql");
-const ALTER_ENDPOINT: &str = include_str!("../../../../sql/queries/alter_endpoint.sql");
-const MASKED: &str = include_str!("../../../../sql/queries/endpoints_masked.sql");
-const SET_RETRY_POLICY: &str = include_str!("../../../../sql/queries/set_retry_policy.sql");
-const DROP_ENDPOINT: &str = include_str!("../../../../sql/queries/drop_endpoint.sql");
-const ENABLE_ENDPOINT: &str = include_str!("../../../../sql/queries/enable_endpoint.sql");
-const DISABLE_ENDPOINT: &str = include_str!("../../../../sql/queries/disable_endpoint.sql");
-const PAUSE_ENDPOINT: &str = include_str!("../../../../sql/queries/pause_endpoint.sql");
-const RESUME_ENDPOINT: &str = include_str!("../../../../sql/queries/resume_endpoint.sql");
-const PAUSE_ALL: &str = include_str!("../../../../sql/queries/pause_all.sql");
-const RESUME_ALL: &str = include_str!("../../../../sql/queries/resume_all.sql");
-const CANCEL_MESSAGES: &str = include_str!("../../../../sql/queries/cancel_endpoint_messages.sql");
+const ENDPOINTS: &str = include_str!("../../../../sql/queries/endpoints/endpoints.sql");
+const TRANSPORT_OPTIONS: &str =
+    include_str!("../../../../sql/queries/endpoints/transport_options.sql");
+const CREATE_ENDPOINT: &str = include_str!("../../../../sql/queries/endpoints/create_endpoint.sql");
+const ALTER_ENDPOINT: &str = include_str!("../../../../sql/queries/endpoints/alter_endpoint.sql");
+const MASKED: &str = include_str!("../../../../sql/queries/endpoints/endpoints_masked.sql");
+const SET_RETRY_POLICY: &str = include_str!("../../../../sql/queries/policy/set_retry_policy.sql");
+const DROP_ENDPOINT: &str = include_str!("../../../../sql/queries/endpoints/drop_endpoint.sql");
+const ENABLE_ENDPOINT: &str = include_str!("../../../../sql/queries/endpoints/enable_endpoint.sql");
+const DISABLE_ENDPOINT: &str =
+    include_str!("../../../../sql/queries/endpoints/disable_endpoint.sql");
+const PAUSE_ENDPOINT: &str = include_str!("../../../../sql/queries/endpoints/pause_endpoint.sql");
+const RESUME_ENDPOINT: &str = include_str!("../../../../sql/queries/endpoints/resume_endpoint.sql");
+const PAUSE_ALL: &str = include_str!("../../../../sql/queries/endpoints/pause_all.sql");
+const RESUME_ALL: &str = include_str!("../../../../sql/queries/endpoints/resume_all.sql");
+const CANCEL_MESSAGES: &str =
+    include_str!("../../../../sql/queries/deliveries/cancel_endpoint_messages.sql");
 const RESET_CIRCUIT_BREAKER: &str =
-    include_str!("../../../../sql/queries/reset_circuit_breaker.sql");
+    include_str!("../../../../sql/queries/endpoints/reset_circuit_breaker.sql");
 
 /// Show, create and change the places that messages go to
 #[derive(Debug, clap::Args)]

@@ -2,7 +2,7 @@
 
 use super::{Context, Failure, json_rows, past::parse_since, suggest::Filter};
 
-const EVENTS: &str = include_str!("../../../../sql/queries/events.sql");
+const EVENTS: &str = include_str!("../../../../sql/queries/watch/events.sql");
 
 /// Show what has happened: changes of endpoints and settings, takeovers and the like, the newest first
 #[derive(Debug, clap::Args)]

@@ -9,10 +9,12 @@ use super::{
     json_rows,
 };
 
-const EVENT_TYPES: &str = include_str!("../../../../sql/queries/event_types.sql");
-const CREATE_EVENT_TYPE: &str = include_str!("../../../../sql/queries/create_event_type.sql");
-const ALTER_EVENT_TYPE: &str = include_str!("../../../../sql/queries/alter_event_type.sql");
-const DROP_EVENT_TYPE: &str = include_str!("../../../../sql/queries/drop_event_type.sql");
+const EVENT_TYPES: &str = include_str!("../../../../sql/queries/endpoints/event_types.sql");
+const CREATE_EVENT_TYPE: &str =
+    include_str!("../../../../sql/queries/endpoints/create_event_type.sql");
+const ALTER_EVENT_TYPE: &str =
+    include_str!("../../../../sql/queries/endpoints/alter_event_type.sql");
+const DROP_EVENT_TYPE: &str = include_str!("../../../../sql/queries/endpoints/drop_event_type.sql");
 
 /// Show, create and drop the names under which events are published
 #[derive(Debug, clap::Args)]

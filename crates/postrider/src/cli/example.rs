@@ -18,10 +18,10 @@ use crate::{
 };
 
 const ENDPOINT_WITH_SECRETS: &str =
-    include_str!("../../../../sql/queries/endpoint_with_secrets.sql");
-const LOGGED_MESSAGE: &str = include_str!("../../../../sql/queries/logged_message.sql");
-const STORED_FORM: &str = include_str!("../../../../sql/queries/stored_form.sql");
-const SETTINGS: &str = include_str!("../../../../sql/queries/dispatcher_settings.sql");
+    include_str!("../../../../sql/queries/endpoints/endpoint_with_secrets.sql");
+const LOGGED_MESSAGE: &str = include_str!("../../../../sql/queries/watch/logged_message.sql");
+const STORED_FORM: &str = include_str!("../../../../sql/queries/produce/stored_form.sql");
+const SETTINGS: &str = include_str!("../../../../sql/queries/settings/dispatcher_settings.sql");
 
 /// The type of the event that `test` sends.
 const EVENT_TYPE: &str = "postrider.test";

@@ -13,15 +13,15 @@ use super::{
     tail::pin_plans,
 };
 
-const EXECUTIONS: &str = include_str!("../../../../sql/queries/executions.sql");
-const EXECUTION: &str = include_str!("../../../../sql/queries/execution.sql");
-const MASKED_EXECUTION: &str = include_str!("../../../../sql/queries/execution_masked.sql");
-const WORKERS: &str = include_str!("../../../../sql/queries/workers.sql");
-const DEAD_LETTERS: &str = include_str!("../../../../sql/queries/execution_dead_letters.sql");
+const EXECUTIONS: &str = include_str!("../../../../sql/queries/fleet/executions.sql");
+const EXECUTION: &str = include_str!("../../../../sql/queries/fleet/execution.sql");
+const MASKED_EXECUTION: &str = include_str!("../../../../sql/queries/fleet/execution_masked.sql");
+const WORKERS: &str = include_str!("../../../../sql/queries/fleet/workers.sql");
+const DEAD_LETTERS: &str = include_str!("../../../../sql/queries/fleet/execution_dead_letters.sql");
 const MASKED_DEAD_LETTERS: &str =
-    include_str!("../../../../sql/queries/execution_dead_letters_masked.sql");
-const CANCEL_EXECUTION: &str = include_str!("../../../../sql/queries/cancel_execution.sql");
-const RETRY_EXECUTION: &str = include_str!("../../../../sql/queries/retry_execution.sql");
+    include_str!("../../../../sql/queries/fleet/execution_dead_letters_masked.sql");
+const CANCEL_EXECUTION: &str = include_str!("../../../../sql/queries/fleet/cancel_execution.sql");
+const RETRY_EXECUTION: &str = include_str!("../../../../sql/queries/fleet/retry_execution.sql");
 
 /// How many executions one look of a list is about that shows only some of them. A look is a statement,
 /// and holds a snapshot while it runs.

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{Context, Failure, json_rows};
 
-const HEALTH: &str = include_str!("../../../../sql/queries/health_check.sql");
+const HEALTH: &str = include_str!("../../../../sql/queries/watch/health_check.sql");
 
 /// What could not be asked, for whoever watches: neither degraded nor unhealthy.
 pub const NOT_ASKED: u8 = 3;

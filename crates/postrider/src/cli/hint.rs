@@ -73,18 +73,13 @@ mod tests {
     #[test]
     fn no_hint_names_a_function() {
         let sql = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../sql");
-        let read = |folder: &str| {
-            let files = fs::read_dir(sql.join(folder)).unwrap().map(|file| file.unwrap().path());
-            files.map(|path| {
-                let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
-                (name, fs::read_to_string(path).unwrap())
-            })
-        };
-        let functions: BTreeSet<String> = read("functions").map(|(name, _)| name).collect();
+        let [functions, migrations] =
+            ["functions", "migrations"].map(|folder| texts_below(&sql.join(folder)));
+        let names: BTreeSet<&str> = functions.iter().map(|(name, _)| name.as_str()).collect();
         // Words of everyday language that functions are called after.
         let everyday = ["adopt", "send", "publish", "tick"];
         let mut count = 0;
-        for (file, text) in read("functions").chain(read("migrations")) {
+        for (file, text) in functions.iter().chain(&migrations) {
             for hint in text.split("hint = ").skip(1) {
                 let Some(hint) =
                     hint.split('\'').nth(1).filter(|_| hint.trim_start().starts_with('\''))
@@ -94,12 +89,27 @@ mod tests {
                 count += 1;
                 let ours = translate(hint);
                 let words = ours.split(|c: char| !(c.is_alphanumeric() || c == '_'));
-                for word in words.filter(|word| word.contains('_') || functions.contains(*word)) {
-                    let is_known = functions.contains(word) && !everyday.contains(&word);
+                for word in words.filter(|word| word.contains('_') || names.contains(*word)) {
+                    let is_known = names.contains(word) && !everyday.contains(&word);
                     assert!(!is_known, "{file}: `{ours}` names the function {word}");
                 }
             }
         }
         assert!(count > 15, "{count}");
+    }
+
+    /// The files at any depth: their names without an ending, and what is in them.
+    fn texts_below(folder: &Path) -> Vec<(String, String)> {
+        let mut texts = Vec::new();
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                texts.extend(texts_below(&path));
+            } else {
+                let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
+                texts.push((name, fs::read_to_string(path).unwrap()));
+            }
+        }
+        texts
     }
 }

@@ -12,9 +12,9 @@ use tokio_postgres::Client;
 
 use super::{Context, Failure, Output, json_rows};
 
-const JOBS: &str = include_str!("../../../../sql/queries/jobs.sql");
-const JOB: &str = include_str!("../../../../sql/queries/job.sql");
-const CANCEL_JOB: &str = include_str!("../../../../sql/queries/cancel_job.sql");
+const JOBS: &str = include_str!("../../../../sql/queries/deliveries/jobs.sql");
+const JOB: &str = include_str!("../../../../sql/queries/deliveries/job.sql");
+const CANCEL_JOB: &str = include_str!("../../../../sql/queries/deliveries/cancel_job.sql");
 
 /// The pause between two looks at a job.
 const LOOK: Duration = Duration::from_millis(200);

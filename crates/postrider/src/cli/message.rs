@@ -12,14 +12,17 @@ use super::{
     story,
 };
 
-const RETRY_DELIVERY: &str = include_str!("../../../../sql/queries/retry_delivery.sql");
-const FAIL_DELIVERY: &str = include_str!("../../../../sql/queries/fail_delivery.sql");
-const SKIP_DELIVERY: &str = include_str!("../../../../sql/queries/skip_delivery.sql");
-const RETRY_MATCHING: &str = include_str!("../../../../sql/queries/retry_matching_deliveries.sql");
-const FAIL_MATCHING: &str = include_str!("../../../../sql/queries/fail_matching_deliveries.sql");
-const SKIP_MATCHING: &str = include_str!("../../../../sql/queries/skip_matching_deliveries.sql");
+const RETRY_DELIVERY: &str = include_str!("../../../../sql/queries/deliveries/retry_delivery.sql");
+const FAIL_DELIVERY: &str = include_str!("../../../../sql/queries/deliveries/fail_delivery.sql");
+const SKIP_DELIVERY: &str = include_str!("../../../../sql/queries/deliveries/skip_delivery.sql");
+const RETRY_MATCHING: &str =
+    include_str!("../../../../sql/queries/deliveries/retry_matching_deliveries.sql");
+const FAIL_MATCHING: &str =
+    include_str!("../../../../sql/queries/deliveries/fail_matching_deliveries.sql");
+const SKIP_MATCHING: &str =
+    include_str!("../../../../sql/queries/deliveries/skip_matching_deliveries.sql");
 
-const ERASE: &str = include_str!("../../../../sql/queries/erase_messages.sql");
+const ERASE: &str = include_str!("../../../../sql/queries/deliveries/erase_messages.sql");
 
 /// Show a message and what became of it; retry, give up, skip or erase
 #[derive(Debug, clap::Args)]

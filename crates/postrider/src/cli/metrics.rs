@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::{Context, Failure, json_rows};
 use crate::telemetry;
 
-const METRICS: &str = include_str!("../../../../sql/queries/metrics.sql");
+const METRICS: &str = include_str!("../../../../sql/queries/watch/metrics.sql");
 
 /// Print the metrics, in the text format of Prometheus
 ///

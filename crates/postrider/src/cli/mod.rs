@@ -330,7 +330,7 @@ impl Context {
         let roles = async {
             let session = self.connect_to_any().await.ok()?;
             let name = failure::denied_name(&text)?;
-            let sql = include_str!("../../../../sql/queries/entitled_roles.sql");
+            let sql = include_str!("../../../../sql/queries/access/entitled_roles.sql");
             let rows = session.client.query(sql, &[&name]).await.ok()?;
             let denied: String = rows.first()?.get("denied");
             let roles: Vec<String> = rows.iter().map(|row| row.get("role")).collect();

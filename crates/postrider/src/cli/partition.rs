@@ -6,7 +6,7 @@ use serde_json::json;
 use super::{Context, Failure, json_rows};
 use crate::store::archive;
 
-const PARTITIONS: &str = include_str!("../../../../sql/queries/partitions.sql");
+const PARTITIONS: &str = include_str!("../../../../sql/queries/archive/partitions.sql");
 
 /// Show, make and drop the partitions of the log
 ///

@@ -13,7 +13,7 @@ use super::{
     output::Output,
 };
 
-const EXPLAIN_POLICY: &str = include_str!("../../../../sql/queries/explain_policy.sql");
+const EXPLAIN_POLICY: &str = include_str!("../../../../sql/queries/policy/explain_policy.sql");
 
 /// How many lines a chart has, each of eight steps.
 const CHART_HEIGHT: u64 = 6;

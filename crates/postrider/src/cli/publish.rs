@@ -4,8 +4,8 @@ use serde_json::json;
 
 use super::{Context, Failure, batch::Batch, input::read_payload, message_options::MessageOptions};
 
-const PUBLISH_EVENT: &str = include_str!("../../../../sql/queries/publish_event.sql");
-const PUBLISH_EVENTS: &str = include_str!("../../../../sql/queries/publish_events.sql");
+const PUBLISH_EVENT: &str = include_str!("../../../../sql/queries/produce/publish_event.sql");
+const PUBLISH_EVENTS: &str = include_str!("../../../../sql/queries/produce/publish_events.sql");
 
 /// Send a message to all endpoints that subscribe to an event type
 ///

@@ -2,7 +2,7 @@
 
 use super::{Context, Failure, json_rows, suggest::Filter};
 
-const QUEUE: &str = include_str!("../../../../sql/queries/queue.sql");
+const QUEUE: &str = include_str!("../../../../sql/queries/deliveries/queue.sql");
 
 /// Show what has not been delivered yet, the oldest first
 #[derive(Debug, clap::Args)]

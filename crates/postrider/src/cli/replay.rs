@@ -10,12 +10,12 @@ use super::{
     past::parse_past,
 };
 
-const REPLAY_MESSAGE: &str = include_str!("../../../../sql/queries/replay_message.sql");
-const REPLAY_RANGE: &str = include_str!("../../../../sql/queries/replay_range.sql");
-const CREATE_REPLAY: &str = include_str!("../../../../sql/queries/create_replay.sql");
-const CANCEL_REPLAY: &str = include_str!("../../../../sql/queries/cancel_replay.sql");
-const REPLAYS: &str = include_str!("../../../../sql/queries/replays.sql");
-const MASKED: &str = include_str!("../../../../sql/queries/replays_masked.sql");
+const REPLAY_MESSAGE: &str = include_str!("../../../../sql/queries/archive/replay_message.sql");
+const REPLAY_RANGE: &str = include_str!("../../../../sql/queries/archive/replay_range.sql");
+const CREATE_REPLAY: &str = include_str!("../../../../sql/queries/archive/create_replay.sql");
+const CANCEL_REPLAY: &str = include_str!("../../../../sql/queries/archive/cancel_replay.sql");
+const REPLAYS: &str = include_str!("../../../../sql/queries/archive/replays.sql");
+const MASKED: &str = include_str!("../../../../sql/queries/archive/replays_masked.sql");
 
 /// Send messages again that have ended, as new ones that name the old ones
 #[derive(Debug, clap::Args)]

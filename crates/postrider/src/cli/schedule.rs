@@ -12,14 +12,14 @@ use super::{
     suggest::{SCHEDULE_NAMES, explain},
 };
 
-const CREATE: &str = include_str!("../../../../sql/queries/create_schedule.sql");
-const ALTER: &str = include_str!("../../../../sql/queries/alter_schedule.sql");
-const PAUSE: &str = include_str!("../../../../sql/queries/pause_schedule.sql");
-const RESUME: &str = include_str!("../../../../sql/queries/resume_schedule.sql");
-const DROP: &str = include_str!("../../../../sql/queries/drop_schedule.sql");
-const NEXT: &str = include_str!("../../../../sql/queries/next_firings.sql");
-const SCHEDULES: &str = include_str!("../../../../sql/queries/schedules.sql");
-const MASKED: &str = include_str!("../../../../sql/queries/schedules_masked.sql");
+const CREATE: &str = include_str!("../../../../sql/queries/schedules/create_schedule.sql");
+const ALTER: &str = include_str!("../../../../sql/queries/schedules/alter_schedule.sql");
+const PAUSE: &str = include_str!("../../../../sql/queries/schedules/pause_schedule.sql");
+const RESUME: &str = include_str!("../../../../sql/queries/schedules/resume_schedule.sql");
+const DROP: &str = include_str!("../../../../sql/queries/schedules/drop_schedule.sql");
+const NEXT: &str = include_str!("../../../../sql/queries/schedules/next_firings.sql");
+const SCHEDULES: &str = include_str!("../../../../sql/queries/schedules/schedules.sql");
+const MASKED: &str = include_str!("../../../../sql/queries/schedules/schedules_masked.sql");
 
 /// Send messages again and again: by a cron expression, or at an interval
 #[derive(Debug, clap::Args)]

@@ -9,9 +9,9 @@ use super::{
     message_options::MessageOptions,
 };
 
-const SEND_MESSAGE: &str = include_str!("../../../../sql/queries/send_message.sql");
-const SEND_MESSAGES: &str = include_str!("../../../../sql/queries/send_messages.sql");
-const SEND_BYTES: &str = include_str!("../../../../sql/queries/send_bytes.sql");
+const SEND_MESSAGE: &str = include_str!("../../../../sql/queries/produce/send_message.sql");
+const SEND_MESSAGES: &str = include_str!("../../../../sql/queries/produce/send_messages.sql");
+const SEND_BYTES: &str = include_str!("../../../../sql/queries/produce/send_bytes.sql");
 
 /// Send messages to an endpoint
 ///

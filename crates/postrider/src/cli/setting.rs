@@ -5,10 +5,10 @@ use serde_json::json;
 
 use super::{Context, Failure, json_rows};
 
-const SETTINGS: &str = include_str!("../../../../sql/queries/settings.sql");
-const GET_SETTING: &str = include_str!("../../../../sql/queries/get_setting.sql");
-const SET_SETTING: &str = include_str!("../../../../sql/queries/set_setting.sql");
-const RESET_SETTING: &str = include_str!("../../../../sql/queries/reset_setting.sql");
+const SETTINGS: &str = include_str!("../../../../sql/queries/settings/settings.sql");
+const GET_SETTING: &str = include_str!("../../../../sql/queries/settings/get_setting.sql");
+const SET_SETTING: &str = include_str!("../../../../sql/queries/settings/set_setting.sql");
+const RESET_SETTING: &str = include_str!("../../../../sql/queries/settings/reset_setting.sql");
 
 /// Show and change the settings that all dispatchers of the database share
 ///

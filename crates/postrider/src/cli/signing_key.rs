@@ -10,11 +10,11 @@ use tokio_postgres::Client;
 
 use super::{Failure, json_rows, output::Output, suggest::Filter};
 
-const KEYS: &str = include_str!("../../../../sql/queries/signing_keys.sql");
-const ADD: &str = include_str!("../../../../sql/queries/add_signing_key.sql");
-const ROTATE: &str = include_str!("../../../../sql/queries/rotate_signing_key.sql");
-const RETIRE: &str = include_str!("../../../../sql/queries/retire_signing_key.sql");
-const REVEAL: &str = include_str!("../../../../sql/queries/reveal_signing_key.sql");
+const KEYS: &str = include_str!("../../../../sql/queries/endpoints/signing_keys.sql");
+const ADD: &str = include_str!("../../../../sql/queries/endpoints/add_signing_key.sql");
+const ROTATE: &str = include_str!("../../../../sql/queries/endpoints/rotate_signing_key.sql");
+const RETIRE: &str = include_str!("../../../../sql/queries/endpoints/retire_signing_key.sql");
+const REVEAL: &str = include_str!("../../../../sql/queries/endpoints/reveal_signing_key.sql");
 
 #[derive(Debug, Subcommand)]
 pub enum Keys {

@@ -4,10 +4,10 @@ use serde_json::Value;
 
 use super::{Context, Failure, json_rows};
 
-const HEALTH: &str = include_str!("../../../../sql/queries/health_check.sql");
-const DISPATCHERS: &str = include_str!("../../../../sql/queries/worker_status.sql");
-const ENDPOINTS: &str = include_str!("../../../../sql/queries/status_endpoints.sql");
-const TOTALS: &str = include_str!("../../../../sql/queries/status_totals.sql");
+const HEALTH: &str = include_str!("../../../../sql/queries/watch/health_check.sql");
+const DISPATCHERS: &str = include_str!("../../../../sql/queries/watch/worker_status.sql");
+const ENDPOINTS: &str = include_str!("../../../../sql/queries/endpoints/status_endpoints.sql");
+const TOTALS: &str = include_str!("../../../../sql/queries/watch/status_totals.sql");
 
 /// How many endpoints are shown.
 const ENDPOINTS_MAX: i64 = 100;

@@ -6,10 +6,10 @@ use tokio_postgres::Client;
 
 use super::{Failure, Output, age, json_rows, json_rows_or};
 
-const MESSAGE_STATUS: &str = include_str!("../../../../sql/queries/message_status.sql");
-const DETAILS: &str = include_str!("../../../../sql/queries/message_details.sql");
-const MASKED: &str = include_str!("../../../../sql/queries/message_details_masked.sql");
-const ATTEMPTS: &str = include_str!("../../../../sql/queries/message_attempts.sql");
+const MESSAGE_STATUS: &str = include_str!("../../../../sql/queries/watch/message_status.sql");
+const DETAILS: &str = include_str!("../../../../sql/queries/watch/message_details.sql");
+const MASKED: &str = include_str!("../../../../sql/queries/watch/message_details_masked.sql");
+const ATTEMPTS: &str = include_str!("../../../../sql/queries/watch/message_attempts.sql");
 
 /// Shows a message.
 pub async fn show(client: &Client, output: Output, id: i64) -> Result<(), Failure> {

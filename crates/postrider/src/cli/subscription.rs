@@ -11,11 +11,13 @@ use super::{
     suggest::Filter,
 };
 
-const SUBSCRIPTIONS: &str = include_str!("../../../../sql/queries/subscriptions.sql");
-const SUBSCRIBE: &str = include_str!("../../../../sql/queries/subscribe.sql");
-const UNSUBSCRIBE: &str = include_str!("../../../../sql/queries/unsubscribe.sql");
-const ALTER_SUBSCRIPTION: &str = include_str!("../../../../sql/queries/alter_subscription.sql");
-const SWITCH_SUBSCRIPTION: &str = include_str!("../../../../sql/queries/switch_subscription.sql");
+const SUBSCRIPTIONS: &str = include_str!("../../../../sql/queries/endpoints/subscriptions.sql");
+const SUBSCRIBE: &str = include_str!("../../../../sql/queries/endpoints/subscribe.sql");
+const UNSUBSCRIBE: &str = include_str!("../../../../sql/queries/endpoints/unsubscribe.sql");
+const ALTER_SUBSCRIPTION: &str =
+    include_str!("../../../../sql/queries/endpoints/alter_subscription.sql");
+const SWITCH_SUBSCRIPTION: &str =
+    include_str!("../../../../sql/queries/endpoints/switch_subscription.sql");
 
 /// Show, create and end what endpoints get of what is published
 #[derive(Debug, clap::Args)]

@@ -5,17 +5,21 @@ use tokio_postgres::{Client, error::SqlState};
 
 use super::Failure;
 
-pub const WORKER_NAMES: &str = include_str!("../../../../sql/queries/worker_names.sql");
-pub const ACTION_NAMES: &str = include_str!("../../../../sql/queries/action_names.sql");
-pub const CONSUMER_NAMES: &str = include_str!("../../../../sql/queries/consumer_names.sql");
-pub const SCHEDULE_NAMES: &str = include_str!("../../../../sql/queries/schedule_names.sql");
-const ENDPOINT_NAMES: &str = include_str!("../../../../sql/queries/endpoint_names.sql");
-const EVENT_TYPE_NAMES: &str = include_str!("../../../../sql/queries/event_type_names.sql");
-const POOL_NAMES: &str = include_str!("../../../../sql/queries/pool_names.sql");
-const CHECK_ENDPOINT_NAME: &str = include_str!("../../../../sql/queries/check_endpoint_name.sql");
-const CHECK_EVENT_TYPE: &str = include_str!("../../../../sql/queries/check_event_type.sql");
-const CHECK_ACTION_NAME: &str = include_str!("../../../../sql/queries/check_action_name.sql");
-const CHECK_POOL_NAME: &str = include_str!("../../../../sql/queries/check_pool_name.sql");
+pub const WORKER_NAMES: &str = include_str!("../../../../sql/queries/fleet/worker_names.sql");
+pub const ACTION_NAMES: &str = include_str!("../../../../sql/queries/fleet/action_names.sql");
+pub const CONSUMER_NAMES: &str = include_str!("../../../../sql/queries/consume/consumer_names.sql");
+pub const SCHEDULE_NAMES: &str =
+    include_str!("../../../../sql/queries/schedules/schedule_names.sql");
+const ENDPOINT_NAMES: &str = include_str!("../../../../sql/queries/endpoints/endpoint_names.sql");
+const EVENT_TYPE_NAMES: &str =
+    include_str!("../../../../sql/queries/endpoints/event_type_names.sql");
+const POOL_NAMES: &str = include_str!("../../../../sql/queries/fleet/pool_names.sql");
+const CHECK_ENDPOINT_NAME: &str =
+    include_str!("../../../../sql/queries/endpoints/check_endpoint_name.sql");
+const CHECK_EVENT_TYPE: &str =
+    include_str!("../../../../sql/queries/endpoints/check_event_type.sql");
+const CHECK_ACTION_NAME: &str = include_str!("../../../../sql/queries/fleet/check_action_name.sql");
+const CHECK_POOL_NAME: &str = include_str!("../../../../sql/queries/fleet/check_pool_name.sql");
 
 /// How many characters of three may differ at most.
 const DIFFERENCE_MAX: usize = 1;

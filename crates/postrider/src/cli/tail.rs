@@ -14,10 +14,10 @@ use super::{
     suggest::Filter,
 };
 
-const START: &str = include_str!("../../../../sql/queries/live_start.sql");
-const SESSION: &str = include_str!("../../../../sql/queries/live_session.sql");
-const MESSAGES: &str = include_str!("../../../../sql/queries/live_messages.sql");
-const PAGE: &str = include_str!("../../../../sql/queries/live_page.sql");
+const START: &str = include_str!("../../../../sql/queries/watch/live_start.sql");
+const SESSION: &str = include_str!("../../../../sql/queries/watch/live_session.sql");
+const MESSAGES: &str = include_str!("../../../../sql/queries/watch/live_messages.sql");
+const PAGE: &str = include_str!("../../../../sql/queries/watch/live_page.sql");
 
 /// How many messages are fetched at a time.
 pub const PAGE_SIZE: i64 = 100;

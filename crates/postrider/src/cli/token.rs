@@ -6,10 +6,11 @@ use serde_json::json;
 use super::{Context, Failure, input::parse_seconds, json_rows};
 use crate::api::token::{Role, Secret};
 
-const CREATE: &str = include_str!("../../../../sql/queries/create_token.sql");
-const REVOKE: &str = include_str!("../../../../sql/queries/revoke_token.sql");
-const WITHOUT_RIGHTS: &str = include_str!("../../../../sql/queries/token_role_without_rights.sql");
-const TOKENS: &str = include_str!("../../../../sql/queries/tokens.sql");
+const CREATE: &str = include_str!("../../../../sql/queries/access/create_token.sql");
+const REVOKE: &str = include_str!("../../../../sql/queries/access/revoke_token.sql");
+const WITHOUT_RIGHTS: &str =
+    include_str!("../../../../sql/queries/access/token_role_without_rights.sql");
+const TOKENS: &str = include_str!("../../../../sql/queries/access/tokens.sql");
 
 /// Let others ask over HTTP
 #[derive(Debug, clap::Args)]

@@ -7,9 +7,9 @@ use tokio_postgres::Client;
 
 use super::{Context, Failure, Output, json_rows, tail::until_interrupted};
 
-const HEALTH: &str = include_str!("../../../../sql/queries/health_check.sql");
-const DISPATCHERS: &str = include_str!("../../../../sql/queries/worker_status.sql");
-const ENDPOINTS: &str = include_str!("../../../../sql/queries/status_endpoints.sql");
+const HEALTH: &str = include_str!("../../../../sql/queries/watch/health_check.sql");
+const DISPATCHERS: &str = include_str!("../../../../sql/queries/watch/worker_status.sql");
+const ENDPOINTS: &str = include_str!("../../../../sql/queries/endpoints/status_endpoints.sql");
 
 /// How many endpoints are shown, those with the most first.
 const ENDPOINTS_MAX: i64 = 20;

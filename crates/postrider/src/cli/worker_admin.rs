@@ -10,11 +10,11 @@ use super::{
     suggest::{Filter, WORKER_NAMES, did_you_mean, explain},
 };
 
-const WORKERS: &str = include_str!("../../../../sql/queries/workers.sql");
-const WORKER_EXECUTIONS: &str = include_str!("../../../../sql/queries/worker_executions.sql");
-const CORDON_WORKER: &str = include_str!("../../../../sql/queries/cordon_worker.sql");
-const UNCORDON_WORKER: &str = include_str!("../../../../sql/queries/uncordon_worker.sql");
-const DROP_WORKER: &str = include_str!("../../../../sql/queries/drop_worker.sql");
+const WORKERS: &str = include_str!("../../../../sql/queries/fleet/workers.sql");
+const WORKER_EXECUTIONS: &str = include_str!("../../../../sql/queries/fleet/worker_executions.sql");
+const CORDON_WORKER: &str = include_str!("../../../../sql/queries/fleet/cordon_worker.sql");
+const UNCORDON_WORKER: &str = include_str!("../../../../sql/queries/fleet/uncordon_worker.sql");
+const DROP_WORKER: &str = include_str!("../../../../sql/queries/fleet/drop_worker.sql");
 
 /// How many executions `show` shows of those that a worker has, and of those that it had.
 const SHOWN_EXECUTIONS: i64 = 20;

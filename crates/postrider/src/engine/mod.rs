@@ -316,7 +316,7 @@ async fn connect(connector: &Connector) -> Result<Session, ServeError> {
 }
 
 async fn prepare(session: &Session) -> Result<(), ServeError> {
-    let sql = include_str!("../../../../sql/queries/dispatcher_session.sql");
+    let sql = include_str!("../../../../sql/queries/dispatch/dispatcher_session.sql");
     let prepared = session.client.batch_execute(sql).await;
     Ok(prepared.map_err(StoreError::to("prepare the session"))?)
 }

@@ -73,9 +73,9 @@ impl Bounds {
 /// When the connection fails.
 pub async fn bound(client: &Client, bounds: Bounds) -> Result<(), Error> {
     let (statement, lock) = (bounds.statement.as_millis(), bounds.lock.as_millis());
-    let sql = include_str!("../../../../sql/queries/limit_statements.sql");
+    let sql = include_str!("../../../../sql/queries/dispatch/limit_statements.sql");
     client.execute(sql, &[&statement.to_string()]).await?;
-    let sql = include_str!("../../../../sql/queries/limit_waits.sql");
+    let sql = include_str!("../../../../sql/queries/dispatch/limit_waits.sql");
     client.execute(sql, &[&lock.to_string()]).await?;
     Ok(())
 }
@@ -148,8 +148,9 @@ impl Bounded {
         then: Then,
         bounds: Bounds,
     ) -> Result<Bounded, StoreError> {
-        let row =
-            client.query_one(include_str!("../../../../sql/queries/session_pid.sql"), &[]).await;
+        let row = client
+            .query_one(include_str!("../../../../sql/queries/dispatch/session_pid.sql"), &[])
+            .await;
         let pid = row.map_err(StoreError::to("prepare the session"))?.get(0);
         let look = Some(Look { connector, purpose, pid });
         let state = Mutex::default();
@@ -279,7 +280,7 @@ impl Bounded {
     }
 
     async fn limit(&self, statement: Duration) -> Result<(), Error> {
-        let sql = include_str!("../../../../sql/queries/limit_statements.sql");
+        let sql = include_str!("../../../../sql/queries/dispatch/limit_statements.sql");
         self.once().execute(sql, &[&statement.as_millis().to_string()]).await?;
         Ok(())
     }
@@ -359,7 +360,7 @@ impl Look {
         let session =
             self.connector.connect().await.map_err(|error: ConnectError| error.to_string())?;
         bound(&session.client, bounds).await.map_err(|error| error_text(&error))?;
-        let sql = include_str!("../../../../sql/queries/blockers.sql");
+        let sql = include_str!("../../../../sql/queries/dispatch/blockers.sql");
         let began = Instant::now();
         loop {
             let rows = session.client.query(sql, &[&self.pid]).await;
@@ -411,7 +412,8 @@ mod tests {
             Some(rest.split('\'').next().unwrap_or_default().to_owned())
         };
         let mut found = Vec::new();
-        for entry in std::fs::read_dir(folder).unwrap() {
+        let areas = std::fs::read_dir(folder).unwrap().map(|area| area.unwrap().path());
+        for entry in areas.flat_map(|area| std::fs::read_dir(area).unwrap()) {
             let path = entry.unwrap().path();
             let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
             if name.ends_with("_session") {

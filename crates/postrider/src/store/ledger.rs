@@ -24,7 +24,7 @@ pub struct Ledger {
 impl Ledger {
     pub async fn open(client: impl Into<Bounded>, id: Uuid) -> Result<Ledger, StoreError> {
         let client: Bounded = client.into();
-        let sql = include_str!("../../../../sql/queries/flush.sql");
+        let sql = include_str!("../../../../sql/queries/dispatch/flush.sql");
         let flush = client.once().prepare(sql).await.map_err(StoreError::to("prepare"))?;
         Ok(Ledger { id, client, flush })
     }

@@ -39,6 +39,9 @@ const RECOVERY_PAGE: i64 = 20_000;
 /// So many waiting deliveries with ordering keys are looked at by one statement.
 const STORED_PAGE: i64 = 2_000;
 
+const EVENT_TYPES: &str =
+    include_str!("../../../../sql/queries/endpoints/dispatcher_event_types.sql");
+
 /// A message that a former owner may have attempted.
 struct Candidate {
     id: MessageId,
@@ -93,48 +96,66 @@ impl Log {
         let prepare =
             async |sql| client.once().prepare(sql).await.map_err(StoreError::to("prepare"));
         let shard_count = client
-            .query_one(include_str!("../../../../sql/queries/shard_count.sql"), &[])
+            .query_one(include_str!("../../../../sql/queries/dispatch/shard_count.sql"), &[])
             .await
             .map_err(StoreError::to("ask for the number of shards"))?;
         // Another one comes with an adoption, and then no tenure goes on, or behind a failover: whoever began before
         // counts what was left out as waiting, until it has gone past it.
         let gaps = client
-            .query(include_str!("../../../../sql/queries/number_gaps.sql"), &[])
+            .query(include_str!("../../../../sql/queries/dispatch/number_gaps.sql"), &[])
             .await
             .map_err(StoreError::to("ask for gaps between numbers"))?;
         let gaps = gaps.iter().map(|row| (row.get("after_number"), row.get("last_number")));
         Ok(Log {
             shard_count: shard_count.get(0),
             gaps: Gaps::new(gaps.collect()),
-            tick: prepare(include_str!("../../../../sql/queries/tick.sql")).await?,
-            page: prepare(include_str!("../../../../sql/queries/page.sql")).await?,
-            page_left: prepare(include_str!("../../../../sql/queries/page_left.sql")).await?,
-            window: prepare(include_str!("../../../../sql/queries/window.sql")).await?,
-            deferred_due: prepare(include_str!("../../../../sql/queries/deferred_due.sql")).await?,
-            deferred_after: prepare(include_str!("../../../../sql/queries/deferred_after.sql"))
+            tick: prepare(include_str!("../../../../sql/queries/dispatch/tick.sql")).await?,
+            page: prepare(include_str!("../../../../sql/queries/dispatch/page.sql")).await?,
+            page_left: prepare(include_str!("../../../../sql/queries/dispatch/page_left.sql"))
                 .await?,
-            deferred_expired: prepare(include_str!("../../../../sql/queries/deferred_expired.sql"))
+            window: prepare(include_str!("../../../../sql/queries/dispatch/window.sql")).await?,
+            deferred_due: prepare(include_str!(
+                "../../../../sql/queries/dispatch/deferred_due.sql"
+            ))
+            .await?,
+            deferred_after: prepare(include_str!(
+                "../../../../sql/queries/dispatch/deferred_after.sql"
+            ))
+            .await?,
+            deferred_expired: prepare(include_str!(
+                "../../../../sql/queries/dispatch/deferred_expired.sql"
+            ))
+            .await?,
+            deferred_next: prepare(include_str!(
+                "../../../../sql/queries/dispatch/deferred_next.sql"
+            ))
+            .await?,
+            deferred_count: prepare(include_str!(
+                "../../../../sql/queries/dispatch/deferred_count.sql"
+            ))
+            .await?,
+            followers: prepare(include_str!("../../../../sql/queries/dispatch/followers.sql"))
                 .await?,
-            deferred_next: prepare(include_str!("../../../../sql/queries/deferred_next.sql"))
+            payload: prepare(include_str!("../../../../sql/queries/dispatch/payload.sql")).await?,
+            candidates: prepare(include_str!("../../../../sql/queries/dispatch/candidates.sql"))
                 .await?,
-            deferred_count: prepare(include_str!("../../../../sql/queries/deferred_count.sql"))
-                .await?,
-            followers: prepare(include_str!("../../../../sql/queries/followers.sql")).await?,
-            payload: prepare(include_str!("../../../../sql/queries/payload.sql")).await?,
-            candidates: prepare(include_str!("../../../../sql/queries/candidates.sql")).await?,
-            done_between: prepare(include_str!("../../../../sql/queries/done_between.sql")).await?,
+            done_between: prepare(include_str!(
+                "../../../../sql/queries/dispatch/done_between.sql"
+            ))
+            .await?,
             endpoint_versions: prepare(include_str!(
-                "../../../../sql/queries/endpoint_versions.sql"
+                "../../../../sql/queries/endpoints/endpoint_versions.sql"
             ))
             .await?,
-            endpoints: prepare(include_str!("../../../../sql/queries/dispatcher_endpoints.sql"))
-                .await?,
-            settings: prepare(include_str!("../../../../sql/queries/dispatcher_settings.sql"))
-                .await?,
-            event_type_policies: prepare(include_str!(
-                "../../../../sql/queries/dispatcher_event_types.sql"
+            endpoints: prepare(include_str!(
+                "../../../../sql/queries/endpoints/dispatcher_endpoints.sql"
             ))
             .await?,
+            settings: prepare(include_str!(
+                "../../../../sql/queries/settings/dispatcher_settings.sql"
+            ))
+            .await?,
+            event_type_policies: prepare(EVENT_TYPES).await?,
             client,
         })
     }
@@ -335,7 +356,7 @@ impl Log {
     /// Sees to it that of every ordering key in these shards the first waiting delivery may go. Some keys
     /// at a time.
     pub async fn release_stored_keys(&self, shards: &[Shard]) -> Result<(), StoreError> {
-        let sql = include_str!("../../../../sql/queries/release_stored_keys.sql");
+        let sql = include_str!("../../../../sql/queries/dispatch/release_stored_keys.sql");
         let shards: Vec<i16> = shards.iter().map(|shard| shard.0).collect();
         let failed = StoreError::to("release ordering keys");
         let mut last = Some(String::new());
@@ -352,7 +373,7 @@ impl Log {
 
     /// What waits in shards that were taken over.
     pub async fn stored(&self, shards: &[Shard]) -> Result<Stored, StoreError> {
-        let sql = include_str!("../../../../sql/queries/stored_keys.sql");
+        let sql = include_str!("../../../../sql/queries/dispatch/stored_keys.sql");
         let failed = StoreError::to("look for waiting deliveries");
         let numbers: Vec<i16> = shards.iter().map(|shard| shard.0).collect();
         let mut links = Vec::new();
@@ -389,7 +410,7 @@ impl Log {
         shards: &[Shard],
         endpoints: &[EndpointId],
     ) -> Result<Vec<WaitingCount>, StoreError> {
-        let sql = include_str!("../../../../sql/queries/deferred_count_of.sql");
+        let sql = include_str!("../../../../sql/queries/dispatch/deferred_count_of.sql");
         let shards: Vec<i16> = shards.iter().map(|shard| shard.0).collect();
         let endpoints: Vec<i32> = endpoints.iter().map(|endpoint| endpoint.0).collect();
         let rows = self
@@ -645,7 +666,7 @@ fn highest_number(
 /// Forgets the plans of a connection, those inside of functions included.
 pub(super) async fn discard_plans(client: &Bounded) -> Result<(), StoreError> {
     client
-        .batch_execute(include_str!("../../../../sql/queries/discard_plans.sql"))
+        .batch_execute(include_str!("../../../../sql/queries/dispatch/discard_plans.sql"))
         .await
         .map_err(StoreError::to("discard plans"))
 }

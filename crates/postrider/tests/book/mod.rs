@@ -8,7 +8,7 @@
 pub mod guide;
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, HashMap},
     path::{Path, PathBuf},
 };
 
@@ -50,6 +50,23 @@ pub fn names_in(folder: &str, ending: &str) -> Vec<String> {
         names.filter_map(|name| Some(name.strip_suffix(ending)?.to_owned())).collect();
     names.sort();
     names
+}
+
+/// The files below a folder of the repository that end like this: the path of each by its name without the ending.
+pub fn paths_below(folder: &str, ending: &str) -> BTreeMap<String, String> {
+    let mut paths = BTreeMap::new();
+    for entry in std::fs::read_dir(root().join(folder)).unwrap() {
+        let entry = entry.unwrap();
+        let name = entry.file_name().into_string().unwrap();
+        let path = format!("{folder}/{name}");
+        if entry.file_type().unwrap().is_dir() {
+            paths.extend(paths_below(&path, ending));
+        } else if let Some(name) = name.strip_suffix(ending) {
+            let other = paths.insert(name.to_owned(), path);
+            assert_eq!(other, None, "two files are called {name}");
+        }
+    }
+    paths
 }
 
 /// A file of the repository.

@@ -5,21 +5,24 @@ use super::super::{
     shapes,
 };
 
-const API_CONSUMERS: &str = include_str!("../../../../../sql/queries/api_consumers.sql");
+const API_CONSUMERS: &str = include_str!("../../../../../sql/queries/consume/api_consumers.sql");
 const API_CREATE_CONSUMER: &str =
-    include_str!("../../../../../sql/queries/api_create_consumer.sql");
-const API_CONSUMER: &str = include_str!("../../../../../sql/queries/api_consumer.sql");
-const API_RESET_CONSUMER: &str = include_str!("../../../../../sql/queries/api_reset_consumer.sql");
-const API_DROP_CONSUMER: &str = include_str!("../../../../../sql/queries/api_drop_consumer.sql");
+    include_str!("../../../../../sql/queries/consume/api_create_consumer.sql");
+const API_CONSUMER: &str = include_str!("../../../../../sql/queries/consume/api_consumer.sql");
+const API_RESET_CONSUMER: &str =
+    include_str!("../../../../../sql/queries/consume/api_reset_consumer.sql");
+const API_DROP_CONSUMER: &str =
+    include_str!("../../../../../sql/queries/consume/api_drop_consumer.sql");
 const API_PARKED_MESSAGES: &str =
-    include_str!("../../../../../sql/queries/api_parked_messages.sql");
+    include_str!("../../../../../sql/queries/consume/api_parked_messages.sql");
 const API_PARKED_MESSAGES_MASKED: &str =
-    include_str!("../../../../../sql/queries/api_parked_messages_masked.sql");
-const API_PARKED_MESSAGE: &str = include_str!("../../../../../sql/queries/api_parked_message.sql");
+    include_str!("../../../../../sql/queries/consume/api_parked_messages_masked.sql");
+const API_PARKED_MESSAGE: &str =
+    include_str!("../../../../../sql/queries/consume/api_parked_message.sql");
 const API_PARKED_MESSAGE_MASKED: &str =
-    include_str!("../../../../../sql/queries/api_parked_message_masked.sql");
+    include_str!("../../../../../sql/queries/consume/api_parked_message_masked.sql");
 const API_RESOLVE_PARKED_MESSAGE: &str =
-    include_str!("../../../../../sql/queries/api_resolve_parked_message.sql");
+    include_str!("../../../../../sql/queries/consume/api_resolve_parked_message.sql");
 
 pub const ALL: &[Operation] = &[
     list("/api/v1/consumers", "listConsumers", "Consumers by name", shape::<shapes::Consumer>)

@@ -5,49 +5,66 @@ use super::super::{
     shapes,
 };
 
-const API_MESSAGE: &str = include_str!("../../../../../sql/queries/api_message.sql");
-const API_MESSAGE_MASKED: &str = include_str!("../../../../../sql/queries/api_message_masked.sql");
-const API_ATTEMPTS: &str = include_str!("../../../../../sql/queries/api_attempts.sql");
+const API_MESSAGE: &str = include_str!("../../../../../sql/queries/watch/api_message.sql");
+const API_MESSAGE_MASKED: &str =
+    include_str!("../../../../../sql/queries/watch/api_message_masked.sql");
+const API_ATTEMPTS: &str = include_str!("../../../../../sql/queries/watch/api_attempts.sql");
 const API_ATTEMPTS_MASKED: &str =
-    include_str!("../../../../../sql/queries/api_attempts_masked.sql");
+    include_str!("../../../../../sql/queries/watch/api_attempts_masked.sql");
 const API_EXPLAIN_MESSAGE: &str =
-    include_str!("../../../../../sql/queries/api_explain_message.sql");
-const API_CANCEL_MESSAGE: &str = include_str!("../../../../../sql/queries/api_cancel_message.sql");
-const API_REPLAY_MESSAGE: &str = include_str!("../../../../../sql/queries/api_replay_message.sql");
-const API_RETRY_DELIVERY: &str = include_str!("../../../../../sql/queries/api_retry_delivery.sql");
-const API_FAIL_DELIVERY: &str = include_str!("../../../../../sql/queries/api_fail_delivery.sql");
-const API_SKIP_DELIVERY: &str = include_str!("../../../../../sql/queries/api_skip_delivery.sql");
-const API_ERASE_MESSAGES: &str = include_str!("../../../../../sql/queries/api_erase_messages.sql");
+    include_str!("../../../../../sql/queries/policy/api_explain_message.sql");
+const API_CANCEL_MESSAGE: &str =
+    include_str!("../../../../../sql/queries/produce/api_cancel_message.sql");
+const API_REPLAY_MESSAGE: &str =
+    include_str!("../../../../../sql/queries/archive/api_replay_message.sql");
+const API_RETRY_DELIVERY: &str =
+    include_str!("../../../../../sql/queries/deliveries/api_retry_delivery.sql");
+const API_FAIL_DELIVERY: &str =
+    include_str!("../../../../../sql/queries/deliveries/api_fail_delivery.sql");
+const API_SKIP_DELIVERY: &str =
+    include_str!("../../../../../sql/queries/deliveries/api_skip_delivery.sql");
+const API_ERASE_MESSAGES: &str =
+    include_str!("../../../../../sql/queries/deliveries/api_erase_messages.sql");
 const CHECK_ENDPOINT_NAME: &str =
-    include_str!("../../../../../sql/queries/check_endpoint_name.sql");
-const API_CHECK_NAMES: &str = include_str!("../../../../../sql/queries/api_check_names.sql");
-const MESSAGE_STATUS: &str = include_str!("../../../../../sql/queries/message_status.sql");
-const API_QUEUE: &str = include_str!("../../../../../sql/queries/api_queue.sql");
-const API_ARCHIVE: &str = include_str!("../../../../../sql/queries/api_archive.sql");
+    include_str!("../../../../../sql/queries/endpoints/check_endpoint_name.sql");
+const API_CHECK_NAMES: &str =
+    include_str!("../../../../../sql/queries/endpoints/api_check_names.sql");
+const MESSAGE_STATUS: &str = include_str!("../../../../../sql/queries/watch/message_status.sql");
+const API_QUEUE: &str = include_str!("../../../../../sql/queries/deliveries/api_queue.sql");
+const API_ARCHIVE: &str = include_str!("../../../../../sql/queries/archive/api_archive.sql");
 const API_RETRY_DELIVERIES: &str =
-    include_str!("../../../../../sql/queries/api_retry_deliveries.sql");
+    include_str!("../../../../../sql/queries/deliveries/api_retry_deliveries.sql");
 const API_FAIL_DELIVERIES: &str =
-    include_str!("../../../../../sql/queries/api_fail_deliveries.sql");
+    include_str!("../../../../../sql/queries/deliveries/api_fail_deliveries.sql");
 const API_SKIP_DELIVERIES: &str =
-    include_str!("../../../../../sql/queries/api_skip_deliveries.sql");
-const API_DEAD_LETTERS: &str = include_str!("../../../../../sql/queries/api_dead_letters.sql");
-const API_DLQ_SUMMARY: &str = include_str!("../../../../../sql/queries/api_dlq_summary.sql");
-const API_REDRIVE: &str = include_str!("../../../../../sql/queries/api_redrive.sql");
-const API_DEAD_LETTER: &str = include_str!("../../../../../sql/queries/api_dead_letter.sql");
+    include_str!("../../../../../sql/queries/deliveries/api_skip_deliveries.sql");
+const API_DEAD_LETTERS: &str =
+    include_str!("../../../../../sql/queries/dead_letters/api_dead_letters.sql");
+const API_DLQ_SUMMARY: &str =
+    include_str!("../../../../../sql/queries/dead_letters/api_dlq_summary.sql");
+const API_REDRIVE: &str = include_str!("../../../../../sql/queries/dead_letters/api_redrive.sql");
+const API_DEAD_LETTER: &str =
+    include_str!("../../../../../sql/queries/dead_letters/api_dead_letter.sql");
 const API_DEAD_LETTER_MASKED: &str =
-    include_str!("../../../../../sql/queries/api_dead_letter_masked.sql");
+    include_str!("../../../../../sql/queries/dead_letters/api_dead_letter_masked.sql");
 const API_REDRIVE_MESSAGE: &str =
-    include_str!("../../../../../sql/queries/api_redrive_message.sql");
-const API_JOBS: &str = include_str!("../../../../../sql/queries/api_jobs.sql");
-const API_JOB: &str = include_str!("../../../../../sql/queries/api_job.sql");
-const API_CANCEL_JOB: &str = include_str!("../../../../../sql/queries/api_cancel_job.sql");
-const API_REPLAYS: &str = include_str!("../../../../../sql/queries/api_replays.sql");
-const API_REPLAYS_MASKED: &str = include_str!("../../../../../sql/queries/api_replays_masked.sql");
-const API_CREATE_REPLAY: &str = include_str!("../../../../../sql/queries/api_create_replay.sql");
-const API_REPLAY: &str = include_str!("../../../../../sql/queries/api_replay.sql");
-const API_REPLAY_MASKED: &str = include_str!("../../../../../sql/queries/api_replay_masked.sql");
-const API_CANCEL_REPLAY: &str = include_str!("../../../../../sql/queries/api_cancel_replay.sql");
-const API_BLOCKED_KEYS: &str = include_str!("../../../../../sql/queries/api_blocked_keys.sql");
+    include_str!("../../../../../sql/queries/dead_letters/api_redrive_message.sql");
+const API_JOBS: &str = include_str!("../../../../../sql/queries/deliveries/api_jobs.sql");
+const API_JOB: &str = include_str!("../../../../../sql/queries/deliveries/api_job.sql");
+const API_CANCEL_JOB: &str =
+    include_str!("../../../../../sql/queries/deliveries/api_cancel_job.sql");
+const API_REPLAYS: &str = include_str!("../../../../../sql/queries/archive/api_replays.sql");
+const API_REPLAYS_MASKED: &str =
+    include_str!("../../../../../sql/queries/archive/api_replays_masked.sql");
+const API_CREATE_REPLAY: &str =
+    include_str!("../../../../../sql/queries/archive/api_create_replay.sql");
+const API_REPLAY: &str = include_str!("../../../../../sql/queries/archive/api_replay.sql");
+const API_REPLAY_MASKED: &str =
+    include_str!("../../../../../sql/queries/archive/api_replay_masked.sql");
+const API_CANCEL_REPLAY: &str =
+    include_str!("../../../../../sql/queries/archive/api_cancel_replay.sql");
+const API_BLOCKED_KEYS: &str =
+    include_str!("../../../../../sql/queries/deliveries/api_blocked_keys.sql");
 
 pub const ALL: &[Operation] = &[
     get(

@@ -8,45 +8,51 @@ use super::super::{
     shapes,
 };
 
-const API_ENDPOINTS: &str = include_str!("../../../../../sql/queries/api_endpoints.sql");
+const API_ENDPOINTS: &str = include_str!("../../../../../sql/queries/endpoints/api_endpoints.sql");
 const API_ENDPOINTS_MASKED: &str =
-    include_str!("../../../../../sql/queries/api_endpoints_masked.sql");
+    include_str!("../../../../../sql/queries/endpoints/api_endpoints_masked.sql");
 const API_CREATE_ENDPOINT: &str =
-    include_str!("../../../../../sql/queries/api_create_endpoint.sql");
-const API_ENDPOINT: &str = include_str!("../../../../../sql/queries/api_endpoint.sql");
+    include_str!("../../../../../sql/queries/endpoints/api_create_endpoint.sql");
+const API_ENDPOINT: &str = include_str!("../../../../../sql/queries/endpoints/api_endpoint.sql");
 const API_ENDPOINT_MASKED: &str =
-    include_str!("../../../../../sql/queries/api_endpoint_masked.sql");
-const API_ALTER_ENDPOINT: &str = include_str!("../../../../../sql/queries/api_alter_endpoint.sql");
-const API_DROP_ENDPOINT: &str = include_str!("../../../../../sql/queries/api_drop_endpoint.sql");
+    include_str!("../../../../../sql/queries/endpoints/api_endpoint_masked.sql");
+const API_ALTER_ENDPOINT: &str =
+    include_str!("../../../../../sql/queries/endpoints/api_alter_endpoint.sql");
+const API_DROP_ENDPOINT: &str =
+    include_str!("../../../../../sql/queries/endpoints/api_drop_endpoint.sql");
 const API_ENDPOINT_HEALTH: &str =
-    include_str!("../../../../../sql/queries/api_endpoint_health.sql");
+    include_str!("../../../../../sql/queries/endpoints/api_endpoint_health.sql");
 const API_ENDPOINTS_HEALTH: &str =
-    include_str!("../../../../../sql/queries/api_endpoints_health.sql");
-const API_PAUSE_ENDPOINT: &str = include_str!("../../../../../sql/queries/api_pause_endpoint.sql");
+    include_str!("../../../../../sql/queries/endpoints/api_endpoints_health.sql");
+const API_PAUSE_ENDPOINT: &str =
+    include_str!("../../../../../sql/queries/endpoints/api_pause_endpoint.sql");
 const API_RESUME_ENDPOINT: &str =
-    include_str!("../../../../../sql/queries/api_resume_endpoint.sql");
+    include_str!("../../../../../sql/queries/endpoints/api_resume_endpoint.sql");
 const API_ENABLE_ENDPOINT: &str =
-    include_str!("../../../../../sql/queries/api_enable_endpoint.sql");
+    include_str!("../../../../../sql/queries/endpoints/api_enable_endpoint.sql");
 const API_DISABLE_ENDPOINT: &str =
-    include_str!("../../../../../sql/queries/api_disable_endpoint.sql");
-const API_RESET_CIRCUIT: &str = include_str!("../../../../../sql/queries/api_reset_circuit.sql");
+    include_str!("../../../../../sql/queries/endpoints/api_disable_endpoint.sql");
+const API_RESET_CIRCUIT: &str =
+    include_str!("../../../../../sql/queries/endpoints/api_reset_circuit.sql");
 const API_CANCEL_ENDPOINT_MESSAGES: &str =
-    include_str!("../../../../../sql/queries/api_cancel_endpoint_messages.sql");
-const API_PAUSE_ALL: &str = include_str!("../../../../../sql/queries/api_pause_all.sql");
-const API_RESUME_ALL: &str = include_str!("../../../../../sql/queries/api_resume_all.sql");
+    include_str!("../../../../../sql/queries/deliveries/api_cancel_endpoint_messages.sql");
+const API_PAUSE_ALL: &str = include_str!("../../../../../sql/queries/endpoints/api_pause_all.sql");
+const API_RESUME_ALL: &str =
+    include_str!("../../../../../sql/queries/endpoints/api_resume_all.sql");
 const API_VALIDATE_ENDPOINT: &str =
-    include_str!("../../../../../sql/queries/api_validate_endpoint.sql");
+    include_str!("../../../../../sql/queries/endpoints/api_validate_endpoint.sql");
 const API_VALIDATE_RETRY_POLICY: &str =
-    include_str!("../../../../../sql/queries/api_validate_retry_policy.sql");
-const API_SIGNING_KEYS: &str = include_str!("../../../../../sql/queries/api_signing_keys.sql");
+    include_str!("../../../../../sql/queries/policy/api_validate_retry_policy.sql");
+const API_SIGNING_KEYS: &str =
+    include_str!("../../../../../sql/queries/endpoints/api_signing_keys.sql");
 const API_ADD_SIGNING_KEY: &str =
-    include_str!("../../../../../sql/queries/api_add_signing_key.sql");
+    include_str!("../../../../../sql/queries/endpoints/api_add_signing_key.sql");
 const API_ROTATE_SIGNING_KEY: &str =
-    include_str!("../../../../../sql/queries/api_rotate_signing_key.sql");
+    include_str!("../../../../../sql/queries/endpoints/api_rotate_signing_key.sql");
 const API_RETIRE_SIGNING_KEY: &str =
-    include_str!("../../../../../sql/queries/api_retire_signing_key.sql");
+    include_str!("../../../../../sql/queries/endpoints/api_retire_signing_key.sql");
 const API_REVEAL_SIGNING_KEY: &str =
-    include_str!("../../../../../sql/queries/api_reveal_signing_key.sql");
+    include_str!("../../../../../sql/queries/endpoints/api_reveal_signing_key.sql");
 
 pub const ALL: &[Operation] = &[
     list("/api/v1/endpoints", "listEndpoints", "Endpoints by name", shape::<shapes::Endpoint>)

@@ -5,22 +5,27 @@ use super::super::{
     shapes,
 };
 
-const API_EVENT_TYPES: &str = include_str!("../../../../../sql/queries/api_event_types.sql");
+const API_EVENT_TYPES: &str =
+    include_str!("../../../../../sql/queries/endpoints/api_event_types.sql");
 const API_CREATE_EVENT_TYPE: &str =
-    include_str!("../../../../../sql/queries/api_create_event_type.sql");
-const API_EVENT_TYPE: &str = include_str!("../../../../../sql/queries/api_event_type.sql");
+    include_str!("../../../../../sql/queries/endpoints/api_create_event_type.sql");
+const API_EVENT_TYPE: &str =
+    include_str!("../../../../../sql/queries/endpoints/api_event_type.sql");
 const API_ALTER_EVENT_TYPE: &str =
-    include_str!("../../../../../sql/queries/api_alter_event_type.sql");
+    include_str!("../../../../../sql/queries/endpoints/api_alter_event_type.sql");
 const API_DROP_EVENT_TYPE: &str =
-    include_str!("../../../../../sql/queries/api_drop_event_type.sql");
-const API_SUBSCRIPTIONS: &str = include_str!("../../../../../sql/queries/api_subscriptions.sql");
+    include_str!("../../../../../sql/queries/endpoints/api_drop_event_type.sql");
+const API_SUBSCRIPTIONS: &str =
+    include_str!("../../../../../sql/queries/endpoints/api_subscriptions.sql");
 const API_CHECK_SUBSCRIBED: &str =
-    include_str!("../../../../../sql/queries/api_check_subscribed.sql");
-const API_SUBSCRIBE: &str = include_str!("../../../../../sql/queries/api_subscribe.sql");
-const API_SUBSCRIPTION: &str = include_str!("../../../../../sql/queries/api_subscription.sql");
+    include_str!("../../../../../sql/queries/endpoints/api_check_subscribed.sql");
+const API_SUBSCRIBE: &str = include_str!("../../../../../sql/queries/endpoints/api_subscribe.sql");
+const API_SUBSCRIPTION: &str =
+    include_str!("../../../../../sql/queries/endpoints/api_subscription.sql");
 const API_ALTER_SUBSCRIPTION: &str =
-    include_str!("../../../../../sql/queries/api_alter_subscription.sql");
-const API_UNSUBSCRIBE: &str = include_str!("../../../../../sql/queries/api_unsubscribe.sql");
+    include_str!("../../../../../sql/queries/endpoints/api_alter_subscription.sql");
+const API_UNSUBSCRIBE: &str =
+    include_str!("../../../../../sql/queries/endpoints/api_unsubscribe.sql");
 
 pub const ALL: &[Operation] = &[
     list(

@@ -7,25 +7,27 @@ use super::super::{
     shapes,
 };
 
-const API_ACTIONS: &str = include_str!("../../../../../sql/queries/api_actions.sql");
-const API_ACTION: &str = include_str!("../../../../../sql/queries/api_action.sql");
-const API_SET_ACTION: &str = include_str!("../../../../../sql/queries/api_set_action.sql");
-const API_DROP_ACTION: &str = include_str!("../../../../../sql/queries/api_drop_action.sql");
-const API_WORKERS: &str = include_str!("../../../../../sql/queries/api_workers.sql");
-const API_WORKER: &str = include_str!("../../../../../sql/queries/api_worker.sql");
-const API_CORDON_WORKER: &str = include_str!("../../../../../sql/queries/api_cordon_worker.sql");
+const API_ACTIONS: &str = include_str!("../../../../../sql/queries/fleet/api_actions.sql");
+const API_ACTION: &str = include_str!("../../../../../sql/queries/fleet/api_action.sql");
+const API_SET_ACTION: &str = include_str!("../../../../../sql/queries/fleet/api_set_action.sql");
+const API_DROP_ACTION: &str = include_str!("../../../../../sql/queries/fleet/api_drop_action.sql");
+const API_WORKERS: &str = include_str!("../../../../../sql/queries/fleet/api_workers.sql");
+const API_WORKER: &str = include_str!("../../../../../sql/queries/fleet/api_worker.sql");
+const API_CORDON_WORKER: &str =
+    include_str!("../../../../../sql/queries/fleet/api_cordon_worker.sql");
 const API_UNCORDON_WORKER: &str =
-    include_str!("../../../../../sql/queries/api_uncordon_worker.sql");
-const API_DROP_WORKER: &str = include_str!("../../../../../sql/queries/api_drop_worker.sql");
-const API_EXECUTIONS: &str = include_str!("../../../../../sql/queries/api_executions.sql");
+    include_str!("../../../../../sql/queries/fleet/api_uncordon_worker.sql");
+const API_DROP_WORKER: &str = include_str!("../../../../../sql/queries/fleet/api_drop_worker.sql");
+const API_EXECUTIONS: &str = include_str!("../../../../../sql/queries/fleet/api_executions.sql");
 const API_SUBMIT_EXECUTION: &str =
-    include_str!("../../../../../sql/queries/api_submit_execution.sql");
-const EXECUTION: &str = include_str!("../../../../../sql/queries/execution.sql");
-const EXECUTION_MASKED: &str = include_str!("../../../../../sql/queries/execution_masked.sql");
+    include_str!("../../../../../sql/queries/fleet/api_submit_execution.sql");
+const EXECUTION: &str = include_str!("../../../../../sql/queries/fleet/execution.sql");
+const EXECUTION_MASKED: &str =
+    include_str!("../../../../../sql/queries/fleet/execution_masked.sql");
 const API_CANCEL_EXECUTION: &str =
-    include_str!("../../../../../sql/queries/api_cancel_execution.sql");
+    include_str!("../../../../../sql/queries/fleet/api_cancel_execution.sql");
 const API_RETRY_EXECUTION: &str =
-    include_str!("../../../../../sql/queries/api_retry_execution.sql");
+    include_str!("../../../../../sql/queries/fleet/api_retry_execution.sql");
 
 pub const ALL: &[Operation] = &[
     list("/api/v1/actions", "listActions", "Actions by name", shape::<shapes::Action>)

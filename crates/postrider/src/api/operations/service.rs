@@ -5,17 +5,21 @@ use super::super::{
     shapes,
 };
 
-const API_SETTINGS: &str = include_str!("../../../../../sql/queries/api_settings.sql");
-const API_SETTING: &str = include_str!("../../../../../sql/queries/api_setting.sql");
-const API_SET_SETTING: &str = include_str!("../../../../../sql/queries/api_set_setting.sql");
-const API_RESET_SETTING: &str = include_str!("../../../../../sql/queries/api_reset_setting.sql");
-const API_TOKENS: &str = include_str!("../../../../../sql/queries/api_tokens.sql");
-const API_CREATE_TOKEN: &str = include_str!("../../../../../sql/queries/api_create_token.sql");
-const API_REVOKE_TOKEN: &str = include_str!("../../../../../sql/queries/api_revoke_token.sql");
-const API_EVENTS: &str = include_str!("../../../../../sql/queries/api_events.sql");
-const API_HEALTH: &str = include_str!("../../../../../sql/queries/api_health.sql");
-const API_STATISTICS: &str = include_str!("../../../../../sql/queries/api_statistics.sql");
-const API_DISPATCHERS: &str = include_str!("../../../../../sql/queries/api_dispatchers.sql");
+const API_SETTINGS: &str = include_str!("../../../../../sql/queries/settings/api_settings.sql");
+const API_SETTING: &str = include_str!("../../../../../sql/queries/settings/api_setting.sql");
+const API_SET_SETTING: &str =
+    include_str!("../../../../../sql/queries/settings/api_set_setting.sql");
+const API_RESET_SETTING: &str =
+    include_str!("../../../../../sql/queries/settings/api_reset_setting.sql");
+const API_TOKENS: &str = include_str!("../../../../../sql/queries/access/api_tokens.sql");
+const API_CREATE_TOKEN: &str =
+    include_str!("../../../../../sql/queries/access/api_create_token.sql");
+const API_REVOKE_TOKEN: &str =
+    include_str!("../../../../../sql/queries/access/api_revoke_token.sql");
+const API_EVENTS: &str = include_str!("../../../../../sql/queries/watch/api_events.sql");
+const API_HEALTH: &str = include_str!("../../../../../sql/queries/watch/api_health.sql");
+const API_STATISTICS: &str = include_str!("../../../../../sql/queries/watch/api_statistics.sql");
+const API_DISPATCHERS: &str = include_str!("../../../../../sql/queries/watch/api_dispatchers.sql");
 
 pub const ALL: &[Operation] = &[
     list("/api/v1/settings", "listSettings", "Settings by name", shape::<shapes::Setting>)

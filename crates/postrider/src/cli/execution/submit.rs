@@ -16,8 +16,9 @@ use super::{
     find,
 };
 
-const SUBMIT_EXECUTION: &str = include_str!("../../../../../sql/queries/submit_execution.sql");
-const EXECUTION_END: &str = include_str!("../../../../../sql/queries/execution_end.sql");
+const SUBMIT_EXECUTION: &str =
+    include_str!("../../../../../sql/queries/fleet/submit_execution.sql");
+const EXECUTION_END: &str = include_str!("../../../../../sql/queries/fleet/execution_end.sql");
 
 /// The pauses between two looks whether it has ended: they get longer, as what takes long may be seen to
 /// end a little later.
