@@ -3,6 +3,7 @@
 //! Each rule is a function from the tracked files to its violations, so tests give it small trees.
 //! The rules look at text, not at meaning: they catch what is written by mistake, not by intent.
 
+mod areas;
 mod dependencies;
 mod locks;
 mod rust;
@@ -49,6 +50,7 @@ const RULES: &[Rule] = &[
     only_the_carrier_names_its_client,
     migrations_call_no_function_of_ours,
     one_function_per_file,
+    areas::the_tree_says_what_is_public,
     modules_begin_with_their_purpose,
     every_test_file_is_run,
     nothing_names_a_machine,

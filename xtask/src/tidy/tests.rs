@@ -211,6 +211,70 @@ fn a_file_with_another_or_a_second_function_is_caught() {
 }
 
 #[test]
+fn a_function_at_a_wrong_place_is_caught() {
+    let grants = "
+        producing constant text[] := array[
+            'send', 'publish'];
+        watching constant text[] := array['metrics'];
+        withheld constant text[] := array['secret'];
+        -- unused constant text[] := array['ring'];
+        from (values
+            ('producer', producing, array['secret'] || withheld),
+            (
+                'admin',
+                producing || watching,
+                array(select c.relname from pg_class c where c.relname <> all (withheld))
+            )
+        ) k (kind, functions, relations)
+        execute format('grant execute on function %s to %I', signature, name);";
+    let check = |grants: &str, path: &str| {
+        let tree = tree(&[("sql/grants.sql", grants), (path, "")]);
+        let found = areas::the_tree_says_what_is_public(&tree).into_iter();
+        found.map(|found| found.path).collect::<Vec<_>>()
+    };
+    for good in [
+        "sql/functions/produce/api/send.sql",
+        "sql/functions/produce/api/publish.sql",
+        "sql/functions/produce/ring.sql",
+        "sql/functions/watch/api/metrics.sql",
+        "sql/functions/settings/secret.sql",
+        "sql/queries/produce/send.sql",
+        "sql/views/queue.sql",
+    ] {
+        assert_eq!(check(grants, good), [""; 0], "{good}");
+    }
+    for bad in [
+        "sql/functions/produce/send.sql",
+        "sql/functions/watch/metrics.sql",
+        "sql/functions/produce/api/ring.sql",
+        "sql/functions/settings/api/secret.sql",
+        "sql/functions/send.sql",
+        "sql/functions/ring.sql",
+        "sql/functions/produce/fast/ring.sql",
+        "sql/functions/produce/api/fast/send.sql",
+        "sql/queries/send.sql",
+        "sql/queries/produce/api/send.sql",
+    ] {
+        assert_eq!(check(grants, bad), [bad]);
+    }
+    // What is granted is what a role gets, not what stands in a list.
+    let metrics = "sql/functions/watch/api/metrics.sql";
+    assert_eq!(check(&grants.replace("producing || watching", "producing"), metrics), [metrics]);
+    for unread in ["producing || others", "array['send']"] {
+        let grants = grants.replace("producing || watching", unread);
+        assert_eq!(check(&grants, metrics), ["sql/grants.sql"], "{unread}");
+    }
+
+    let rule = areas::the_tree_says_what_is_public;
+    let granted = "select 1;\ngrant execute on function postrider.ring() to public;";
+    let elsewhere = ("sql/migrations/0002_x.sql", granted);
+    assert_eq!(lines_in(rule, &[("sql/grants.sql", grants), elsewhere]), [2]);
+    assert_eq!(check(&format!("{grants}\n{granted}"), metrics), ["sql/grants.sql"]);
+    let twice = [("sql/functions/a/ring.sql", ""), ("sql/functions/b/ring.sql", "")];
+    assert_eq!(lines_in(rule, &twice), [1]);
+}
+
+#[test]
 fn a_module_without_a_purpose_is_caught() {
     assert_eq!(lines(modules_begin_with_their_purpose, "crates/a/src/b.rs", "use x;"), [1]);
     assert_eq!(lines(modules_begin_with_their_purpose, "xtask/src/b.rs", "// For x.\n"), [1]);
