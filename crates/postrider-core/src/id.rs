@@ -21,7 +21,8 @@ pub struct Target(pub i32);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EndpointId(pub i32);
 
-/// Which protocol and config of an endpoint: a later one has a higher number.
+/// A protocol and config of an endpoint, and the transport that was opened with them. No two endpoints have the same one, and a
+/// later one has a higher number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Edition(pub u64);
 

@@ -31,8 +31,7 @@ pub enum Command {
     Ask(Query),
     /// Each lands by itself, as an [`Event`].
     Attempt {
-        endpoint: EndpointId,
-        /// Which of its transports, or why there is none.
+        /// By which transport, or why there is none.
         edition: Result<Edition, String>,
         deliveries: Vec<Delivery>,
         /// What time it is: what expires while its payload is fetched is not attempted.
@@ -48,8 +47,8 @@ pub enum Command {
     Wish(Wish),
     /// How messages are sent from now on.
     Follow(transport_settings::Settings),
-    /// Nothing goes to the endpoint by this edition any more. What is under way may end.
-    Close(EndpointId, Edition),
+    /// Nothing goes by this edition any more. What is under way may end.
+    Close(Edition),
 }
 
 /// What is asked of the database. Each is answered by one [`Event`].
@@ -194,8 +193,6 @@ pub type GroupTick = (TickGroup, Tick, Option<WindowBounds>);
 /// A delivery that goes when the probe of its endpoint is ours.
 pub struct Probe {
     pub endpoint: EndpointId,
-    /// Which of its transports, or why there is none.
-    pub edition: Result<Edition, String>,
     pub delivery: Delivery,
 }
 

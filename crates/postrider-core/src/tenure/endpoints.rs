@@ -4,7 +4,6 @@
 //! What is known lies in values with private state, of one endpoint or of all; what these have to say to each other is
 //! handed over here, and in the files for what goes on: queueing, sending, waiting, and sharing with other dispatchers.
 
-mod editions;
 mod flights;
 mod gate;
 mod memory;
@@ -27,7 +26,6 @@ use uuid::Uuid;
 
 pub use self::queueing::Seated;
 use self::{
-    editions::Editions,
     flights::{Flight, Flights},
     gate::Gate,
     memory::{Buffer, Memory},
@@ -84,7 +82,6 @@ struct Endpoint {
 
 /// All of them, and what they share.
 pub struct Endpoints {
-    editions: Editions,
     by_id: HashMap<EndpointId, Endpoint>,
     by_target: HashMap<Target, EndpointId>,
     ready: Ready,
@@ -110,6 +107,8 @@ pub struct Comparison {
     /// To be read (again).
     pub changed: Vec<EndpointId>,
     pub gone: Vec<EndpointId>,
+    /// The editions of those that are gone.
+    pub retired: Vec<Edition>,
     /// What was queued for those that are gone.
     pub orphans: Vec<Delivery>,
 }
@@ -138,7 +137,6 @@ impl Endpoints {
     pub fn new(max_in_flight: usize, max_buffered: usize, now: Instant) -> Endpoints {
         Endpoints {
             now,
-            editions: Editions::default(),
             by_id: HashMap::default(),
             by_target: HashMap::default(),
             ready: Ready::default(),
@@ -216,13 +214,13 @@ impl Endpoints {
         let current: HashMap<EndpointId, i64> = versions.iter().copied().collect();
         let gone: Vec<EndpointId> =
             self.by_id.keys().filter(|id| !current.contains_key(id)).copied().collect();
-        let mut orphans = Vec::new();
+        let (mut retired, mut orphans) = (Vec::new(), Vec::new());
         for id in &gone {
             if let Some(endpoint) = self.by_id.remove(id) {
                 self.rests.forget(*id);
                 self.untold.forget(*id);
                 self.thirst.forget(*id);
-                self.editions.retire(*id, endpoint.edition());
+                retired.extend(endpoint.edition());
                 for target in &endpoint.targets {
                     self.by_target.remove(target);
                 }
@@ -234,11 +232,11 @@ impl Endpoints {
             self.by_id.get(id).is_none_or(|known| known.version != *version)
         };
         let changed = versions.iter().filter(is_changed).map(|(id, _)| *id).collect();
-        Comparison { changed, gone, orphans }
+        Comparison { changed, gone, retired, orphans }
     }
 
-    /// Takes over an endpoint's configuration.
-    pub fn apply(&mut self, (row, offer): OpenedEndpoint) {
+    /// Takes over an endpoint's configuration. Returns its former edition if it has another one now, or none.
+    pub fn apply(&mut self, (row, offer): OpenedEndpoint) -> Option<Edition> {
         if let Err(error) = &offer {
             warn!(endpoint = %row.name, %error, "endpoint cannot be opened");
         }
@@ -261,11 +259,9 @@ impl Endpoints {
             failures_in_a_row: 0,
         };
         self.by_target.extend(fresh.targets.iter().map(|target| (*target, row.id)));
-        match self.by_id.get_mut(&row.id) {
+        let retired = match self.by_id.get_mut(&row.id) {
             Some(known) => {
-                if known.edition() != fresh.edition() {
-                    self.editions.retire(row.id, known.edition());
-                }
+                let retired = known.edition().filter(|former| fresh.edition() != Some(*former));
                 known.name = fresh.name;
                 known.version = fresh.version;
                 known.targets = fresh.targets;
@@ -275,12 +271,15 @@ impl Endpoints {
                 if known.bucket.map(|bucket| bucket.rate) != rate {
                     known.bucket = fresh.bucket;
                 }
+                retired
             }
             None => {
                 self.by_id.insert(row.id, fresh);
+                None
             }
-        }
+        };
         self.ready.push(row.id);
+        retired
     }
 
     /// What may be sent to an endpoint now.
@@ -318,19 +317,9 @@ impl Endpoints {
         }
     }
 
-    /// A probe of an endpoint is asked for, and goes by this edition if it is granted.
-    pub fn begin_asking(&mut self, id: EndpointId, edition: Option<Edition>) {
-        self.editions.hold(id, edition);
-    }
-
-    /// It is granted and on its way, or it does not go.
-    pub fn end_asking(&mut self, id: EndpointId, edition: Option<Edition>) {
-        self.editions.let_go(id, edition);
-    }
-
-    /// Editions by which nothing goes any more.
-    pub fn take_unused(&mut self) -> Vec<(EndpointId, Edition)> {
-        self.editions.take_unused()
+    /// Which of its transports an endpoint uses now, or why it has none; `None`: there is no such endpoint.
+    pub fn transport(&self, id: EndpointId) -> Option<Result<Edition, String>> {
+        self.by_id.get(&id).map(Endpoint::transport)
     }
 
     /// The policies of an endpoint and its subscriptions.
@@ -342,6 +331,11 @@ impl Endpoints {
 impl Endpoint {
     fn flow(&self) -> Option<Flow> {
         self.offer.as_ref().ok().map(|offer| offer.flow)
+    }
+
+    /// Which of its transports is used, or why there is none.
+    fn transport(&self) -> Result<Edition, String> {
+        self.offer.as_ref().map(|offer| offer.edition).map_err(String::clone)
     }
 
     /// Which of its transports is used, if there is any.

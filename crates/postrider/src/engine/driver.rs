@@ -256,11 +256,10 @@ impl Driver {
     /// Starts what is to be done.
     fn start(&mut self, command: Command) {
         match command {
-            Command::Attempt { endpoint, edition, deliveries, clock } => {
-                let transport = edition.and_then(|edition| self.transports.get(endpoint, edition));
-                self.attempt(transport, deliveries, clock);
+            Command::Attempt { edition, deliveries, clock } => {
+                self.attempt(edition, deliveries, clock);
             }
-            Command::Close(endpoint, edition) => self.transports.close(endpoint, edition),
+            Command::Close(edition) => self.transports.close(edition),
             Command::Follow(settings) => self.transports.follow(settings),
             Command::Beat(statistics) => self.keeper.beat(statistics),
             Command::Bound(lease) => self.connections.bound(lease),

@@ -1,4 +1,4 @@
-//! The open transports of a tenure, by endpoint and edition: an endpoint keeps its own, and its connections with it, for as
+//! The open transports of a tenure, by edition: an endpoint keeps its own, and its connections with it, for as
 //! long as its protocol and config stay as they are.
 //!
 //! Which of them is used is decided by the dispatcher. It says when nothing goes by one any more: what is under way by
@@ -24,13 +24,20 @@ pub struct Transports {
 
 #[derive(Default)]
 struct Opened {
-    by_edition: HashMap<(EndpointId, Edition), Arc<dyn Transport>>,
-    /// The latest edition of each endpoint, and what it was opened with.
-    latest: HashMap<EndpointId, (Edition, Fingerprint)>,
+    by_edition: HashMap<Edition, Open>,
+    /// The latest edition of each endpoint.
+    latest: HashMap<EndpointId, Edition>,
     last: u64,
 }
 
-/// What tells protocols and configs apart. Secrets are in memory once.
+/// An open transport, and what it was opened with.
+struct Open {
+    endpoint: EndpointId,
+    fingerprint: Fingerprint,
+    transport: Arc<dyn Transport>,
+}
+
+/// What tells protocols and configs apart: a digest, so that no second copy of the config is kept.
 type Fingerprint = [u8; 32];
 
 impl Transports {
@@ -50,42 +57,30 @@ impl Transports {
     fn open_one(&self, row: &EndpointRow) -> Result<Offer, String> {
         let fingerprint = fingerprint(row);
         let mut opened = self.opened();
-        if let Some((edition, known)) = opened.latest.get(&row.id)
-            && *known == fingerprint
-            && let Some(transport) = opened.by_edition.get(&(row.id, *edition))
-        {
-            return Ok(offer(*edition, transport.as_ref()));
+        if let Some(offer) = opened.find(row.id, &fingerprint) {
+            return Ok(offer);
         }
+        let transport = transport::open(&row.protocol, &row.config, &self.shared)
+            .map_err(|error| error.to_string());
         // Whoever comes back to a config gets another edition: the former may be on its way out.
         opened.latest.remove(&row.id);
-        let transport = transport::open(&row.protocol, &row.config, &self.shared)
-            .map_err(|error| error.to_string())?;
+        let transport = transport?;
         opened.last += 1;
         let edition = Edition(opened.last);
         let offer = offer(edition, transport.as_ref());
-        opened.latest.insert(row.id, (edition, fingerprint));
-        opened.by_edition.insert((row.id, edition), transport);
+        opened.latest.insert(row.id, edition);
+        opened.by_edition.insert(edition, Open { endpoint: row.id, fingerprint, transport });
         Ok(offer)
     }
 
-    /// By what messages to the endpoint go.
-    ///
-    /// # Errors
-    ///
-    /// When it was closed, in the words of whoever cannot send.
-    pub fn get(&self, id: EndpointId, edition: Edition) -> Result<Arc<dyn Transport>, String> {
-        let opened = self.opened();
-        let transport = opened.by_edition.get(&(id, edition)).map(Arc::clone);
-        transport.ok_or_else(|| "the endpoint has another config by now".to_owned())
+    /// What messages go by; `None`: it was closed, or never open.
+    pub fn get(&self, edition: Edition) -> Option<Arc<dyn Transport>> {
+        self.opened().by_edition.get(&edition).map(|open| Arc::clone(&open.transport))
     }
 
     /// Nothing goes by it any more.
-    pub fn close(&self, id: EndpointId, edition: Edition) {
-        let mut opened = self.opened();
-        opened.by_edition.remove(&(id, edition));
-        if opened.latest.get(&id).is_some_and(|(latest, _)| *latest == edition) {
-            opened.latest.remove(&id);
-        }
+    pub fn close(&self, edition: Edition) {
+        self.opened().close(edition);
     }
 
     /// Every attempt that begins from now on follows these.
@@ -97,6 +92,23 @@ impl Transports {
 
     fn opened(&self) -> MutexGuard<'_, Opened> {
         self.opened.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Opened {
+    /// The latest of the endpoint, if that was opened with the same.
+    fn find(&self, id: EndpointId, fingerprint: &Fingerprint) -> Option<Offer> {
+        let edition = *self.latest.get(&id)?;
+        let open = self.by_edition.get(&edition)?;
+        (open.fingerprint == *fingerprint).then(|| offer(edition, open.transport.as_ref()))
+    }
+
+    fn close(&mut self, edition: Edition) -> Option<Open> {
+        let closed = self.by_edition.remove(&edition)?;
+        if self.latest.get(&closed.endpoint) == Some(&edition) {
+            self.latest.remove(&closed.endpoint);
+        }
+        Some(closed)
     }
 }
 
@@ -141,25 +153,28 @@ mod tests {
     fn an_edit_that_leaves_protocol_and_config_as_they_are_keeps_the_transport() {
         let transports = Transports::new(Shared::new(Settings::default()));
         let open = |row| transports.open(vec![row]).remove(0).1;
-        let id = EndpointId(1);
         let first = open(row(1, 3)).unwrap();
         assert_eq!(first.flow.concurrency, 3);
-        let kept = transports.get(id, first.edition).unwrap();
+        let kept = transports.get(first.edition).unwrap();
         let paused = EndpointRow { is_paused: true, version: 2, ..row(1, 3) };
         assert_eq!(open(paused), Ok(first));
-        assert!(Arc::ptr_eq(&kept, &transports.get(id, first.edition).unwrap()));
+        assert!(Arc::ptr_eq(&kept, &transports.get(first.edition).unwrap()));
         // The former one is there until nothing goes by it.
         let second = open(row(1, 4)).unwrap();
         assert!(second.edition > first.edition);
-        assert!(transports.get(id, first.edition).is_ok());
-        transports.close(id, first.edition);
-        assert!(transports.get(id, first.edition).is_err());
+        assert!(transports.get(first.edition).is_some());
+        transports.close(first.edition);
+        assert!(transports.get(first.edition).is_none());
         assert_eq!(open(row(1, 4)), Ok(second), "it is not the one that was closed");
         // Back to a config is another edition, and so is one after a config that cannot be used.
         let third = open(row(1, 3)).unwrap();
         assert!(third.edition > second.edition);
         assert!(open(row(1, 0)).unwrap_err().contains("concurrency"));
         assert!(open(row(1, 3)).unwrap().edition > third.edition);
-        assert_ne!(open(row(2, 3)).unwrap().edition, third.edition);
+        let other = open(row(2, 3)).unwrap().edition;
+        assert_ne!(other, third.edition);
+        // One that is gone and comes back.
+        transports.close(other);
+        assert!(open(row(2, 3)).unwrap().edition > other);
     }
 }

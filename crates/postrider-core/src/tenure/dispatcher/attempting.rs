@@ -29,11 +29,11 @@ impl Dispatcher {
             }
             if is_probe {
                 if let Some(delivery) = deliveries.pop() {
-                    self.ask_for_probe(Probe { endpoint, edition, delivery }, now);
+                    self.ask_for_probe(Probe { endpoint, delivery }, now);
                 }
             } else if !deliveries.is_empty() {
                 let clock = self.clock;
-                self.command(Command::Attempt { endpoint, edition, deliveries, clock });
+                self.command(Command::Attempt { edition, deliveries, clock });
             }
         }
     }

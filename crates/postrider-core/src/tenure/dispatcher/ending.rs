@@ -156,10 +156,9 @@ mod tests {
     fn what_was_decided_and_not_begun_is_spared() {
         let now = Instant::now();
         let mut dispatcher = dispatcher(now);
-        let (endpoint, edition) = (EndpointId(1), Err("none".to_owned()));
-        let deliveries = vec![delivery(1), delivery(2)];
+        let (edition, deliveries) = (Err("none".to_owned()), vec![delivery(1), delivery(2)]);
         let clock = dispatcher.clock;
-        dispatcher.command(Command::Attempt { endpoint, edition, deliveries, clock });
+        dispatcher.command(Command::Attempt { edition, deliveries, clock });
         let claimed = vec![dispatcher.endpoints.seat(delivery(3))];
         dispatcher.ask(Query::Claim {
             claimed,

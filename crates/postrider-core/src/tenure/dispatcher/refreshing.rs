@@ -35,10 +35,14 @@ impl Dispatcher {
         rows: Vec<OpenedEndpoint>,
     ) {
         for row in rows {
-            self.endpoints.apply(row);
+            if let Some(former) = self.endpoints.apply(row) {
+                self.command(Command::Close(former));
+            }
         }
-        let Comparison { changed, gone, orphans } = self.endpoints.compare(versions);
-        self.close_unused();
+        let Comparison { changed, gone, retired, orphans } = self.endpoints.compare(versions);
+        for edition in retired {
+            self.command(Command::Close(edition));
+        }
         self.figures.note_endpoints(versions.iter().map(|(id, _)| *id), &gone);
         let now = self.now;
         let ready = match gone.is_empty() {

@@ -23,7 +23,6 @@ impl Dispatcher {
             self.requeue(probe);
             return;
         };
-        self.endpoints.begin_asking(probe.endpoint, probe.edition.clone().ok());
         self.ask(Query::AskForProbe(Box::new(probe), proposal, self.clock.timestamp(now)));
     }
 
@@ -58,24 +57,22 @@ impl Dispatcher {
     }
 
     pub(super) fn take_probe(&mut self, probe: Probe, answers: &[Answer]) {
-        let (id, edition) = (probe.endpoint, probe.edition.clone().ok());
-        self.decide_on_probe(probe, answers);
-        self.endpoints.end_asking(id, edition);
-        self.close_unused();
-    }
-
-    fn decide_on_probe(&mut self, probe: Probe, answers: &[Answer]) {
         let (id, now) = (probe.endpoint, self.now);
         self.note_answers(&[id], answers, now);
         let is_won = answers.iter().any(|answer| answer.endpoint == id && answer.is_saved);
         let delivery = &probe.delivery;
         let is_ours = self.is_ours(delivery);
         let is_late = delivery.is_expired(self.clock.timestamp(now));
-        if is_won && is_ours && !is_late && !self.is_stopping() {
+        if is_won
+            && is_ours
+            && !is_late
+            && !self.is_stopping()
+            && let Some(edition) = self.endpoints.transport(id)
+        {
+            // By the config of now: the one of the time when it was asked for may be out of date.
             self.endpoints.begin_probe(id, delivery.place());
-            let Probe { endpoint, edition, delivery } = probe;
-            let (deliveries, clock) = (vec![delivery], self.clock);
-            self.command(Command::Attempt { endpoint, edition, deliveries, clock });
+            let (deliveries, clock) = (vec![probe.delivery], self.clock);
+            self.command(Command::Attempt { edition, deliveries, clock });
             return;
         }
         if is_won {
@@ -147,3 +144,6 @@ impl Dispatcher {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

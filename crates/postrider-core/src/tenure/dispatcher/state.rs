@@ -16,13 +16,6 @@ impl Dispatcher {
         self.commands.push(Command::Ask(query));
     }
 
-    /// Says by which transports nothing goes any more.
-    pub(super) fn close_unused(&mut self) {
-        for (endpoint, edition) in self.endpoints.take_unused() {
-            self.command(Command::Close(endpoint, edition));
-        }
-    }
-
     pub fn is_stopping(&self) -> bool {
         self.tenancy.is_stopping()
     }

@@ -38,7 +38,7 @@ impl Endpoints {
                 bucket.take(count);
             }
             self.flights.begin(&mut endpoint.flight, count, self.now);
-            let edition = endpoint.offer.as_ref().map(|offer| offer.edition).map_err(String::clone);
+            let edition = endpoint.transport();
             if endpoint.buffer.has_queued() {
                 self.ready.push(id);
             }

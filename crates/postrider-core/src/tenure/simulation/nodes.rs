@@ -581,7 +581,7 @@ impl World {
                 self.later(way, Todo::Beat { node, asked, silent });
             }
             Command::Bound(_) | Command::WaiveDurability(_) | Command::Wish(_) => {}
-            Command::Follow(_) | Command::Close(..) => {}
+            Command::Follow(_) | Command::Close(_) => {}
         }
     }
 

@@ -6,6 +6,7 @@ use std::{
 };
 
 use postrider_core::{
+    id::Edition,
     message::Payload,
     outcome::{Outcome, Report},
     tenure::{clock::Clock, command::Event, delivery::Delivery},
@@ -25,11 +26,13 @@ const LONGEST_ATTEMPT: Duration = Duration::from_secs(900);
 impl Driver {
     pub fn attempt(
         &mut self,
-        transport: Result<Arc<dyn Transport>, String>,
+        edition: Result<Edition, String>,
         deliveries: Vec<Delivery>,
         clock: Clock,
     ) {
         self.options.test_hooks.before_attempt(&deliveries);
+        // Now: the next command may close it.
+        let transport = self.transport(edition);
         let report = self.report.clone();
         let log = Arc::clone(&self.connections.log);
         let fence = self.keeper.fence().clone();
@@ -42,9 +45,9 @@ impl Driver {
             };
             let transport = match transport {
                 Ok(transport) => transport,
-                Err(error) => {
+                Err(report) => {
                     for delivery in deliveries {
-                        landing(delivery).report(unavailable(error.clone()));
+                        landing(delivery).report(report.clone());
                     }
                     return;
                 }
@@ -80,6 +83,13 @@ impl Driver {
             let batch = batch.into_iter().map(|(sent, delivery)| (sent, landing(delivery)));
             transport.attempt(batch.collect(), (started + LONGEST_ATTEMPT).into()).await;
         });
+    }
+
+    /// What deliveries go by, or what became of them without.
+    fn transport(&self, edition: Result<Edition, String>) -> Result<Arc<dyn Transport>, Report> {
+        let edition = edition.map_err(unavailable)?;
+        let closed = || unavailable("the endpoint has another config by now".to_owned());
+        self.transports.get(edition).ok_or_else(closed)
     }
 }
 

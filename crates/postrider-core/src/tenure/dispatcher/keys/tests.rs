@@ -10,7 +10,7 @@ use crate::{
     waiting::Stored,
 };
 
-const ENDPOINT: EndpointId = EndpointId(1);
+pub const ENDPOINT: EndpointId = EndpointId(1);
 const TARGET: Target = Target(1);
 
 pub fn dispatcher(now: Instant) -> Dispatcher {
@@ -27,6 +27,17 @@ pub fn dispatcher(now: Instant) -> Dispatcher {
 }
 
 pub fn switch(dispatcher: &mut Dispatcher, version: i64, is_enabled: bool, now: Instant) {
+    edit(dispatcher, version, Edition(1), is_enabled, now);
+}
+
+/// The only endpoint is like this from now on.
+pub fn edit(
+    dispatcher: &mut Dispatcher,
+    version: i64,
+    edition: Edition,
+    is_enabled: bool,
+    now: Instant,
+) {
     let row = EndpointRow {
         id: ENDPOINT,
         name: "one".to_owned(),
@@ -40,8 +51,7 @@ pub fn switch(dispatcher: &mut Dispatcher, version: i64, is_enabled: bool, now: 
         version,
     };
     let flow = Flow { concurrency: 1, rate: None, max_in_memory: None, is_limited: false };
-    let offer =
-        Ok(Offer { edition: Edition(1), flow, batch_limit: 1_024, is_disabled_when_gone: false });
+    let offer = Ok(Offer { edition, flow, batch_limit: 1_024, is_disabled_when_gone: false });
     let known = (vec![(ENDPOINT, version)], vec![(row, offer)]);
     dispatcher.take(Event::Endpoints(Ok(known)), now);
 }
@@ -97,7 +107,7 @@ pub fn queries(commands: Vec<Command>) -> impl Iterator<Item = Query> {
 }
 
 /// The answer to a claim: everything is still there.
-fn claimed(query: Query) -> Option<Event> {
+pub fn claimed(query: Query) -> Option<Event> {
     let Query::Claim { claimed, claims, .. } = query else { return None };
     let waiting = StillWaiting { has_expired: false, is_held: false };
     let still_waiting = claims.iter().map(|c| ((c.id, c.target), waiting)).collect();

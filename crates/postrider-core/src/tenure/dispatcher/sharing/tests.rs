@@ -1,0 +1,63 @@
+use super::{
+    super::keys::tests::{ENDPOINT, acquire, claimed, dispatcher, edit, queries, waiting},
+    *,
+};
+use crate::{
+    breaker::State, chains::Link, id::Edition, moment::Moment, sharing::Proposal,
+    tenure::command::DueAnswer, waiting::Stored,
+};
+
+/// A dispatcher that has asked for the probe of its only endpoint, and the answer that grants it.
+fn asked(now: Instant) -> (Dispatcher, Event) {
+    let mut dispatcher = dispatcher(now);
+    edit(&mut dispatcher, 1, Edition(1), true, now);
+    let first = waiting(1);
+    let link = Link { key: "key".into(), id: first.id, endpoint: ENDPOINT };
+    acquire(&mut dispatcher, Stored { links: vec![link], counts: Vec::new() }, now);
+    let open = Circuit { state: State::Open { probe_at: Moment(0) }, ..Circuit::default() };
+    dispatcher.take(Event::Circuits(Ok(vec![(ENDPOINT, Circuit { version: 2, ..open })])), now);
+    let answer = DueAnswer { rows: vec![first], next: Vec::new() };
+    dispatcher.take(Event::Due(vec![(ENDPOINT, 10)], 0, Ok(answer)), now);
+    let claim = queries(dispatcher.step(now)).find_map(claimed).expect("it is claimed");
+    dispatcher.take(claim, now);
+    let granted = queries(dispatcher.step(now)).find_map(|query| match query {
+        Query::AskForProbe(probe, Proposal { endpoint, circuit, .. }, _) => {
+            let answer = Answer { endpoint, is_saved: true, current: circuit };
+            Some(Event::Probing(probe, Ok(vec![answer])))
+        }
+        _ => None,
+    });
+    (dispatcher, granted.expect("it is asked for"))
+}
+
+/// The editions by which something is attempted, and those that are closed, in order.
+fn uses(commands: Vec<Command>) -> Vec<(&'static str, u64)> {
+    let name = |command| match command {
+        Command::Attempt { edition: Ok(edition), .. } => Some(("attempt", edition.0)),
+        Command::Close(edition) => Some(("close", edition.0)),
+        _ => None,
+    };
+    commands.into_iter().filter_map(name).collect()
+}
+
+#[test]
+fn a_probe_goes_by_the_edition_of_the_moment_when_it_is_granted() {
+    let now = Instant::now();
+    let (mut dispatcher, granted) = asked(now);
+    edit(&mut dispatcher, 2, Edition(2), true, now);
+    assert_eq!(uses(dispatcher.step(now)), [("close", 1)], "nothing keeps it open");
+    dispatcher.take(granted, now);
+    edit(&mut dispatcher, 3, Edition(3), true, now);
+    assert_eq!(uses(dispatcher.step(now)), [("attempt", 2), ("close", 2)]);
+    assert!(dispatcher.take_failure().is_none());
+}
+
+#[test]
+fn a_probe_of_an_endpoint_that_is_gone_does_not_go() {
+    let now = Instant::now();
+    let (mut dispatcher, granted) = asked(now);
+    dispatcher.take(Event::Endpoints(Ok((Vec::new(), Vec::new()))), now);
+    dispatcher.take(granted, now);
+    assert_eq!(uses(dispatcher.step(now)), [("close", 1)]);
+    assert!(dispatcher.take_failure().is_none());
+}
