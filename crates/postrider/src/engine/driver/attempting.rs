@@ -88,8 +88,11 @@ impl Driver {
     /// What deliveries go by, or what became of them without.
     fn transport(&self, edition: Result<Edition, String>) -> Result<Arc<dyn Transport>, Report> {
         let edition = edition.map_err(unavailable)?;
-        let closed = || unavailable("the endpoint has another config by now".to_owned());
-        self.transports.get(edition).ok_or_else(closed)
+        self.transports.get(edition).ok_or_else(|| {
+            // The fault is ours: no retry is used up.
+            error!(edition = edition.0, "deliveries were handed to a transport that is not open");
+            not_sent_for("its transport is not open")
+        })
     }
 }
 
