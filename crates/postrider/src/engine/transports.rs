@@ -56,12 +56,13 @@ impl Transports {
 
     fn open_one(&self, row: &EndpointRow) -> Result<Offer, String> {
         let fingerprint = fingerprint(row);
-        let mut opened = self.opened();
-        if let Some(offer) = opened.find(row.id, &fingerprint) {
+        if let Some(offer) = self.opened().find(row.id, &fingerprint) {
             return Ok(offer);
         }
+        // Outside of the lock: whoever sends does not wait until files are read and keys are parsed.
         let transport = transport::open(&row.protocol, &row.config, &self.shared)
             .map_err(|error| error.to_string());
+        let mut opened = self.opened();
         // Whoever comes back to a config gets another edition: the former may be on its way out.
         opened.latest.remove(&row.id);
         let transport = transport?;
@@ -80,7 +81,9 @@ impl Transports {
 
     /// Nothing goes by it any more.
     pub fn close(&self, edition: Edition) {
-        self.opened().close(edition);
+        // What it holds is let go of after the lock.
+        let closed = self.opened().close(edition);
+        drop(closed);
     }
 
     /// Every attempt that begins from now on follows these.
