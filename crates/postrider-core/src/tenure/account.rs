@@ -183,7 +183,8 @@ impl Account {
         let was_disturbed = counting.is_changing || counting.changes != self.changes;
         let endpoints = counting.endpoints.as_deref();
         if was_disturbed && endpoints.is_none() {
-            let pause = COUNT_PAUSE.max((now - counting.began_at) * COUNT_PART);
+            let pause =
+                COUNT_PAUSE.max(now.saturating_duration_since(counting.began_at) * COUNT_PART);
             self.count.hurry(now + pause);
         }
         // What was recorded meanwhile is in the count or not. It is believed all the same when no better

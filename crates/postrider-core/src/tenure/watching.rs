@@ -125,7 +125,7 @@ impl Watch {
                 self.stay_awake();
             }
         } else if self.bell == Bell::Open {
-            let is_active = now - self.active_at < WAKEFUL;
+            let is_active = now.saturating_duration_since(self.active_at) < WAKEFUL;
             let longest = if is_active { PAUSE } else { self.longest_pause };
             self.pause = (self.pause * 3 / 2).min(longest);
         }
@@ -144,7 +144,7 @@ impl Watch {
     pub fn try_to_sleep(&mut self, now: Instant) {
         let is_quiet = self.bell == Bell::Open
             && self.has_looked
-            && now - self.active_at >= WAKEFUL
+            && now.saturating_duration_since(self.active_at) >= WAKEFUL
             && !self.is_at_bell
             && !self.is_looking();
         if is_quiet {

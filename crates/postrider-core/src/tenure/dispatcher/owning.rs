@@ -28,12 +28,13 @@ impl Dispatcher {
     }
 
     fn take_beat(&mut self, asked: Instant, answered: Instant, heartbeat: Heartbeat) {
-        self.set_clock(Clock::new(answered, heartbeat.now_us), answered - asked);
+        let took = answered.saturating_duration_since(asked);
+        self.set_clock(Clock::new(answered, heartbeat.now_us), took);
         if let Some(lease) = self.tenancy.end_beat(asked, &heartbeat, self.now) {
             self.command(Command::Bound(lease));
         }
         // The middle of a round trip is off by half of it at most.
-        if answered - asked <= LONGEST_MEASUREMENT {
+        if took <= LONGEST_MEASUREMENT {
             self.figures.note_clock_offset(heartbeat.clock_offset_ms);
         }
         if self.is_stopping() {
