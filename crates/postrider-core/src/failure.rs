@@ -37,13 +37,33 @@ impl Error for Failure {
 mod tests {
     use super::*;
 
+    /// What it says, and its cause.
+    #[derive(Debug)]
+    struct Layer(&'static str, Option<Box<Layer>>);
+
+    impl fmt::Display for Layer {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str(self.0)
+        }
+    }
+
+    impl Error for Layer {
+        fn source(&self) -> Option<&(dyn Error + 'static)> {
+            self.1.as_ref().map(|cause| cause.as_ref() as &dyn Error)
+        }
+    }
+
     #[test]
     fn it_says_what_the_error_says_and_has_the_same_causes() {
-        let error = "x".parse::<u8>().unwrap_err();
-        let caused = std::io::Error::other(error.clone());
-        let failure = Failure::new(caused, true);
-        assert_eq!(failure.to_string(), error.to_string());
-        assert_eq!(failure.source().is_some(), std::io::Error::other(error).source().is_some());
+        let failure =
+            Failure::new(Layer("asking", Some(Box::new(Layer("connecting", None)))), true);
+        let mut said = vec![failure.to_string()];
+        let mut cause = failure.source();
+        while let Some(error) = cause {
+            said.push(error.to_string());
+            cause = error.source();
+        }
+        assert_eq!(said, ["asking", "connecting"]);
         assert!(failure.is_passing() && !Failure::new("a reason", false).is_passing());
     }
 }
