@@ -1,4 +1,4 @@
-//! What is counted of attempts, for whoever watches a process.
+//! What is to be counted of attempts and endpoints, for whoever watches a process.
 
 use std::{sync::Arc, time::Duration};
 
@@ -7,13 +7,11 @@ use crate::{
     outcome::{Outcome, Report},
 };
 
-/// In the order in which it happened.
+/// One thing that has happened: they are taken in that order.
 #[derive(Debug)]
 pub enum Measured {
     /// An attempt has ended.
     Attempt { endpoint: EndpointId, name: Arc<str>, sample: Sample },
-    /// These are all endpoints: said once a tenure.
-    All(Vec<EndpointId>),
     /// The endpoint is gone.
     Gone(EndpointId),
 }

@@ -1,7 +1,7 @@
 //! Metrics: their names, what each says, and how they are written for Prometheus.
 //!
-//! Two kinds stand side by side. Those of this process are counted here, where things happen: a counter is one atomic
-//! addition, and its handle is kept by who counts. Those of the database come from `postrider.metrics()`, and are only
+//! Two kinds stand side by side. Those of this process are counted here: a counter is one atomic addition, and its handle is
+//! kept by who counts. What a dispatcher has measured comes as values (`Measured`), which its driver hands over. Those of the database come from `postrider.metrics()`, and are only
 //! written here. No label has more values than there are endpoints, pools or processes.
 
 use std::{
@@ -318,8 +318,6 @@ fn class(status: Option<i32>) -> &'static str {
 pub struct Meters {
     telemetry: Arc<Telemetry>,
     by_endpoint: HashMap<EndpointId, Arc<Meter>>,
-    /// Whether what earlier tenures have left behind was looked through.
-    is_current: bool,
 }
 
 /// The figures of one endpoint, or of all others.
@@ -341,7 +339,7 @@ impl std::fmt::Debug for Meter {
 
 impl Meters {
     pub fn new(telemetry: Arc<Telemetry>) -> Meters {
-        Meters { telemetry, by_endpoint: HashMap::new(), is_current: false }
+        Meters { telemetry, by_endpoint: HashMap::new() }
     }
 
     /// Counts what a dispatcher has measured, in its order.
@@ -349,7 +347,6 @@ impl Meters {
         for measured in measured {
             match measured {
                 Measured::Attempt { endpoint, name, sample } => self.note(endpoint, &name, &sample),
-                Measured::All(endpoints) => self.begin(endpoints),
                 Measured::Gone(endpoint) => self.forget(endpoint),
             }
         }
@@ -377,12 +374,8 @@ impl Meters {
         self.telemetry.forget([id]);
     }
 
-    /// These are the endpoints that there are. The first time, those that were dropped since an earlier tenure are
-    /// forgotten.
-    fn begin(&mut self, current: impl IntoIterator<Item = EndpointId>) {
-        if std::mem::replace(&mut self.is_current, true) {
-            return;
-        }
+    /// These are the endpoints that there are when a tenure begins: those that were dropped since an earlier one are forgotten.
+    pub fn begin(&mut self, current: impl IntoIterator<Item = EndpointId>) {
         let current: HashSet<EndpointId> = current.into_iter().collect();
         let known: Vec<EndpointId> = self.telemetry.endpoints().by_id.keys().copied().collect();
         self.telemetry.forget(known.into_iter().filter(|id| !current.contains(id)));

@@ -238,7 +238,7 @@ impl Dispatcher {
         self.tenancy.fail(End::Failed(error));
     }
 
-    /// What was counted for whoever watches, since this was asked last.
+    /// What is to be counted for whoever watches, since this was asked last.
     pub fn take_measured(&mut self) -> Vec<Measured> {
         self.figures.take_measured()
     }

@@ -13,14 +13,12 @@ use crate::{
 pub struct Figures {
     /// What a heartbeat says, besides what is counted elsewhere.
     statistics: Statistics,
-    /// What was counted and not taken yet.
+    /// What is to be counted and was not taken yet.
     measured: Vec<Measured>,
-    /// It was said which endpoints there are.
-    has_told_all: bool,
 }
 
 impl Figures {
-    /// What was counted since this was asked last.
+    /// What is to be counted since this was asked last.
     pub fn take_measured(&mut self) -> Vec<Measured> {
         std::mem::take(&mut self.measured)
     }
@@ -41,7 +39,7 @@ impl Figures {
         }
     }
 
-    /// Counts an attempt for whoever watches this process.
+    /// What is to be counted of an attempt for whoever watches this process.
     pub fn meter(
         &mut self,
         endpoint: EndpointId,
@@ -53,11 +51,8 @@ impl Figures {
         self.measured.push(Measured::Attempt { endpoint, name, sample });
     }
 
-    /// These are all endpoints, and these are gone.
-    pub fn note_endpoints(&mut self, all: impl Iterator<Item = EndpointId>, gone: &[EndpointId]) {
-        if !std::mem::replace(&mut self.has_told_all, true) {
-            self.measured.push(Measured::All(all.collect()));
-        }
+    /// These endpoints are gone.
+    pub fn note_gone(&mut self, gone: &[EndpointId]) {
         self.measured.extend(gone.iter().copied().map(Measured::Gone));
     }
 }

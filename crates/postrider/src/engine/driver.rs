@@ -147,6 +147,8 @@ impl Driver {
     async fn act(&mut self, dispatcher: &mut Dispatcher) -> Result<Instant, End> {
         self.keeper.sign_of_life();
         let now = Instant::now();
+        // What was taken in is counted before anything is started.
+        self.meters.take(dispatcher.take_measured());
         if let Some(end) = dispatcher.take_failure() {
             return Err(end);
         }
@@ -161,7 +163,6 @@ impl Driver {
         for command in dispatcher.step(now) {
             self.start(command);
         }
-        self.meters.take(dispatcher.take_measured());
         self.options.telemetry.in_flight.set(dispatcher.in_flight());
         // A moment that has passed, and was not used, is waited for by an event.
         Ok(dispatcher.wake_at().max(Instant::now() + SHORTEST_SLEEP).min(fence))
@@ -230,7 +231,7 @@ impl Driver {
     }
 
     async fn learn(
-        &self,
+        &mut self,
         dispatcher: &mut Dispatcher,
         former: Option<Uuid>,
     ) -> Result<(), StoreError> {
@@ -241,6 +242,7 @@ impl Driver {
         dispatcher.take(Event::Settings(Ok(log.shared_settings().await?)), Instant::now());
         let versions = log.endpoint_versions().await?;
         let ids: Vec<EndpointId> = versions.iter().map(|(id, _)| *id).collect();
+        self.meters.begin(ids.iter().copied());
         let known = statements::endpoints(log, &self.transports, versions, ids).await?;
         dispatcher.take(Event::Endpoints(Ok(known)), Instant::now());
         Ok(())

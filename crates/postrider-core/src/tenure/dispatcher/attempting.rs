@@ -100,7 +100,7 @@ impl Dispatcher {
         Err(Failure::new(text, false))
     }
 
-    /// Counts an attempt for whoever watches this process.
+    /// Notes what is to be counted of an attempt for whoever watches this process.
     fn meter(&mut self, delivery: &Delivery, report: &Report) {
         let since = delivery.message.terms.pending_since();
         let latency = self.clock.timestamp(self.now).0.saturating_sub(since.0).max(0);

@@ -43,7 +43,7 @@ impl Dispatcher {
         for edition in retired {
             self.command(Command::Close(edition));
         }
-        self.figures.note_endpoints(versions.iter().map(|(id, _)| *id), &gone);
+        self.figures.note_gone(&gone);
         let now = self.now;
         let ready = match gone.is_empty() {
             true => Vec::new(),
