@@ -31,6 +31,7 @@ fn io_in_the_core_is_caught() {
         "let x = rand::random();",
         "let x = fastrand::u64(..);",
         "let dice = fastrand::Rng::new();",
+        "let dice = fastrand::Rng::default();",
         "let id = Uuid::new_v4();",
         "use std::net::TcpStream;",
         "println!(\"x\")",
@@ -44,6 +45,8 @@ fn io_in_the_core_is_caught() {
     assert_eq!(lines(core_does_no_io, "crates/postrider/src/a.rs", bad[0]), NONE);
     let world = "crates/postrider-core/src/tenure/simulation/proof.rs";
     assert_eq!(lines(core_does_no_io, world, bad[1]), NONE, "it is compiled for tests only");
+    let other = "crates/postrider-core/src/simulation.rs";
+    assert_eq!(lines(core_does_no_io, other, bad[1]), [1], "that is another one");
 
     let manifest = "crates/postrider-core/Cargo.toml";
     assert_eq!(lines(core_does_no_io, manifest, "[dependencies]\ntokio = \"1\""), [2]);
