@@ -8,6 +8,7 @@ mod faults;
 mod ledger;
 mod nodes;
 mod proof;
+mod transports;
 mod wrong;
 
 use std::{
@@ -229,12 +230,12 @@ const fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
-/// What a transport of the endpoint would offer: nothing of that changes in a life.
+/// What a transport of the endpoint would offer: nothing of that changes in a life but its edition, which the driver fills in.
 fn offer(row: &EndpointRow) -> Offer {
     let concurrency = row.config["concurrency"].as_u64().expect("a number") as usize;
     let max_in_memory = Some(MAX_IN_MEMORY);
     Offer {
-        edition: Edition(1),
+        edition: Edition(0),
         flow: Flow { concurrency, rate: None, max_in_memory, is_limited: false },
         batch_limit: BATCH_LIMIT,
         is_disabled_when_gone: false,

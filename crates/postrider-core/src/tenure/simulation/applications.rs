@@ -165,13 +165,24 @@ impl World {
     fn switch_endpoint(&mut self, dice: &mut fastrand::Rng) {
         let number = dice.usize(..self.receivers.len());
         let row = &mut self.database.endpoints[number];
-        match dice.u32(..2) {
-            0 => row.is_paused = !row.is_paused,
-            _ => row.is_enabled = !row.is_enabled,
-        }
+        let what = match dice.u32(..3) {
+            0 => {
+                row.is_paused = !row.is_paused;
+                "switches"
+            }
+            1 => {
+                row.is_enabled = !row.is_enabled;
+                "switches"
+            }
+            // Another config, and nothing that it would say to a dispatcher.
+            _ => {
+                row.config["edited"] = row.version.into();
+                "edits"
+            }
+        };
         row.version += 1;
         self.database.signals.push(Signal::Endpoints);
-        self.tell(|| format!("operator: switches endpoint {}", number + 1));
+        self.tell(|| format!("operator: {what} endpoint {}", number + 1));
     }
 
     /// Faults end.

@@ -12,6 +12,7 @@ use super::{
     LEASE, Todo, World,
     database::{Looking, Luck, Takeover},
     ms,
+    transports::Transports,
     wrong::Wrong,
 };
 use crate::{
@@ -68,6 +69,7 @@ pub struct Node {
     pause: Duration,
     drift_ppm: i64,
     in_flight: usize,
+    transports: Transports,
     /// What it waits for.
     asked: BTreeMap<&'static str, usize>,
 }
@@ -240,7 +242,11 @@ impl World {
             unreachable!("versions are what was asked for");
         };
         let ids = versions.iter().map(|(id, _)| *id).collect();
-        let known = self.database.answer(id, Query::LoadEndpoints(versions, ids), luck, now);
+        let mut known = self.database.answer(id, Query::LoadEndpoints(versions, ids), luck, now);
+        let mut transports = Transports::default();
+        if let Event::Endpoints(Ok((_, rows))) = &mut known {
+            transports.open(rows, self.wrong);
+        }
         dispatcher.take(known, now);
         dispatcher.first_beat();
         self.nodes.push(Node {
@@ -257,6 +263,7 @@ impl World {
             pause: SHORTEST_PAUSE,
             drift_ppm: self.clockwork.drift(number),
             in_flight: 0,
+            transports,
             asked: BTreeMap::new(),
         });
         self.database.sessions.insert(id);
@@ -398,7 +405,10 @@ impl World {
                 self.take_over(node, Takeover::new(taken, former));
             }
             query => {
-                let event = self.database.answer(id, query, luck, now);
+                let mut event = self.database.answer(id, query, luck, now);
+                if let Event::Endpoints(Ok((_, rows))) = &mut event {
+                    self.nodes[node].transports.open(rows, self.wrong);
+                }
                 self.answer(node, event);
             }
         }
@@ -568,8 +578,12 @@ impl World {
                 }
                 self.ask(node, query);
             }
-            Command::Attempt { deliveries, .. } => {
+            Command::Attempt { edition, deliveries, .. } => {
                 self.nodes[node].last = "attempt";
+                let transports = &self.nodes[node].transports;
+                if !edition.as_ref().is_ok_and(|edition| transports.is_open(*edition)) {
+                    self.find(format!("node {node}: attempts by {edition:?}, which is not open"));
+                }
                 for delivery in deliveries {
                     self.attempt(node, delivery);
                 }
@@ -581,8 +595,18 @@ impl World {
                 self.later(way, Todo::Beat { node, asked, silent });
             }
             Command::Bound(_) | Command::WaiveDurability(_) | Command::Wish(_) => {}
-            Command::Follow(_) | Command::Close(_) => {}
+            Command::Close(edition) => {
+                if !self.nodes[node].transports.close(edition) {
+                    self.find(format!("node {node}: closes {edition:?}, which is not open"));
+                }
+            }
+            Command::Follow(_) => {}
         }
+    }
+
+    /// The dispatcher has said something that its driver cannot do.
+    fn find(&mut self, text: String) {
+        self.ledger.findings.push(text);
     }
 
     fn ask(&mut self, node: usize, mut query: Query) {

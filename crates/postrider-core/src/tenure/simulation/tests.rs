@@ -84,6 +84,7 @@ const WRONG: &[(Wrong, u64)] = &[
     (Wrong::TicketDropped, 10),
     (Wrong::SlotLeaked, 30),
     (Wrong::UnknownIsAccepted, 10),
+    (Wrong::ClosedTooSoon, 100),
     (Wrong::SentTwice, 10),
 ];
 

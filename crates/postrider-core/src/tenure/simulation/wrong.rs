@@ -84,6 +84,8 @@ pub enum Wrong {
     SlotLeaked,
     /// An attempt whose answer is lost counts as accepted.
     UnknownIsAccepted,
+    /// A transport is closed when its endpoint is opened anew, before the dispatcher has heard of that.
+    ClosedTooSoon,
     /// What is attempted goes out twice.
     SentTwice,
 }
