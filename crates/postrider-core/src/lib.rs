@@ -1,7 +1,8 @@
 //! The decisions of Postrider.
 //!
-//! Everything here is a pure function of its arguments, or a value that changes by what it is told: time, dice and what
-//! the database said come in as values. Nothing in this crate does I/O, reads a clock or draws a random number of its own.
+//! Everything here is a function of its arguments, or a value that changes by what it is told: time, dice and what the
+//! database said come in as values. Nothing in this crate does I/O or has a clock or dice of its own. Two things come from
+//! outside: the order of hash maps, by chance once for a process ([`hashing`]), and where lines of the log go.
 
 pub mod admit;
 pub mod auth;

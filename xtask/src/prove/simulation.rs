@@ -1,4 +1,4 @@
-//! The dispatcher in a simulated world. What decides in it is private to the crate, so its tests are what runs: this
+//! The dispatcher in a simulated world. That world is compiled with the tests of the core alone, so these are what runs: this
 //! builds them in release and says how long they go on.
 
 use anyhow::{Result, ensure};

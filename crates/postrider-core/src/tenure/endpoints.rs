@@ -1,5 +1,5 @@
-//! The endpoints as this process knows them: how to reach each, what waits for it, how much it may
-//! take.
+//! The endpoints as this process knows them: by which edition each is sent to, what waits for it, how much it may take. How it
+//! is reached is known to the driver.
 //!
 //! What is known lies in values with private state, of one endpoint or of all; what these have to say to each other is
 //! handed over here, and in the files for what goes on: queueing, sending, waiting, and sharing with other dispatchers.
