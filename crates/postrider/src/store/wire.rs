@@ -11,7 +11,7 @@ use postrider_core::{
 };
 use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
 
-type Failure = Box<dyn Error + Sync + Send>;
+type BoxedError = Box<dyn Error + Sync + Send>;
 
 /// `xid8`.
 #[derive(Debug, Clone, Copy)]
@@ -33,18 +33,18 @@ pub struct TargetArray(pub Targets);
 #[derive(Debug, Clone)]
 pub struct JsonText(pub Bytes);
 
-fn number(raw: &[u8], at: usize) -> Result<i64, Failure> {
+fn number(raw: &[u8], at: usize) -> Result<i64, BoxedError> {
     let bytes = raw.get(at..at + 8).ok_or("a value is too short")?;
     Ok(i64::from_be_bytes(bytes.try_into()?))
 }
 
-fn small_number(raw: &[u8], at: usize) -> Result<i32, Failure> {
+fn small_number(raw: &[u8], at: usize) -> Result<i32, BoxedError> {
     let bytes = raw.get(at..at + 4).ok_or("a value is too short")?;
     Ok(i32::from_be_bytes(bytes.try_into()?))
 }
 
 impl<'a> FromSql<'a> for Xid8 {
-    fn from_sql(_: &Type, raw: &'a [u8]) -> Result<Self, Failure> {
+    fn from_sql(_: &Type, raw: &'a [u8]) -> Result<Self, BoxedError> {
         Ok(Xid8(number(raw, 0)? as u64))
     }
 
@@ -54,7 +54,7 @@ impl<'a> FromSql<'a> for Xid8 {
 }
 
 impl ToSql for Xid8 {
-    fn to_sql(&self, _: &Type, out: &mut BytesMut) -> Result<IsNull, Failure> {
+    fn to_sql(&self, _: &Type, out: &mut BytesMut) -> Result<IsNull, BoxedError> {
         out.put_u64(self.0);
         Ok(IsNull::No)
     }
@@ -67,7 +67,7 @@ impl ToSql for Xid8 {
 }
 
 impl<'a> FromSql<'a> for PgSnapshot {
-    fn from_sql(_: &Type, raw: &'a [u8]) -> Result<Self, Failure> {
+    fn from_sql(_: &Type, raw: &'a [u8]) -> Result<Self, BoxedError> {
         let count = usize::try_from(small_number(raw, 0)?)?;
         let xid = |index: usize| number(raw, 4 + index * 8).map(|xid| xid as u64);
         let in_progress = (0..count).map(|index| xid(index + 2)).collect::<Result<_, _>>()?;
@@ -82,7 +82,7 @@ impl<'a> FromSql<'a> for PgSnapshot {
 }
 
 impl ToSql for PgSnapshot {
-    fn to_sql(&self, _: &Type, out: &mut BytesMut) -> Result<IsNull, Failure> {
+    fn to_sql(&self, _: &Type, out: &mut BytesMut) -> Result<IsNull, BoxedError> {
         out.put_i32(i32::try_from(self.0.in_progress().len())?);
         out.put_u64(self.0.xmin());
         out.put_u64(self.0.xmax());
@@ -100,7 +100,7 @@ impl ToSql for PgSnapshot {
 }
 
 impl<'a> FromSql<'a> for Timestamptz {
-    fn from_sql(_: &Type, raw: &'a [u8]) -> Result<Self, Failure> {
+    fn from_sql(_: &Type, raw: &'a [u8]) -> Result<Self, BoxedError> {
         Ok(Timestamptz(Timestamp(number(raw, 0)?)))
     }
 
@@ -110,7 +110,7 @@ impl<'a> FromSql<'a> for Timestamptz {
 }
 
 impl ToSql for Timestamptz {
-    fn to_sql(&self, _: &Type, out: &mut BytesMut) -> Result<IsNull, Failure> {
+    fn to_sql(&self, _: &Type, out: &mut BytesMut) -> Result<IsNull, BoxedError> {
         out.put_i64(self.0.0);
         Ok(IsNull::No)
     }
@@ -123,7 +123,7 @@ impl ToSql for Timestamptz {
 }
 
 impl<'a> FromSql<'a> for JsonText {
-    fn from_sql(ty: &Type, raw: &'a [u8]) -> Result<Self, Failure> {
+    fn from_sql(ty: &Type, raw: &'a [u8]) -> Result<Self, BoxedError> {
         if *ty == Type::TEXT {
             return Ok(JsonText(Bytes::copy_from_slice(raw)));
         }
@@ -140,7 +140,7 @@ impl<'a> FromSql<'a> for JsonText {
 
 impl<'a> FromSql<'a> for TargetArray {
     /// An array: dimensions, flags, element type, then length and lower bound, then the elements.
-    fn from_sql(_: &Type, raw: &'a [u8]) -> Result<Self, Failure> {
+    fn from_sql(_: &Type, raw: &'a [u8]) -> Result<Self, BoxedError> {
         if small_number(raw, 0)? == 0 {
             return Ok(TargetArray(Targets::Many(Box::new([]))));
         }

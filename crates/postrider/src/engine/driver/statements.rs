@@ -15,7 +15,7 @@ use postrider_core::{
     tenure::{
         Tenure,
         command::{
-            Asked, ClaimAnswer, Counting, DueAnswer, DueClaimAnswer, Event, Flushed, GroupTick,
+            Asked, Counting, DueAnswer, DueClaimAnswer, Event, Flushed, GroupTick,
             KnownEndpoints, Look, Probe, Query,
         },
         dispatcher::TICK_ROWS,
@@ -295,7 +295,7 @@ async fn save_checkpoint(
         };
         Ok((of(&owned, &lost), cancels))
     };
-    let answer: Result<ClaimAnswer, StoreError> = answer.await;
+    let answer: Result<_, StoreError> = answer.await;
     Event::Claimed(answer.map_err(Failure::from))
 }
 
