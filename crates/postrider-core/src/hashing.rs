@@ -28,7 +28,8 @@ impl BuildHasher for Hashing {
 }
 
 /// Makes the order the same in every process that says so before it makes its first map. Whether it came in time.
-pub fn fix(seed: u64) -> bool {
+#[cfg(test)]
+pub(crate) fn fix(seed: u64) -> bool {
     BEGINNING.set(beginning(seed)).is_ok()
 }
 

@@ -1,35 +1,35 @@
 //! A tenure: the dispatcher and the machines that it is made of.
 //!
 //! It is a value. It is told the time and what came in, and says what is to be done. Whoever drives it has the
-//! connections, the tasks and the clock.
+//! connections, the tasks and the clock. What passes between the two is [`command`].
 
 mod account;
 mod chore;
 mod claims;
-pub mod clock;
+mod clock;
 pub mod command;
-pub mod delivery;
-pub mod dispatcher;
-pub mod endpoints;
+mod delivery;
+mod dispatcher;
+mod endpoints;
 mod expiry;
 mod figures;
-pub mod flush;
+mod flush;
 mod followers;
 mod hands;
-pub mod lanes;
+mod lanes;
 mod loans;
-pub mod news;
+mod news;
 mod orphans;
 mod pending;
 mod policies;
 mod queue;
 mod recorder;
-pub mod settings;
-pub mod signal;
-pub mod silence;
+mod settings;
+mod signal;
+mod silence;
 #[cfg(test)]
 mod simulation;
-pub mod tenancy;
+mod tenancy;
 mod upkeep;
 mod watching;
 
@@ -37,6 +37,19 @@ use std::{sync::Arc, time::Duration};
 
 use uuid::Uuid;
 
+pub use self::{
+    clock::Clock,
+    delivery::Delivery,
+    dispatcher::{Dispatcher, End, Goodbye, Identity, TICK_ROWS},
+    endpoints::{Endpoints, Seated},
+    flush::Gathered,
+    lanes::TickGroup,
+    news::News,
+    settings::Settings,
+    signal::Signal,
+    silence::Silence,
+    tenancy::beat_interval,
+};
 use crate::id::{MessageId, Target};
 
 /// How much a dispatcher takes in, and how long it waits.

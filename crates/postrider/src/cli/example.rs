@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use bytes::Bytes;
 use postrider_core::{
     outcome::{Outcome, Report},
-    tenure::settings::Settings,
+    tenure::Settings,
 };
 use serde_json::{Map, Value, json};
 use tokio::{sync::oneshot, time::Instant};

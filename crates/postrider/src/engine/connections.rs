@@ -3,7 +3,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use postrider_core::tenure::dispatcher::Identity;
+use postrider_core::tenure::Identity;
 use tokio::sync::{broadcast, watch};
 use tokio_postgres::{Notification, error::DbError};
 use tracing::warn;

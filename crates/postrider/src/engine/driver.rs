@@ -14,12 +14,8 @@ use postrider_core::{
     id::EndpointId,
     statistics::Statistics,
     tenure::{
-        Tenure,
+        Dispatcher, End, Endpoints, Goodbye, News, Signal, Tenure,
         command::{Command, Event},
-        dispatcher::{Dispatcher, End, Goodbye},
-        endpoints::Endpoints,
-        news::News,
-        signal::Signal,
     },
 };
 use tokio::{

@@ -13,7 +13,7 @@ use std::{
 use postrider_core::{
     lease::Heartbeat,
     statistics::Statistics,
-    tenure::{dispatcher::End, news::News, silence::Silence, tenancy::beat_interval},
+    tenure::{End, News, Silence, beat_interval},
 };
 use tokio::{sync::mpsc, time::timeout};
 use tracing::{error, warn};

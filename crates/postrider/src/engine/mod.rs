@@ -21,7 +21,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use postrider_core::tenure::{Pace, Tenure, dispatcher::End, endpoints::Endpoints};
+use postrider_core::tenure::{End, Endpoints, Pace, Tenure};
 use tokio::sync::watch;
 use tracing::{info, warn};
 use uuid::Uuid;

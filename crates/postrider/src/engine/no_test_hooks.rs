@@ -1,6 +1,6 @@
 //! What stands in a release build in the place of faults on demand: nothing.
 
-use postrider_core::tenure::delivery::Delivery;
+use postrider_core::tenure::Delivery;
 
 #[derive(Debug, Default)]
 pub struct TestHooks;

@@ -3,7 +3,7 @@
 //! In a release build `no_test_hooks.rs` stands in its place, unless that is made with the feature `test-hooks`. `cargo xtask
 //! tidy` holds that the names of hooks stand nowhere else, and each release build by xtask that none is in the program.
 
-use postrider_core::{message::Payload, tenure::delivery::Delivery};
+use postrider_core::{message::Payload, tenure::Delivery};
 
 /// Off unless the environment says otherwise.
 #[derive(Debug, Default)]

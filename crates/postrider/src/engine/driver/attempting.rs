@@ -9,7 +9,7 @@ use postrider_core::{
     id::Edition,
     message::Payload,
     outcome::{Outcome, Report},
-    tenure::{clock::Clock, command::Event, delivery::Delivery},
+    tenure::{Clock, Delivery, command::Event},
     timestamp::Timestamp,
 };
 use tracing::error;

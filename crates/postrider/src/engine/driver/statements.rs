@@ -13,15 +13,11 @@ use postrider_core::{
     results::{Recorded, Results},
     sharing::{Proposal, Trade, Wanted},
     tenure::{
-        Tenure,
+        Gathered, Seated, TICK_ROWS, Tenure, TickGroup,
         command::{
-            Asked, Counting, DueAnswer, DueClaimAnswer, Event, Flushed, GroupTick,
-            KnownEndpoints, Look, Probe, Query,
+            Asked, Counting, DueAnswer, DueClaimAnswer, Event, Flushed, GroupTick, KnownEndpoints,
+            Look, Probe, Query,
         },
-        dispatcher::TICK_ROWS,
-        endpoints::Seated,
-        flush::Gathered,
-        lanes::TickGroup,
     },
     tick::{Tick, Written},
     timestamp::Timestamp,
