@@ -219,6 +219,9 @@ struct Life {
     duplicate_count: usize,
     loan_count: usize,
     step_count: usize,
+    /// So often a dispatcher was asked what is to be done, and nothing was.
+    idle_count: usize,
+    lasted: Duration,
     /// How much of it was planned, and could be left out.
     planned: usize,
     faults: BTreeMap<&'static str, usize>,
@@ -379,6 +382,7 @@ impl World {
             duplicate_count: self.ledger.duplicate_count,
             loan_count: self.database.loan_count,
             step_count: steps,
+            lasted: Duration::from_micros((self.database.clock.0 - FIRST_MOMENT.0) as u64),
             planned: self.planned,
             ..self.life
         }

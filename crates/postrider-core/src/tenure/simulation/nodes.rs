@@ -516,6 +516,7 @@ impl World {
         let commands = dispatcher.step(now);
         drop(dispatcher.take_measured());
         let wake_at = dispatcher.wake_at();
+        self.life.idle_count += usize::from(commands.is_empty());
         let is_idle = commands.is_empty() && wake_at <= now;
         for command in commands {
             if let Some(left) = &mut self.nodes[node].dies_after {

@@ -36,9 +36,13 @@ pub struct Summary {
     duplicate_count: usize,
     loan_count: usize,
     step_count: usize,
+    idle_count: usize,
+    lasted: Duration,
     faults: BTreeMap<&'static str, usize>,
     crashes: BTreeMap<(&'static str, String), usize>,
     took: Duration,
+    /// Of a processor, where it can be told: others may want it, too.
+    processor_time: Option<Duration>,
 }
 
 pub fn plan(seed: u64, wrong: Wrong) -> Plan {
@@ -59,6 +63,7 @@ pub fn live_on(stint: Stint) -> Summary {
         for _ in 0..stint.threads {
             scope.spawn(|| {
                 let mut own = Summary::default();
+                let began_with = processor_time();
                 loop {
                     let number = next.fetch_add(1, Ordering::Relaxed);
                     let is_over = began.elapsed() >= stint.lasts && number >= stint.fewest_lives;
@@ -72,6 +77,8 @@ pub fn live_on(stint: Stint) -> Summary {
                     }
                     own.add(Summary::of(seed, life));
                 }
+                own.processor_time =
+                    processor_time().zip(began_with).map(|(end, begin)| end - begin);
                 summary.lock().expect("nobody panics with it").add(own);
             });
         }
@@ -79,6 +86,12 @@ pub fn live_on(stint: Stint) -> Summary {
     let mut summary = summary.into_inner().expect("nobody panics with it");
     summary.took = began.elapsed();
     summary
+}
+
+/// How long this thread has had a processor.
+fn processor_time() -> Option<Duration> {
+    let statistics = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    statistics.split(' ').next()?.parse().ok().map(Duration::from_nanos)
 }
 
 impl Summary {
@@ -92,9 +105,12 @@ impl Summary {
             duplicate_count: life.duplicate_count,
             loan_count: life.loan_count,
             step_count: life.step_count,
+            idle_count: life.idle_count,
+            lasted: life.lasted,
             faults: life.faults,
             crashes: life.crashes,
             took: Duration::ZERO,
+            processor_time: None,
         }
     }
 
@@ -106,6 +122,10 @@ impl Summary {
         self.duplicate_count += other.duplicate_count;
         self.loan_count += other.loan_count;
         self.step_count += other.step_count;
+        self.idle_count += other.idle_count;
+        self.lasted += other.lasted;
+        let times = self.processor_time.into_iter().chain(other.processor_time);
+        self.processor_time = times.reduce(|one, another| one + another);
         for (fault, count) in other.faults {
             *self.faults.entry(fault).or_default() += count;
         }
@@ -132,14 +152,22 @@ impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let per_second = self.life_count as f64 / self.took.as_secs_f64();
         writeln!(f, "{} lives in {:.1?}: {per_second:.0}/s", self.life_count, self.took)?;
+        if let Some(time) = self.processor_time {
+            let per_second = self.life_count as f64 / time.as_secs_f64();
+            writeln!(
+                f,
+                "{per_second:.0} in a second of a processor, of which they had {time:.1?}"
+            )?;
+        }
         writeln!(
             f,
-            "{} messages, {} attempts, {} accepted again, {} loans, {} steps",
-            self.message_count,
-            self.attempt_count,
-            self.duplicate_count,
-            self.loan_count,
-            self.step_count
+            "{} messages, {} attempts, {} accepted again, {} loans",
+            self.message_count, self.attempt_count, self.duplicate_count, self.loan_count
+        )?;
+        writeln!(
+            f,
+            "{} steps in {:.0?} of their own time; in {} a dispatcher had nothing to do",
+            self.step_count, self.lasted, self.idle_count
         )?;
         for (fault, count) in &self.faults {
             writeln!(f, "  {fault:28} {count:>8}")?;

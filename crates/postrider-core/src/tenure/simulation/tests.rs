@@ -22,6 +22,7 @@ fn prove(default_seed: u64, default: Duration, fewest_lives: u64, threads: usize
     let first_seed = number("POSTRIDER_SIMULATION_SEED").unwrap_or(default_seed);
     println!("seed {first_seed} (POSTRIDER_SIMULATION_SEED={first_seed} begins with it)");
     let lasts = seconds.unwrap_or(default);
+    let fewest_lives = number("POSTRIDER_SIMULATION_LIVES").unwrap_or(fewest_lives);
     let summary = proof::live_on(Stint { first_seed, lasts, fewest_lives, threads });
     println!("{summary}");
     if let Some(seed) = summary.failing_seeds.first() {
