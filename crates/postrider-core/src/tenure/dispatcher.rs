@@ -311,7 +311,7 @@ impl Dispatcher {
         let may_trade = !self.endpoints.is_trading();
         let tokens_at = self.endpoints.tokens_at();
         let machines = [
-            self.watch.wake_at(),
+            self.watch.wake_at().filter(|_| self.lanes.has_active()),
             self.hands.wake_at(),
             self.followers.wake_at(),
             self.account.count_at(),

@@ -9,7 +9,8 @@ impl Dispatcher {
         {
             self.watch.wake(now);
         }
-        if self.watch.is_due(now) {
+        // Shards that come bring a look with them.
+        if self.lanes.has_active() && self.watch.is_due(now) {
             self.look();
         }
         // A page must fit into what may be in memory, however little that is.
