@@ -103,7 +103,9 @@ impl Recorder {
 
     /// When there is something to record.
     pub fn wake_at(&self) -> Option<Instant> {
-        let at = [self.gathered.due_at(self.interval), self.held_until].into_iter().flatten().min();
+        // Of what was lost with its shards only the moment is left.
+        let due_at = self.gathered.due_at(self.interval).filter(|_| !self.gathered.is_empty());
+        let at = [due_at, self.held_until].into_iter().flatten().min();
         at.filter(|_| !self.is_flushing)
     }
 
@@ -154,5 +156,29 @@ impl Recorder {
     pub fn forget(&mut self, lost: &[Shard]) {
         self.gathered.forget(lost);
         self.held.forget(lost);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tenure::{delivery::Source, dispatcher::keys::tests::waiting};
+
+    #[test]
+    fn nobody_wakes_for_what_was_lost_with_its_shard() {
+        let now = Instant::now();
+        let interval = Duration::from_millis(5);
+        let mut recorder = Recorder::new(interval);
+        let waiting = waiting(1);
+        let source = Source::Log { lane: waiting.id.lane(), segment: 0 };
+        let delivery = Delivery { source, ..Delivery::due(waiting, 1) };
+        recorder.record().expired(&delivery, now);
+        assert_eq!(recorder.wake_at(), Some(now + interval));
+        recorder.forget(&[delivery.shard()]);
+        assert_eq!(recorder.wake_at(), None);
+        let later = now + interval * 10;
+        assert!(recorder.begin(None, false, later).is_none());
+        recorder.record().expired(&delivery, later);
+        assert!(recorder.wake_at().is_some());
     }
 }
