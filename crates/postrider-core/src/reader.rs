@@ -319,10 +319,11 @@ impl LaneReader {
     ) -> Option<Taken<R>> {
         let base = self.tick_base(is_merging)?.clone();
         let is_merging = is_merging && self.lag_without_window();
-        let state = self.bare_state();
-        let is_new = |row: &R| top.sees(row.xid()) && !base.sees(row.xid()) && !state.is_taken(row);
-        let (mut rows, left): (Vec<R>, Vec<R>) =
-            rows.into_iter().filter(is_new).partition(|row| is_merging || !state.is_skipped(row));
+        let (mut rows, left) = match rows.is_empty() {
+            // Most of a tick's lanes have none.
+            true => (rows, Vec::new()),
+            false => self.new_and_left(is_merging, top, &base, rows),
+        };
         if let Some(lag) = &mut self.lag {
             for row in &left {
                 let Some(target) = row.only_target() else { continue };
@@ -341,6 +342,19 @@ impl LaneReader {
         let which = if is_merging { Which::Lag } else { Which::Tail };
         let segment = self.open_segment(which, start, &rows);
         Some(Taken { segment, base, top: top.clone(), rows })
+    }
+
+    /// The rows of a tick that are to be taken, and those that are left to the lag.
+    fn new_and_left<R: Aged>(
+        &self,
+        is_merging: bool,
+        top: &Snapshot,
+        base: &Snapshot,
+        rows: Vec<R>,
+    ) -> (Vec<R>, Vec<R>) {
+        let state = self.bare_state();
+        let is_new = |row: &R| top.sees(row.xid()) && !base.sees(row.xid()) && !state.is_taken(row);
+        rows.into_iter().filter(is_new).partition(|row| is_merging || !state.is_skipped(row))
     }
 
     /// Starts a walk from the tail's base to `top`, for a tick that is too large to be taken in whole.
@@ -621,6 +635,9 @@ impl LaneReader {
 /// These ranges of ids, and of what lies between them as little as no more than [`OPEN_RANGES_LIMIT`] ranges leave
 /// out. In order.
 pub fn few_ranges(mut all: Vec<(i64, i64)>) -> Vec<(i64, i64)> {
+    if all.is_empty() {
+        return all;
+    }
     all.sort_unstable();
     let mut ranges: Vec<(i64, i64)> = Vec::new();
     for (first, last) in all {
@@ -637,10 +654,7 @@ pub fn few_ranges(mut all: Vec<(i64, i64)>) -> Vec<(i64, i64)> {
     let ends = gaps.iter().copied().chain([ranges.len()]);
     let starts = [0].into_iter().chain(gaps.iter().copied());
     let span = |(start, end): (usize, usize)| (ranges[start].0, ranges[end - 1].1);
-    match ranges.is_empty() {
-        true => ranges,
-        false => starts.zip(ends).map(span).collect(),
-    }
+    starts.zip(ends).map(span).collect()
 }
 
 /// Moves a position on in its window, and behind the window at its end.

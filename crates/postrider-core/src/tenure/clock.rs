@@ -21,9 +21,11 @@ impl Clock {
 
     /// The database's time at a local instant.
     pub fn timestamp(&self, at: Instant) -> Timestamp {
-        let since = at.saturating_duration_since(self.at).as_micros() as i64;
-        let before = self.at.saturating_duration_since(at).as_micros() as i64;
-        Timestamp(self.database_us + since - before)
+        let since = match at.checked_duration_since(self.at) {
+            Some(since) => since.as_micros() as i64,
+            None => -((self.at - at).as_micros() as i64),
+        };
+        Timestamp(self.database_us + since)
     }
 
     /// By how much it is behind what another one would say, which was set before.

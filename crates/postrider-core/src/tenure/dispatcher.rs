@@ -258,7 +258,8 @@ impl Dispatcher {
     /// Everything that can be started now.
     pub fn step(&mut self, now: Instant) -> Vec<Command> {
         self.set_now(now);
-        self.endpoints.set_share(self.lanes.owned(), self.tenancy.identity.shard_count as usize);
+        let shard_count = self.tenancy.identity.shard_count as usize;
+        self.endpoints.set_share(self.lanes.iter_owned(), shard_count);
         self.endpoints.end_pauses(now);
         if !self.is_stopping() {
             self.make_room(now);

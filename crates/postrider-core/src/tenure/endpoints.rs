@@ -169,10 +169,10 @@ impl Endpoints {
     }
 
     /// How much of the log is ours, which is our part of what an endpoint takes at a time.
-    pub fn set_share(&mut self, owned: Vec<Owned>, total: usize) {
-        self.owned_shards = owned.len();
-        self.shard_count = total;
+    pub fn set_share(&mut self, owned: impl Iterator<Item = Owned> + Clone, total: usize) {
         self.loans.set_owned(owned);
+        self.owned_shards = self.loans.owned_count();
+        self.shard_count = total;
     }
 
     fn moment(&self, at: Instant) -> Moment {

@@ -155,6 +155,10 @@ impl Hands {
 
     // Suspects --------------------------------------------------------------------------------------
 
+    pub fn has_suspects(&self) -> bool {
+        !self.suspects.is_empty()
+    }
+
     pub fn has_room_for_suspects(&self) -> bool {
         self.suspects.len() < SUSPECTS_AT_HAND
     }

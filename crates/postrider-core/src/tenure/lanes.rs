@@ -56,6 +56,8 @@ pub struct Lanes {
     turn_count: u32,
     /// How many pages are under way.
     page_count: usize,
+    /// Whether some reader may walk through a window. Mostly none does, and nobody has to look at each.
+    may_walk: bool,
 }
 
 /// Lanes that are read by one query, because they stand at the same snapshot.
@@ -67,6 +69,10 @@ pub struct TickGroup {
 }
 
 impl OwnedLane {
+    fn is_walking(&self) -> bool {
+        self.reader.is_walking(Which::Tail) || self.reader.is_walking(Which::Lag)
+    }
+
     /// Whether its lag has come so far that a tick can take in the rest, and there is room. One that
     /// will leave a part again reads all of it again next time, so it is not done at every tick.
     fn can_merge(&self, room: impl Fn(&OwnedLane) -> Room, now: Instant) -> bool {
@@ -84,6 +90,7 @@ impl OwnedLane {
 impl Lanes {
     pub fn add(&mut self, owned: Owned, states: BTreeMap<Lane, LaneState>, now: Instant) {
         self.owned.insert(owned.shard, owned.epoch);
+        self.may_walk = true;
         for (lane, state) in states {
             let lane_state = OwnedLane {
                 reader: LaneReader::new(lane, state),
@@ -117,8 +124,17 @@ impl Lanes {
         self.owned.get(&shard).copied()
     }
 
+    pub fn iter_owned(&self) -> impl Iterator<Item = Owned> + Clone {
+        self.owned.iter().map(|(shard, epoch)| Owned { shard: *shard, epoch: *epoch })
+    }
+
     pub fn owned(&self) -> Vec<Owned> {
-        self.owned.iter().map(|(shard, epoch)| Owned { shard: *shard, epoch: *epoch }).collect()
+        self.iter_owned().collect()
+    }
+
+    /// Whether there is no shard.
+    pub fn is_empty(&self) -> bool {
+        self.owned.is_empty()
     }
 
     pub fn shards(&self) -> Vec<Shard> {
@@ -234,6 +250,7 @@ impl Lanes {
 
     /// A tick found too much: the lanes walk through it instead.
     pub fn open_windows(&mut self, group: &TickGroup, top: &Snapshot, bounds: WindowBounds) {
+        self.may_walk = true;
         for lane in &group.lanes {
             let Some(owned) = self.lanes.get_mut(lane) else { continue };
             match owned.reader.lag_gap().filter(|_| group.is_merging) {
@@ -262,6 +279,10 @@ impl Lanes {
         wants_lag: impl Fn(&OwnedLane) -> usize,
         gaps: &Gaps,
     ) -> Option<Page> {
+        self.may_walk = self.may_walk && self.lanes.values().any(OwnedLane::is_walking);
+        if !self.may_walk {
+            return None;
+        }
         let draining = &self.draining;
         let turn = self.turn;
         let is_shared = self.turn_count % SHARED_TURN == SHARED_TURN - 1;
@@ -309,7 +330,7 @@ impl Lanes {
 
     /// Whether some tail still walks through a window.
     pub fn is_walking(&self) -> bool {
-        self.lanes.values().any(|owned| owned.reader.is_walking(Which::Tail))
+        self.may_walk && self.lanes.values().any(|owned| owned.reader.is_walking(Which::Tail))
     }
 
     /// Whether a tick would bring back something that was skipped. None does of what is being given up.

@@ -72,13 +72,18 @@ pub struct Demand {
 }
 
 impl Loans {
-    pub fn set_owned(&mut self, owned: Vec<Owned>) {
-        if self.owned != owned {
+    pub fn set_owned(&mut self, owned: impl Iterator<Item = Owned> + Clone) {
+        if !owned.clone().eq(self.owned.iter().copied()) {
+            self.owned = owned.collect();
             let is_known = |owned: &Owned| self.known.get(&owned.shard) == Some(&owned.epoch);
-            self.is_stale |= !owned.iter().all(is_known);
-            self.owned = owned;
+            self.is_stale |= !self.owned.iter().all(is_known);
             self.count_parts();
         }
+    }
+
+    /// How many shards are ours.
+    pub fn owned_count(&self) -> usize {
+        self.owned.len()
     }
 
     /// Before its loans are known a shard is not used.
@@ -311,7 +316,7 @@ mod tests {
         let owned: Vec<Owned> =
             (0..8).map(|shard| Owned { shard: Shard(shard), epoch: 1 }).collect();
         let mut loans = Loans::default();
-        loans.set_owned(owned.clone());
+        loans.set_owned(owned.iter().copied());
         assert!(loans.next_trade(now, 8, nothing).is_some(), "what is lent is not known yet");
         loans.learn(&owned, &[], now);
 

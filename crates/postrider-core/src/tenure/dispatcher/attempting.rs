@@ -10,8 +10,8 @@ impl Dispatcher {
         if self.is_stopping() {
             return;
         }
-        let timestamp = self.clock.timestamp(now);
         while let Some(batch) = self.endpoints.next_batch() {
+            let timestamp = self.clock.timestamp(now);
             let Batch { endpoint, is_probe, edition, deliveries } = batch;
             let (expired, deliveries): (Vec<_>, Vec<_>) =
                 deliveries.into_iter().partition(|delivery| delivery.is_expired(timestamp));

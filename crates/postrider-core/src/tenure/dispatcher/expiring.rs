@@ -13,8 +13,7 @@ use super::*;
 impl Dispatcher {
     /// Looks at a page of what has expired, if it is time to.
     pub(super) fn fetch_expired(&mut self, now: Instant) {
-        let shards = self.lanes.active_shards();
-        if shards.is_empty() {
+        if !self.lanes.has_active() {
             return;
         }
         let is_time = self.expiry.take_turn(now);
@@ -23,7 +22,7 @@ impl Dispatcher {
         }
         let held = self.hands.postponed_count() + self.recorder.held_count();
         let Some(after) = self.expiry.begin(is_time, held, now) else { return };
-        let in_hand = self.hands.places().collect();
+        let (shards, in_hand) = (self.lanes.active_shards(), self.hands.places().collect());
         self.ask(Query::FetchExpired { shards, most: EXPIRED_ROWS, after, in_hand });
     }
 

@@ -99,7 +99,10 @@ impl Dispatcher {
             by_lane.entry(row.id.lane()).or_default().push(row);
         }
         for lane in &group.lanes {
-            let rows = by_lane.remove(lane).unwrap_or_default();
+            let rows = match by_lane.is_empty() {
+                true => Vec::new(),
+                false => by_lane.remove(lane).unwrap_or_default(),
+            };
             let Some(owned) = self.lanes.get_mut(*lane) else { continue };
             // What its lag has waited with for too long is set aside: a new lag would begin where that one did.
             let may_leave = !(group.is_merging && is_impatient(&self.endpoints, owned, self.now));
@@ -133,6 +136,9 @@ impl Dispatcher {
     /// may be left there.
     fn distribute(&mut self, lane: Lane, taken: Taken<LogMessage>, which: Which, may_leave: bool) {
         let Taken { segment, base, top, rows } = taken;
+        if rows.is_empty() {
+            return;
+        }
         let Some(epoch) = self.lanes.epoch(lane.shard()) else { return };
         let now = self.clock.timestamp(self.now);
         let mut skipped: HashSet<Target> = HashSet::default();
@@ -235,7 +241,7 @@ impl Dispatcher {
         let mut admitted = Vec::new();
         let mut aside = Vec::new();
         let timestamp = self.clock.timestamp(now);
-        for lane in self.lanes.iter_mut() {
+        for lane in self.lanes.iter_mut().filter(|lane| !lane.held.is_empty()) {
             let priority = lane_priority(lane);
             while let Some(front) = lane.held.front() {
                 if self.endpoints.room(front.endpoint, front.priority()) > 0 {

@@ -18,14 +18,13 @@ impl Dispatcher {
             self.upkeep.circuits.begin(now + ENDPOINT_REFRESH);
             self.ask(Query::LoadCircuits(self.endpoints.open()));
         }
-        let shards = self.lanes.active_shards();
-        if self.upkeep.ahead.is_due(now) && !shards.is_empty() {
+        if self.upkeep.ahead.is_due(now) && self.lanes.has_active() {
             self.upkeep.ahead.begin(now);
-            self.ask(Query::FetchNext(shards.clone()));
+            self.ask(Query::FetchNext(self.lanes.active_shards()));
         }
         if self.upkeep.maintenance.is_due(now) {
             self.upkeep.maintenance.begin(now + MAINTENANCE);
-            self.ask(Query::Maintain(shards));
+            self.ask(Query::Maintain(self.lanes.active_shards()));
         }
     }
 

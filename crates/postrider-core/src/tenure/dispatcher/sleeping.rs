@@ -5,7 +5,7 @@ use super::*;
 impl Dispatcher {
     /// When nothing is to be read, senders shall ring from now on.
     pub(super) fn arrange_sleep(&mut self, now: Instant) {
-        let has_shards = !self.lanes.shards().is_empty();
+        let has_shards = !self.lanes.is_empty();
         if self.tenancy.identity.is_audible && has_shards && !self.lanes.is_walking() {
             self.watch.try_to_sleep(now);
         }

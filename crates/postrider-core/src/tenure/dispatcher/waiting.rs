@@ -102,6 +102,9 @@ impl Dispatcher {
     /// Attempts deliveries that were in the hands of a dispatcher whenever it died one at a time, the
     /// least suspicious first: if one of them is to blame, the others get away.
     pub(super) fn try_suspect(&mut self, now: Instant) {
+        if !self.hands.has_suspects() {
+            return;
+        }
         let timestamp = self.clock.timestamp(now);
         // What has expired ends by itself: see end_expired.
         while let Some(delivery) = self.hands.take_suspect(timestamp) {
