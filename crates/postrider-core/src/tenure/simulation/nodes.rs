@@ -63,8 +63,10 @@ pub struct Node {
     pub dies_after: Option<u32>,
     /// What it has done last.
     pub last: &'static str,
-    /// The last wish to be woken.
-    wake_number: u64,
+    /// When it wants to be woken, and when that is looked at: the number of what is planned for it.
+    wake_at: Timestamp,
+    planned_wake: Option<(Timestamp, u64)>,
+    wake_count: u64,
     /// So long it sleeps at least.
     pause: Duration,
     drift_ppm: i64,
@@ -259,7 +261,9 @@ impl World {
             is_unheard_until: Timestamp(0),
             dies_after: None,
             last: "start",
-            wake_number: 0,
+            wake_at: Timestamp(0),
+            planned_wake: None,
+            wake_count: 0,
             pause: SHORTEST_PAUSE,
             drift_ppm: self.clockwork.drift(number),
             in_flight: 0,
@@ -337,10 +341,40 @@ impl World {
                     dispatcher.heed(std::iter::once(signal), now);
                 }
             }
-            Todo::Wake { number, .. } if self.nodes[node].wake_number != number => return,
+            Todo::Wake { number, .. } => {
+                if !self.is_woken(node, number) {
+                    return;
+                }
+            }
             _ => {}
         }
         self.step(node);
+    }
+
+    /// Whether it wants to be woken by now. If it does later, that is planned.
+    fn is_woken(&mut self, node: usize, number: u64) -> bool {
+        let known = &mut self.nodes[node];
+        if known.planned_wake.is_none_or(|(_, planned)| planned != number) {
+            return false;
+        }
+        known.planned_wake = None;
+        let is_time = self.database.clock >= known.wake_at;
+        if !is_time {
+            self.plan_wake(node);
+        }
+        is_time
+    }
+
+    /// It is woken when it wants to be, if not before: most wishes are replaced by another one long before that.
+    fn plan_wake(&mut self, node: usize) {
+        let known = &mut self.nodes[node];
+        if known.planned_wake.is_some_and(|(at, _)| at <= known.wake_at) {
+            return;
+        }
+        known.wake_count += 1;
+        let (at, number) = (known.wake_at, known.wake_count);
+        known.planned_wake = Some((at, number));
+        self.at(at, Todo::Wake { node, number });
     }
 
     fn note_event(&mut self, node: usize, event: &Event) {
@@ -534,12 +568,11 @@ impl World {
             Wrong::NoFence => wake_at,
             _ => wake_at.min(self.nodes[node].fence),
         };
-        self.nodes[node].wake_number += 1;
-        let number = self.nodes[node].wake_number;
         // As long as it takes by the database's clock.
         let wait = wake_at.saturating_duration_since(now).as_micros() as i64 + 1;
         let wait = wait * 1_000_000 / (1_000_000 + self.nodes[node].drift_ppm) + 1;
-        self.later(Duration::from_micros(wait as u64), Todo::Wake { node, number });
+        self.nodes[node].wake_at = Timestamp(self.database.clock.0 + wait);
+        self.plan_wake(node);
     }
 
     fn say_goodbye(&mut self, node: usize) {
