@@ -574,14 +574,12 @@ impl Database {
                 Event::Endpoints(Ok((versions, Vec::new())))
             }
             Query::LoadEndpoints(versions, ids) => {
-                let rows: Vec<EndpointRow> =
-                    self.endpoints.iter().filter(|e| ids.contains(&e.id)).cloned().collect();
-                let read = |id| rows.iter().find(|row| row.id == id).map(|row| row.version);
+                let rows = || self.endpoints.iter().filter(|row| ids.contains(&row.id));
+                let read = |id| rows().find(|row| row.id == id).map(|row| row.version);
                 let versions =
                     versions.into_iter().map(|(id, known)| (id, read(id).unwrap_or(known)));
-                let versions = versions.collect();
-                let opened = rows.into_iter().map(|row| (row.clone(), Ok(offer(&row)))).collect();
-                Event::Endpoints(Ok((versions, opened)))
+                let opened = rows().map(|row| (row.clone(), Ok(offer(row)))).collect();
+                Event::Endpoints(Ok((versions.collect(), opened)))
             }
             Query::LoadSettings => {
                 let scope = if self.is_global { "global" } else { "endpoint" };
