@@ -45,9 +45,15 @@ impl Chore {
 
     /// When it is to be begun. None: it is under way, or waits for a ring.
     pub fn wake_at(&self) -> Option<Instant> {
-        let rung_at = self.ring.filter(|ring| ring.is_rung).map(|ring| ring.earliest_at);
-        let at = [self.due_at, rung_at].into_iter().flatten().min();
-        at.filter(|_| !self.is_under_way)
+        if self.is_under_way {
+            return None;
+        }
+        match self.ring {
+            Some(Ring { is_rung: true, earliest_at, .. }) => {
+                Some(self.due_at.map_or(earliest_at, |at| at.min(earliest_at)))
+            }
+            _ => self.due_at,
+        }
     }
 
     pub fn is_due(&self, now: Instant) -> bool {

@@ -296,7 +296,7 @@ impl Dispatcher {
         let mut at = self.tenancy.wake_at(now);
         at = at.min(self.recorder.wake_at().unwrap_or(at));
         if !self.is_stopping() {
-            at = at.min(self.machines_at().unwrap_or(at));
+            at = self.machines_at(at);
             if self.lanes.has_active() {
                 at = at.min(self.expiry.wake_at(now));
             }
@@ -307,8 +307,8 @@ impl Dispatcher {
         at.min(self.claims.wake_at().unwrap_or(at))
     }
 
-    /// When the first of those is to go on that do nothing once we stop.
-    fn machines_at(&self) -> Option<Instant> {
+    /// When the first of those is to go on that do nothing once we stop, if not later.
+    fn machines_at(&self, latest: Instant) -> Instant {
         let may_trade = !self.endpoints.is_trading();
         let tokens_at = self.endpoints.tokens_at();
         let machines = [
@@ -320,7 +320,7 @@ impl Dispatcher {
             tokens_at.filter(|_| !self.upkeep.is_asking_for_tokens),
             self.endpoints.trade_at(),
         ];
-        machines.into_iter().flatten().min()
+        machines.into_iter().flatten().fold(latest, Instant::min)
     }
 
     // Events ------------------------------------------------------------------------------------
