@@ -18,6 +18,8 @@ use crate::{
 
 /// The pause between two ticks that take in only a part of what a lane has skipped.
 const MERGE_PAUSE: Duration = Duration::from_millis(100);
+/// Room for so many lanes is made for each group of a tick: a shard has twelve.
+const LANES_TOGETHER: usize = 48;
 
 /// A lane as its owner reads it.
 pub struct OwnedLane {
@@ -56,8 +58,10 @@ pub struct Lanes {
     turn_count: u32,
     /// How many pages are under way.
     page_count: usize,
-    /// Whether some reader may walk through a window. Mostly none does, and nobody has to look at each.
+    /// Whether some reader may walk through a window, and some lane have a lag. Mostly none does, and nobody has to look
+    /// at each.
     may_walk: bool,
+    may_lag: bool,
 }
 
 /// Lanes that are read by one query, because they stand at the same snapshot.
@@ -69,6 +73,13 @@ pub struct TickGroup {
 }
 
 impl OwnedLane {
+    /// A tick has brought all of it up to this sequence number; whether that is news.
+    pub fn end_tick(&mut self, last_number: i64) -> bool {
+        self.is_busy = false;
+        self.window_number = None;
+        self.read_number.replace(last_number) != Some(last_number)
+    }
+
     fn is_walking(&self) -> bool {
         self.reader.is_walking(Which::Tail) || self.reader.is_walking(Which::Lag)
     }
@@ -90,7 +101,7 @@ impl OwnedLane {
 impl Lanes {
     pub fn add(&mut self, owned: Owned, states: BTreeMap<Lane, LaneState>, now: Instant) {
         self.owned.insert(owned.shard, owned.epoch);
-        self.may_walk = true;
+        (self.may_walk, self.may_lag) = (true, true);
         for (lane, state) in states {
             let lane_state = OwnedLane {
                 reader: LaneReader::new(lane, state),
@@ -168,13 +179,6 @@ impl Lanes {
             .all(|lane| !lane.is_busy && lane.reader.is_settled())
     }
 
-    /// A tick has brought all of a lane up to this sequence number; whether that is news.
-    pub fn note_read(&mut self, lane: Lane, last_number: i64) -> bool {
-        let Some(owned) = self.lanes.get_mut(&lane) else { return false };
-        owned.window_number = None;
-        owned.read_number.replace(last_number) != Some(last_number)
-    }
-
     /// A window was opened that ends at this sequence number.
     pub fn note_window(&mut self, lane: Lane, last_number: i64) {
         if let Some(owned) = self.lanes.get_mut(&lane) {
@@ -227,6 +231,7 @@ impl Lanes {
     ) -> Vec<TickGroup> {
         let mut groups: Vec<TickGroup> = Vec::new();
         let draining = self.draining.clone();
+        self.may_lag = self.may_lag && self.lanes.values().any(|owned| owned.reader.has_lag());
         for (lane, owned) in &mut self.lanes {
             if owned.is_busy || draining.contains(&lane.shard()) {
                 continue;
@@ -240,7 +245,10 @@ impl Lanes {
             match group {
                 Some(group) => group.lanes.push(*lane),
                 None => {
-                    groups.push(TickGroup { base: base.clone(), lanes: vec![*lane], is_merging });
+                    // Mostly all stand at the same place.
+                    let mut lanes = Vec::with_capacity(LANES_TOGETHER);
+                    lanes.push(*lane);
+                    groups.push(TickGroup { base: base.clone(), lanes, is_merging });
                 }
             }
             owned.is_busy = true;
@@ -262,6 +270,16 @@ impl Lanes {
                 }
             }
         }
+    }
+
+    /// Something of a lane is about to be left to its lag.
+    pub fn begin_lag(&mut self, lane: Lane, now: Instant) -> Option<&mut OwnedLane> {
+        self.may_lag = true;
+        let owned = self.lanes.get_mut(&lane)?;
+        if !owned.reader.has_lag() {
+            owned.lag_moved_at = now;
+        }
+        Some(owned)
     }
 
     pub fn free(&mut self, lane: Lane) {
@@ -338,7 +356,11 @@ impl Lanes {
         let is_read = |lane: Lane, owned: &OwnedLane| {
             !owned.is_busy && !self.draining.contains(&lane.shard())
         };
-        self.lanes.iter().any(|(lane, owned)| is_read(*lane, owned) && owned.can_merge(&room, now))
+        self.may_lag
+            && self
+                .lanes
+                .iter()
+                .any(|(lane, owned)| is_read(*lane, owned) && owned.can_merge(&room, now))
     }
 }
 

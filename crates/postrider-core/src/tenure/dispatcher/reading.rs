@@ -55,27 +55,26 @@ impl Dispatcher {
         let mut common: Option<Snapshot> = None;
         let mut is_news = false;
         for (group, answer, bounds) in answers {
-            for lane in &group.lanes {
-                self.lanes.free(*lane);
-            }
             match (answer, bounds) {
                 (Tick::Rows { top, rows, last_number, .. }, _) => {
                     let top = common.get_or_insert(top).clone();
                     row_count += rows.len();
-                    self.take_tick_rows(&group, &top, rows);
-                    for lane in &group.lanes {
-                        is_news |= self.lanes.note_read(*lane, last_number);
-                    }
+                    is_news |= self.take_tick_rows(&group, &top, rows, last_number);
                 }
                 (Tick::TooMany { top, .. }, Some(bounds)) => {
                     let top = common.get_or_insert(top).clone();
                     row_count += TICK_ROWS;
                     self.lanes.open_windows(&group, &top, bounds);
                     for lane in &group.lanes {
+                        self.lanes.free(*lane);
                         self.lanes.note_window(*lane, bounds.end >> 10);
                     }
                 }
-                (Tick::TooMany { .. }, None) => {}
+                (Tick::TooMany { .. }, None) => {
+                    for lane in &group.lanes {
+                        self.lanes.free(*lane);
+                    }
+                }
             }
         }
         // Numbers that were used up and rolled back are not to count as messages that wait.
@@ -88,12 +87,15 @@ impl Dispatcher {
         self.watch.note_rows(row_count, self.now);
     }
 
-    pub(super) fn take_tick_rows(
+    /// Whether a lane has come farther by it.
+    fn take_tick_rows(
         &mut self,
         group: &TickGroup,
         top: &Snapshot,
         rows: Vec<LogMessage>,
-    ) {
+        last_number: i64,
+    ) -> bool {
+        let mut is_news = false;
         let mut by_lane: HashMap<Lane, Vec<LogMessage>> = HashMap::default();
         for row in rows {
             by_lane.entry(row.id.lane()).or_default().push(row);
@@ -104,11 +106,13 @@ impl Dispatcher {
                 false => by_lane.remove(lane).unwrap_or_default(),
             };
             let Some(owned) = self.lanes.get_mut(*lane) else { continue };
+            is_news |= owned.end_tick(last_number);
             // What its lag has waited with for too long is set aside: a new lag would begin where that one did.
             let may_leave = !(group.is_merging && is_impatient(&self.endpoints, owned, self.now));
             let Some(taken) = owned.reader.take_tick(group.is_merging, top, rows) else { continue };
             self.distribute(*lane, taken, Which::Tail, may_leave);
         }
+        is_news
     }
 
     pub(super) fn take_page(
@@ -182,10 +186,7 @@ impl Dispatcher {
         top: &Snapshot,
         row: &LogMessage,
     ) -> bool {
-        let Some(owned) = self.lanes.get_mut(lane) else { return false };
-        if !owned.reader.has_lag() {
-            owned.lag_moved_at = self.now;
-        }
+        let Some(owned) = self.lanes.begin_lag(lane, self.now) else { return false };
         owned.reader.skip(target, base, top, row.id, row.terms.pending_since().0)
     }
 
@@ -307,13 +308,20 @@ fn lane_priority(lane: &OwnedLane) -> Priority {
 /// How much of what a lane has skipped could be taken in now: all of it, when it is to be set aside.
 fn room_of(endpoints: &Endpoints, lane: &OwnedLane, now: Instant) -> lanes::Room {
     let priority = lane_priority(lane);
-    let hungry = |target: Target| endpoints.is_hungry(target, priority);
-    if is_impatient(endpoints, lane, now) || lane.reader.skipped().all(hungry) {
-        lanes::Room::ForAll
-    } else if lane.reader.skipped().any(hungry) {
-        lanes::Room::ForSome
-    } else {
-        lanes::Room::None
+    if is_impatient(endpoints, lane, now) {
+        return lanes::Room::ForAll;
+    }
+    let (mut is_any_hungry, mut is_any_full) = (false, false);
+    for target in lane.reader.skipped() {
+        match endpoints.is_hungry(target, priority) {
+            true => is_any_hungry = true,
+            false => is_any_full = true,
+        }
+    }
+    match (is_any_hungry, is_any_full) {
+        (_, false) => lanes::Room::ForAll,
+        (true, true) => lanes::Room::ForSome,
+        (false, true) => lanes::Room::None,
     }
 }
 
@@ -328,7 +336,9 @@ fn patience(endpoints: &Endpoints, reader: &LaneReader) -> Duration {
 
 /// Whether what was skipped of a lane has waited too long in the log.
 fn is_impatient(endpoints: &Endpoints, lane: &OwnedLane, now: Instant) -> bool {
-    now >= lane.lag_moved_at + patience(endpoints, &lane.reader)
+    // Nobody has less patience than that.
+    now >= lane.lag_moved_at + LAG_PATIENCE
+        && now >= lane.lag_moved_at + patience(endpoints, &lane.reader)
 }
 
 /// How many messages that were skipped could be taken now; some, when they have waited too long.
