@@ -1,7 +1,7 @@
 //! Policies as people write them. `sql/functions/policy/api/validate_retry_policy.sql` refuses the same with the
 //! same words; `testdata/retry_policy.json` holds the cases for both.
 
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
 use serde_json::{Map, Value};
 
@@ -212,13 +212,13 @@ fn check(map: &Map<String, Value>, form: Option<Form>, path: &str) -> Result<(),
                 "{path}.{name} is not a known key (did you mean {nearest}?)"
             )));
         };
-        kind.check(value, &format!("{path}.{name}"))?;
+        kind.check(value, format_args!("{path}.{name}"))?;
     }
     Ok(())
 }
 
 impl Kind {
-    fn check(self, value: &Value, path: &str) -> Result<(), PolicyError> {
+    fn check(self, value: &Value, path: fmt::Arguments<'_>) -> Result<(), PolicyError> {
         let must_be = |rule: String| Err(PolicyError(format!("{path} must be {rule}")));
         match self {
             Kind::Integer(minimum, maximum) => check_integer(value, minimum, maximum, path),
@@ -244,7 +244,7 @@ impl Kind {
                     )));
                 }
                 entries.iter().enumerate().try_for_each(|(place, entry)| {
-                    check_integer(entry, 0, DELAY_MAX, &format!("{path}[{place}]"))
+                    check_integer(entry, 0, DELAY_MAX, format_args!("{path}[{place}]"))
                 })
             }
             Kind::Boolean | Kind::Word(_) | Kind::Object => Ok(()),
@@ -252,7 +252,12 @@ impl Kind {
     }
 }
 
-fn check_integer(value: &Value, minimum: i64, maximum: i64, path: &str) -> Result<(), PolicyError> {
+fn check_integer(
+    value: &Value,
+    minimum: i64,
+    maximum: i64,
+    path: fmt::Arguments<'_>,
+) -> Result<(), PolicyError> {
     // Whatever is too large for 64 bits comes as a fraction.
     let is_huge = |number: f64| number.fract() == 0.0 && number.abs() >= 2f64.powi(63);
     let is_integer = value.is_i64() || value.is_u64() || value.as_f64().is_some_and(is_huge);
