@@ -1,8 +1,9 @@
 //! Metrics: their names, what each says, and how they are written for Prometheus.
 //!
 //! Two kinds stand side by side. Those of this process are counted here: a counter is one atomic addition, and its handle is
-//! kept by who counts. What a dispatcher has measured comes as values (`Measured`), which its driver hands over. Those of the database come from `postrider.metrics()`, and are only
-//! written here. No label has more values than there are endpoints, pools or processes.
+//! kept by who counts. What a dispatcher has measured comes as values (`Measured`), which its driver hands over. Those of
+//! the database come from `postrider.metrics()`, and are only written here. No label has more values than there are
+//! endpoints, pools or processes.
 
 use std::{
     collections::{HashMap, HashSet, hash_map::Entry},

@@ -238,8 +238,8 @@ impl Driver {
         dispatcher.take(Event::Settings(Ok(log.shared_settings().await?)), Instant::now());
         let versions = log.endpoint_versions().await?;
         let ids: Vec<EndpointId> = versions.iter().map(|(id, _)| *id).collect();
-        self.meters.begin(ids.iter().copied());
         let known = statements::endpoints(log, &self.transports, versions, ids).await?;
+        self.meters.begin(known.0.iter().map(|(id, _)| *id));
         dispatcher.take(Event::Endpoints(Ok(known)), Instant::now());
         Ok(())
     }

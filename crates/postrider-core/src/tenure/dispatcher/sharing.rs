@@ -88,6 +88,10 @@ impl Dispatcher {
             self.let_go(&delivery);
         } else if self.is_stopping() || self.is_leaving(&delivery) {
             self.give_back(delivery);
+        } else if !self.endpoints.is_known(delivery.endpoint) {
+            // As what waits for an endpoint that is gone.
+            self.recorder.record().dead(&delivery, Cause::EndpointDropped, None, self.now);
+            self.hurry_for_followers(&delivery);
         } else {
             let seated = self.endpoints.seat(delivery);
             self.enqueue(seated);

@@ -14,7 +14,8 @@ fn asked(now: Instant) -> (Dispatcher, Event) {
     let first = waiting(1);
     let link = Link { key: "key".into(), id: first.id, endpoint: ENDPOINT };
     acquire(&mut dispatcher, Stored { links: vec![link], counts: Vec::new() }, now);
-    let open = Circuit { state: State::Open { probe_at: Moment(0) }, ..Circuit::default() };
+    let probe_at = Moment(dispatcher.clock.timestamp(now).0);
+    let open = Circuit { state: State::Open { probe_at }, ..Circuit::default() };
     dispatcher.take(Event::Circuits(Ok(vec![(ENDPOINT, Circuit { version: 2, ..open })])), now);
     let answer = DueAnswer { rows: vec![first], next: Vec::new() };
     dispatcher.take(Event::Due(vec![(ENDPOINT, 10)], 0, Ok(answer)), now);
@@ -60,4 +61,11 @@ fn a_probe_of_an_endpoint_that_is_gone_does_not_go() {
     dispatcher.take(granted, now);
     assert_eq!(uses(dispatcher.step(now)), [("close", 1)]);
     assert!(dispatcher.take_failure().is_none());
+    let flush =
+        queries(dispatcher.step(now + Duration::from_secs(1))).find_map(|query| match query {
+            Query::Flush { recorded, .. } => Some(recorded),
+            _ => None,
+        });
+    let dead = flush.expect("its end is recorded").results.dead;
+    assert_eq!(dead.iter().map(|dead| dead.cause).collect::<Vec<_>>(), ["endpoint_dropped"]);
 }
