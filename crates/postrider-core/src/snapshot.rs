@@ -12,7 +12,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub type Xid = u64;
 
 /// `pg_snapshot`: cheap to clone.
-#[derive(Clone, Eq, Hash)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Snapshot(Arc<Parts>);
 
 #[derive(PartialEq, Eq, Hash)]
@@ -26,14 +26,6 @@ struct Parts {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a snapshot (xmin:xmax:xip,…)")]
 pub struct InvalidSnapshot(String);
-
-// Most of those that are compared are clones of one: lanes that are read together stand at the same snapshot.
-#[expect(clippy::derived_hash_with_manual_eq, reason = "what is the same has the same parts")]
-impl PartialEq for Snapshot {
-    fn eq(&self, other: &Snapshot) -> bool {
-        Arc::ptr_eq(&self.0, &other.0) || self.0 == other.0
-    }
-}
 
 impl Snapshot {
     /// The snapshot that sees nothing that an application ever wrote.

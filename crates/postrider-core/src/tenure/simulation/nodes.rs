@@ -341,11 +341,7 @@ impl World {
                     dispatcher.heed(std::iter::once(signal), now);
                 }
             }
-            Todo::Wake { number, .. } => {
-                if !self.is_woken(node, number) {
-                    return;
-                }
-            }
+            Todo::Wake { number, .. } if !self.is_woken(node, number) => return,
             _ => {}
         }
         self.step(node);
