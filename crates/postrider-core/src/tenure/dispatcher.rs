@@ -304,7 +304,8 @@ impl Dispatcher {
         }
         let tell_at = self.endpoints.tell_at().filter(|_| !self.upkeep.is_telling);
         at = at.min(tell_at.unwrap_or(at));
-        at.min(self.claims.wake_at().unwrap_or(at))
+        let claim_at = self.claims.wake_at().filter(|_| !self.tenancy.is_releasing());
+        at.min(claim_at.unwrap_or(at))
     }
 
     /// When the first of those is to go on that do nothing once we stop, if not later.

@@ -224,6 +224,35 @@ mod tests {
         assert!(dispatcher.take_failure().is_none());
     }
 
+    /// The older checkpoint, which goes with the release, would be the newest of all if it came later: what was taken in
+    /// between would be taken once more by whoever comes next.
+    #[test]
+    fn nothing_is_written_down_as_taken_while_a_shard_is_released() {
+        let now = Instant::now();
+        let mut dispatcher = dispatcher(now);
+        let [kept, released] = [1, 2].map(|shard| Owned { shard: Shard(shard), epoch: 1 });
+        acquire(&mut dispatcher, kept, now);
+        acquire(&mut dispatcher, released, now);
+        let asked = |dispatcher: &mut Dispatcher, at: Instant| {
+            let commands = dispatcher.step(at).into_iter();
+            let name = |command: Command| match command {
+                Command::Ask(Query::SaveCheckpoint { .. }) => Some("checkpoint"),
+                Command::Ask(Query::Release { .. }) => Some("release"),
+                _ => None,
+            };
+            commands.filter_map(name).collect::<Vec<_>>()
+        };
+        assert_eq!(asked(&mut dispatcher, now), ["checkpoint"]);
+        dispatcher.take(Event::Claimed(Ok((Vec::new(), Cancels::default()))), now);
+        dispatcher.drain(released.shard);
+        assert_eq!(asked(&mut dispatcher, now), ["release"]);
+        dispatcher.claims.hurry(now);
+        assert!(asked(&mut dispatcher, now).is_empty());
+        assert!(dispatcher.wake_at() > now, "nobody wakes for it either");
+        dispatcher.take(Event::Released(vec![released], Ok(())), now);
+        assert_eq!(asked(&mut dispatcher, now), ["checkpoint"]);
+    }
+
     #[test]
     fn who_owns_nothing_sleeps() {
         let now = Instant::now();

@@ -6,7 +6,11 @@ use super::{
 };
 
 /// Seeds of lives that ever went wrong, and what it was.
-const KEPT: &[u64] = &[];
+const KEPT: &[u64] = &[
+    // The checkpoint that went with a release arrived behind a later one, and its dispatcher was gone soon: the next one
+    // took what the later one had taken.
+    141_033, 201_001,
+];
 
 fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok().and_then(|text| text.parse().ok())
