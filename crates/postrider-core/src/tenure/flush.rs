@@ -77,6 +77,10 @@ impl Gathered {
         self.closed.retain(|(shard, _), _| !lost.contains(shard));
         self.left.retain(|link| !lost.contains(&link.id.lane().shard()));
         self.ended.retain(|ended| !lost.contains(&ended.id.lane().shard()));
+        if self.is_empty() {
+            // Nobody waits for nothing.
+            (self.is_urgent, self.since) = (false, None);
+        }
     }
 
     /// Whether what waits in the table changes.

@@ -142,10 +142,10 @@ impl Hands {
 
     /// What is to be claimed again now. Suspects have their turn.
     pub fn take_postponed(&mut self, now: Instant) -> Vec<Delivery> {
-        if self.postponed.first().is_none_or(|(at, _)| *at > now) {
+        let later = self.postponed.partition_point(|(at, _)| *at <= now);
+        if later == 0 {
             return Vec::new();
         }
-        let later = self.postponed.partition_point(|(at, _)| *at <= now);
         let due = self.postponed.drain(..later).map(|(_, delivery)| delivery);
         let suspect = self.suspect;
         let has_turn = |delivery: &Delivery| {

@@ -103,9 +103,7 @@ impl Recorder {
 
     /// When there is something to record.
     pub fn wake_at(&self) -> Option<Instant> {
-        // Of what was lost with its shards only the moment is left.
-        let due_at = self.gathered.due_at(self.interval).filter(|_| !self.gathered.is_empty());
-        let at = [due_at, self.held_until].into_iter().flatten().min();
+        let at = [self.gathered.due_at(self.interval), self.held_until].into_iter().flatten().min();
         at.filter(|_| !self.is_flushing)
     }
 

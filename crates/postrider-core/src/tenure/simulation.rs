@@ -252,7 +252,7 @@ fn endpoint(number: i32, dice: &mut fastrand::Rng) -> EndpointRow {
         name: format!("endpoint {number}"),
         // Which one does not matter: nothing is sent.
         protocol: "any".to_owned(),
-        config: serde_json::json!({ "concurrency": dice.u32(1..=4), "max_in_memory": MAX_IN_MEMORY }),
+        config: serde_json::json!({ "concurrency": dice.u32(1..=4) }),
         retry_policy: Some(serde_json::json!({
             "max_retries": most_retries, "base_delay_seconds": 1, "backoff": "fixed", "jitter": 0
         })),

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     id::{Lane, MessageId, Priority, Shard, Target},
-    message::{Content, LogMessage, Payload, Targets, Terms},
+    message::{Content, LogMessage, Targets, Terms},
     tenure::signal::Signal,
     timestamp::Timestamp,
 };
@@ -56,15 +56,7 @@ impl World {
                     ordering_key: key.map(|key| Arc::from(format!("key {key}"))),
                     has_idempotency_key: false,
                 },
-                content: Content {
-                    correlation_id: None,
-                    event_type: None,
-                    headers: None,
-                    payload: Payload::Gone,
-                    content_type: None,
-                    replay_of: None,
-                    metadata: None,
-                },
+                content: Content::gone(),
             };
             let id = self.database.insert(row, lane);
             self.tell(|| format!("application: transaction {xid} sends {} with {key:?}", id.0));

@@ -5,7 +5,7 @@ use crate::{
     configuration::EndpointRow,
     flow::Flow,
     id::Edition,
-    message::{Content, Payload, Terms},
+    message::{Content, Terms},
     offer::Offer,
     waiting::Stored,
 };
@@ -75,15 +75,7 @@ pub fn waiting(number: i64) -> DueDelivery {
             ordering_key: Some("key".into()),
             has_idempotency_key: false,
         },
-        content: Content {
-            correlation_id: None,
-            event_type: None,
-            headers: None,
-            payload: Payload::Gone,
-            content_type: None,
-            replay_of: None,
-            metadata: None,
-        },
+        content: Content::gone(),
     }
 }
 
