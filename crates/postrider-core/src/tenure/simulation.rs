@@ -195,7 +195,7 @@ struct World {
     takeover_dies_after: Option<u32>,
     planned: usize,
     trace: Option<Vec<String>>,
-    life: Life,
+    counts: Counts,
 }
 
 /// How an endpoint behaves while there are faults.
@@ -214,6 +214,14 @@ struct Receiver {
 struct Life {
     findings: Vec<String>,
     trace: Vec<String>,
+    /// How much of it was planned, and could be left out.
+    planned: usize,
+    counts: Counts,
+}
+
+/// What is counted of a life, and of many.
+#[derive(Debug, Default)]
+struct Counts {
     message_count: usize,
     attempt_count: usize,
     duplicate_count: usize,
@@ -222,8 +230,6 @@ struct Life {
     /// So often a dispatcher was asked what is to be done, and nothing was.
     idle_count: usize,
     lasted: Duration,
-    /// How much of it was planned, and could be left out.
-    planned: usize,
     faults: BTreeMap<&'static str, usize>,
     /// What a dispatcher had done last when it was gone, and what it waited for.
     crashes: BTreeMap<(&'static str, String), usize>,
@@ -294,7 +300,7 @@ impl World {
             takeover_dies_after: None,
             planned: 0,
             trace: plan.is_traced.then(Vec::new),
-            life: Life::default(),
+            counts: Counts::default(),
             dice,
         };
         world.plan(faulty, &plan.dropped);
@@ -377,14 +383,16 @@ impl World {
         Life {
             findings: self.ledger.findings,
             trace: self.trace.unwrap_or_default(),
-            message_count: self.database.log.len(),
-            attempt_count: self.ledger.attempt_count,
-            duplicate_count: self.ledger.duplicate_count,
-            loan_count: self.database.loan_count,
-            step_count: steps,
-            lasted: Duration::from_micros((self.database.clock.0 - FIRST_MOMENT.0) as u64),
             planned: self.planned,
-            ..self.life
+            counts: Counts {
+                message_count: self.database.log.len(),
+                attempt_count: self.ledger.attempt_count,
+                duplicate_count: self.ledger.duplicate_count,
+                loan_count: self.database.loan_count,
+                step_count: steps,
+                lasted: Duration::from_micros((self.database.clock.0 - FIRST_MOMENT.0) as u64),
+                ..self.counts
+            },
         }
     }
 

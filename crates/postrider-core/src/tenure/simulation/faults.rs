@@ -67,7 +67,7 @@ impl World {
             }
         };
         self.tell(|| format!("fault: node {node} {name}"));
-        *self.life.faults.entry(name).or_default() += 1;
+        *self.counts.faults.entry(name).or_default() += 1;
     }
 
     /// It is gone, and so is whoever takes over from it, who may find that somebody holds what it had claimed.
@@ -124,6 +124,6 @@ impl World {
     fn note_crash(&mut self, node: usize) {
         let known = &self.nodes[node];
         let place = (known.last, known.state());
-        *self.life.crashes.entry(place).or_default() += 1;
+        *self.counts.crashes.entry(place).or_default() += 1;
     }
 }

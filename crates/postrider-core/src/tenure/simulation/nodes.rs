@@ -451,7 +451,7 @@ impl World {
         {
             if *left == 0 && self.nodes[node].dispatcher.is_some() {
                 self.takeover_dies_after = None;
-                *self.life.faults.entry("killed inside a takeover").or_default() += 1;
+                *self.counts.faults.entry("killed inside a takeover").or_default() += 1;
                 return self.kill(node);
             }
             *left = left.saturating_sub(1);
@@ -546,7 +546,7 @@ impl World {
         let commands = dispatcher.step(now);
         drop(dispatcher.take_measured());
         let wake_at = dispatcher.wake_at();
-        self.life.idle_count += usize::from(commands.is_empty());
+        self.counts.idle_count += usize::from(commands.is_empty());
         let is_idle = commands.is_empty() && wake_at <= now;
         for command in commands {
             if let Some(left) = &mut self.nodes[node].dies_after {

@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{Life, Plan, World, Wrong};
+use super::{Counts, Life, Plan, World, Wrong};
 
 /// A life that goes wrong is made shorter by so many tries at most.
 const MOST_TRIES: usize = 400;
@@ -31,15 +31,7 @@ pub struct Stint {
 pub struct Summary {
     pub life_count: u64,
     pub failing_seeds: BTreeSet<u64>,
-    message_count: usize,
-    attempt_count: usize,
-    duplicate_count: usize,
-    loan_count: usize,
-    step_count: usize,
-    idle_count: usize,
-    lasted: Duration,
-    faults: BTreeMap<&'static str, usize>,
-    crashes: BTreeMap<(&'static str, String), usize>,
+    counts: Counts,
     took: Duration,
     /// Of a processor, where it can be told: others may want it, too.
     processor_time: Option<Duration>,
@@ -94,21 +86,31 @@ fn processor_time() -> Option<Duration> {
     statistics.split(' ').next()?.parse().ok().map(Duration::from_nanos)
 }
 
+impl Counts {
+    fn add(&mut self, other: Counts) {
+        self.message_count += other.message_count;
+        self.attempt_count += other.attempt_count;
+        self.duplicate_count += other.duplicate_count;
+        self.loan_count += other.loan_count;
+        self.step_count += other.step_count;
+        self.idle_count += other.idle_count;
+        self.lasted += other.lasted;
+        for (fault, count) in other.faults {
+            *self.faults.entry(fault).or_default() += count;
+        }
+        for (place, count) in other.crashes {
+            *self.crashes.entry(place).or_default() += count;
+        }
+    }
+}
+
 impl Summary {
     /// What one life came to.
     fn of(seed: u64, life: Life) -> Summary {
         Summary {
             life_count: 1,
             failing_seeds: (!life.findings.is_empty()).then_some(seed).into_iter().collect(),
-            message_count: life.message_count,
-            attempt_count: life.attempt_count,
-            duplicate_count: life.duplicate_count,
-            loan_count: life.loan_count,
-            step_count: life.step_count,
-            idle_count: life.idle_count,
-            lasted: life.lasted,
-            faults: life.faults,
-            crashes: life.crashes,
+            counts: life.counts,
             took: Duration::ZERO,
             processor_time: None,
         }
@@ -117,27 +119,15 @@ impl Summary {
     fn add(&mut self, other: Summary) {
         self.life_count += other.life_count;
         self.failing_seeds.extend(other.failing_seeds);
-        self.message_count += other.message_count;
-        self.attempt_count += other.attempt_count;
-        self.duplicate_count += other.duplicate_count;
-        self.loan_count += other.loan_count;
-        self.step_count += other.step_count;
-        self.idle_count += other.idle_count;
-        self.lasted += other.lasted;
+        self.counts.add(other.counts);
         let times = self.processor_time.into_iter().chain(other.processor_time);
         self.processor_time = times.reduce(|one, another| one + another);
-        for (fault, count) in other.faults {
-            *self.faults.entry(fault).or_default() += count;
-        }
-        for (place, count) in other.crashes {
-            *self.crashes.entry(place).or_default() += count;
-        }
     }
 
     /// Where dispatchers were gone: for each thing that they had done last, in how many states, and how often.
     pub fn coverage(&self) -> String {
         let mut moments: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
-        for ((moment, _), count) in &self.crashes {
+        for ((moment, _), count) in &self.counts.crashes {
             let known = moments.entry(moment).or_default();
             *known = (known.0 + 1, known.1 + count);
         }
@@ -162,18 +152,22 @@ impl fmt::Display for Summary {
         writeln!(
             f,
             "{} messages, {} attempts, {} accepted again, {} loans",
-            self.message_count, self.attempt_count, self.duplicate_count, self.loan_count
+            self.counts.message_count,
+            self.counts.attempt_count,
+            self.counts.duplicate_count,
+            self.counts.loan_count
         )?;
         writeln!(
             f,
             "{} steps in {:.0?} of their own time; in {} a dispatcher had nothing to do",
-            self.step_count, self.lasted, self.idle_count
+            self.counts.step_count, self.counts.lasted, self.counts.idle_count
         )?;
-        for (fault, count) in &self.faults {
+        for (fault, count) in &self.counts.faults {
             writeln!(f, "  {fault:28} {count:>8}")?;
         }
-        let states: BTreeSet<&String> = self.crashes.keys().map(|(_, state)| state).collect();
-        writeln!(f, "{} moments × states, {} states:", self.crashes.len(), states.len())?;
+        let states: BTreeSet<&String> =
+            self.counts.crashes.keys().map(|(_, state)| state).collect();
+        writeln!(f, "{} moments × states, {} states:", self.counts.crashes.len(), states.len())?;
         f.write_str(&self.coverage())
     }
 }

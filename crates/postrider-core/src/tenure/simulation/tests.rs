@@ -132,7 +132,7 @@ const SEED: &str = "POSTRIDER_SIMULATION_SEED";
 /// All that happened in a life, as a number.
 fn digest(seed: u64) -> u64 {
     let life = proof::live(&Plan { is_traced: true, ..proof::plan(seed, Wrong::Nothing) });
-    hashing::Hashing.hash_one((life.trace, life.step_count, life.findings))
+    hashing::Hashing.hash_one((life.trace, life.counts.step_count, life.findings))
 }
 
 #[test]
