@@ -267,6 +267,9 @@ impl Dispatcher {
         }
         self.attempt(now);
         self.take_tokens(now);
+        // Those whose tokens may be used by now, and need more.
+        self.attempt(now);
+        self.take_tokens(now);
         self.trade(now);
         self.tell(now);
         self.flush(now);

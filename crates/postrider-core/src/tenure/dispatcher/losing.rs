@@ -40,5 +40,7 @@ impl Dispatcher {
             self.unplace(placed);
         }
         self.orphans.forget(lost);
+        // Senders to what is somebody else's need not ring for us.
+        self.watch.stay_awake();
     }
 }

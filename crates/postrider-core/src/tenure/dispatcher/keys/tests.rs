@@ -38,6 +38,19 @@ pub fn edit(
     is_enabled: bool,
     now: Instant,
 ) {
+    let flow = Flow { concurrency: 1, rate: None, max_in_memory: None, is_limited: false };
+    edit_flow(dispatcher, version, edition, is_enabled, flow, now);
+}
+
+/// The same, and so much may go to it.
+pub fn edit_flow(
+    dispatcher: &mut Dispatcher,
+    version: i64,
+    edition: Edition,
+    is_enabled: bool,
+    flow: Flow,
+    now: Instant,
+) {
     let row = EndpointRow {
         id: ENDPOINT,
         name: "one".to_owned(),
@@ -50,7 +63,6 @@ pub fn edit(
         targets: vec![TARGET],
         version,
     };
-    let flow = Flow { concurrency: 1, rate: None, max_in_memory: None, is_limited: false };
     let offer = Ok(Offer { edition, flow, batch_limit: 1_024, is_disabled_when_gone: false });
     let known = (vec![(ENDPOINT, version)], vec![(row, offer)]);
     dispatcher.take(Event::Endpoints(Ok(known)), now);

@@ -1,10 +1,20 @@
 use super::{
-    super::keys::tests::{ENDPOINT, acquire, claimed, dispatcher, edit, queries, waiting},
+    super::keys::tests::{
+        ENDPOINT, acquire, claimed, dispatcher, edit, edit_flow, queries, waiting,
+    },
     *,
 };
 use crate::{
-    breaker::State, chains::Link, id::Edition, moment::Moment, sharing::Proposal,
-    tenure::command::DueAnswer, waiting::Stored,
+    breaker::State,
+    chains::Link,
+    flow::Flow,
+    id::Edition,
+    message::Terms,
+    moment::Moment,
+    rate::Rate,
+    sharing::Proposal,
+    tenure::command::DueAnswer,
+    waiting::{DueDelivery, Stored},
 };
 
 /// A dispatcher that has asked for the probe of its only endpoint, and the answer that grants it.
@@ -68,4 +78,52 @@ fn a_probe_of_an_endpoint_that_is_gone_does_not_go() {
         });
     let dead = flush.expect("its end is recorded").results.dead;
     assert_eq!(dead.iter().map(|dead| dead.cause).collect::<Vec<_>>(), ["endpoint_dropped"]);
+}
+
+/// Only the tick or a ring of somebody else woke us, up to a second later.
+#[test]
+fn what_waits_for_tokens_goes_as_soon_as_they_may_be_used_and_asks_for_more() {
+    let wanted = |commands| {
+        queries(commands).find_map(|query| match query {
+            Query::TakeTokens(wanted) => Some(wanted[0].count),
+            _ => None,
+        })
+    };
+    for wait in [0, 700].map(Duration::from_millis) {
+        let now = Instant::now();
+        let mut dispatcher = dispatcher(now);
+        let rate = Rate { per_second: 1, burst: 1 };
+        let flow =
+            Flow { concurrency: 2, rate: Some(rate), max_in_memory: None, is_limited: false };
+        edit_flow(&mut dispatcher, 1, Edition(1), true, flow, now);
+        acquire(&mut dispatcher, Stored::default(), now);
+        let unkeyed = |number| {
+            let row = waiting(number);
+            DueDelivery { terms: Terms { ordering_key: None, ..row.terms }, ..row }
+        };
+        let answer = DueAnswer { rows: vec![unkeyed(1), unkeyed(2)], next: Vec::new() };
+        dispatcher.take(Event::Due(vec![(ENDPOINT, 10)], 0, Ok(answer)), now);
+        // Before it is known what is lent there is one place.
+        for query in queries(dispatcher.step(now)) {
+            match query {
+                Query::Trade(owned, _) => {
+                    dispatcher.take(Event::Traded(owned, Ok(Vec::new())), now);
+                }
+                query => claimed(query).into_iter().for_each(|claim| dispatcher.take(claim, now)),
+            }
+        }
+        let count = wanted(dispatcher.step(now)).expect("a token is asked for");
+        let granted = Granted { endpoint: ENDPOINT, count, wait };
+        dispatcher.take(Event::Tokens(Ok(vec![granted])), now);
+        let at = now + wait;
+        if at > now {
+            assert_eq!(uses(dispatcher.step(now)), []);
+            assert!(dispatcher.wake_at() <= at);
+        }
+        let commands = dispatcher.step(at);
+        let more =
+            commands.iter().any(|command| matches!(command, Command::Ask(Query::TakeTokens(_))));
+        assert_eq!((uses(commands), more), (vec![("attempt", 1)], true), "{wait:?}");
+        assert!(dispatcher.take_failure().is_none());
+    }
 }
