@@ -1279,6 +1279,10 @@ CREATE FUNCTION postrider.hold_slots(p_action text, p_most integer) RETURNS smal
     SET enable_bitmapscan TO 'off'
     SET jit TO 'off';
 
+CREATE FUNCTION postrider.hurry_transaction() RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp';
+
 CREATE FUNCTION postrider.idempotency_key_holder(p_destination integer, p_key text, p_payload_hash bytea) RETURNS bigint
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
@@ -1563,7 +1567,8 @@ CREATE FUNCTION postrider.lowest_id_since(p_xid xid8) RETURNS bigint
 
 CREATE FUNCTION postrider.maintain_archive_partitions(p_months_ahead integer DEFAULT 3) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp';
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET lock_timeout TO '1s';
 
 CREATE FUNCTION postrider.make_partitions(p_months_ahead integer) RETURNS integer
     LANGUAGE plpgsql
@@ -4647,6 +4652,7 @@ REVOKE ALL ON FUNCTION postrider.held_worker(p_name text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION postrider.hold_consumer(p_consumer postrider.consumer) FROM PUBLIC;
 REVOKE ALL ON FUNCTION postrider.hold_deliveries(p_verb text, p_message_id bigint, p_endpoint_name text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION postrider.hold_slots(p_action text, p_most integer) FROM PUBLIC;
+REVOKE ALL ON FUNCTION postrider.hurry_transaction() FROM PUBLIC;
 REVOKE ALL ON FUNCTION postrider.idempotency_key_holder(p_destination integer, p_key text, p_payload_hash bytea) FROM PUBLIC;
 REVOKE ALL ON FUNCTION postrider.idempotency_window() FROM PUBLIC;
 REVOKE ALL ON FUNCTION postrider.is_admin() FROM PUBLIC;

@@ -1,9 +1,11 @@
 //! What others may lock, held as strongly as they are able to, while dispatchers go on.
 
+use std::time::Instant;
+
 use crate::shop::{Shop, serving::LONG};
 use postrider::store::connect::{Connector, DatabaseUrl};
 use serde_json::json;
-use tokio_postgres::Client;
+use tokio_postgres::{Client, SimpleQueryMessage, error::SqlState};
 use xtask::receiver::{Behaviour, Receiver};
 
 async fn batch(client: &Client, sql: &str) {
@@ -91,6 +93,85 @@ async fn nobody_else_may_lock_what_dispatchers_lock() {
             let sql = format!("set role {role}; select from postrider.{table} for key share");
             assert_eq!(shop.refusal(&sql).await, "42501", "{sql}");
         }
+    }
+}
+
+/// What this makes or drops in a transaction, and what comes behind it at once; the last row.
+async fn begin_with(client: &Client, sql: &str, then: &str) -> String {
+    // A dispatcher may hold what is to be locked at each of its tries, and it tries again once a minute.
+    let deadline = Instant::now() + LONG;
+    loop {
+        // Between two that are sent apart, this machine may stand still for longer than is allowed.
+        let sql = format!("begin; select 1 / {sql}; {then}");
+        let error = match client.simple_query(&sql).await {
+            Ok(messages) => {
+                let rows = messages.into_iter().filter_map(|message| match message {
+                    SimpleQueryMessage::Row(row) => row.get(0).map(str::to_owned),
+                    _ => None,
+                });
+                return rows.last().unwrap_or_default();
+            }
+            Err(error) => error,
+        };
+        let is_refused = error.code().is_some_and(|code| {
+            [SqlState::DIVISION_BY_ZERO, SqlState::LOCK_NOT_AVAILABLE].contains(code)
+        });
+        assert!(is_refused, "{error:?}: {sql}");
+        assert!(Instant::now() < deadline, "a lock is never to be had: {sql}");
+        batch(client, "rollback").await;
+    }
+}
+
+/// What is locked for that stops everybody.
+#[tokio::test(flavor = "multi_thread")]
+async fn who_stays_after_making_or_dropping_partitions_is_ended() {
+    let shop = Shop::open_to_receivers().await;
+    // Only this administrator drops partitions.
+    shop.execute("select postrider.set_setting('archive_retention_months', '120')").await;
+    shop.execute(
+        "create table postrider.message_2020_01 partition of postrider.message
+            for values from ('2020-01-01+00') to ('2020-02-01+00');
+        create role administrator login in role postrider_admin",
+    )
+    .await;
+    let receiver = Receiver::start(Behaviour::Status(200)).unwrap();
+    shop.quick_endpoint("hooks", &receiver.url()).await;
+    let _dispatcher = shop.serve().await;
+    let partitions = "select string_agg(p.name, ' ' order by p.name) from postrider.partitions p";
+    let before: String = shop.ask(partitions).await;
+    let mut count = 0;
+    for sql in
+        ["postrider.maintain_archive_partitions(12)", "postrider.cleanup_old_archive_partitions(1)"]
+    {
+        for is_busy in [false, true] {
+            let held = shop.postgres.connect_as("administrator", "shop").await.unwrap();
+            begin_with(&held, sql, "select 1").await;
+            if is_busy {
+                let error = held.batch_execute("select pg_sleep(3600)").await.unwrap_err();
+                // Where this machine stood still, it was ended while it was idle.
+                let code = error.code().map_or("", SqlState::code);
+                assert!(["57014", "25P03", "25P04", ""].contains(&code), "{code}: {sql}");
+            } else {
+                shop.until(
+                    "select not exists (
+                        select from pg_stat_activity a where a.usename = 'administrator')",
+                )
+                .await;
+            }
+            count += 1;
+            shop.send("hooks", json!({})).await;
+            receiver.wait_for_accepted(count, LONG).await.unwrap();
+            assert_eq!(shop.ask::<String>(partitions).await, before, "{sql}");
+        }
+        let quick = shop.client().await;
+        batch(&quick, "set idle_in_transaction_session_timeout = '700ms'").await;
+        let bounds = "select current_setting('idle_in_transaction_session_timeout') || ' '
+            || current_setting('statement_timeout')";
+        let then = format!("{bounds}; rollback");
+        let within = begin_with(&quick, sql, &then).await;
+        assert_eq!(within, "700ms 5s", "what was less stays");
+        let after: String = quick.query_one(bounds, &[]).await.unwrap().get(0);
+        assert_eq!(after, "700ms 0", "for that transaction only");
     }
 }
 

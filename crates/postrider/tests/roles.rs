@@ -322,6 +322,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "hold_consumer",
             "hold_deliveries",
             "hold_slots",
+            "hurry_transaction",
             "idempotency_key_holder",
             "idempotency_window",
             "is_admin",
