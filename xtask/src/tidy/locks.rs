@@ -1,7 +1,11 @@
-//! Every lock that is taken is in `sql/locks.txt`, and nothing else is.
+//! Every lock that a statement asks for is in `sql/locks.txt`, and nothing else is.
 //!
 //! A lock is named by what is locked: `table NAME: MODE`, `row TABLE: MODE`, or `advisory CLASS`, where the
-//! class is the first of two numbers and belongs to one purpose.
+//! class is the first of two numbers and belongs to one purpose. Who empties, drops, attaches or detaches a table asks
+//! for a lock on it.
+//!
+//! What `update`, `delete` and `insert` lock by themselves is not looked for: nearly every function writes, and which
+//! rows it meets does not stand in its text.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,6 +16,8 @@ use super::{
 
 const LIST: &str = "sql/locks.txt";
 const MODES: [&str; 4] = ["update", "no key update", "share", "key share"];
+/// What may stand between a verb and the tables that it is about.
+const FILLERS: [&str; 4] = ["table", "if", "exists", "only"];
 /// Keys in the class of another purpose: one of a former version, which only a migration takes.
 const STILL_SHARED: [&str; 1] = ["advisory 1886352244, 1000"];
 /// What has to be said of each lock.
@@ -101,15 +107,15 @@ fn locks_of(sql: &str) -> Vec<(String, usize)> {
         if let Some((name, rest)) = rest.split_once(" in ")
             && let Some((mode, _)) = rest.split_once(" mode")
         {
-            let name = name.strip_prefix("postrider.").unwrap_or(name);
+            let name = without_schema(name);
             found.push((format!("table {name}: {mode}"), lines[at]));
         }
     }
     for (at, start) in text.match_indices("alter sequence ") {
-        let name = text[at + start.len()..].split(' ').next().unwrap_or_default();
-        let name = name.strip_prefix("postrider.").unwrap_or(name);
+        let name = without_schema(text[at + start.len()..].split(' ').next().unwrap_or_default());
         found.push((format!("sequence {name}: share row exclusive"), lines[at]));
     }
+    found.extend(locks_of_verbs(&text).into_iter().map(|(lock, at)| (lock, lines[at])));
     for (at, start) in text.match_indices("for ") {
         if text[..at].ends_with(is_word) {
             continue;
@@ -126,6 +132,52 @@ fn locks_of(sql: &str) -> Vec<(String, usize)> {
         found.push((format!("row {table}: {mode}"), lines[at]));
     }
     found
+}
+
+/// The locks that come with emptying, dropping, attaching and detaching a table, each with where that begins.
+fn locks_of_verbs(text: &str) -> Vec<(String, usize)> {
+    const EXCLUSIVE: &str = "access exclusive";
+    let mut found = Vec::new();
+    let mut note = |table: &str, mode: &str, at: usize| {
+        found.push((format!("table {table}: {mode}"), at));
+    };
+    for verb in ["truncate ", "drop table "] {
+        for (at, _) in text.match_indices(verb) {
+            let rest = &text[at + verb.len()..];
+            // What a trigger waits for, or a right, empties nothing.
+            let is_named_only = ["on ", "or "].iter().any(|word| rest.starts_with(word));
+            if !is_named_only && !text[..at].ends_with(is_word) {
+                for table in tables_at(rest) {
+                    note(table, EXCLUSIVE, at);
+                }
+            }
+        }
+    }
+    for (verb, mode) in
+        [("attach partition ", "share update exclusive"), ("detach partition ", EXCLUSIVE)]
+    {
+        for (at, _) in text.match_indices(verb) {
+            let whole = text[..at].trim_end().rsplit(' ').next().unwrap_or_default();
+            note(without_schema(whole), mode, at);
+            for part in tables_at(&text[at + verb.len()..]).take(1) {
+                note(part, EXCLUSIVE, at);
+            }
+        }
+    }
+    found
+}
+
+/// The tables that are named one after the other where a text begins, up to the end of the statement.
+fn tables_at(text: &str) -> impl Iterator<Item = &str> {
+    let end = text.find([';', '\'']).unwrap_or(text.len());
+    let tables = text[..end].split(',');
+    let named =
+        tables.filter_map(|table| table.split_whitespace().find(|word| !FILLERS.contains(word)));
+    named.map(without_schema)
+}
+
+fn without_schema(name: &str) -> &str {
+    name.strip_prefix("postrider.").unwrap_or(name)
 }
 
 /// The last table that is read, or the one with this alias.

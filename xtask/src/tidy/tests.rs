@@ -376,6 +376,10 @@ fn a_lock_that_is_not_listed_and_one_that_is_not_taken_are_caught() {
         ("lock table postrider.fence in row share mode;", "table fence: row share"),
         ("'lock table only postrider.%I in\n exclusive mode'", "table %i: exclusive"),
         ("alter sequence postrider.s increment by 1;", "sequence s: share row exclusive"),
+        ("execute format('truncate %s', part);", "table %s: access exclusive"),
+        ("truncate table\n only postrider.a restart identity;", "table a: access exclusive"),
+        ("execute format('drop table postrider.%I', part);", "table %i: access exclusive"),
+        ("drop table if exists postrider.a cascade;", "table a: access exclusive"),
         ("select from postrider.a for no key update nowait", "row a: no key update"),
         (
             "select from postrider.a x join postrider.b y on f(x, y)\nfor update\nof x skip locked",
@@ -408,6 +412,42 @@ fn a_lock_that_is_not_listed_and_one_that_is_not_taken_are_caught() {
     let list = format!("{}{}", list("advisory 17", "a"), list("advisory 17, 1", "a"));
     let files = [("sql/queries/dispatch/a.sql", shared), ("sql/locks.txt", list.as_str())];
     assert_eq!(lines_in(locks::every_lock_is_listed, &files), [7]);
+}
+
+#[test]
+fn who_empties_drops_attaches_or_detaches_tables_locks_each() {
+    let path = "sql/queries/dispatch/a.sql";
+    for (sql, locks) in [
+        ("truncate a,\n postrider.b;", ["table a: access exclusive", "table b: access exclusive"]),
+        (
+            "drop table if exists a, postrider.b cascade",
+            ["table a: access exclusive", "table b: access exclusive"],
+        ),
+        (
+            "'alter table postrider.%I\nattach partition postrider.a for values from (%L) to (%L)'",
+            ["table %i: share update exclusive", "table a: access exclusive"],
+        ),
+        (
+            "alter table postrider.a detach partition postrider.b;",
+            ["table a: access exclusive", "table b: access exclusive"],
+        ),
+    ] {
+        let field = |lock| format!("{lock}\n    in a\n    held briefly\n    waits nobody\n");
+        let list = locks.map(field).concat();
+        let count = |list: &str| {
+            let tree = tree(&[(path, sql), ("sql/locks.txt", list)]);
+            locks::every_lock_is_listed(&tree).len()
+        };
+        assert_eq!((count(&list), count("")), (0, 2), "{sql}");
+    }
+    for none in [
+        "create trigger t before truncate on postrider.a",
+        "create trigger t after insert or truncate or update on postrider.a",
+        "grant select, truncate on postrider.a to b",
+        "-- truncate a\nselect a.is_truncated, a.truncate, tg_op = 'TRUNCATE'",
+    ] {
+        assert_eq!(lines(locks::every_lock_is_listed, path, none), NONE, "{none}");
+    }
 }
 
 #[test]
