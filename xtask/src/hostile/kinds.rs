@@ -307,6 +307,7 @@ pub const KINDS: &[Kind] = &[
     large(http2("HTTP/2: does not read, and answers", &[Frames(&[NO_WINDOW]), Request, Frames(&[OK_AND_END]), Again], Accepted)),
     http2("HTTP/2: windows of 2^31", &[Frames(&[SETTINGS]), Request, FloodFrames(&[connection(8, 0, b"\x7f\xff\xff\xff")])], PROTOCOL),
     http2("HTTP/2: status 20", &[Frames(&[SETTINGS]), Request, Frames(&[request(1, 5, b"\x08\x0220")]), Wait], PROTOCOL),
+    http2("HTTP/2: status 000", &[Frames(&[SETTINGS]), Request, Frames(&[request(1, 5, b"\x08\x03000")]), Wait], PROTOCOL),
     http2("HTTP/2: status 999", &[Frames(&[SETTINGS]), Request, Frames(&[request(1, 5, b"\x08\x03999")]), Again], Unavailable(&["HTTP 999"])),
     http2("HTTP/2: no status", &[Frames(&[SETTINGS]), Request, Frames(&[request(1, 5, b"\x00\x01x\x01y")]), Again], PROTOCOL),
     http2("HTTP/2: 101", &[Frames(&[SETTINGS]), Request, Frames(&[request(1, 4, b"\x08\x03101")]), Wait], Unavailable(&[""])),
@@ -321,6 +322,7 @@ pub const KINDS: &[Kind] = &[
     http2("HTTP/2: Retry-After that is no UTF-8", &[Frames(&[SETTINGS]), Request, Frames(&[request(1, 5, b"\x08\x03503\x0f\x26\x02\xff\xfe")]), Again], Unavailable(&["HTTP 503"])),
     http2("HTTP/2: two lengths", &[Frames(&[SETTINGS]), Request, Frames(&[request(1, 4, b"\x88\x0f\x0d\x012\x0f\x0d\x013")]), Again], PROTOCOL),
     http2("HTTP/2: a negative length", &[Frames(&[SETTINGS]), Request, Frames(&[request(1, 4, b"\x88\x0f\x0d\x02-1")]), Again], PROTOCOL),
+    http2("HTTP/2: a length of 2^64", &[Frames(&[SETTINGS]), Request, Frames(&[request(1, 4, b"\x88\x0f\x0d\x1418446744073709551616")]), Again], PROTOCOL),
     http2("HTTP/2: a length and no body", &[Frames(&[SETTINGS]), Request, Frames(&[request(1, 5, b"\x88\x0f\x0d\x015")]), Again], PROTOCOL),
     http2("HTTP/2: a push", &[Frames(&[SETTINGS]), Request, Frames(&[request(5, 4, b"\0\0\0\x02\x88")]), Wait], PROTOCOL),
     // Of many requests that share a connection one has that stream.
