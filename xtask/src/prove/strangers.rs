@@ -19,7 +19,7 @@ use std::{collections::HashMap, fmt, path::Path, time::Duration};
 use anyhow::{Result, ensure};
 
 use self::{
-    catalog::Hold,
+    catalog::{Hold, Statement},
     holding::{Held, Opened},
     scene::{DATABASE, Round, Scene},
     watch::Wait,
@@ -354,7 +354,7 @@ fn percentile(percent: usize, times: &[Duration]) -> Duration {
 async fn holds(scene: &Scene, scale: StrangersScale, seed: u64) -> Result<Vec<Hold>> {
     let mut dice = fastrand::Rng::with_seed(seed);
     let mut holds = Vec::new();
-    let mut add = |login: &str, statements: Vec<String>| {
+    let mut add = |login: &str, statements: Vec<Statement>| {
         for statement in statements {
             let paces = if scale.is_full { vec![false, true] } else { vec![dice.bool()] };
             holds.extend(paces.into_iter().map(|is_busy| Hold {
@@ -372,7 +372,7 @@ async fn holds(scene: &Scene, scale: StrangersScale, seed: u64) -> Result<Vec<Ho
     add("stranger", catalog::holds_of_nobody());
     dice.shuffle(&mut holds);
     let mut statements = std::collections::HashSet::new();
-    holds.retain(|hold| scale.is_full || statements.insert(hold.statement.clone()));
+    holds.retain(|hold| scale.is_full || statements.insert(hold.statement.sql.clone()));
     Ok(holds)
 }
 
@@ -443,7 +443,7 @@ async fn open(
         let in_hand_tries =
             if held.is_empty() { IN_HAND_TRIES } else { IN_HAND_TRIES_BESIDE_OTHERS };
         for attempt in 1.. {
-            match holding::open(&scene.postgres, DATABASE, &hold).await? {
+            match holding::open(&scene.postgres, DATABASE, &scene.owner, &hold).await? {
                 Opened::Held(opened) => held.push(*opened),
                 Opened::InHand if attempt < in_hand_tries => {
                     tokio::time::sleep(IN_HAND_PAUSE).await;
@@ -452,8 +452,15 @@ async fn open(
                 // What another one holds may be why it is refused.
                 _ if !held.is_empty() => later.push(hold.clone()),
                 Opened::Later if attempt < TRIES => continue,
+                Opened::Nothing if attempt < TRIES => {
+                    tokio::time::sleep(IN_HAND_PAUSE).await;
+                    continue;
+                }
                 Opened::Later | Opened::InHand => {
                     figures.refused.push(format!("{}: it waits for a dispatcher", hold.name()));
+                }
+                Opened::Nothing => {
+                    figures.refused.push(format!("{}: it holds nothing", hold.name()));
                 }
                 Opened::Refused(reason) => {
                     figures.refused.push(format!("{}: {reason}", hold.name()));

@@ -2,7 +2,7 @@
 //! that it may lock, every row that it may change. And what the owner may do with the rows that dispatchers work on
 //! all the time.
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use tokio_postgres::{Client, error::SqlState};
 
 use super::values;
@@ -35,7 +35,8 @@ const ADVISORY: &str = "select count(*) filter (where LOCK)
 const CLASSES: std::ops::RangeInclusive<i32> = 1_886_352_244..=1_886_352_252;
 
 const FUNCTIONS: &str = "select
-        p.proname::text, coalesce(p.proargnames[1:p.pronargs - p.pronargdefaults], '{}')
+        p.proname::text, coalesce(p.proargnames[1:p.pronargs - p.pronargdefaults], '{}'),
+        p.provolatile = 'v'
     from pg_proc p
     where p.pronamespace = 'postrider'::regnamespace
     and has_function_privilege($1, p.oid, 'execute')
@@ -59,12 +60,40 @@ const RELATIONS: &str = "select
         or has_any_column_privilege($1, c.oid, 'select, insert, update'))
     order by c.relname";
 
+/// What a statement leaves behind in its transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Leaves {
+    /// A transaction id, which changed or locked rows have, or a lock on a relation that stands in somebody's way.
+    Something,
+    /// Advisory locks.
+    AdvisoryLocks,
+    /// Nothing but the weakest lock, which shows that it should not stand among what holds something.
+    Nothing,
+    /// The lock that it is about, or what only reads: nobody has to look.
+    Unasked,
+}
+
+/// What a login may do, and what is held then.
+#[derive(Debug, Clone)]
+pub struct Statement {
+    pub sql: String,
+    pub leaves: Leaves,
+    /// What the owner does before, so that there is something to hold.
+    pub before: Option<&'static str>,
+}
+
+impl Statement {
+    fn new(sql: String, leaves: Leaves) -> Statement {
+        Statement { sql, leaves, before: None }
+    }
+}
+
 /// Something that a role does in a transaction that it leaves open.
 #[derive(Debug, Clone)]
 pub struct Hold {
     /// The login: `stranger` and a role of ours, or a login that may only connect.
     pub login: String,
-    pub statement: String,
+    pub statement: Statement,
     /// Runs another statement afterwards instead of idling.
     pub is_busy: bool,
 }
@@ -72,7 +101,7 @@ pub struct Hold {
 impl Hold {
     /// What it is called in a table.
     pub fn name(&self) -> String {
-        let words = self.statement.split_whitespace().collect::<Vec<_>>().join(" ");
+        let words = self.statement.sql.split_whitespace().collect::<Vec<_>>().join(" ");
         let words: String = words.chars().take(110).collect();
         let pace = if self.is_busy { "busy" } else { "idle" };
         format!("{} ({pace}): {words}", self.login)
@@ -98,43 +127,55 @@ pub async fn make_logins(client: &Client) -> Result<Vec<(String, String)>> {
 }
 
 /// Everything that the role is able to hold. `as_login` is a connection of the login.
-pub async fn holds_of(owner: &Client, as_login: &Client, login: &str) -> Result<Vec<String>> {
+pub async fn holds_of(owner: &Client, as_login: &Client, login: &str) -> Result<Vec<Statement>> {
     let mut statements = functions_of(owner, login).await?;
     for row in owner.query(RELATIONS, &[&login]).await? {
         let (relation, is_updatable): (String, bool) = (row.get(0), row.get(1));
         if let Some(mode) = strongest_mode(as_login, &relation).await? {
-            statements.push(format!("lock table postrider.{relation} in {mode} mode"));
+            let lock = format!("lock table postrider.{relation} in {mode} mode");
+            statements.push(Statement::new(lock, Leaves::Unasked));
         }
         if is_updatable {
             let columns: Vec<String> = row.get(2);
             let sets: Vec<String> = columns.iter().map(|name| format!("{name} = {name}")).collect();
-            statements.push(format!("select 1 from postrider.{relation} for update"));
-            statements.push(format!("update postrider.{relation} set {}", sets.join(", ")));
+            for sql in [
+                format!("select 1 from postrider.{relation} for update"),
+                format!("update postrider.{relation} set {}", sets.join(", ")),
+            ] {
+                statements.push(Statement::new(sql, Leaves::Something));
+            }
         }
     }
     Ok(statements)
 }
 
 /// What a login without any right of ours is able to hold.
-pub fn holds_of_nobody() -> Vec<String> {
+pub fn holds_of_nobody() -> Vec<Statement> {
     let locks = ["pg_try_advisory_lock", "pg_try_advisory_lock_shared"];
-    let hold = |class: i32, lock: &str| ADVISORY.replace("LOCK", &format!("{lock}({class}, k)"));
+    let hold = |class: i32, lock: &str| {
+        let sql = ADVISORY.replace("LOCK", &format!("{lock}({class}, k)"));
+        Statement::new(sql, Leaves::AdvisoryLocks)
+    };
     CLASSES.flat_map(|class| locks.map(|lock| hold(class, lock))).collect()
 }
 
 /// What the owner of the schema holds.
-pub fn holds_of_owner() -> Vec<String> {
-    OWNER_STATEMENTS.iter().map(|statement| (*statement).to_owned()).collect()
+pub fn holds_of_owner() -> Vec<Statement> {
+    let hold = |sql: &&str| Statement::new((*sql).to_owned(), Leaves::Something);
+    OWNER_STATEMENTS.iter().map(hold).collect()
 }
 
-async fn functions_of(owner: &Client, login: &str) -> Result<Vec<String>> {
+async fn functions_of(owner: &Client, login: &str) -> Result<Vec<Statement>> {
     let mut statements = Vec::new();
     for row in owner.query(FUNCTIONS, &[&login]).await? {
         let (function, parameters): (String, Vec<String>) = (row.get(0), row.get(1));
+        let leaves = leaves(&function, row.get(2))?;
+        let before = values::before(&function);
+        let statement = |sql| Statement { sql, leaves, before };
         let is_own = |statement: &&(&str, &str)| statement.0 == function;
         let more = values::ALSO.iter().filter(is_own);
-        for (_, statement) in values::STATEMENTS.iter().filter(is_own).chain(more) {
-            statements.push(fill(owner, &function, &parameters, statement).await?);
+        for (_, sql) in values::STATEMENTS.iter().filter(is_own).chain(more) {
+            statements.push(statement(fill(owner, &function, &parameters, sql).await?));
         }
         if values::STATEMENTS.iter().any(|statement| is_own(&statement)) {
             continue;
@@ -144,9 +185,21 @@ async fn functions_of(owner: &Client, login: &str) -> Result<Vec<String>> {
             let value = value(owner, &function, &parameter).await?;
             values.push(format!("{parameter} => {value}"));
         }
-        statements.push(format!("select * from postrider.{function}({})", values.join(", ")));
+        let sql = format!("select * from postrider.{function}({})", values.join(", "));
+        statements.push(statement(sql));
     }
     Ok(statements)
+}
+
+/// What a function leaves behind: what is not volatile can hold nothing, and is in no list.
+fn leaves(function: &str, is_volatile: bool) -> Result<Leaves> {
+    let is_listed = values::HOLD_NOTHING.iter().any(|(name, _)| *name == function);
+    ensure!(is_volatile || !is_listed, "postrider.{function} is not volatile, and listed");
+    Ok(match (is_volatile, is_listed) {
+        (false, _) => Leaves::Unasked,
+        (true, true) => Leaves::Nothing,
+        (true, false) => Leaves::Something,
+    })
 }
 
 /// A statement with literals where it names parameters.

@@ -29,6 +29,8 @@ update postrider.worker set registered_by = null;
 -- A key that can be ended, beside the one that was made with it.
 select postrider.add_signing_key('held');
 select postrider.create_endpoint('reborn', 'discard', '{}');
+select postrider.create_endpoint('disabled', 'discard', '{}');
+select postrider.disable_endpoint('disabled');
 select postrider.create_event_type('spare');
 select postrider.deregister_worker(w.worker_id) from postrider.register_worker('spare') w;
 select postrider.create_token('held', 'viewer', sha256('held'));

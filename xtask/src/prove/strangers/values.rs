@@ -81,6 +81,9 @@ const SPECIAL: &[(&str, &str, &str)] = &[
     ("create_token", "p_name", "'made'"),
     ("create_event_type", "p_name", "'made'"),
     ("subscribe", "p_endpoint_name", "'reborn'"),
+    // `held` is paused and enabled.
+    ("pause_endpoint", "p_endpoint_name", "'reborn'"),
+    ("enable_endpoint", "p_endpoint_name", "'disabled'"),
     ("drop_event_type", "p_name", "'spare'"),
     ("drop_worker", "p_name", "'spare'"),
     ("drop_schedule", "p_name", "'spare'"),
@@ -232,6 +235,68 @@ pub const ALSO: &[(&str, &str)] = &[
     ("register_worker", "select * from postrider.register_worker('made', 'made', 10)"),
 ];
 
+/// Functions that may change something and leave nothing behind in their transaction, and why.
+pub const HOLD_NOTHING: &[(&str, &str)] = &[
+    ("adopt", "the log is from here: restore.rs adopts those that are not"),
+    ("enable_fast_mode", "it sets a parameter"),
+];
+
+/// What the owner does before a function is called, so that there is something to hold. Dispatchers
+/// have done it as well a moment later.
+const BEFORE: &[(&str, &str)] = &[
+    // A dispatcher finds out in its next step that there is nothing left to do.
+    (
+        "cancel_replay",
+        "update postrider.replay r
+        set state = 'running', finished_at = null
+        where r.id = (select min(o.id) from postrider.replay o)
+        and r.state <> 'running'",
+    ),
+    (
+        "cleanup_dlq",
+        "insert into postrider.dead_letter (
+            message_id, target, endpoint_id, endpoint_name, status, cause, retry_count, failed_at,
+            redriven_at, redriven_by, message_created_at, priority, payload)
+        select
+            l.message_id, l.target, l.endpoint_id, l.endpoint_name, 'redriven', l.cause, 0,
+            now() - interval '2 years', now() - interval '2 years', 'owner', l.message_created_at,
+            l.priority, l.payload
+        from postrider.dead_letter l
+        where l.payload is not null
+        order by l.id desc
+        limit 1",
+    ),
+    (
+        "cleanup_event_log",
+        "insert into postrider.event_log (at, event) values (now() - interval '2 years', 'old')",
+    ),
+    // Another one is sent instead of each that expires.
+    (
+        "mark_expired_messages",
+        "update postrider.deferred d
+        set expires_at = now() - interval '1 minute'
+        where d.ctid = (
+            select w.ctid
+            from postrider.deferred w
+            join postrider.endpoints e on e.id = w.endpoint_id
+            where e.name = 'held'
+            and w.run_at > now() + interval '1 hour'
+            and w.ordering_key is null
+            order by w.message_id desc
+            limit 1
+            for update of w skip locked
+        );
+        select postrider.send_with_options(
+            'held', '{}', p_scheduled_at => now() + interval '1 day')",
+    ),
+    ("tick", "select postrider.publish('held', '{}')"),
+];
+
+/// What the owner does before the function is called.
+pub fn before(function: &str) -> Option<&'static str> {
+    BEFORE.iter().find(|(name, _)| *name == function).map(|(_, sql)| *sql)
+}
+
 /// The expression for a parameter.
 pub fn value_of(function: &str, parameter: &str) -> Option<&'static str> {
     let special = SPECIAL
@@ -256,6 +321,11 @@ mod tests {
             let file = format!("{function}.sql");
             assert!(areas.iter().any(|area| area.join(&file).is_file()), "{function}");
             assert!(statement.contains(&format!("postrider.{function}(")), "{statement}");
+        }
+        for (function, text) in HOLD_NOTHING.iter().chain(BEFORE) {
+            let file = format!("{function}.sql");
+            assert!(areas.iter().any(|area| area.join(&file).is_file()), "{function}");
+            assert!(!text.is_empty(), "{function}");
         }
     }
 }
