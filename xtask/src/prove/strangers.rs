@@ -24,6 +24,7 @@ use self::{
     scene::{DATABASE, Round, Scene},
     watch::Wait,
 };
+use crate::stillness::Stillness;
 
 /// How long a statement of ours may wait for a stranger: lock timeouts are far below the shortest lease.
 const LONGEST_WAIT: Duration = Duration::from_millis(2_500);
@@ -38,6 +39,10 @@ const LONGEST_TURN_BESIDE_TESTS: Duration = Duration::from_secs(3);
 const LONGEST_DELAY: Duration = Duration::from_millis(200);
 /// The same of every single step, against the longest one without strangers.
 const LONGEST_STEP_DELAY: Duration = Duration::from_secs(2);
+/// The same of a step of the round behind the end of what was held, as `LONGEST_STEP_DELAY`: everything goes on at once.
+const SOON: Soon = Soon { times: 1, delay: LONGEST_STEP_DELAY };
+/// The same beside tests of all kinds, and behind a takeover: nobody waits for something to run out that nobody wakes him from.
+const SOON_BESIDE_TESTS: Soon = Soon { times: 2, delay: Duration::from_secs(8) };
 /// In the short form, where tests of all kinds run beside it.
 const LONGEST_STEP_DELAY_BESIDE_TESTS: Duration = Duration::from_secs(20);
 /// How often a transaction beside which a step took longer than in 98 of 100 is held again. It disturbs whom it delays mostly.
@@ -55,6 +60,14 @@ const IN_HAND_PAUSE: Duration = Duration::from_millis(150);
 const MOST_TIMES_THE_BUFFERS: i64 = 10;
 const MOST_MORE_BUFFERS: i64 = 20_000;
 
+/// How long a step may take when strangers have let go: so many times as long as the longest one without any, and so much
+/// longer, beside what the machine stood still.
+#[derive(Debug, Clone, Copy)]
+pub struct Soon {
+    pub times: u32,
+    pub delay: Duration,
+}
+
 /// How much of the matrix is tried.
 #[derive(Debug, Clone, Copy)]
 pub struct StrangersScale {
@@ -66,6 +79,8 @@ pub struct StrangersScale {
     pub is_full: bool,
     /// How much longer a step may take than the longest one without strangers.
     pub delay: Duration,
+    /// How long one may take as soon as nothing is held any more.
+    pub soon: Soon,
     /// How long a statement may wait for a stranger: one of ours, and one of others.
     pub waits: [Duration; 2],
     /// The dispatchers' lease. In the short form a machine that stands still for some seconds, as machines of tests do,
@@ -79,6 +94,7 @@ pub struct StrangersScale {
 #[derive(Debug, Clone, Copy)]
 struct Trial {
     delay: Duration,
+    soon: Soon,
     waits: [Duration; 2],
     /// A dispatcher is killed, and another one takes its place.
     is_killed: bool,
@@ -90,6 +106,7 @@ impl StrangersScale {
         group: 1,
         is_full: true,
         delay: LONGEST_STEP_DELAY,
+        soon: SOON,
         waits: [LONGEST_WAIT, LONGEST_TURN],
         lease: Duration::from_secs(5),
         kill_every: 10,
@@ -99,6 +116,7 @@ impl StrangersScale {
         group: 200,
         is_full: false,
         delay: LONGEST_STEP_DELAY_BESIDE_TESTS,
+        soon: SOON_BESIDE_TESTS,
         waits: [LONGEST_WAIT_BESIDE_TESTS, LONGEST_TURN_BESIDE_TESTS],
         lease: Duration::from_secs(20),
         kill_every: usize::MAX,
@@ -115,8 +133,8 @@ pub struct StrangersFigures {
     pub faults: Vec<String>,
     /// Statements that could not be held, and why.
     pub refused: Vec<String>,
-    /// How long each step took while something was held, and in controls of the same run.
-    pub times: HashMap<&'static str, (Vec<Duration>, Vec<Duration>)>,
+    /// How long each step took.
+    pub times: HashMap<&'static str, Times>,
     /// How many buffers all steps together touched while something was held, and in controls of the same run.
     pub buffers: (Vec<i64>, Vec<i64>),
     /// How often a dispatcher was killed while something was held.
@@ -129,6 +147,15 @@ pub struct StrangersFigures {
     all: usize,
 }
 
+/// How long a step took while something was held, when it was no more, and in controls of the same run, which come behind
+/// that.
+#[derive(Debug, Default)]
+pub struct Times {
+    pub held: Vec<Duration>,
+    pub released: Vec<Duration>,
+    pub control: Vec<Duration>,
+}
+
 impl StrangersFigures {
     pub fn is_proven(&self) -> bool {
         self.faults.is_empty() && self.refused.is_empty()
@@ -138,8 +165,8 @@ impl StrangersFigures {
         let (held, control) = &mut self.buffers;
         if is_control { control } else { held }.push(round.buffers);
         for (step, time) in &round.times {
-            let (held, control) = self.times.entry(step).or_default();
-            if is_control { control } else { held }.push(*time);
+            let times = self.times.entry(step).or_default();
+            if is_control { &mut times.control } else { &mut times.held }.push(*time);
         }
     }
 
@@ -150,10 +177,11 @@ impl StrangersFigures {
         self.groups += other.groups;
         self.faults.extend(other.faults);
         self.refused.extend(other.refused);
-        for (step, (held, control)) in other.times {
-            let (all_held, all_control) = self.times.entry(step).or_default();
-            all_held.extend(held);
-            all_control.extend(control);
+        for (step, times) in other.times {
+            let all = self.times.entry(step).or_default();
+            all.held.extend(times.held);
+            all.released.extend(times.released);
+            all.control.extend(times.control);
         }
         self.buffers.0.extend(other.buffers.0);
         self.buffers.1.extend(other.buffers.1);
@@ -165,8 +193,8 @@ impl StrangersFigures {
     /// take.
     fn slow(&self) -> Vec<(Hold, &'static str, Duration)> {
         let mut limits = HashMap::new();
-        for (step, (_, control)) in &self.times {
-            limits.insert(*step, percentile(99, control) + LONGEST_DELAY);
+        for (step, times) in &self.times {
+            limits.insert(*step, percentile(99, &times.control) + LONGEST_DELAY);
         }
         let mut slow = Vec::new();
         for (hold, times) in &self.steps {
@@ -195,14 +223,35 @@ impl StrangersFigures {
         })
     }
 
-    /// Whether these steps were as quick as the longest ones without strangers. Without any of those nobody can tell.
+    /// Whether these steps were as quick as the longest ones without strangers.
     fn judge_steps(&self, times: &[(&'static str, Duration)], delay: Duration) -> Vec<String> {
+        self.judge_against(times, |longest| longest + delay)
+    }
+
+    /// Notes a round behind the end of what was held, during which the machine stood still so long. Whether everything went
+    /// on at once, as without strangers. It is no control itself: who is slow then would allow the next one to be so.
+    fn judge_released(&mut self, round: &Round, soon: Soon, still: Duration) -> Vec<String> {
+        let slow =
+            self.judge_against(&round.times, |longest| longest * soon.times + soon.delay + still);
+        for (step, time) in &round.times {
+            self.times.entry(step).or_default().released.push(*time);
+        }
+        slow
+    }
+
+    /// Steps that took longer than is allowed when the longest one without strangers took so long. Without any of those
+    /// nobody can tell.
+    fn judge_against(
+        &self,
+        times: &[(&'static str, Duration)],
+        allowed: impl Fn(Duration) -> Duration,
+    ) -> Vec<String> {
         let of_step = |(step, time): &(&'static str, Duration)| {
-            let Some(longest) = self.times.get(step).and_then(|(_, control)| control.iter().max())
+            let Some(longest) = self.times.get(step).and_then(|times| times.control.iter().max())
             else {
                 return Some(format!("{step} was never timed without strangers"));
             };
-            (*time > *longest + delay)
+            (*time > allowed(*longest))
                 .then(|| format!("{step} took {time:?}, and {longest:?} at most without strangers"))
         };
         times.iter().filter_map(of_step).collect()
@@ -210,8 +259,8 @@ impl StrangersFigures {
 
     /// Whether others were as quick as without strangers.
     fn judge_times(&mut self) {
-        for (step, (held, control)) in &self.times {
-            let (held, control) = (percentile(98, held), percentile(99, control));
+        for (step, times) in &self.times {
+            let (held, control) = (percentile(98, &times.held), percentile(99, &times.control));
             if held > control + LONGEST_DELAY {
                 self.faults.push(format!(
                     "{step}: {held:?} at the 98th of 100, {control:?} at the 99th without"
@@ -229,16 +278,13 @@ impl fmt::Display for StrangersFigures {
             writeln!(formatter, "  {login}: {count} transactions held open")?;
         }
         let mut steps: Vec<_> = self.times.iter().collect();
-        steps.sort();
-        for (step, (held, control)) in steps {
-            let [(held, longest), (control, longest_control)] = [held, control].map(|times| {
-                let longest = times.iter().max().copied().unwrap_or_default();
-                (percentile(99, times).as_millis(), longest.as_millis())
-            });
+        steps.sort_by_key(|(step, _)| **step);
+        for (step, times) in steps {
+            let [held, released, control] =
+                [&times.held, &times.released, &times.control].map(|all| in_words(all));
             writeln!(
                 formatter,
-                "  {step}: {held} ms at the 99th of 100, {longest} ms at the longest; in controls \
-                 {control} ms and {longest_control} ms"
+                "  {step}: {held}; when it was released {released}; in controls {control}"
             )?;
         }
         let [held, control] =
@@ -303,20 +349,22 @@ async fn prove_part(
             break;
         }
         let is_killed = number % scale.kill_every == 0;
-        let trial = Trial { delay: scale.delay, waits: scale.waits, is_killed };
+        // Who has just taken over has more to do.
+        let soon = if is_killed { SOON_BESIDE_TESTS } else { scale.soon };
+        let trial = Trial { delay: scale.delay, soon, waits: scale.waits, is_killed };
         let rest = left.split_off(left.len().min(scale.group));
         let later = check(&mut scene, left, trial, &mut figures).await?;
         left = later.into_iter().chain(rest).collect();
     }
     if scale.is_full {
-        hold_again(&mut scene, &mut figures).await?;
+        hold_again(&mut scene, scale.soon, &mut figures).await?;
     }
     scene.drain().await?;
     Ok(figures)
 }
 
 /// Tells chance from whoever delays others: holds what was open beside slow steps again.
-async fn hold_again(scene: &mut Scene, figures: &mut StrangersFigures) -> Result<()> {
+async fn hold_again(scene: &mut Scene, soon: Soon, figures: &mut StrangersFigures) -> Result<()> {
     for (hold, step, limit) in figures.slow() {
         figures.held_again += 1;
         let mut again = Vec::new();
@@ -331,9 +379,9 @@ async fn hold_again(scene: &mut Scene, figures: &mut StrangersFigures) -> Result
                 Err(error) => figures.faults.push(format!("by {}: {error:#}", hold.name())),
             }
             release(scene, held).await?;
-            let faults = go_on_again(scene).await?;
-            let faults = faults.into_iter().chain(scene.went_on().await);
-            figures.faults.extend(faults.map(|fault| format!("by {}: {fault}", hold.name())));
+            let faults = go_on_again(scene, soon, figures).await?;
+            let faults = faults.iter().map(|fault| format!("by {}: {fault}", hold.name()));
+            figures.faults.extend(faults);
         }
         eprintln!("{step} beside {}: again {again:?}, {limit:?} allowed", hold.name());
         if again.iter().filter(|time| **time > limit).count() > AGAIN / 2 {
@@ -341,6 +389,15 @@ async fn hold_again(scene: &mut Scene, figures: &mut StrangersFigures) -> Result
         }
     }
     Ok(())
+}
+
+fn in_words(times: &[Duration]) -> String {
+    let Some(longest) = times.iter().max() else { return "not timed".to_owned() };
+    format!(
+        "{} ms at the 99th of 100, {} ms at the longest",
+        percentile(99, times).as_millis(),
+        longest.as_millis()
+    )
 }
 
 fn percentile(percent: usize, times: &[Duration]) -> Duration {
@@ -400,11 +457,10 @@ async fn check(
     let holds: Vec<Hold> = held.iter().map(|held| held.hold.clone()).collect();
     faults.extend(disturb(scene, held, trial, figures).await?);
     // What waited for them goes on at once, or they are charged with it, and not those that are held next.
-    match is_control_first {
-        true => faults.extend(go_on_again(scene).await?),
-        false => faults.extend(control(scene, figures).await?),
+    faults.extend(go_on_again(scene, trial.soon, figures).await?);
+    if !is_control_first {
+        faults.extend(control(scene, figures).await?);
     }
-    faults.extend(scene.went_on().await);
     if !faults.is_empty() {
         eprintln!("{} held together disturb others: {faults:#?}", holds.len());
     }
@@ -475,7 +531,8 @@ async fn open(
 /// Everything goes on while nothing is held, and takes what it takes: what did not.
 async fn control(scene: &mut Scene, figures: &mut StrangersFigures) -> Result<Vec<String>> {
     let client = scene.bystander().await?;
-    let went_on = match scene.go_on(&client).await {
+    scene.note_waiting().await?;
+    let went_on = match scene.go_on_with_all(&client).await {
         Ok(round) => {
             figures.note(&round, true);
             scene.look_after().await
@@ -487,12 +544,22 @@ async fn control(scene: &mut Scene, figures: &mut StrangersFigures) -> Result<Ve
     Ok(faults.map(|fault| format!("with nothing held: {fault}")).collect())
 }
 
-/// Everything goes on after something was held, however long it takes: what did not.
-async fn go_on_again(scene: &mut Scene) -> Result<Vec<String>> {
+/// Everything goes on at once after something was held: what did not.
+async fn go_on_again(
+    scene: &mut Scene,
+    soon: Soon,
+    figures: &mut StrangersFigures,
+) -> Result<Vec<String>> {
     let client = scene.bystander().await?;
-    let error = scene.go_on(&client).await.err();
-    let error = error.map(|error| format!("after the end of what was held: {error:#}"));
-    Ok(error.into_iter().chain(scene.ended_tenures().await?).collect())
+    let stillness = Stillness::watch()?;
+    let round = scene.go_on_with_all(&client).await;
+    let still = stillness.stop().iter().map(|time| time.end - time.start).sum();
+    let slow = match round {
+        Ok(round) => figures.judge_released(&round, soon, still),
+        Err(error) => vec![format!("{error:#}")],
+    };
+    let slow = slow.iter().map(|fault| format!("after the end of what was held: {fault}"));
+    Ok(slow.chain(scene.ended_tenures().await?).collect())
 }
 
 /// Everything else goes on while these are open: what did not.
@@ -543,7 +610,7 @@ async fn disturb(
 async fn release(scene: &mut Scene, held: Vec<Held>) -> Result<()> {
     holding::release(&scene.owner, held).await?;
     scene.keep_worker().await?;
-    scene.note_release().await
+    scene.note_waiting().await
 }
 
 fn fault_of(
@@ -580,6 +647,26 @@ mod tests {
             figures.judge(&round(time, 20_701), delay),
             ["20701 buffers were touched, and 70 at most without strangers"]
         );
+    }
+
+    #[test]
+    fn who_does_not_go_on_at_once_is_found_and_sets_no_limit() {
+        let mut figures = StrangersFigures::default();
+        let seconds = Duration::from_secs;
+        let mut judge = |control: Option<u64>, time, soon, still| {
+            if let Some(control) = control {
+                figures.note(&round(seconds(control), 1), true);
+            }
+            figures.judge_released(&round(seconds(time), 1), soon, seconds(still))
+        };
+        let none = Duration::ZERO.as_secs();
+        assert_eq!(judge(None, 1, SOON, none), ["send was never timed without strangers"]);
+        let late = ["send took 11s, and 1s at most without strangers"];
+        assert_eq!(judge(Some(1), 11, SOON, none), late);
+        assert_eq!(judge(None, 11, SOON_BESIDE_TESTS, none), late, "the one before is no control");
+        assert_eq!(judge(None, 10, SOON_BESIDE_TESTS, none), [""; 0]);
+        assert_eq!(judge(None, 3, SOON, none), [""; 0]);
+        assert_eq!(judge(None, 11, SOON, 8), [""; 0], "the machine stood still");
     }
 
     #[test]

@@ -64,7 +64,7 @@ pub struct Scene {
     failing: Receiver,
     /// Everything that `failing` is to get in the end.
     refused: usize,
-    /// What waited for `failing` when strangers let go what they had held.
+    /// What waits for `failing` when a round begins behind which nothing is held any more.
     left_behind: Option<LeftBehind>,
     lease: Duration,
     dispatchers: Vec<Dispatcher>,
@@ -87,11 +87,26 @@ pub struct Round {
     pub buffers: i64,
 }
 
-/// Deliveries that wait, and how many requests their receiver had got by then.
+/// Deliveries that wait, since when, and how many requests their receiver had got by then.
 #[derive(Debug)]
 struct LeftBehind {
+    at: Instant,
     requests: usize,
     ids: HashSet<MessageId>,
+}
+
+impl LeftBehind {
+    /// When each that waited was attempted, of these requests: the first time since, or when it was accepted before.
+    fn attempts(&self, requests: &[Request]) -> HashMap<MessageId, Instant> {
+        let mut attempts = HashMap::new();
+        for (number, request) in requests.iter().enumerate() {
+            let Some(id) = request.id.filter(|id| self.ids.contains(id)) else { continue };
+            if number >= self.requests || request.is_accepted() {
+                attempts.entry(id).or_insert(request.at);
+            }
+        }
+        attempts
+    }
 }
 
 /// 64 numbers in a row are of one shard.
@@ -361,31 +376,38 @@ impl Scene {
         Ok(passing)
     }
 
-    /// Strangers hold nothing any more: of what waits for `failing` now all has to go on.
-    pub async fn note_release(&mut self) -> Result<()> {
+    /// Nothing is held any more: of what waits for `failing` now all has to go on.
+    pub async fn note_waiting(&mut self) -> Result<()> {
+        let at = Instant::now();
         let requests = self.failing.request_count();
         let rows = self.owner.query(REFUSED, &[]).await?;
         let ids = rows.iter().map(|row| MessageId(row.get(0))).collect();
-        self.left_behind = Some(LeftBehind { requests, ids });
+        self.left_behind = Some(LeftBehind { at, requests, ids });
         Ok(())
     }
 
-    /// Each delivery that waited for `failing` when strangers let go has been attempted since: what has not. One that
-    /// was accepted before then has only to be recorded.
-    pub async fn went_on(&mut self) -> Option<String> {
-        let LeftBehind { requests: before, ids } = self.left_behind.take()?;
+    /// Everything that has nothing to do with strangers, once, and what had waited for `failing` before.
+    pub async fn go_on_with_all(&mut self, client: &Client) -> Result<Round> {
+        let mut round = self.go_on(client).await?;
+        round.times.push(("resume", self.resume().await?));
+        Ok(round)
+    }
+
+    /// Each delivery that waited for `failing` when nothing was held any more has been attempted since: how long that
+    /// took. One that was accepted before then has only to be recorded.
+    async fn resume(&mut self) -> Result<Duration> {
+        let behind = self.left_behind.take().context("nobody has noted what waits")?;
+        let attempts = || self.failing.with_requests(|all| behind.attempts(all));
         let left = || {
-            self.failing.with_requests(|all| {
-                let attempted = all.iter().enumerate();
-                let attempted = attempted.filter(|(n, one)| *n >= before || one.is_accepted());
-                let attempted: HashSet<_> = attempted.filter_map(|(_, one)| one.id).collect();
-                ids.difference(&attempted).copied().collect::<Vec<_>>()
-            })
+            let attempted: HashSet<_> = attempts().into_keys().collect();
+            behind.ids.difference(&attempted).copied().collect::<Vec<_>>()
         };
         let ended = until("all is attempted", PATIENCE, || async { Ok(left().is_empty()) }).await;
-        ended.err().map(|_| {
-            format!("of {} that waited, {:?} were not attempted after the end", ids.len(), left())
-        })
+        ended.with_context(|| {
+            format!("of {} that waited, {:?} were not attempted", behind.ids.len(), left())
+        })?;
+        let last = attempts().into_values().max();
+        Ok(last.map_or(Duration::ZERO, |at| at.saturating_duration_since(behind.at)))
     }
 
     /// Bursts that one dispatcher has, until the other one has lent it places: how long that burst took. On a slow machine a burst may be over before places are lent.
