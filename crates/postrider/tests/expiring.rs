@@ -105,6 +105,54 @@ async fn an_expired_message_at_a_disabled_endpoint_lets_its_key_go_elsewhere() {
     assert_eq!(shop.ask::<i64>(ENDED).await, 1);
 }
 
+/// A recovery takes what is behind others that wait for not attempted: it had better be.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_behind_an_expired_message_is_not_attempted_before_that_is_on_record() {
+    let shop = Shop::open_to_receivers().await;
+    let (down, up) = (
+        Receiver::start(Behaviour::Status(503)).unwrap(),
+        Receiver::start(Behaviour::Hang).unwrap(),
+    );
+    shop.slow_endpoint("down", &down.url()).await;
+    shop.slow_endpoint("up", &up.url()).await;
+    shop.execute("select postrider.set_setting('ordering_scope', 'global')").await;
+    shop.execute("select postrider.set_setting('stale_recovery_timeout', '10')").await;
+    let killed = shop.serve().await;
+    let first = shop.send_expiring("down", 1, "20 seconds", "k").await;
+    down.wait_for(1, LONG).await.unwrap();
+    shop.execute("select postrider.disable_endpoint('down')").await;
+    let behind = shop.send_expiring("up", 2, "", "k").await;
+    shop.until("select count(*) = 2 from postrider.deferred").await;
+    let holder = shop.client().await;
+    let hold =
+        format!("begin; select from postrider.deferred d where d.message_id = {first} for update");
+    holder.batch_execute(&hold).await.unwrap();
+    shop.until("select bool_or(d.expires_at < clock_timestamp()) from postrider.deferred d").await;
+    // Its key is looked at again.
+    shop.execute("select postrider.ring('postrider', 'key ' || postrider.key_mark('k'))").await;
+    let claimed = format!(
+        "select exists (select from postrider.claim c where {first} = any (c.message_ids))"
+    );
+    shop.until(&claimed).await;
+    // Whoever is to be attempted is by then.
+    let beats: i64 = shop.ask("select count(*) from postrider.heartbeat").await;
+    shop.until(&format!("select count(*) > {beats} + 1 from postrider.heartbeat")).await;
+    assert_eq!(up.request_count(), 0);
+
+    killed.sigkill();
+    holder.batch_execute("rollback").await.unwrap();
+    up.set_behaviour(Behaviour::Status(200));
+    let _dispatcher = shop.serve().await;
+    up.wait_for_accepted(1, LONG).await.unwrap();
+    shop.until("select not exists (select from postrider.deferred)").await;
+    assert_eq!(numbers(&up), [2]);
+    assert_eq!(shop.status(first).await, "expired");
+    let unknown = format!(
+        "select count(*) from postrider.attempt a where a.message_id = {behind} and a.outcome = 'unknown'"
+    );
+    assert_eq!(shop.ask::<i64>(&unknown).await, 0);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn without_a_dispatcher_people_can_end_what_has_expired_and_nobody_may_have_in_hand() {
     let shop = Shop::open_to_receivers().await;

@@ -123,7 +123,8 @@ impl Dispatcher {
                     stopped_at = Some(id);
                 }
                 Follower::Expired(delivery) => {
-                    // It ends where it is, once nobody can cancel it any more.
+                    // It ends where it is, once nobody can cancel it any more. What is behind it goes when that is on
+                    // record: by what waits, a recovery tells what was not attempted.
                     ending.push(self.hold_seated(delivery));
                 }
                 Follower::Early(delivery) => {
@@ -159,8 +160,8 @@ impl Dispatcher {
         if !wants_more {
             self.followers.forget(key, endpoint);
         }
-        self.note_fetched(key, endpoint, &claimed, bound);
         claimed.extend(ending);
+        self.note_fetched(key, endpoint, &claimed, bound);
         claimed
     }
 

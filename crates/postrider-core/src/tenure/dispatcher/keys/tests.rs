@@ -161,3 +161,45 @@ fn what_is_put_down_and_waits_on_is_passed_by_nobody() {
     assert!(ids.is_empty() || ids[0] == first.id, "{ids:?}");
     assert!(dispatcher.take_failure().is_none());
 }
+
+/// Were it attempted before, and its dispatcher gone, a recovery would find the expired one before it and take it for not
+/// attempted.
+#[test]
+fn what_is_behind_an_expired_one_goes_when_that_end_is_on_record() {
+    let now = Instant::now();
+    let mut dispatcher = dispatcher(now);
+    switch(&mut dispatcher, 1, true, now);
+    let [mut first, second] = [1, 2].map(waiting);
+    first.terms.expires_at = Some(Timestamp(dispatcher.clock.timestamp(now).0 - 1));
+    let link = Link { key: "key".into(), id: first.id, endpoint: ENDPOINT };
+    acquire(&mut dispatcher, Stored { links: vec![link.clone()], counts: Vec::new() }, now);
+    dispatcher.want_stored(&link);
+    let asked = queries(dispatcher.step(now)).find_map(|query| match query {
+        Query::FetchFollowers(asked, _) => Some(asked),
+        _ => None,
+    });
+    let asked = asked.expect("what waits of the key is asked for");
+    dispatcher.take(Event::Followers(asked, Ok(vec![first, second.clone()])), now);
+    let claim = queries(dispatcher.step(now)).find_map(claimed).expect("both are claimed");
+    dispatcher.take(claim, now);
+    let attempted = |commands: &[Command]| -> Vec<MessageId> {
+        let attempts = commands.iter().filter_map(|command| match command {
+            Command::Attempt { deliveries, .. } => Some(deliveries),
+            _ => None,
+        });
+        attempts.flatten().map(|delivery| delivery.message.id).collect()
+    };
+    let later = now + Duration::from_millis(10);
+    let commands = [dispatcher.step(now), dispatcher.step(later)].into_iter().flatten().collect();
+    let commands: Vec<Command> = commands;
+    assert_eq!(attempted(&commands), []);
+    let flush = queries(commands).find_map(|query| match query {
+        Query::Flush { recorded, .. } => Some(*recorded),
+        _ => None,
+    });
+    let recorded = flush.expect("that it has expired is recorded");
+    let flushed = Flushed { recorded, held: Gathered::default(), lost: Vec::new() };
+    dispatcher.take(Event::Flushed(Ok(Box::new(flushed))), later);
+    assert_eq!(attempted(&dispatcher.step(later)), [second.id]);
+    assert!(dispatcher.take_failure().is_none());
+}
