@@ -397,7 +397,8 @@ impl Lease {
         let waiting = |row: &tokio_postgres::Row| {
             let place = (MessageId(row.get("message_id")), Target(row.get("target")));
             let (has_expired, is_held) = (row.get("has_expired"), row.get("is_held"));
-            (place, StillWaiting { has_expired, is_held })
+            let retry_count = row.get::<_, i32>("retry_count") as u32;
+            (place, StillWaiting { has_expired, is_held, retry_count })
         };
         Ok(rows.iter().map(waiting).collect())
     }

@@ -133,6 +133,8 @@ impl Dispatcher {
             let waiting = still_waiting.get(&place);
             let is_unclaimed = unclaimed.contains(&place);
             let is_held = waiting.is_some_and(|waiting| waiting.is_held);
+            let is_another =
+                waiting.is_some_and(|waiting| waiting.retry_count != seated.retry_count);
             if is_kept && state != CancelState::Cancelled && (is_unclaimed || is_held) {
                 if is_unclaimed {
                     // The next one may be tried: should we die of it, this one is in nobody's hands.
@@ -144,6 +146,7 @@ impl Dispatcher {
             }
             if is_kept
                 && state == CancelState::None
+                && !is_another
                 && let Some(StillWaiting { has_expired, .. }) = waiting
             {
                 seated.set_claimed_at(now);
@@ -159,12 +162,13 @@ impl Dispatcher {
                     self.recorder.record().cancelled(&delivery, now)
                 }
                 // It was cancelled or has expired after it was fetched; that is on record.
-                CancelState::None if is_kept => {
+                CancelState::None if is_kept && !is_another => {
                     self.let_go(&delivery);
                     if let Some(link) = delivery.link() {
                         self.leave_chain(&link);
                     }
                 }
+                // One that was brought back after it had ended is fetched as it is by now.
                 _ => self.put_back(delivery),
             }
         }

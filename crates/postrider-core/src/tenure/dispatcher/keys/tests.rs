@@ -112,8 +112,13 @@ pub fn queries(commands: Vec<Command>) -> impl Iterator<Item = Query> {
 
 /// The answer to a claim: everything is still there.
 pub fn claimed(query: Query) -> Option<Event> {
+    claimed_with(0, query)
+}
+
+/// The same, of what waits with so many retries by now.
+fn claimed_with(retry_count: u32, query: Query) -> Option<Event> {
     let Query::Claim { claimed, claims, .. } = query else { return None };
-    let waiting = StillWaiting { has_expired: false, is_held: false };
+    let waiting = StillWaiting { has_expired: false, is_held: false, retry_count };
     let still_waiting = claims.iter().map(|c| ((c.id, c.target), waiting)).collect();
     let answer = DueClaimAnswer { still_waiting, ..DueClaimAnswer::default() };
     Some(Event::DueClaimed(claimed, Ok(answer)))
@@ -202,4 +207,37 @@ fn what_is_behind_an_expired_one_goes_when_that_end_is_on_record() {
     dispatcher.take(Event::Flushed(Ok(Box::new(flushed))), later);
     assert_eq!(attempted(&dispatcher.step(later)), [second.id]);
     assert!(dispatcher.take_failure().is_none());
+}
+
+/// It had ended and was brought back while it was in hand: it has all its retries again.
+#[test]
+fn what_was_brought_back_before_it_was_claimed_is_fetched_anew() {
+    let now = Instant::now();
+    let mut dispatcher = dispatcher(now);
+    switch(&mut dispatcher, 1, true, now);
+    acquire(&mut dispatcher, Stored::default(), now);
+    let failed = DueDelivery { retry_count: 1, ..waiting(1) };
+    let due = |row| DueAnswer { rows: vec![row], next: Vec::new() };
+    dispatcher.take(Event::Due(vec![(ENDPOINT, 10)], 0, Ok(due(failed))), now);
+    let answer = |query| claimed_with(0, query);
+    let claim = queries(dispatcher.step(now)).find_map(answer).expect("it is claimed");
+    dispatcher.take(claim, now);
+    let is_attempt = |command: &Command| matches!(command, Command::Attempt { .. });
+    assert!(!dispatcher.step(now).iter().any(is_attempt));
+    let later = now + Duration::from_millis(20);
+    assert!(dispatcher.wake_at() <= later, "it is due");
+
+    dispatcher.take(Event::Due(vec![(ENDPOINT, 10)], 0, Ok(due(waiting(1)))), later);
+    let claim = queries(dispatcher.step(later)).find_map(claimed).expect("it is claimed again");
+    dispatcher.take(claim, later);
+    let retries: Vec<u32> = dispatcher
+        .step(later)
+        .into_iter()
+        .flat_map(|command| match command {
+            Command::Attempt { deliveries, .. } => deliveries,
+            _ => Vec::new(),
+        })
+        .map(|delivery| delivery.retry_count)
+        .collect();
+    assert_eq!(retries, [0]);
 }
