@@ -54,7 +54,7 @@ pub struct Database {
     pub now: Timestamp,
     pub clock: Timestamp,
     /// The latest that it has ever been by the first.
-    pub latest: Timestamp,
+    latest: Timestamp,
     /// How far the first was ahead of the second, and since when.
     skews: Vec<(Timestamp, i64)>,
     pub lease: Duration,
@@ -255,11 +255,20 @@ impl Database {
 
     /// The earliest that this moment may be for a dispatcher that has not heard yet that the clock was set.
     pub fn earliest(&self) -> Timestamp {
+        self.believed().min().unwrap_or(self.now)
+    }
+
+    /// The latest that it may be for such a one, or was when something was taken that was due by then.
+    pub fn latest(&self) -> Timestamp {
+        self.believed().max().map_or(self.latest, |at| at.max(self.latest))
+    }
+
+    /// What this moment may be for dispatchers: the clock may have been set, and not all have heard of it.
+    fn believed(&self) -> impl Iterator<Item = Timestamp> {
         let heard = self.clock.0 - LATEST_NEWS_US;
         let until = self.skews.iter().skip(1).map(|(since, _)| *since).chain([self.clock]);
-        let believed = self.skews.iter().zip(until).filter(|(_, until)| until.0 >= heard);
-        let moments = believed.map(|((_, skew), _)| Timestamp(self.clock.0 + skew));
-        moments.min().unwrap_or(self.now)
+        let believed = self.skews.iter().zip(until).filter(move |(_, until)| until.0 >= heard);
+        believed.map(|((_, skew), _)| Timestamp(self.clock.0 + skew))
     }
 
     // Transactions ------------------------------------------------------------------------------

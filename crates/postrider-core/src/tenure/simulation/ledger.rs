@@ -101,8 +101,9 @@ impl Ledger {
             self.find(place, "attempted, and not committed");
         }
         let terms = &logged.row.terms;
-        // What was due by the clock before it was set back may be taken by then, and go later.
-        if terms.scheduled_at.is_some_and(|at| database.latest.0 + CLOCK_AHEAD_US < at.0) {
+        // What was due by the clock before it was set back may be taken by then, and go later; and so may what is due by
+        // the clock of somebody who has not heard of it.
+        if terms.scheduled_at.is_some_and(|at| database.latest().0 + CLOCK_AHEAD_US < at.0) {
             self.find(place, "attempted before its time");
         }
         // What is redriven does not expire any more.
@@ -179,7 +180,7 @@ impl Ledger {
             for target in row.targets.as_slice().iter().filter(|target| is_in_scope(target)) {
                 let earlier = (row.id, *target);
                 // What has expired ends wherever it is.
-                let horizon = Timestamp(database.latest.0 + CLOCK_AHEAD_US);
+                let horizon = Timestamp(database.latest().0 + CLOCK_AHEAD_US);
                 let is_late = row.terms.expires_at.is_some_and(|at| at <= horizon);
                 let is_over = database.has_ended(earlier) || self.ended.contains_key(&earlier);
                 let is_over = is_over || is_late;
