@@ -31,6 +31,8 @@ pub struct Ledger {
     over: HashSet<Uuid>,
     /// What somebody was told has ended, and how.
     ended: HashMap<Place, &'static str>,
+    /// So often each was redriven.
+    redrives: HashMap<Place, usize>,
     in_flight: HashMap<(EndpointId, Uuid), usize>,
     /// So often the database had forgotten something.
     crash_count: u32,
@@ -148,7 +150,7 @@ impl Ledger {
         let before = self.attempts.get(&place).map_or(&[][..], |attempts| attempts);
         let counted = before.iter().filter(|a| !a.was_unsent && a.crash_count == self.crash_count);
         let more = counted.count().saturating_sub(delivery.retry_count as usize);
-        if more > 0 && more > passer_count(database, place.0) {
+        if more > 0 && more > self.passer_count(database, place.0) {
             self.find(place, "attempted before, and no retry is used up");
         }
     }
@@ -299,6 +301,7 @@ impl Ledger {
     pub fn redrive(&mut self, place: Place) {
         self.ended.remove(&place);
         self.attempts.remove(&place);
+        *self.redrives.entry(place).or_default() += 1;
     }
 
     /// The database came back without these.
@@ -353,19 +356,20 @@ impl Ledger {
             }
         }
     }
-}
 
-/// How many deliveries of the same ordering key with a lower number committed after this one was sent, or were
-/// redriven: each may come between an attempt and its recovery, which holds for attempted only what has the lowest
-/// number of its key.
-fn passer_count(database: &Database, id: MessageId) -> usize {
-    let Some(logged) = database.log.get(&id.0) else { return 0 };
-    let Some(key) = &logged.row.terms.ordering_key else { return 0 };
-    let passers = database.before_of_key(key, id).map(|other| {
-        let targets = other.row.targets.as_slice();
-        let is_late = other.committed_at.is_some_and(|at| at >= logged.inserted_at);
-        let is_redriven = |target: &&Target| database.is_redriven((other.row.id, **target));
-        if is_late { targets.len() } else { targets.iter().filter(is_redriven).count() }
-    });
-    passers.sum()
+    /// How many deliveries of the same ordering key with a lower number committed after this one was sent, or were
+    /// redriven, whatever has become of them since: each may come between an attempt and its recovery, which holds for
+    /// attempted only what has the lowest number of its key.
+    fn passer_count(&self, database: &Database, id: MessageId) -> usize {
+        let Some(logged) = database.log.get(&id.0) else { return 0 };
+        let Some(key) = &logged.row.terms.ordering_key else { return 0 };
+        let passers = database.before_of_key(key, id).map(|other| {
+            let targets = other.row.targets.as_slice();
+            let is_late = other.committed_at.is_some_and(|at| at >= logged.inserted_at);
+            let redrives = |target: &Target| self.redrives.get(&(other.row.id, *target));
+            let redriven: usize = targets.iter().filter_map(redrives).sum();
+            if is_late { targets.len() + redriven } else { redriven }
+        });
+        passers.sum()
+    }
 }
