@@ -263,6 +263,16 @@ impl Database {
         self.believed().max().map_or(self.latest, |at| at.max(self.latest))
     }
 
+    /// How often the clock was set back to before this moment. What was due at it, and was attempted, was not due any more
+    /// then, and is recovered as if it had not been attempted.
+    pub fn set_back_count(&self, before: Timestamp) -> usize {
+        let is_back = |pair: &&[(Timestamp, i64)]| {
+            let [(_, former), (since, skew)] = pair else { return false };
+            skew < former && since.0 + skew < before.0
+        };
+        self.skews.windows(2).filter(is_back).count()
+    }
+
     /// What this moment may be for dispatchers: the clock may have been set, and not all have heard of it.
     fn believed(&self) -> impl Iterator<Item = Timestamp> {
         let heard = self.clock.0 - LATEST_NEWS_US;

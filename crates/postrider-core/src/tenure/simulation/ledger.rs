@@ -150,7 +150,9 @@ impl Ledger {
         let before = self.attempts.get(&place).map_or(&[][..], |attempts| attempts);
         let counted = before.iter().filter(|a| !a.was_unsent && a.crash_count == self.crash_count);
         let more = counted.count().saturating_sub(delivery.retry_count as usize);
-        if more > 0 && more > self.passer_count(database, place.0) {
+        let scheduled_at = delivery.message.terms.scheduled_at;
+        let set_back = scheduled_at.map_or(0, |at| database.set_back_count(at));
+        if more > 0 && more > self.passer_count(database, place.0) + set_back {
             self.find(place, "attempted before, and no retry is used up");
         }
     }

@@ -19,6 +19,9 @@ const KEPT: &[u64] = &[
     // A message was redriven, passed by a later one of its key, and a dead letter again: the ledger had forgotten that
     // the later one may be attempted once more without a retry.
     21_935,
+    // What was due at a certain time was attempted, and then the clock was set back to before that: whoever took over
+    // found that it had been too early for an attempt, which the ledger did not allow for.
+    7_256,
 ];
 
 fn number(name: &str) -> Option<u64> {
