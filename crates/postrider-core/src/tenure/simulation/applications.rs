@@ -144,7 +144,7 @@ impl World {
         match done {
             Done::Ended(places, how) => {
                 self.tell(|| format!("operator: {places:?} {how}"));
-                self.ledger.end(&places, how);
+                self.ledger.end(&self.database, &places, how);
             }
             Done::Redriven(place) => {
                 self.tell(|| format!("operator: {place:?} is redriven"));

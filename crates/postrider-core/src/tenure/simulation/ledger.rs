@@ -289,9 +289,15 @@ impl Ledger {
     }
 
     /// Somebody was told that these have ended.
-    pub fn end(&mut self, places: &[Place], how: &'static str) {
+    pub fn end(&mut self, database: &Database, places: &[Place], how: &'static str) {
         for place in places {
             self.ended.insert(*place, how);
+            let terms = database.log.get(&place.0.0).map(|logged| &logged.row.terms);
+            let scheduled_at = terms.and_then(|terms| terms.scheduled_at);
+            if scheduled_at.is_some_and(|at| database.set_back_count(at) > 0) {
+                // It may be recovered as if it had not been attempted.
+                continue;
+            }
             let attempts = self.attempts.get(place).map_or(&[][..], |attempts| attempts);
             let is_known = |a: &Attempt| a.crash_count == self.crash_count && !a.was_unsent;
             if how == "cancelled" && attempts.iter().any(is_known) {
