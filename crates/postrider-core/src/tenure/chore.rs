@@ -12,6 +12,8 @@ pub struct Chore {
     is_under_way: bool,
     /// None: nobody rings for it.
     ring: Option<Ring>,
+    /// What comes of all that. It is asked at each step, and changes seldom.
+    wake_at: Option<Instant>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -25,7 +27,7 @@ struct Ring {
 impl Chore {
     /// One that is due then.
     pub fn due(at: Instant) -> Chore {
-        Chore { due_at: Some(at), is_under_way: false, ring: None }
+        Chore { due_at: Some(at), is_under_way: false, ring: None, wake_at: Some(at) }
     }
 
     /// One that is due now, and whenever somebody rings for it: with so long a pause after each answer.
@@ -36,7 +38,7 @@ impl Chore {
 
     /// One that is due when somebody rings for it.
     pub fn rung(now: Instant, pause: Duration) -> Chore {
-        Chore { due_at: None, ..Chore::due_or_rung(now, pause) }
+        Chore { due_at: None, wake_at: None, ..Chore::due_or_rung(now, pause) }
     }
 
     pub fn is_under_way(&self) -> bool {
@@ -45,15 +47,13 @@ impl Chore {
 
     /// When it is to be begun. None: it is under way, or waits for a ring.
     pub fn wake_at(&self) -> Option<Instant> {
-        if self.is_under_way {
-            return None;
-        }
-        match self.ring {
-            Some(Ring { is_rung: true, earliest_at, .. }) => {
-                Some(self.due_at.map_or(earliest_at, |at| at.min(earliest_at)))
-            }
-            _ => self.due_at,
-        }
+        self.wake_at
+    }
+
+    fn settle(&mut self) {
+        let rung_at = self.ring.filter(|ring| ring.is_rung).map(|ring| ring.earliest_at);
+        let at = [self.due_at, rung_at].into_iter().flatten().min();
+        self.wake_at = at.filter(|_| !self.is_under_way);
     }
 
     pub fn is_due(&self, now: Instant) -> bool {
@@ -73,6 +73,7 @@ impl Chore {
     pub fn ring(&mut self) {
         if let Some(ring) = &mut self.ring {
             ring.is_rung = true;
+            self.settle();
         }
     }
 
@@ -89,6 +90,7 @@ impl Chore {
             // Whoever rings from now on may know of more than the answer does.
             ring.is_rung = false;
         }
+        self.settle();
     }
 
     pub fn end(&mut self, now: Instant) {
@@ -96,21 +98,25 @@ impl Chore {
         if let Some(ring) = &mut self.ring {
             ring.earliest_at = now + ring.pause;
         }
+        self.settle();
     }
 
     /// It is due then, whatever was said before.
     pub fn set_due(&mut self, at: Instant) {
         self.due_at = Some(at);
+        self.settle();
     }
 
     /// It is due then at the latest.
     pub fn hurry(&mut self, at: Instant) {
         self.due_at = Some(self.due_at.map_or(at, |due_at| due_at.min(at)));
+        self.settle();
     }
 
     /// It is due then at the earliest.
     pub fn put_off(&mut self, at: Instant) {
         self.due_at = self.due_at.map(|due_at| due_at.max(at));
+        self.settle();
     }
 }
 

@@ -168,7 +168,8 @@ impl Loans {
         if self.is_trading {
             return None;
         }
-        if !(self.is_stale || is_due(self.trade_at())) {
+        let moments = [self.ask_at, self.look_at, self.refresh_at, self.wish_at];
+        if !self.is_stale && !moments.into_iter().any(is_due) {
             return None;
         }
         let mut trade = Trade::default();

@@ -44,15 +44,10 @@ impl Upkeep {
 
     /// When the first of them is to be begun, besides making room, which waits until somebody wakes.
     pub fn wake_at(&self, has_active: bool, may_trade: bool) -> Option<Instant> {
-        let chores = [
-            (&self.endpoints, true),
-            (&self.settings, true),
-            (&self.circuits, true),
-            (&self.ahead, has_active),
-            (&self.loans, may_trade),
-            (&self.maintenance, true),
-        ];
-        let wanted = chores.iter().filter(|(_, is_wanted)| *is_wanted);
-        wanted.filter_map(|(chore, _)| chore.wake_at()).min()
+        let always = [&self.endpoints, &self.settings, &self.circuits, &self.maintenance];
+        let at = always.into_iter().filter_map(Chore::wake_at).min();
+        let ahead_at = self.ahead.wake_at().filter(|_| has_active);
+        let loans_at = self.loans.wake_at().filter(|_| may_trade);
+        [at, ahead_at, loans_at].into_iter().flatten().min()
     }
 }
