@@ -58,10 +58,11 @@ pub struct Lanes {
     turn_count: u32,
     /// How many pages are under way.
     page_count: usize,
-    /// Whether some reader may walk through a window, and some lane have a lag. Mostly none does, and nobody has to look
-    /// at each.
+    /// Whether some reader may walk through a window, some lane have a lag, and some lag hold something. Mostly none
+    /// does, and nobody has to look at each.
     may_walk: bool,
     may_lag: bool,
+    may_hold: bool,
 }
 
 /// Lanes that are read by one query, because they stand at the same snapshot.
@@ -270,6 +271,27 @@ impl Lanes {
                 }
             }
         }
+    }
+
+    /// What a lane's lag took waits for room.
+    pub fn hold(&mut self, lane: Lane, delivery: Delivery) {
+        if let Some(owned) = self.lanes.get_mut(&lane) {
+            owned.held.push_back(delivery);
+            self.may_hold = true;
+        }
+    }
+
+    /// Whether some lag may hold something.
+    pub fn may_hold(&self) -> bool {
+        self.may_hold
+    }
+
+    /// The lanes whose lags hold something.
+    pub fn holding(&mut self) -> impl Iterator<Item = &mut OwnedLane> {
+        let holds = |owned: &OwnedLane| !owned.held.is_empty();
+        self.may_hold = self.may_hold && self.lanes.values().any(holds);
+        let lanes = self.may_hold.then(|| self.lanes.values_mut());
+        lanes.into_iter().flatten().filter(move |owned| holds(owned))
     }
 
     /// Something of a lane is about to be left to its lag.

@@ -60,11 +60,7 @@ impl Dispatcher {
         match placed {
             Placed::Queue(seated) => self.admit(seated),
             Placed::Held(delivery) => match delivery.source {
-                Source::Log { lane, .. } => {
-                    if let Some(owned) = self.lanes.get_mut(lane) {
-                        owned.held.push_back(delivery);
-                    }
-                }
+                Source::Log { lane, .. } => self.lanes.hold(lane, delivery),
                 Source::Deferred => self.give_back(delivery),
             },
             Placed::Orphan(delivery) => match self.endpoints.by_target(delivery.target) {

@@ -124,7 +124,12 @@ impl Dispatcher {
 
     /// Releases shards of which nothing is in hand any more.
     pub(super) fn release_drained(&mut self) {
-        if self.tenancy.is_releasing() || self.claims.is_claiming() || !self.recorder.is_quiet() {
+        let is_draining = !self.lanes.draining().is_empty();
+        if !is_draining
+            || self.tenancy.is_releasing()
+            || self.claims.is_claiming()
+            || !self.recorder.is_quiet()
+        {
             return;
         }
         let has_in_hand = |shard: &Shard| {

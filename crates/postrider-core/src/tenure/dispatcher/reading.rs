@@ -239,10 +239,13 @@ impl Dispatcher {
     /// Lets what the lag holds into queues that have room again. What blocks a hungry endpoint behind
     /// it, or has waited too long, is set aside.
     pub(super) fn empty_held(&mut self, now: Instant) {
+        if !self.lanes.may_hold() {
+            return;
+        }
         let mut admitted = Vec::new();
         let mut aside = Vec::new();
         let timestamp = self.clock.timestamp(now);
-        for lane in self.lanes.iter_mut().filter(|lane| !lane.held.is_empty()) {
+        for lane in self.lanes.holding() {
             let priority = lane_priority(lane);
             while let Some(front) = lane.held.front() {
                 if self.endpoints.room(front.endpoint, front.priority()) > 0 {
