@@ -15,7 +15,10 @@ impl Endpoints {
                 Some(id) => id,
                 None => self.ready.pop()?,
             };
-            let Some((permit, places)) = self.places(id) else { continue };
+            let Some((permit, places)) = self.places(id) else {
+                self.rest_on(id);
+                continue;
+            };
             let moment = self.moment(self.now);
             let Some(endpoint) = self.by_id.get_mut(&id) else { continue };
             let mut count = places.min(endpoint.buffer.queued_count());
@@ -65,6 +68,15 @@ impl Endpoints {
             _ => endpoint.offer.as_ref().map_or(64, |offer| offer.batch_limit),
         };
         Some((permit, self.flights.free(&endpoint.flight, limit).min(batch_limit)))
+    }
+
+    /// Nothing may go to an endpoint. Its pause or cooldown may have been over, and be so no more: the clock is
+    /// corrected with each heartbeat.
+    fn rest_on(&mut self, id: EndpointId) {
+        let Some(endpoint) = self.by_id.get(&id) else { return };
+        if let Some(until) = endpoint.gate.blocked_until(&self.clock).filter(|at| *at > self.now) {
+            self.rests.pause(id, until);
+        }
     }
 
     /// The next endpoint that has waited for room for a payload, and has it now.

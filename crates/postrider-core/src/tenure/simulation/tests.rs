@@ -22,6 +22,8 @@ const KEPT: &[u64] = &[
     // What was due at a certain time was attempted, and then the clock was set back to before that: whoever took over
     // found that it had been too early for an attempt, which the ledger did not allow for.
     7_256,
+    // A cooldown was over while nothing was queued, and not over any more when something was: the clock had been corrected.
+    13_790,
 ];
 
 fn number(name: &str) -> Option<u64> {
