@@ -376,7 +376,8 @@ async fn flood(shop: &Shop, endpoint: &str, count: usize, expiring: usize) -> Ve
 
 /// How long after its expiry, or its commit or {since} if that was later, the end of what has expired was committed, in
 /// seconds at most: in all, and less the time for which a dispatcher stood still meanwhile, or the server, or the
-/// machine. That is when a heartbeat came later than usual, for heartbeats have a thread and a connection of their own.
+/// machine. That is when a heartbeat came later than usual, for heartbeats have a thread and a connection of their own;
+/// what is usual is an interval between two (`BEAT_INTERVAL`) at least, however soon one follows another at the beginning.
 const LATENESS: &str = "with ends as (
         select
             greatest(m.expires_at, pg_xact_commit_timestamp(m.xid::xid), '{since}') as due_at,
@@ -393,7 +394,7 @@ const LATENESS: &str = "with ends as (
             select h.dispatcher, max(h.seq) + 1, clock_timestamp() from postrider.heartbeat h group by 1
         ) h
     ), usual as (
-        select percentile_cont(0.5) within group (order by g.to_at - g.from_at) as gap from gaps g
+        select greatest(percentile_cont(0.5) within group (order by g.to_at - g.from_at), '2 s') as gap from gaps g
     ), pauses as materialized (
         select g.from_at + u.gap as from_at, g.to_at
         from gaps g
