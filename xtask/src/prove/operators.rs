@@ -77,8 +77,10 @@ pub struct Verbs {
     pub job_count: usize,
     /// All ends that are on record, those by jobs included.
     pub end_counts: HashMap<String, usize>,
-    /// Ended, although they had been accepted: a fault kept that from the record.
+    /// Ended by somebody, although they had been accepted: a fault kept that from the record.
     pub excused_count: usize,
+    /// Expired, the same.
+    pub excused_expiry_count: usize,
     /// What must not be.
     pub violations: Vec<String>,
 }
@@ -205,7 +207,9 @@ pub async fn judge(
                 }
                 let Some((status, _)) = ends.get(&id) else { continue };
                 if ledger.excuses(&(*name).into(), request.at, Instant::now()) {
-                    verbs.excused_count += 1;
+                    let is_expired = status == "expired";
+                    verbs.excused_expiry_count += usize::from(is_expired);
+                    verbs.excused_count += usize::from(!is_expired);
                 } else {
                     let id = id.0;
                     verbs.violations.push(format!("message {id} was accepted, and is {status}"));
@@ -277,11 +281,12 @@ impl fmt::Display for Verbs {
             "  {:<24}{:>10}  in hand, held, or over",
             "refused", self.refused_count
         )?;
-        writeln!(
-            formatter,
-            "  {:<24}{:>10}  a fault between acceptance and record",
-            "accepted and ended", self.excused_count
-        )?;
+        for (name, count) in [
+            ("accepted and ended", self.excused_count),
+            ("expired, and accepted", self.excused_expiry_count),
+        ] {
+            writeln!(formatter, "  {name:<24}{count:>10}  a fault between acceptance and record")?;
+        }
         let verdict = if self.are_kept() { "ok" } else { "VIOLATION" };
         writeln!(formatter, "  {:<24}{:>10}  {verdict}", "violations", self.violations.len())?;
         for violation in self.violations.iter().take(20) {
