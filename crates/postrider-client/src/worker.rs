@@ -35,7 +35,7 @@ use crate::database::{Address, Database, Tls};
 pub use execution::{Execution, ExecutionError, Reason, Stop};
 use reporter::{Caller, Reporter};
 use runner::Outcome;
-use session::{Profile, Registration, Session};
+use session::{Commits, Profile, Registration, Session};
 use taker::Taker;
 use tenure::End;
 pub use trouble::{WorkerEvent, WorkerTrouble};
@@ -355,7 +355,7 @@ impl<T: Tls> Worker<T> {
 
     async fn register_once(&self, last: &mut Option<&Registration>) -> Result<Registration, Error> {
         let Options { name, pool, capacity, labels, version, host, .. } = &self.options;
-        let session = Session::open(&self.address, LOCK_TIMEOUT, None).await?;
+        let session = Session::open(&self.address, LOCK_TIMEOUT, Commits::Durable, None).await?;
         if let Some(last) = last
             && session.is_replaced(last).await?
         {
@@ -378,7 +378,7 @@ impl<T: Tls> Worker<T> {
     /// Gives the name back. A worker that cannot is taken for lost a little later.
     async fn leave(&self, registration: &Registration) {
         let leaving = async {
-            let session = Session::open(&self.address, LOCK_TIMEOUT, None).await?;
+            let session = Session::open(&self.address, LOCK_TIMEOUT, Commits::AsSet, None).await?;
             session.deregister(registration).await
         };
         if let Ok(Err(error)) = tokio::time::timeout(LEAVE_PATIENCE, leaving).await {

@@ -25,7 +25,7 @@ use crate::{
 };
 
 /// From now on nobody writes to the disk what was committed asynchronously, but who waits for it.
-async fn stop_writing(shop: &Shop) {
+pub async fn stop_writing(shop: &Shop) {
     let writer = "select pid from pg_stat_activity where backend_type = 'walwriter'";
     let pid: i32 = shop.ask(writer).await;
     let stop = Command::new("kill").args(["-STOP", &pid.to_string()]).status().unwrap();

@@ -2754,7 +2754,7 @@ const WITHOUT_BOUND: &[(&str, &str)] = &[
     ("make_durable", "reads no table"),
     ("limit_statements", "settings"),
     ("limit_waits", "settings"),
-    ("limit_locks", "settings"),
+    ("worker_session", "settings"),
     ("limit_transaction", "settings"),
     ("api_session", "settings"),
     ("api_begin", "reads no table"),

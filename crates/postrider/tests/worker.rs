@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use crate::durable::stop_writing;
 use crate::shop::Shop;
 use crate::shop::pulse::Pulse;
 use crate::shop::serving::LONG;
@@ -15,7 +16,7 @@ use serde_json::{Value, json};
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
-use xtask::proxy::Proxy;
+use xtask::{postgres::Options, proxy::Proxy};
 
 /// Where a worker has to be lost, it is after so long without a heartbeat.
 const IMPATIENT: Duration = Duration::from_secs(8);
@@ -212,6 +213,55 @@ async fn what_a_handler_returns_is_recorded() {
     assert_eq!((summary.completed, summary.failed), (1, 7), "{summary:?}");
     let status: String = shop.ask("select status from postrider.workers").await;
     assert_eq!(status, "inactive");
+}
+
+/// Whatever the database's default is: neither that it was taken nor that it was submitted, by somebody who waited for nothing.
+#[tokio::test]
+async fn what_a_handler_was_told_outlives_a_crash() {
+    let options = Options::default()
+        .set("wal_buffers", "64MB")
+        .set("autovacuum", "off")
+        .set("checkpoint_timeout", "1h")
+        .set("bgwriter_lru_maxpages", "0");
+    let mut shop = Shop::open_migrated_with(options).await;
+    shop.execute(
+        "create role app login in role postrider_application;
+        alter database shop set synchronous_commit = off",
+    )
+    .await;
+    stop_writing(&shop).await;
+    let (endless, mut beginnings) = Endless::new();
+    let running = Running::start(endless.handle(shop.builder()));
+    let execution = shop.submit("endless", "").await;
+    assert_eq!(beginnings.recv().await, Some(execution));
+    let modes = "select array_agg(distinct current_setting('synchronous_commit'))";
+    assert_eq!(shop.ask::<Vec<String>>(modes).await, ["off"], "or the test cannot fail");
+    shop.postgres.kill().unwrap();
+    running.task.abort();
+    shop.postgres.start_again().unwrap();
+    shop.until_status(execution, "running").await;
+}
+
+/// A session that waits for more goes on doing so.
+#[tokio::test]
+async fn a_workers_commits_wait_for_the_disk_at_least() {
+    let shop = open().await;
+    let client = shop.client().await;
+    let prepare = include_str!("../../postrider-client/sql/worker_session.sql");
+    for (set, is_durable, expected) in [
+        ("off", true, "on"),
+        ("local", true, "on"),
+        ("remote_write", true, "on"),
+        ("on", true, "on"),
+        ("remote_apply", true, "remote_apply"),
+        ("off", false, "off"),
+        ("remote_apply", false, "remote_apply"),
+    ] {
+        client.batch_execute(&format!("set synchronous_commit = {set}")).await.unwrap();
+        client.query_one(prepare, &[&"1s", &is_durable]).await.unwrap();
+        let mode = client.query_one("show synchronous_commit", &[]).await.unwrap();
+        assert_eq!(mode.get::<_, &str>(0), expected, "{set}, {is_durable}");
+    }
 }
 
 #[tokio::test]

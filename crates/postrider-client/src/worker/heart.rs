@@ -10,7 +10,7 @@ use tokio::sync::{Notify, mpsc, watch};
 use tokio::time::Instant;
 
 use super::reporter::{Caller, Reporter};
-use super::session::{Registration, Session};
+use super::session::{Commits, Registration, Session};
 use crate::Error;
 use crate::consumer::poison::{Backoff, dice};
 use crate::consumer::session::is_final;
@@ -147,7 +147,8 @@ impl<T: Tls> Beater<T> {
         let patience = (self.worker.stale_after / BEATS).max(SHORTEST_PATIENCE);
         let beat = async {
             if session.as_ref().is_none_or(Session::is_closed) {
-                *session = Some(Session::open(&self.address, LOCK_TIMEOUT, None).await?);
+                *session =
+                    Some(Session::open(&self.address, LOCK_TIMEOUT, Commits::AsSet, None).await?);
             }
             let session = session.as_ref().expect("just opened");
             let trouble = self.nerve.trouble.borrow().clone();

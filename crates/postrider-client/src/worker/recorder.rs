@@ -10,7 +10,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
 use super::reporter::{Caller, Reporter};
-use super::session::Session;
+use super::session::{Commits, Session};
 use crate::Error;
 use crate::consumer::poison::{Backoff, dice};
 use crate::consumer::session::is_final;
@@ -195,7 +195,8 @@ impl<T: Tls> Ledger<T> {
             return Ok(());
         }
         if self.session.as_ref().is_none_or(Session::is_closed) {
-            self.session = Some(Session::open(&self.address, LOCK_TIMEOUT, None).await?);
+            self.session =
+                Some(Session::open(&self.address, LOCK_TIMEOUT, Commits::Durable, None).await?);
         }
         let session = self.session.as_ref().expect("just opened");
         match session.record(batch).await {

@@ -33,6 +33,16 @@ pub(super) struct Session {
     connection: JoinHandle<()>,
 }
 
+/// What the commits of a session wait for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Commits {
+    /// For the disk, and the standbys that are waited for, if not for more: no crash takes back what a handler was told
+    /// or has said.
+    Durable,
+    /// As the database or the role has it: signs of life and a farewell may be forgotten, and must not come late.
+    AsSet,
+}
+
 /// A worker's name, held by this process under an epoch.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Registration {
@@ -95,6 +105,7 @@ impl Session {
     pub(super) async fn open<T: Tls>(
         address: &Address<T>,
         lock_timeout: Duration,
+        commits: Commits,
         bells: Option<Bells>,
     ) -> Result<Self, Error> {
         let connecting = address.config.connect(address.tls.clone());
@@ -111,8 +122,9 @@ impl Session {
         });
         let session = Self { client, connection };
         let lock_timeout = format!("{}ms", lock_timeout.as_millis());
-        let sql = include_str!("../../sql/limit_locks.sql");
-        session.query(sql, &[(&lock_timeout, Type::TEXT)]).await?;
+        let is_durable = commits == Commits::Durable;
+        let sql = include_str!("../../sql/worker_session.sql");
+        session.query(sql, &[(&lock_timeout, Type::TEXT), (&is_durable, Type::BOOL)]).await?;
         if is_listening {
             let listen = include_str!("../../sql/listen_worker.sql");
             within(PATIENCE, session.client.batch_execute(listen)).await?;

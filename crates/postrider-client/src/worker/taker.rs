@@ -14,7 +14,7 @@ use super::heart::Nerve;
 use super::recorder::{Note, Recorder};
 use super::reporter::{Caller, Reporter};
 use super::runner::Phase;
-use super::session::{Bells, Content, Registration, Session};
+use super::session::{Bells, Commits, Content, Registration, Session};
 use crate::Error;
 use crate::consumer::poison::{Backoff, dice};
 use crate::consumer::session::is_final;
@@ -141,7 +141,8 @@ impl<T: Tls> Taker<T> {
     pub(super) async fn session<'a>(&self, line: &'a mut Line) -> Result<&'a Session, Error> {
         if line.session.as_ref().is_none_or(Session::is_closed) {
             let bells = Some(self.bells.clone());
-            line.session = Some(Session::open(&self.address, LOCK_TIMEOUT, bells).await?);
+            line.session =
+                Some(Session::open(&self.address, LOCK_TIMEOUT, Commits::Durable, bells).await?);
             line.audit_at = None;
             // What was heard meanwhile nobody has told us.
             self.nerve.beat.notify_one();
