@@ -2036,6 +2036,10 @@ CREATE FUNCTION postrider.resolve_parked_message(p_parked_id bigint) RETURNS boo
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp';
 
+CREATE FUNCTION postrider.restart_number(p_last bigint, p_margin bigint, p_at timestamp with time zone) RETURNS bigint
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp';
+
 CREATE FUNCTION postrider.resume_all(OUT resumed_count bigint, OUT held text[]) RETURNS record
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp';
@@ -4921,6 +4925,7 @@ GRANT ALL ON FUNCTION postrider.resolve_parked_message(p_parked_id bigint) TO po
 GRANT ALL ON FUNCTION postrider.resolve_parked_message(p_parked_id bigint) TO postrider_application;
 GRANT ALL ON FUNCTION postrider.resolve_parked_message(p_parked_id bigint) TO postrider_operator;
 GRANT ALL ON FUNCTION postrider.resolve_parked_message(p_parked_id bigint) TO postrider_admin;
+REVOKE ALL ON FUNCTION postrider.restart_number(p_last bigint, p_margin bigint, p_at timestamp with time zone) FROM PUBLIC;
 REVOKE ALL ON FUNCTION postrider.resume_all(OUT resumed_count bigint, OUT held text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.resume_all(OUT resumed_count bigint, OUT held text[]) TO postrider_operator;
 GRANT ALL ON FUNCTION postrider.resume_all(OUT resumed_count bigint, OUT held text[]) TO postrider_admin;

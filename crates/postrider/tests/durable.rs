@@ -3,6 +3,7 @@
 use std::{
     collections::{HashMap, HashSet},
     io::Write as _,
+    path::Path,
     process::Command,
 };
 
@@ -467,7 +468,7 @@ async fn no_id_comes_twice_after_a_failover_that_no_dispatcher_lived_through() {
     // Applications are quicker than dispatchers.
     shop.send_many("hooks", 3).await;
     let details = check_new_ids(&shop, &receiver, 3).await;
-    assert_eq!(details["numbers_left_out"], 1 << 30, "{details}");
+    assert!(details["numbers_left_out"].as_i64().unwrap() >= 1 << 30, "{details}");
     // Whoever comes next leaves nothing out.
     let _other = shop.serve().await;
     let count = "select count(*) from postrider.event_log where event = 'log.timeline'";
@@ -478,15 +479,9 @@ async fn no_id_comes_twice_after_a_failover_that_no_dispatcher_lived_through() {
     assert_eq!(shop.ask::<i64>(count).await, 2);
 }
 
-/// The same, while a sender's transaction stays open.
-#[tokio::test(flavor = "multi_thread")]
-async fn no_id_comes_twice_after_a_restore_to_a_moment() {
-    let mut shop = Shop::open_to_receivers().await;
-    let receiver = Receiver::start(Behaviour::Status(200)).unwrap();
-    shop.quick_endpoint("hooks", &receiver.url()).await;
-    let mut backup = shop.postgres.standby().unwrap();
-    deliver_what_is_forgotten(&mut shop, &receiver, &mut backup).await;
-    let (log, data) = (shop.postgres.data_dir().join("pg_wal"), backup.data_dir());
+/// Makes a backup one that is restored from the log in this folder, to the moment of `deliver_what_is_forgotten`.
+fn restore_from(backup: &PrivatePostgres, log: &Path) {
+    let data = backup.data_dir();
     let settings = format!(
         "primary_conninfo = ''\nrestore_command = 'cp \"{}/%f\" \"%p\"'\nrecovery_target_name = 'forgotten'\n\
          recovery_target_action = 'promote'\n",
@@ -496,6 +491,24 @@ async fn no_id_comes_twice_after_a_restore_to_a_moment() {
         std::fs::OpenOptions::new().append(true).open(data.join("postgresql.auto.conf")).unwrap();
     file.write_all(settings.as_bytes()).unwrap();
     std::fs::rename(data.join("standby.signal"), data.join("recovery.signal")).unwrap();
+}
+
+fn copy(from: &Path, to: &Path) {
+    let copied = Command::new("cp").arg("-a").args([from, to]).status().unwrap();
+    assert!(copied.success());
+}
+
+/// The same, of one backup that is restored again and again, while a sender's transaction stays open and while none does.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_id_comes_twice_after_a_restore_to_a_moment() {
+    let mut shop = Shop::open_to_receivers().await;
+    let receiver = Receiver::start(Behaviour::Status(200)).unwrap();
+    shop.quick_endpoint("hooks", &receiver.url()).await;
+    let mut backup = shop.postgres.standby().unwrap();
+    deliver_what_is_forgotten(&mut shop, &receiver, &mut backup).await;
+    restore_from(&backup, &shop.postgres.data_dir().join("pg_wal"));
+    let (data, kept) = (backup.data_dir(), backup.data_dir().with_extension("kept"));
+    copy(&data, &kept);
     backup.start_again().unwrap();
     // Its log is read from the folder of the one that is gone.
     let _gone = std::mem::replace(&mut shop.postgres, backup);
@@ -511,6 +524,15 @@ async fn no_id_comes_twice_after_a_restore_to_a_moment() {
     .0;
     let left_out = details["numbers_left_out"].as_i64().unwrap();
     assert!((100_000..200_000).contains(&left_out), "{details}");
+    for _ in 0..3 {
+        shop.postgres.kill().unwrap();
+        std::fs::remove_dir_all(&data).unwrap();
+        copy(&kept, &data);
+        shop.postgres.start_again().unwrap();
+        shop.until("select not pg_is_in_recovery()").await;
+        let details = check_new_ids(&shop, &receiver, 0).await;
+        assert!(details["numbers_left_out"].as_i64().unwrap() >= 1 << 30, "{details}");
+    }
 }
 
 /// A server that has a dispatcher's past, and not as far: what `confirm_position` says of a timeline 99, which this one

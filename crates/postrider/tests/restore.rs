@@ -1,7 +1,10 @@
 //! A log that was written by another database is not delivered before somebody adopts it; then nothing is lost,
 //! and no id is given away twice.
 
-use std::time::{Duration, Instant};
+use std::{
+    collections::HashSet,
+    time::{Duration, Instant},
+};
 
 use crate::book::Page;
 use crate::shop::{
@@ -553,6 +556,65 @@ async fn a_database_made_of_another_is_delivered_once_it_is_adopted() {
     original.shop.postgres.execute("postgres", "create database copy template shop").await.unwrap();
     let url = original.shop.postgres.url_for("copy");
     check_copy(&mut original, &url, None).await;
+}
+
+/// Whoever adopts it again has another database that knows as little of what the first one has sent.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dump_that_is_adopted_again_gives_away_other_ids() {
+    const COUNT: usize = 50;
+    let shop = Shop::open_migrated().await;
+    shop.execute("select postrider.create_endpoint('sink', 'discard', '{}')").await;
+    shop.send_many("sink", COUNT).await;
+    let mut given = HashSet::new();
+    for copy in ["first", "second", "third"] {
+        shop.postgres.create_database(copy).await.unwrap();
+        shop.restore("shop", copy);
+        let url = shop.postgres.url_for(copy);
+        run(&url, &["adopt", "--yes"], "").succeed();
+        let client = shop.postgres.connect_to(copy).await.unwrap();
+        for _ in 0..COUNT {
+            let id = id_of(&client, "select postrider.send('sink', '1')").await;
+            assert!(given.insert(id), "{id} came twice, the second time in the {copy} copy");
+        }
+        // What was left out counts as nothing that waits.
+        let waiting = "select h.pending_messages from postrider.get_endpoint_health('sink') h";
+        let waiting: i64 = client.query_one(waiting, &[]).await.unwrap().get(0);
+        assert_eq!(waiting, 2 * COUNT as i64, "in the {copy} copy");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn numbers_go_on_where_the_clock_says_and_a_margin_further_at_least() {
+    const MARGIN: i64 = 1 << 30;
+    /// Where the clock is at the beginning of 2027.
+    const LINE: i64 = 365 * 86_400 * 8_192;
+    let shop = Shop::open_migrated().await;
+    let client = shop.client().await;
+    let number = async |last: i64, at: &str| {
+        let sql = "select postrider.restart_number($1, $2, $3::text::timestamptz)";
+        client.query_one(sql, &[&last, &MARGIN, &at]).await.unwrap().get::<_, i64>(0)
+    };
+    for (last, at, expected) in [
+        (0, "2027-01-01 00:00:00+00", LINE),
+        (0, "2027-01-01 00:00:01+00", LINE + 8_192),
+        (LINE - MARGIN, "2027-01-01 00:00:00+00", LINE),
+        // It is as far already: a margin or two.
+        (LINE - MARGIN + 1, "2027-01-01 00:00:00+00", LINE + MARGIN),
+        (LINE, "2027-01-01 00:00:00+00", LINE + MARGIN),
+        (LINE + 10_000, "2027-01-01 00:00:00+00", LINE + 2 * MARGIN),
+        // By the clock all the same.
+        (LINE + 10_000, "2027-01-01 00:00:01+00", LINE + 2 * MARGIN + 8_192),
+        (5 * LINE, "2026-01-01 00:00:00+00", (5 * LINE + MARGIN - 1) / MARGIN * MARGIN + MARGIN),
+        // A clock that is wrong, or has come to what JavaScript can read.
+        (7, "2025-12-31 23:59:59+00", MARGIN + 7),
+        (7, "2060-01-10 13:37:04+00", MARGIN + 7),
+        (7, "9999-12-31 00:00:00+00", MARGIN + 7),
+        (7, "0001-01-01 00:00:00+00", MARGIN + 7),
+    ] {
+        assert_eq!(number(last, at).await, expected, "{last} at {at}");
+    }
+    let highest = number(0, "2060-01-10 13:37:03.9+00").await;
+    assert!(highest < 1 << 43 && highest > (1 << 43) - 8_192, "{highest}");
 }
 
 /// Rows alone, put back where they come from, say nothing of it: neither the tables are others nor is anything ahead.

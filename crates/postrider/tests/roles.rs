@@ -446,6 +446,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "release_shards",
             "release_slot",
             "reserve_generation",
+            "restart_number",
             "retention_holders",
             "retire_endpoint",
             "retire_failing_endpoints",

@@ -2,8 +2,8 @@
 --
 -- Internal, by rebase_log, which has locked that of messages. Brings every sequence to where the rows are that it
 -- numbers: a dump holds where they stood, logical replication does not. That of messages goes on beyond what the
--- original may give away meanwhile, so that no id comes twice: number_gap says what was left out. A rollback undoes
--- only that one; others have lost numbers then, and nothing else.
+-- original, or another copy that was adopted, may give away meanwhile (restart_number), so that no id comes twice:
+-- number_gap says what was left out. A rollback undoes only that one; others have lost numbers then, and nothing else.
 create or replace function postrider.advance_sequences()
 returns bigint
 language plpgsql
@@ -13,6 +13,7 @@ declare
     margin constant bigint := 4294967296;
     numbered record;
     newest bigint;
+    restart bigint;
 begin
     for numbered in
         select d.objid::regclass as sequence, d.refobjid::regclass as relation, a.attname as attribute
@@ -58,9 +59,10 @@ begin
     select greatest(s.last_value, (select m.id >> 10 from postrider.message m order by m.id desc limit 1))
     into newest
     from postrider.message_sequence s;
-    perform setval('postrider.message_sequence', newest + margin);
+    restart := postrider.restart_number(newest, margin, clock_timestamp());
+    perform setval('postrider.message_sequence', restart);
     insert into postrider.number_gap (after_number, last_number)
-    values (newest, newest + margin);
+    values (newest, restart);
     return newest;
 end;
 $$;

@@ -2,10 +2,12 @@
 --
 -- Internal, by confirm_position, before a dispatcher reads a message. A server that was promoted, or restored to a moment,
 -- begins a timeline of the write-ahead log, and nothing here says what was given away and delivered on the one before after
--- the two had parted. So the first dispatcher on a new one leaves numbers out: 2³⁰ of them (leave_out_numbers), or
--- 100,000 that it draws where a sender's transaction stays open. The event log.timeline says how many, and how many messages
--- were sent there before, at most: those of transactions that began after the last heartbeat of a dispatcher, up to a
--- million. Their ids may have been given to others. Where nobody had looked before, the timeline is only remembered.
+-- the two had parted. So the first dispatcher on a new one leaves numbers out: 2³⁰ of them, and as many more as the clock
+-- says (restart_number, leave_out_numbers). Where a sender's transaction stays open it draws 100,000; so far as the clock
+-- nobody can draw, so where another restore of the same backup had to do with that, the two give away the same. The event
+-- log.timeline says how many, and how many messages were sent there before, at most: those of transactions that began after
+-- the last heartbeat of a dispatcher, up to a million. Their ids may have been given to others. Where nobody had looked
+-- before, the timeline is only remembered.
 -- Uses heartbeat_xid, message_xid_id.
 create or replace function postrider.enter_timeline(p_dispatcher uuid, p_timeline integer)
 returns void
@@ -60,7 +62,7 @@ begin
         limit most_counted
     ) m;
     select s.last_value into before from postrider.message_sequence s;
-    if not postrider.leave_out_numbers(before + margin) then
+    if not postrider.leave_out_numbers(postrider.restart_number(before, margin, clock_timestamp())) then
         for drawn in 1 .. most_drawn loop
             perform nextval('postrider.message_sequence');
         end loop;
