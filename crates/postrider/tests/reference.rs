@@ -260,7 +260,7 @@ async fn each_guide_runs_from_its_beginning_to_its_end() {
 /// Links between the pages, and to their sections.
 #[test]
 fn every_link_leads_somewhere() {
-    let folders = ["docs", "docs/reference", "docs/webhooks", FUNCTIONS];
+    let folders = ["docs", "docs/reference", "docs/webhooks", "docs/internals", FUNCTIONS];
     let inside = folders.into_iter().flat_map(|folder| {
         names_in(folder, ".md").into_iter().map(move |name| format!("{folder}/{name}.md"))
     });
