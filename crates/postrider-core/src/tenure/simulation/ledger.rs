@@ -33,7 +33,8 @@ pub struct Ledger {
     ended: HashMap<Place, &'static str>,
     /// So often each was redriven.
     redrives: HashMap<Place, usize>,
-    in_flight: HashMap<(EndpointId, Uuid), usize>,
+    /// What a tenure has not heard of yet, and since when.
+    in_flight: HashMap<(EndpointId, Uuid), Vec<(Place, Timestamp)>>,
     /// So often the database had forgotten something.
     crash_count: u32,
     pub findings: Vec<String>,
@@ -81,7 +82,7 @@ impl Ledger {
         self.judge_others(database, by, place);
         self.judge_retries(database, delivery);
         self.judge_order(database, place, delivery.endpoint);
-        self.judge_places(database, by, delivery.endpoint);
+        self.judge_places(database, by, place, delivery.endpoint);
         let crash_count = self.crash_count;
         self.attempts.entry(place).or_default().push(Attempt {
             by,
@@ -227,13 +228,19 @@ impl Ledger {
     }
 
     /// Whether the endpoint gets more at a time than it should.
-    fn judge_places(&mut self, database: &Database, by: Uuid, endpoint: EndpointId) {
-        *self.in_flight.entry((endpoint, by)).or_default() += 1;
+    fn judge_places(&mut self, database: &Database, by: Uuid, place: Place, endpoint: EndpointId) {
+        let in_flight = self.in_flight.entry((endpoint, by)).or_default();
+        in_flight.push((place, database.clock));
+        let own = in_flight.len();
         let of_endpoint = self.in_flight.iter().filter(|((id, _), _)| *id == endpoint);
         let live = of_endpoint.filter(|((_, by), _)| self.is_live(database, *by));
+        // What began before was answered long ago, though a dispatcher that is frozen may not have heard of it.
+        let is_under_way = |(_, began_at): &&(Place, Timestamp)| {
+            database.clock.0 - began_at.0 <= LONGEST_ATTEMPT_US
+        };
         let (mut count, mut tenures) = (0, 0);
         for (_, in_flight) in live {
-            count += in_flight;
+            count += in_flight.iter().filter(is_under_way).count();
             tenures += 1;
         }
         let row = database.endpoints.iter().find(|row| row.id == endpoint);
@@ -246,7 +253,6 @@ impl Ledger {
         };
         // A probe goes beside what is in flight.
         let probe = usize::from(database.has_failed_once(endpoint));
-        let own = self.in_flight.get(&(endpoint, by)).copied().unwrap_or(0);
         if own > part + probe {
             let text = format!("{own} in flight to {} from one tenure, not {part}", endpoint.0);
             self.findings.push(text);
@@ -272,8 +278,10 @@ impl Ledger {
     /// The dispatcher has heard how an attempt ended.
     pub fn hear(&mut self, delivery: &Delivery, by: Uuid, outcome: Outcome) {
         let place = (delivery.message.id, delivery.target);
-        if let Some(count) = self.in_flight.get_mut(&(delivery.endpoint, by)) {
-            *count = count.saturating_sub(1);
+        if let Some(in_flight) = self.in_flight.get_mut(&(delivery.endpoint, by))
+            && let Some(number) = in_flight.iter().position(|(other, _)| *other == place)
+        {
+            in_flight.swap_remove(number);
         }
         if let Some(attempts) = self.attempts.get_mut(&place)
             && let Some(attempt) = attempts.iter_mut().find(|a| a.by == by && !a.is_heard)

@@ -24,6 +24,8 @@ const KEPT: &[u64] = &[
     7_256,
     // A cooldown was over while nothing was queued, and not over any more when something was: the clock had been corrected.
     13_790,
+    // A dispatcher was frozen, and the ledger took what it had not heard of for in flight, long after it was answered.
+    2_035_846,
 ];
 
 fn number(name: &str) -> Option<u64> {
