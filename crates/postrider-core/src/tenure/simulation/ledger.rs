@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use uuid::Uuid;
 
-use super::database::{Database, Place, State};
+use super::database::{Database, Logged, Place, State};
 use crate::{
     hashing::{HashMap, HashSet},
     id::{EndpointId, MessageId, Target},
@@ -151,9 +151,7 @@ impl Ledger {
         let before = self.attempts.get(&place).map_or(&[][..], |attempts| attempts);
         let counted = before.iter().filter(|a| !a.was_unsent && a.crash_count == self.crash_count);
         let more = counted.count().saturating_sub(delivery.retry_count as usize);
-        let scheduled_at = delivery.message.terms.scheduled_at;
-        let set_back = scheduled_at.map_or(0, |at| database.set_back_count(at));
-        if more > 0 && more > self.passer_count(database, place.0) + set_back {
+        if more > 0 && more > self.uncounted(database, place) {
             self.find(place, "attempted before, and no retry is used up");
         }
     }
@@ -300,15 +298,16 @@ impl Ledger {
     pub fn end(&mut self, database: &Database, places: &[Place], how: &'static str) {
         for place in places {
             self.ended.insert(*place, how);
-            let terms = database.log.get(&place.0.0).map(|logged| &logged.row.terms);
-            let scheduled_at = terms.and_then(|terms| terms.scheduled_at);
-            if scheduled_at.is_some_and(|at| database.set_back_count(at) > 0) {
-                // It may be recovered as if it had not been attempted.
+            if how != "cancelled" {
                 continue;
             }
             let attempts = self.attempts.get(place).map_or(&[][..], |attempts| attempts);
-            let is_known = |a: &Attempt| a.crash_count == self.crash_count && !a.was_unsent;
-            if how == "cancelled" && attempts.iter().any(is_known) {
+            let is_known = |a: &&Attempt| a.crash_count == self.crash_count && !a.was_unsent;
+            let known = attempts.iter().filter(is_known);
+            // Whoever lives has it on record that it was taken. Of what was recovered that may not be on record.
+            let is_in_hand = known.clone().any(|a| self.is_live(database, a.by));
+            let count = known.count();
+            if is_in_hand || count > 0 && count > self.uncounted(database, *place) {
                 self.find(*place, "cancelled, and had been attempted");
             }
         }
@@ -373,18 +372,26 @@ impl Ledger {
         }
     }
 
+    /// So many attempts may be recovered as if they had not been.
+    fn uncounted(&self, database: &Database, place: Place) -> usize {
+        let Some(logged) = database.log.get(&place.0.0) else { return 0 };
+        let scheduled_at = logged.row.terms.scheduled_at;
+        let set_back = scheduled_at.map_or(0, |at| database.set_back_count(at));
+        set_back + self.passer_count(database, place, logged)
+    }
+
     /// How many deliveries of the same ordering key with a lower number committed after this one was sent, or were
     /// redriven, whatever has become of them since: each may come between an attempt and its recovery, which holds for
     /// attempted only what has the lowest number of its key.
-    fn passer_count(&self, database: &Database, id: MessageId) -> usize {
-        let Some(logged) = database.log.get(&id.0) else { return 0 };
+    fn passer_count(&self, database: &Database, place: Place, logged: &Logged) -> usize {
         let Some(key) = &logged.row.terms.ordering_key else { return 0 };
-        let passers = database.before_of_key(key, id).map(|other| {
-            let targets = other.row.targets.as_slice();
+        let is_in_scope = |target: &&Target| database.is_global || **target == place.1;
+        let passers = database.before_of_key(key, place.0).map(|other| {
+            let targets = other.row.targets.as_slice().iter().filter(is_in_scope);
             let is_late = other.committed_at.is_some_and(|at| at >= logged.inserted_at);
             let redrives = |target: &Target| self.redrives.get(&(other.row.id, *target));
-            let redriven: usize = targets.iter().filter_map(redrives).sum();
-            if is_late { targets.len() + redriven } else { redriven }
+            let redriven: usize = targets.clone().filter_map(redrives).sum();
+            if is_late { targets.count() + redriven } else { redriven }
         });
         passers.sum()
     }

@@ -26,6 +26,9 @@ const KEPT: &[u64] = &[
     13_790,
     // A dispatcher was frozen, and the ledger took what it had not heard of for in flight, long after it was answered.
     2_035_846,
+    // A message was attempted, an earlier one of its key committed late, and its dispatcher was gone: it was recovered as if
+    // it had not been attempted, and cancelled, which the ledger did not allow for.
+    51_554,
 ];
 
 fn number(name: &str) -> Option<u64> {
