@@ -97,8 +97,12 @@ pub async fn prove_memory(
         received_over_http == messages / endpoints * (endpoints / http_every),
         "{received_over_http} messages arrived over HTTP"
     );
+    // What was in use a moment ago is about to be closed.
+    until("no more sockets are open than may be", PATIENCE, || async {
+        Ok(dispatcher.socket_count()? <= IDLE_MAX + OTHERS_MAX)
+    })
+    .await?;
     let sockets = dispatcher.socket_count()?;
-    ensure!(sockets <= IDLE_MAX + OTHERS_MAX, "{sockets} sockets are open");
     dispatcher.stop(PATIENCE).await?;
     let keys_peak_bytes = wait_by_key(binary, &url, &client, count, keys).await?;
     Ok(MemoryFigures {
