@@ -42,6 +42,6 @@ pub struct StillWaiting {
     pub has_expired: bool,
     /// Somebody else has locked it: what came of an attempt could not be recorded.
     pub is_held: bool,
-    /// Another one than was claimed: it ended meanwhile, and was brought back.
+    /// With how many it waits. Not with as many as it was claimed with: it ended meanwhile, and was brought back.
     pub retry_count: u32,
 }

@@ -25,6 +25,16 @@ use crate::{
     },
 };
 
+/// A server that writes nothing to the disk for a long time, but what somebody waits for and its WAL writer
+/// ([`stop_writing`]).
+pub fn late_to_write() -> Options {
+    Options::default()
+        .set("wal_buffers", "64MB")
+        .set("autovacuum", "off")
+        .set("checkpoint_timeout", "1h")
+        .set("bgwriter_lru_maxpages", "0")
+}
+
 /// From now on nobody writes to the disk what was committed asynchronously, but who waits for it.
 pub async fn stop_writing(shop: &Shop) {
     let writer = "select pid from pg_stat_activity where backend_type = 'walwriter'";
@@ -125,12 +135,7 @@ async fn who_prefers_to_be_quick_delivers_what_a_crash_takes_back() {
 /// keeps what they have read with what they have written.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_consumers_commit_keeps_what_it_has_read() {
-    let options = Options::default()
-        .set("wal_buffers", "64MB")
-        .set("autovacuum", "off")
-        .set("checkpoint_timeout", "1h")
-        .set("bgwriter_lru_maxpages", "0");
-    let mut shop = Shop::open_migrated_with(options).await;
+    let mut shop = Shop::open_migrated_with(late_to_write()).await;
     shop.execute(
         "select postrider.create_endpoint('hooks', 'discard', '{}');
         select postrider.create_consumer('c');

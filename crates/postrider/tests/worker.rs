@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use crate::durable::stop_writing;
+use crate::durable::{late_to_write, stop_writing};
 use crate::shop::Shop;
 use crate::shop::pulse::Pulse;
 use crate::shop::serving::LONG;
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
-use xtask::{postgres::Options, proxy::Proxy};
+use xtask::proxy::Proxy;
 
 /// Where a worker has to be lost, it is after so long without a heartbeat.
 const IMPATIENT: Duration = Duration::from_secs(8);
@@ -218,12 +218,7 @@ async fn what_a_handler_returns_is_recorded() {
 /// Whatever the database's default is: neither that it was taken nor that it was submitted, by somebody who waited for nothing.
 #[tokio::test]
 async fn what_a_handler_was_told_outlives_a_crash() {
-    let options = Options::default()
-        .set("wal_buffers", "64MB")
-        .set("autovacuum", "off")
-        .set("checkpoint_timeout", "1h")
-        .set("bgwriter_lru_maxpages", "0");
-    let mut shop = Shop::open_migrated_with(options).await;
+    let mut shop = Shop::open_migrated_with(late_to_write()).await;
     shop.execute(
         "create role app login in role postrider_application;
         alter database shop set synchronous_commit = off",

@@ -659,13 +659,12 @@ mod tests {
             }
             figures.judge_released(&round(seconds(time), 1), soon, seconds(still))
         };
-        let none = Duration::ZERO.as_secs();
-        assert_eq!(judge(None, 1, SOON, none), ["send was never timed without strangers"]);
+        assert_eq!(judge(None, 1, SOON, 0), ["send was never timed without strangers"]);
         let late = ["send took 11s, and 1s at most without strangers"];
-        assert_eq!(judge(Some(1), 11, SOON, none), late);
-        assert_eq!(judge(None, 11, SOON_BESIDE_TESTS, none), late, "the one before is no control");
-        assert_eq!(judge(None, 10, SOON_BESIDE_TESTS, none), [""; 0]);
-        assert_eq!(judge(None, 3, SOON, none), [""; 0]);
+        assert_eq!(judge(Some(1), 11, SOON, 0), late);
+        assert_eq!(judge(None, 11, SOON_BESIDE_TESTS, 0), late, "the one before is no control");
+        assert_eq!(judge(None, 10, SOON_BESIDE_TESTS, 0), [""; 0]);
+        assert_eq!(judge(None, 3, SOON, 0), [""; 0]);
         assert_eq!(judge(None, 11, SOON, 8), [""; 0], "the machine stood still");
     }
 

@@ -110,6 +110,15 @@ pub fn queries(commands: Vec<Command>) -> impl Iterator<Item = Query> {
     })
 }
 
+/// What is attempted, and with how many retries.
+fn attempted(commands: &[Command]) -> Vec<(MessageId, u32)> {
+    let attempts = commands.iter().filter_map(|command| match command {
+        Command::Attempt { deliveries, .. } => Some(deliveries),
+        _ => None,
+    });
+    attempts.flatten().map(|delivery| (delivery.message.id, delivery.retry_count)).collect()
+}
+
 /// The answer to a claim: everything is still there.
 pub fn claimed(query: Query) -> Option<Event> {
     claimed_with(0, query)
@@ -187,16 +196,9 @@ fn what_is_behind_an_expired_one_goes_when_that_end_is_on_record() {
     dispatcher.take(Event::Followers(asked, Ok(vec![first, second.clone()])), now);
     let claim = queries(dispatcher.step(now)).find_map(claimed).expect("both are claimed");
     dispatcher.take(claim, now);
-    let attempted = |commands: &[Command]| -> Vec<MessageId> {
-        let attempts = commands.iter().filter_map(|command| match command {
-            Command::Attempt { deliveries, .. } => Some(deliveries),
-            _ => None,
-        });
-        attempts.flatten().map(|delivery| delivery.message.id).collect()
-    };
     let later = now + Duration::from_millis(10);
-    let commands = [dispatcher.step(now), dispatcher.step(later)].into_iter().flatten().collect();
-    let commands: Vec<Command> = commands;
+    let mut commands = dispatcher.step(now);
+    commands.extend(dispatcher.step(later));
     assert_eq!(attempted(&commands), []);
     let flush = queries(commands).find_map(|query| match query {
         Query::Flush { recorded, .. } => Some(*recorded),
@@ -205,7 +207,7 @@ fn what_is_behind_an_expired_one_goes_when_that_end_is_on_record() {
     let recorded = flush.expect("that it has expired is recorded");
     let flushed = Flushed { recorded, held: Gathered::default(), lost: Vec::new() };
     dispatcher.take(Event::Flushed(Ok(Box::new(flushed))), later);
-    assert_eq!(attempted(&dispatcher.step(later)), [second.id]);
+    assert_eq!(attempted(&dispatcher.step(later)), [(second.id, 0)]);
     assert!(dispatcher.take_failure().is_none());
 }
 
@@ -222,22 +224,12 @@ fn what_was_brought_back_before_it_was_claimed_is_fetched_anew() {
     let answer = |query| claimed_with(0, query);
     let claim = queries(dispatcher.step(now)).find_map(answer).expect("it is claimed");
     dispatcher.take(claim, now);
-    let is_attempt = |command: &Command| matches!(command, Command::Attempt { .. });
-    assert!(!dispatcher.step(now).iter().any(is_attempt));
+    assert_eq!(attempted(&dispatcher.step(now)), []);
     let later = now + Duration::from_millis(20);
     assert!(dispatcher.wake_at() <= later, "it is due");
 
     dispatcher.take(Event::Due(vec![(ENDPOINT, 10)], 0, Ok(due(waiting(1)))), later);
     let claim = queries(dispatcher.step(later)).find_map(claimed).expect("it is claimed again");
     dispatcher.take(claim, later);
-    let retries: Vec<u32> = dispatcher
-        .step(later)
-        .into_iter()
-        .flat_map(|command| match command {
-            Command::Attempt { deliveries, .. } => deliveries,
-            _ => Vec::new(),
-        })
-        .map(|delivery| delivery.retry_count)
-        .collect();
-    assert_eq!(retries, [0]);
+    assert_eq!(attempted(&dispatcher.step(later)), [(waiting(1).id, 0)]);
 }
