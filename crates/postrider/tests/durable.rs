@@ -175,7 +175,7 @@ const WAITS: &str = "select exists (
     where a.application_name like 'postrider %'
     and a.wait_event = 'SyncRep')";
 
-async fn wants_standby(shop: &Shop, names: &str) {
+pub async fn wants_standby(shop: &Shop, names: &str) {
     shop.execute(&format!("alter system set synchronous_standby_names = '{names}'")).await;
     shop.execute("select pg_reload_conf()").await;
     shop.until(&format!("select current_setting('synchronous_standby_names') = '{names}'")).await;

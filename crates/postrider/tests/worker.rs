@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use crate::durable::{late_to_write, stop_writing};
+use crate::durable::{late_to_write, stop_writing, wants_standby};
 use crate::shop::Shop;
 use crate::shop::pulse::Pulse;
 use crate::shop::serving::LONG;
@@ -239,7 +239,7 @@ async fn what_a_handler_was_told_outlives_a_crash() {
 
 /// A session that waits for more goes on doing so.
 #[tokio::test]
-async fn a_workers_commits_wait_for_the_disk_at_least() {
+async fn a_workers_commits_wait_for_the_disk_at_least_or_for_nothing() {
     let shop = open().await;
     let client = shop.client().await;
     let prepare = include_str!("../../postrider-client/sql/worker_session.sql");
@@ -249,8 +249,8 @@ async fn a_workers_commits_wait_for_the_disk_at_least() {
         ("remote_write", true, "on"),
         ("on", true, "on"),
         ("remote_apply", true, "remote_apply"),
-        ("off", false, "off"),
-        ("remote_apply", false, "remote_apply"),
+        ("on", false, "off"),
+        ("remote_apply", false, "off"),
     ] {
         client.batch_execute(&format!("set synchronous_commit = {set}")).await.unwrap();
         client.query_one(prepare, &[&"1s", &is_durable]).await.unwrap();
@@ -564,6 +564,31 @@ async fn a_worker_that_was_cut_off_stops_in_time_and_comes_back() {
     assert_eq!(tokio::time::timeout(LONG, begun.recv()).await.unwrap(), Some(id), "again");
     assert!(is_lost.load(Ordering::SeqCst));
     worker.stop().await;
+}
+
+#[tokio::test]
+async fn a_standby_that_does_not_answer_stops_no_handler() {
+    let shop = open().await;
+    be_impatient(&shop).await;
+    let (endless, mut begun) = Endless::new();
+    let (builder, texts) = told(endless.handle(shop.builder()));
+    let worker = Running::start(builder);
+    let id = shop.submit("endless", "").await;
+    assert_eq!(begun.recv().await, Some(id));
+    let began: String = shop.ask("select clock_timestamp()::text").await;
+    wants_standby(&shop, "nobody").await;
+    // Longer than after which it counts as lost, and would stop its handlers.
+    let beats = format!(
+        "select bool_and(w.heartbeat_at > '{began}'::timestamptz + interval '{} seconds')
+        from postrider.worker w",
+        2 * IMPATIENT.as_secs()
+    );
+    shop.until(&beats).await;
+    assert_eq!(endless.count(), 1, "{:?}", texts.lock().unwrap());
+    wants_standby(&shop, "").await;
+    worker.stop().await;
+    let texts = texts.lock().unwrap();
+    assert!(!texts.iter().any(|text| text.contains("lost")), "{texts:?}");
 }
 
 #[tokio::test]

@@ -39,8 +39,8 @@ pub(super) enum Commits {
     /// For the disk, and the standbys that are waited for, if not for more: no crash takes back what a handler was told
     /// or has said.
     Durable,
-    /// As the database or the role has it: signs of life and a farewell may be forgotten, and must not come late.
-    AsSet,
+    /// For nothing: signs of life and a farewell may be forgotten, and must not come late, whatever becomes of a standby.
+    Quick,
 }
 
 /// A worker's name, held by this process under an epoch.
