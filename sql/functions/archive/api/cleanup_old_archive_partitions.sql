@@ -6,7 +6,7 @@
 -- partly_done, ended, attempt, tick) those that no message left in the log can need.
 -- The oldest first, and at most six of the log in one call, so that the locks are short. 0 while
 -- somebody else is at it, or while a transaction keeps the log locked; event_log says so once a day.
--- Raises 22023 and 25001. The transaction in which something was dropped has to end soon, see hurry_transaction.
+-- Raises 22023 and 25001. Its transaction has to end soon, see hurry_transaction.
 --
 -- Unfinished is what lies behind done_before (unread, under way, skipped, cancelled and not read) and
 -- what waits in postrider.deferred. A consumer only moves on, unless it is reset, which has to wait.
@@ -54,6 +54,8 @@ begin
     if not postrider.take_chore('partitions') then
         return 0;
     end if;
+    -- The chore is ours for as long as the transaction lasts, whether something is dropped or not.
+    perform postrider.hurry_transaction();
 
     cutoff := now() - make_interval(months => p_retention_months);
     select now() - make_interval(days => nullif(s.value::integer, 0))
@@ -139,7 +141,6 @@ begin
                 'consumer.messages_dropped',
                 jsonb_build_object('consumers', u.value, 'partition', u.key, 'by', session_user)
             from jsonb_each(unread) u;
-            perform postrider.hurry_transaction();
             return cardinality(records || messages);
         exception
             when lock_not_available then null;
