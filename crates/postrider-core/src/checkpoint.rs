@@ -7,6 +7,7 @@ use crate::{
     id::{Lane, MessageId, Target},
     reader::LaneState,
     snapshot::Xid,
+    timestamp::Timestamp,
 };
 
 /// Where all owned lanes stand.
@@ -42,6 +43,7 @@ pub struct StillWaiting {
     pub has_expired: bool,
     /// Somebody else has locked it: what came of an attempt could not be recorded.
     pub is_held: bool,
-    /// With how many it waits. Not with as many as it was claimed with: it ended meanwhile, and was brought back.
+    /// With how many it waits, and until when. If either is not as it was claimed, it ended meanwhile, and was brought back.
     pub retry_count: u32,
+    pub expires_at: Option<Timestamp>,
 }

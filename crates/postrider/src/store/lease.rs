@@ -22,7 +22,7 @@ use uuid::Uuid;
 use super::{
     StoreError,
     bounded::{Bounded, Bounds},
-    wire::Xid8,
+    wire::{Timestamptz, Xid8},
 };
 
 /// Lanes that are in the same state.
@@ -398,7 +398,8 @@ impl Lease {
             let place = (MessageId(row.get("message_id")), Target(row.get("target")));
             let (has_expired, is_held) = (row.get("has_expired"), row.get("is_held"));
             let retry_count = row.get::<_, i32>("retry_count") as u32;
-            (place, StillWaiting { has_expired, is_held, retry_count })
+            let expires_at = row.get::<_, Option<_>>("expires_at").map(|Timestamptz(at)| at);
+            (place, StillWaiting { has_expired, is_held, retry_count, expires_at })
         };
         Ok(rows.iter().map(waiting).collect())
     }

@@ -133,8 +133,10 @@ impl Dispatcher {
             let waiting = still_waiting.get(&place);
             let is_unclaimed = unclaimed.contains(&place);
             let is_held = waiting.is_some_and(|waiting| waiting.is_held);
-            let is_another =
-                waiting.is_some_and(|waiting| waiting.retry_count != seated.retry_count);
+            let is_another = waiting.is_some_and(|waiting| {
+                waiting.retry_count != seated.retry_count
+                    || waiting.expires_at != seated.message.terms.expires_at
+            });
             if is_kept && state != CancelState::Cancelled && (is_unclaimed || is_held) {
                 if is_unclaimed {
                     // The next one may be tried: should we die of it, this one is in nobody's hands.

@@ -119,16 +119,20 @@ fn attempted(commands: &[Command]) -> Vec<(MessageId, u32)> {
     attempts.flatten().map(|delivery| (delivery.message.id, delivery.retry_count)).collect()
 }
 
-/// The answer to a claim: everything is still there.
+/// The answer to a claim: everything is still there as it was fetched.
 pub fn claimed(query: Query) -> Option<Event> {
-    claimed_with(0, query)
+    claimed_as(query, |seated| (seated.retry_count, seated.message.terms.expires_at))
 }
 
-/// The same, of what waits with so many retries by now.
-fn claimed_with(retry_count: u32, query: Query) -> Option<Event> {
-    let Query::Claim { claimed, claims, .. } = query else { return None };
-    let waiting = StillWaiting { has_expired: false, is_held: false, retry_count };
-    let still_waiting = claims.iter().map(|c| ((c.id, c.target), waiting)).collect();
+/// The same, of what waits with so many retries and until this moment by now.
+fn claimed_as(query: Query, now: impl Fn(&Seated) -> (u32, Option<Timestamp>)) -> Option<Event> {
+    let Query::Claim { claimed, .. } = query else { return None };
+    let waiting = |seated: &Seated| {
+        let (retry_count, expires_at) = now(seated);
+        let waits = StillWaiting { has_expired: false, is_held: false, retry_count, expires_at };
+        (seated.place(), waits)
+    };
+    let still_waiting = claimed.iter().map(waiting).collect();
     let answer = DueClaimAnswer { still_waiting, ..DueClaimAnswer::default() };
     Some(Event::DueClaimed(claimed, Ok(answer)))
 }
@@ -211,17 +215,26 @@ fn what_is_behind_an_expired_one_goes_when_that_end_is_on_record() {
     assert!(dispatcher.take_failure().is_none());
 }
 
-/// It had ended and was brought back while it was in hand: it has all its retries again.
+/// It had ended and was brought back while it was in hand: it has all its retries again, and expires no more.
 #[test]
 fn what_was_brought_back_before_it_was_claimed_is_fetched_anew() {
+    let failed = DueDelivery { retry_count: 1, ..waiting(1) };
+    let mut expiring = waiting(1);
+    expiring.terms.expires_at = Some(Timestamp(i64::MAX));
+    for before in [failed, expiring] {
+        is_fetched_anew(before);
+    }
+}
+
+/// What is fetched like this, and waits without retries and without an end when it is claimed.
+fn is_fetched_anew(before: DueDelivery) {
     let now = Instant::now();
     let mut dispatcher = dispatcher(now);
     switch(&mut dispatcher, 1, true, now);
     acquire(&mut dispatcher, Stored::default(), now);
-    let failed = DueDelivery { retry_count: 1, ..waiting(1) };
     let due = |row| DueAnswer { rows: vec![row], next: Vec::new() };
-    dispatcher.take(Event::Due(vec![(ENDPOINT, 10)], 0, Ok(due(failed))), now);
-    let answer = |query| claimed_with(0, query);
+    dispatcher.take(Event::Due(vec![(ENDPOINT, 10)], 0, Ok(due(before))), now);
+    let answer = |query| claimed_as(query, |_| (0, None));
     let claim = queries(dispatcher.step(now)).find_map(answer).expect("it is claimed");
     dispatcher.take(claim, now);
     assert_eq!(attempted(&dispatcher.step(now)), []);

@@ -95,8 +95,9 @@ impl Database {
             let row = self.deferred.get(&place)?;
             let is_over = row.expires_at.is_some_and(|at| at <= self.now);
             let has_expired = is_over && self.wrong != Wrong::ExpiryIgnored;
-            let (is_held, retry_count) = (self.is_locked(&place), row.retry_count);
-            Some((place, StillWaiting { has_expired, is_held, retry_count }))
+            let is_held = self.is_locked(&place);
+            let (retry_count, expires_at) = (row.retry_count, row.expires_at);
+            Some((place, StillWaiting { has_expired, is_held, retry_count, expires_at }))
         };
         claims.iter().filter_map(waiting).collect()
     }
