@@ -7,6 +7,9 @@
 /// Numbers behind the first, up to and with the second.
 pub type Gap = (i64, i64);
 
+/// Between two looks at a log nobody can have drawn so many numbers: somebody has left them out.
+const LEAP: i64 = 1 << 30;
+
 /// All gaps of a log, in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Gaps(Vec<Gap>);
@@ -42,6 +45,11 @@ impl Gaps {
     pub fn end_of(&self, id: i64) -> i64 {
         let gap = self.0.iter().find(|(first, last)| last_id(*first) < id && id < last_id(*last));
         gap.map_or(id, |(_, last)| last_id(*last))
+    }
+
+    /// Whether numbers have leapt between two looks at them, over a gap that came since.
+    pub fn are_old(&self, before: i64, now: i64) -> bool {
+        now - before - (self.count_above(before) - self.count_above(now)) >= LEAP
     }
 
     /// How many of the numbers above this one are in gaps.
@@ -88,6 +96,22 @@ mod tests {
             [(first, first), (first + 1, id(billion)), (id(billion), id(billion)), (9, 9)]
         {
             assert_eq!(gaps.end_of(at), end);
+        }
+    }
+
+    #[test]
+    fn a_leap_over_a_gap_that_is_not_known_is_seen() {
+        let gaps = Gaps::new(vec![(100, 100 + LEAP)]);
+        for (before, now, expected) in [
+            (0, 99, false),
+            (0, LEAP - 1, false),
+            (50, 200 + LEAP, false),
+            (LEAP, 99 + LEAP, false),
+            (200 + LEAP, 199 + 2 * LEAP, false),
+            (200 + LEAP, 200 + 2 * LEAP, true),
+            (50, 200 + 2 * LEAP, true),
+        ] {
+            assert_eq!(gaps.are_old(before, now), expected, "{before}, {now}");
         }
     }
 

@@ -180,6 +180,12 @@ impl Lanes {
             .all(|lane| !lane.is_busy && lane.reader.is_settled())
     }
 
+    /// Whether numbers have leapt since one of these was read, over a gap that is not among these.
+    pub fn leap_to(&self, number: i64, lanes: &[Lane], gaps: &Gaps) -> bool {
+        let read = lanes.iter().filter_map(|lane| self.lanes.get(lane)?.read_number);
+        read.into_iter().any(|read| gaps.are_old(read, number))
+    }
+
     /// A window was opened that ends at this sequence number.
     pub fn note_window(&mut self, lane: Lane, last_number: i64) {
         if let Some(owned) = self.lanes.get_mut(&lane) {

@@ -99,8 +99,9 @@ impl Log {
             .query_one(include_str!("../../../../sql/queries/dispatch/shard_count.sql"), &[])
             .await
             .map_err(StoreError::to("ask for the number of shards"))?;
-        // Another one comes with an adoption, and then no tenure goes on, or behind a failover: whoever began before
-        // counts what was left out as waiting, until it has gone past it.
+        // Another one comes with an adoption, and then no tenure goes on, or behind a failover or a restore. Whoever began
+        // before sees the leap at its next tick, and begins anew. What was left out is less where it does not: that
+        // counts as waiting until it has gone past it.
         let gaps = client
             .query(include_str!("../../../../sql/queries/dispatch/number_gaps.sql"), &[])
             .await

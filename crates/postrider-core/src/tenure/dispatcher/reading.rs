@@ -51,6 +51,10 @@ impl Dispatcher {
             self.watch.repeat_after(UNPROVEN_PAUSE, self.now);
             return;
         }
+        if self.has_leapt(&answers) {
+            let error = "message numbers were left out; a new tenure goes round them";
+            return self.fail(Failure::new(error, false));
+        }
         let mut row_count = 0;
         let mut common: Option<Snapshot> = None;
         let mut is_news = false;
@@ -85,6 +89,19 @@ impl Dispatcher {
             self.command(Command::Wish(Wish::News));
         }
         self.watch.note_rows(row_count, self.now);
+    }
+
+    /// Whether numbers were left out since the tenure began: a walk would look at each, and all would count as messages
+    /// that wait.
+    fn has_leapt(&self, answers: &[GroupTick]) -> bool {
+        let gaps = &self.tenancy.identity.gaps;
+        answers.iter().any(|(group, tick, bounds)| {
+            let number = match tick {
+                Tick::Rows { last_number, .. } => Some(*last_number),
+                Tick::TooMany { .. } => bounds.as_ref().map(|bounds| bounds.end >> 10),
+            };
+            number.is_some_and(|number| self.lanes.leap_to(number, &group.lanes, gaps))
+        })
     }
 
     /// Whether a lane has come farther by it.
