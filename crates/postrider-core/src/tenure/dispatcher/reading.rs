@@ -53,7 +53,7 @@ impl Dispatcher {
         }
         if self.has_leapt(&answers) {
             let error = "message numbers were left out; a new tenure goes round them";
-            return self.fail(Failure::new(error, false));
+            return self.tenancy.fail(End::Failed(Failure::new(error, false)));
         }
         let mut row_count = 0;
         let mut common: Option<Snapshot> = None;
