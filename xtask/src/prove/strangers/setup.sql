@@ -22,7 +22,10 @@ select postrider.create_event_type(n.name), postrider.subscribe(n.name, n.name)
 from unnest(array['good', 'held']) n (name);
 select postrider.create_consumer(n.name, array[n.name])
 from unnest(array['good', 'held']) n (name);
-select postrider.set_action(n.name, p_concurrency => 3), postrider.register_worker(n.name, n.name, 10)
+-- What is held is there to the end, however long that takes.
+select
+    postrider.set_action(n.name, p_ttl => '2 days', p_timeout => '2 days', p_concurrency => 3),
+    postrider.register_worker(n.name, n.name, 10)
 from unnest(array['good', 'held']) n (name);
 -- As workers of a former version: strangers act for them, too.
 update postrider.worker set registered_by = null;
