@@ -219,9 +219,7 @@ async fn noting_that_a_token_is_used_waits_for_nobody() {
     holding.batch_execute(sql).await.unwrap();
     answered(&other, "/metrics", 200).await;
     // Neither is a standby waited for, which is not there.
-    shop.execute("alter system set synchronous_standby_names = 'nobody'").await;
-    shop.execute("select pg_reload_conf()").await;
-    shop.until("select current_setting('synchronous_standby_names') = 'nobody'").await;
+    shop.wants_standby("nobody").await;
     let used = "select t.last_used_at is not null from postrider.api_token t where t.name = ";
     // What is not noted in a moment is noted with a use a minute later.
     let began = Instant::now();

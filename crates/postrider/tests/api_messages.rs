@@ -350,19 +350,13 @@ async fn a_commit_without_an_answer_has_an_outcome_that_nobody_knows() {
     let (shop, _dispatcher, producer) = open().await;
     let message = json!({ "endpoint": "orders", "payload": 1 });
     producer.post(MESSAGES, &message).await.expect(201);
-    let standby = async |name: &str| {
-        shop.execute(&format!("alter system set synchronous_standby_names = '{name}'")).await;
-        shop.execute("select pg_reload_conf()").await;
-        shop.until(&format!("select current_setting('synchronous_standby_names') = '{name}'"))
-            .await;
-    };
     let watching = Asked { headers: vec![], ..producer.clone() };
     let watching = watching.with("via", "1.1 proxy").bearing(&shop.token("watching", "viewer"));
     watching.get("/metrics").await.expect(200);
     let late = Asked { headers: vec![], ..producer.clone() };
     let late = late.with("via", "1.1 proxy").bearing(&shop.token("late", "viewer"));
     // A standby that is not there: what is committed waits for it.
-    standby("nobody").await;
+    shop.wants_standby("nobody").await;
     let keyed = producer.with("idempotency-key", "order-1");
     let unknown = keyed.post(MESSAGES, &message).await;
     assert_eq!(unknown.header("retry-after"), None, "{unknown:?}");
@@ -381,7 +375,7 @@ async fn a_commit_without_an_answer_has_an_outcome_that_nobody_knows() {
     // Whoever watches sees it, by a token that nobody has shown before as well.
     watching.get("/metrics").await.expect(200);
     late.get("/metrics").await.expect(200);
-    standby("").await;
+    shop.wants_standby("").await;
     let deadline = Instant::now() + LONG;
     let again = loop {
         let reply = keyed.post(MESSAGES, &message).await;

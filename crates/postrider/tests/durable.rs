@@ -175,12 +175,6 @@ const WAITS: &str = "select exists (
     where a.application_name like 'postrider %'
     and a.wait_event = 'SyncRep')";
 
-pub async fn wants_standby(shop: &Shop, names: &str) {
-    shop.execute(&format!("alter system set synchronous_standby_names = '{names}'")).await;
-    shop.execute("select pg_reload_conf()").await;
-    shop.until(&format!("select current_setting('synchronous_standby_names') = '{names}'")).await;
-}
-
 fn tenures(dispatcher: &Dispatcher) -> usize {
     dispatcher.log_lines().iter().filter(|line| line.contains("dispatching")).count()
 }
@@ -192,7 +186,7 @@ async fn a_standby_that_does_not_answer_delays_deliveries_and_ends_nothing() {
     let receiver = Receiver::start(Behaviour::Status(200)).unwrap();
     shop.quick_endpoint("hooks", &receiver.url()).await;
     let mut standby = shop.postgres.standby().unwrap();
-    wants_standby(&shop, "*").await;
+    shop.wants_standby("*").await;
     let dispatcher = shop.serve().await;
     let client = shop.client().await;
     send_fast(&client, 0, 10).await;
@@ -286,7 +280,7 @@ async fn what_was_delivered_is_on_the_standby_that_takes_over() {
     let receiver = Receiver::start(Behaviour::Status(200)).unwrap();
     shop.quick_endpoint("hooks", &receiver.url()).await;
     let standby = shop.postgres.standby().unwrap();
-    wants_standby(&shop, "*").await;
+    shop.wants_standby("*").await;
     let dispatcher = shop.serve().await;
     // It dies in the middle of it.
     let sending = send_until_it_dies(shop.client().await, COUNT);
@@ -299,7 +293,7 @@ async fn what_was_delivered_is_on_the_standby_that_takes_over() {
     assert_eq!(forgotten(&shop, &receiver).await, [0i64; 0]);
 
     // Its heir goes on, and nothing is lost of what is there.
-    wants_standby(&shop, "").await;
+    shop.wants_standby("").await;
     let _heir = shop.serve().await;
     let sent: i64 = shop.ask("select count(*) from postrider.message").await;
     receiver.wait_for_accepted(sent as usize, LONG).await.unwrap();
@@ -315,7 +309,7 @@ async fn a_dispatcher_that_lives_through_a_synchronous_failover_reports_no_loss(
     let receiver = Receiver::start(Behaviour::Status(200)).unwrap();
     shop.quick_endpoint("hooks", &receiver.url()).await;
     let mut standby = shop.postgres.standby().unwrap();
-    wants_standby(&shop, "*").await;
+    shop.wants_standby("*").await;
     let dispatcher = serve_either(&shop, &standby).await;
     send_until_it_dies(shop.client().await, COUNT).await.unwrap();
     receiver.wait_for_accepted(50, LONG).await.unwrap();
@@ -326,7 +320,7 @@ async fn a_dispatcher_that_lives_through_a_synchronous_failover_reports_no_loss(
     standby.start_again().unwrap();
     standby.promote().await.unwrap();
     shop.postgres = standby;
-    wants_standby(&shop, "").await;
+    shop.wants_standby("").await;
     shop.until(OWNED).await;
     let kept = format!(
         "select count(*) from postrider.message where (payload ->> 'n')::bigint >= {COUNT}"

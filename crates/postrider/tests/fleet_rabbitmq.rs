@@ -89,9 +89,7 @@ async fn outcomes(shop: &Shop) -> Value {
 async fn nothing_is_published_that_the_standby_does_not_have() {
     let (shop, host) = open(&[]).await;
     let mut standby = shop.postgres.standby().unwrap();
-    shop.execute("alter system set synchronous_standby_names = '*'").await;
-    shop.execute("select pg_reload_conf()").await;
-    shop.until("select current_setting('synchronous_standby_names') = '*'").await;
+    shop.wants_standby("*").await;
     let _dispatcher = connected(&shop, &host).await;
     let worker = submit(&shop, "absent", 1).await;
     let name = queue_of(worker);

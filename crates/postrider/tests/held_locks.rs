@@ -139,6 +139,8 @@ async fn who_stays_after_making_or_dropping_partitions_is_ended() {
     let _dispatcher = shop.serve().await;
     let partitions = "select string_agg(p.name, ' ' order by p.name) from postrider.partitions p";
     let before: String = shop.ask(partitions).await;
+    let gone =
+        "select not exists (select from pg_stat_activity a where a.usename = 'administrator')";
     let mut count = 0;
     for sql in
         ["postrider.maintain_archive_partitions(12)", "postrider.cleanup_old_archive_partitions(1)"]
@@ -152,11 +154,7 @@ async fn who_stays_after_making_or_dropping_partitions_is_ended() {
                 let code = error.code().map_or("", SqlState::code);
                 assert!(["57014", "25P03", "25P04", ""].contains(&code), "{code}: {sql}");
             } else {
-                shop.until(
-                    "select not exists (
-                        select from pg_stat_activity a where a.usename = 'administrator')",
-                )
-                .await;
+                shop.until(gone).await;
             }
             count += 1;
             shop.send("hooks", json!({})).await;
@@ -180,11 +178,7 @@ async fn who_stays_after_making_or_dropping_partitions_is_ended() {
     ] {
         let held = shop.postgres.connect_as("administrator", "shop").await.unwrap();
         begin_with(&held, &format!("(1 + {sql})"), "select 1").await;
-        shop.until(
-            "select not exists (
-                select from pg_stat_activity a where a.usename = 'administrator')",
-        )
-        .await;
+        shop.until(gone).await;
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use crate::durable::{late_to_write, stop_writing, wants_standby};
+use crate::durable::{late_to_write, stop_writing};
 use crate::shop::Shop;
 use crate::shop::pulse::Pulse;
 use crate::shop::serving::LONG;
@@ -576,7 +576,7 @@ async fn a_standby_that_does_not_answer_stops_no_handler() {
     let id = shop.submit("endless", "").await;
     assert_eq!(begun.recv().await, Some(id));
     let began: String = shop.ask("select clock_timestamp()::text").await;
-    wants_standby(&shop, "nobody").await;
+    shop.wants_standby("nobody").await;
     // Longer than after which it counts as lost, and would stop its handlers.
     let beats = format!(
         "select bool_and(w.heartbeat_at > '{began}'::timestamptz + interval '{} seconds')
@@ -585,7 +585,7 @@ async fn a_standby_that_does_not_answer_stops_no_handler() {
     );
     shop.until(&beats).await;
     assert_eq!(endless.count(), 1, "{:?}", texts.lock().unwrap());
-    wants_standby(&shop, "").await;
+    shop.wants_standby("").await;
     worker.stop().await;
     let texts = texts.lock().unwrap();
     assert!(!texts.iter().any(|text| text.contains("lost")), "{texts:?}");

@@ -66,6 +66,14 @@ impl Shop {
         dispatcher
     }
 
+    /// From now on commits wait for these standbys; for none, if empty.
+    pub async fn wants_standby(&self, names: &str) {
+        self.execute(&format!("alter system set synchronous_standby_names = '{names}'")).await;
+        self.execute("select pg_reload_conf()").await;
+        self.until(&format!("select current_setting('synchronous_standby_names') = '{names}'"))
+            .await;
+    }
+
     /// As when the leases of dispatchers that were killed are over. None may live.
     pub async fn end_leases(&self) {
         self.execute("update postrider.heartbeat set lease_until = 'epoch'").await;
