@@ -2,8 +2,8 @@
 --
 -- Internal, by maintain_archive_partitions and cleanup_old_archive_partitions. What they have locked to make or drop
 -- something stops senders and dispatchers until the caller's transaction ends, and where there was nothing to do, no
--- dispatcher makes or drops anything until then. So from now on that may be idle for a second, and each statement of it that begins may take five; PostgreSQL ends what takes
--- longer, and nothing was made or dropped. Where PostgreSQL has transaction_timeout (17 and later), all that is left of
+-- dispatcher makes or drops anything until then. So from now on that may be idle for a second, and each statement of
+-- it that begins may take five; PostgreSQL ends what takes longer, and nothing was made or dropped. Where PostgreSQL has transaction_timeout (17 and later), all that is left of
 -- it may take five seconds; before, whoever keeps sending statements, or goes on in this one, is not bounded. Who has set
 -- less keeps that, but for transaction_timeout: its clock begins anew.
 create or replace function postrider.hurry_transaction()

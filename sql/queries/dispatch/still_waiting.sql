@@ -3,7 +3,8 @@
 --   $1 bigint[]: messages   $2 integer[]: their targets
 -- A row that nobody has touched since it was written has no xmax, and costs no lock. Index: deferred_pkey.
 select
-    d.message_id, d.target, d.retry_count, d.expires_at, coalesce(d.expires_at <= clock_timestamp(), false) as has_expired,
+    d.message_id, d.target, d.retry_count, d.expires_at,
+    coalesce(d.expires_at <= clock_timestamp(), false) as has_expired,
     not d.is_untouched and h.message_id is null as is_held
 from unnest($1::bigint[], $2::integer[]) c (message_id, target)
 cross join lateral (
