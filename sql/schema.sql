@@ -672,9 +672,7 @@ CREATE FUNCTION postrider.cleanup_event_log() RETURNS integer
 
 CREATE FUNCTION postrider.cleanup_old_archive_partitions(p_retention_months integer DEFAULT 6) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
-    SET "TimeZone" TO 'UTC'
-    SET lock_timeout TO '10ms';
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp';
 
 CREATE FUNCTION postrider.complete_execution(p_execution bigint, p_fence bigint, p_result jsonb DEFAULT NULL::jsonb) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
@@ -858,6 +856,12 @@ CREATE FUNCTION postrider.drop_endpoint(endpoint_name text, p_force boolean DEFA
 CREATE FUNCTION postrider.drop_event_type(p_name text) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'postrider', 'pg_temp';
+
+CREATE FUNCTION postrider.drop_old_partitions(p_retention_months integer) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'postrider', 'pg_temp'
+    SET "TimeZone" TO 'UTC'
+    SET lock_timeout TO '10ms';
 
 CREATE FUNCTION postrider.drop_schedule(p_name text) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
@@ -4529,6 +4533,7 @@ REVOKE ALL ON FUNCTION postrider.drop_endpoint(endpoint_name text, p_force boole
 GRANT ALL ON FUNCTION postrider.drop_endpoint(endpoint_name text, p_force boolean, OUT job_id bigint, OUT estimate bigint, OUT has_more boolean) TO postrider_admin;
 REVOKE ALL ON FUNCTION postrider.drop_event_type(p_name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.drop_event_type(p_name text) TO postrider_admin;
+REVOKE ALL ON FUNCTION postrider.drop_old_partitions(p_retention_months integer) FROM PUBLIC;
 REVOKE ALL ON FUNCTION postrider.drop_schedule(p_name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION postrider.drop_schedule(p_name text) TO postrider_admin;
 REVOKE ALL ON FUNCTION postrider.drop_worker(p_name text) FROM PUBLIC;

@@ -269,6 +269,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
             "describe_schedule",
             "direct_target",
             "dispatch_executions",
+            "drop_old_partitions",
             "edit_distance",
             "empty_slot",
             "end_deliveries",

@@ -1,17 +1,24 @@
 -- postrider.hurry_transaction()
 --
--- Internal, by maintain_archive_partitions and cleanup_old_archive_partitions. What they have locked to make or drop
--- something stops senders and dispatchers until the caller's transaction ends, and where there was nothing to do, no
--- dispatcher makes or drops anything until then. So from now on that may be idle for a second, and each statement of
--- it that begins may take five; PostgreSQL ends what takes longer, and nothing was made or dropped. Where PostgreSQL has transaction_timeout (17 and later), all that is left of
--- it may take five seconds; before, whoever keeps sending statements, or goes on in this one, is not bounded. Who has set
--- less keeps that, but for transaction_timeout: its clock begins anew.
+-- Internal, the last act of maintain_archive_partitions and cleanup_old_archive_partitions. Whoever makes or drops
+-- partitions has the chore until the caller's transaction ends, whether there was something to do or not, and no
+-- dispatcher does it until then. What was locked for it stops senders and dispatchers as well. So from now on that
+-- transaction may be idle for a second, and each statement of it that begins may take five.
+-- PostgreSQL ends what takes longer, and nothing was made or dropped. Where it has transaction_timeout (17 and later), all
+-- that is left of the transaction may take five seconds; before, whoever keeps sending statements, or goes on in this one,
+-- is not bounded. Who has set less keeps that, but for transaction_timeout: its clock begins anew.
+--
+-- Nothing is done where somebody else has the chore. The last act, because transaction_timeout ends the statement that
+-- runs as well, and to find what may be dropped can take its time.
 create or replace function postrider.hurry_transaction()
 returns void
 language plpgsql
 set search_path = pg_catalog, postrider, pg_temp
 as $$
 begin
+    if not postrider.take_chore('partitions') then
+        return;
+    end if;
     perform set_config(s.name, l.most_ms::text, true)
     from (
         values ('idle_in_transaction_session_timeout', 1000), ('statement_timeout', 5000)

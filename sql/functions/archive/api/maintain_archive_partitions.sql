@@ -13,7 +13,6 @@ as $$
 declare
     created integer := postrider.make_partitions(p_months_ahead);
 begin
-    -- The chore is ours for as long as the transaction lasts, whether something was missing or not.
     perform postrider.hurry_transaction();
     if created > 0 then
         insert into postrider.event_log (event, details)
