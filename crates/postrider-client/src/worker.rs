@@ -378,7 +378,7 @@ impl<T: Tls> Worker<T> {
     /// Gives the name back. A worker that cannot is taken for lost a little later.
     async fn leave(&self, registration: &Registration) {
         let leaving = async {
-            let session = Session::open(&self.address, LOCK_TIMEOUT, Commits::Quick, None).await?;
+            let session = Session::open(&self.address, LOCK_TIMEOUT, Commits::Local, None).await?;
             session.deregister(registration).await
         };
         if let Ok(Err(error)) = tokio::time::timeout(LEAVE_PATIENCE, leaving).await {

@@ -237,9 +237,31 @@ async fn what_a_handler_was_told_outlives_a_crash() {
     shop.until_status(execution, "running").await;
 }
 
+/// It would be taken for lost while it runs, and what it runs begin elsewhere.
+#[tokio::test]
+async fn a_heartbeat_that_was_answered_outlives_a_crash() {
+    let mut shop = Shop::open_migrated_with(late_to_write()).await;
+    shop.execute(
+        "create role app login in role postrider_application;
+        select postrider.set_setting('worker_heartbeat_interval', '1');
+        alter database shop set synchronous_commit = off",
+    )
+    .await;
+    let running = Running::start(shop.builder().handle("resize", |_| async { Ok(Value::Null) }));
+    shop.until("select exists (select from postrider.worker where status = 'active')").await;
+    stop_writing(&shop).await;
+    let began: String = shop.ask("select clock_timestamp()::text").await;
+    let beats = format!("select bool_and(heartbeat_at > '{began}') from postrider.worker");
+    shop.until(&beats).await;
+    shop.postgres.kill().unwrap();
+    running.task.abort();
+    shop.postgres.start_again().unwrap();
+    assert!(shop.ask::<bool>(&beats).await, "a heartbeat was forgotten");
+}
+
 /// A session that waits for more goes on doing so.
 #[tokio::test]
-async fn a_workers_commits_wait_for_the_disk_at_least_or_for_nothing() {
+async fn a_workers_commits_wait_for_the_disk_at_least_and_signs_of_life_for_no_standby() {
     let shop = open().await;
     let client = shop.client().await;
     let prepare = include_str!("../../postrider-client/sql/worker_session.sql");
@@ -249,8 +271,8 @@ async fn a_workers_commits_wait_for_the_disk_at_least_or_for_nothing() {
         ("remote_write", true, "on"),
         ("on", true, "on"),
         ("remote_apply", true, "remote_apply"),
-        ("on", false, "off"),
-        ("remote_apply", false, "off"),
+        ("on", false, "local"),
+        ("remote_apply", false, "local"),
     ] {
         client.batch_execute(&format!("set synchronous_commit = {set}")).await.unwrap();
         client.query_one(prepare, &[&"1s", &is_durable]).await.unwrap();

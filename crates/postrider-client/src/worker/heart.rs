@@ -148,7 +148,7 @@ impl<T: Tls> Beater<T> {
         let beat = async {
             if session.as_ref().is_none_or(Session::is_closed) {
                 *session =
-                    Some(Session::open(&self.address, LOCK_TIMEOUT, Commits::Quick, None).await?);
+                    Some(Session::open(&self.address, LOCK_TIMEOUT, Commits::Local, None).await?);
             }
             let session = session.as_ref().expect("just opened");
             let trouble = self.nerve.trouble.borrow().clone();

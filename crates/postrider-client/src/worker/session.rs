@@ -39,8 +39,8 @@ pub(super) enum Commits {
     /// For the disk, and the standbys that are waited for, if not for more: no crash takes back what a handler was told
     /// or has said.
     Durable,
-    /// For nothing: signs of life and a farewell may be forgotten, and must not come late, whatever becomes of a standby.
-    Quick,
+    /// For the disk alone: signs of life and a farewell must not come late, whatever becomes of a standby.
+    Local,
 }
 
 /// A worker's name, held by this process under an epoch.
