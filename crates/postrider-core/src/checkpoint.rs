@@ -43,7 +43,8 @@ pub struct StillWaiting {
     pub has_expired: bool,
     /// Somebody else has locked it: what came of an attempt could not be recorded.
     pub is_held: bool,
-    /// With how many it waits, and until when. If either is not as it was claimed, it ended meanwhile, and was brought back.
+    /// How many retries it has used up. If this or `expires_at` is not as it was claimed, it ended meanwhile, and was
+    /// brought back.
     pub retry_count: u32,
     pub expires_at: Option<Timestamp>,
 }

@@ -2778,7 +2778,7 @@ const WITHOUT_BOUND: &[(&str, &str)] = &[
     ("is_standby", "reads no table"),
     ("may_prepare", "reads no table"),
     ("number_gaps", "a row for each time that the log was adopted"),
-    ("shard_count", "reads no table"),
+    ("log_shape", "reads a sequence"),
     ("cancel_number", "reads a sequence"),
     ("lease_length", "reads one setting"),
     ("dispatcher_settings", "reads the settings"),

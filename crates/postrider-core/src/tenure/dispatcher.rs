@@ -131,14 +131,14 @@ pub enum End {
     Failed(Failure),
 }
 
-/// What does not change for as long as a tenure lasts.
+/// What a tenure begins with.
 #[derive(Debug, Clone)]
 pub struct Identity {
     pub id: Uuid,
     pub shard_count: i64,
     /// Whether we would hear the doorbell.
     pub is_audible: bool,
-    /// The sequence numbers that nobody was given: another one comes with an adoption only, which ends every tenure.
+    /// The sequence numbers that nobody was given. When others come, the tenure ends.
     pub gaps: Gaps,
 }
 

@@ -180,13 +180,6 @@ impl Lanes {
             .all(|lane| !lane.is_busy && lane.reader.is_settled())
     }
 
-    /// Whether numbers have leapt since these lanes were read, over a gap that is not among these. Lanes that are read
-    /// together stand at one number, but for those that were not read before.
-    pub fn leap_to(&self, number: i64, lanes: &[Lane], gaps: &Gaps) -> bool {
-        let read = lanes.iter().find_map(|lane| self.lanes.get(lane)?.read_number);
-        read.is_some_and(|read| gaps.are_old(read, number))
-    }
-
     /// A window was opened that ends at this sequence number.
     pub fn note_window(&mut self, lane: Lane, last_number: i64) {
         if let Some(owned) = self.lanes.get_mut(&lane) {

@@ -95,21 +95,22 @@ impl Log {
         let client: Bounded = client.into();
         let prepare =
             async |sql| client.once().prepare(sql).await.map_err(StoreError::to("prepare"));
-        let shard_count = client
-            .query_one(include_str!("../../../../sql/queries/dispatch/shard_count.sql"), &[])
+        // Before the gaps: what is left out between the two looks is known then, and no leap.
+        let shape = client
+            .query_one(include_str!("../../../../sql/queries/dispatch/log_shape.sql"), &[])
             .await
             .map_err(StoreError::to("ask for the number of shards"))?;
-        // Another one comes with an adoption, and then no tenure goes on, or behind a failover or a restore. Whoever began
-        // before sees the leap at its next tick, and begins anew. What was left out is less where it does not: that
-        // counts as waiting until it has gone past it.
+        // Others come with an adoption, and then no tenure goes on, or behind a failover or a restore. Whoever began before
+        // sees numbers leap at its next tick, and begins anew. If they leap by less than that, what was left out counts
+        // as waiting until it has gone past it.
         let gaps = client
             .query(include_str!("../../../../sql/queries/dispatch/number_gaps.sql"), &[])
             .await
             .map_err(StoreError::to("ask for gaps between numbers"))?;
         let gaps = gaps.iter().map(|row| (row.get("after_number"), row.get("last_number")));
         Ok(Log {
-            shard_count: shard_count.get(0),
-            gaps: Gaps::new(gaps.collect()),
+            shard_count: shape.get("shard_count"),
+            gaps: Gaps::new(gaps.collect(), shape.get("newest_number")),
             tick: prepare(include_str!("../../../../sql/queries/dispatch/tick.sql")).await?,
             page: prepare(include_str!("../../../../sql/queries/dispatch/page.sql")).await?,
             page_left: prepare(include_str!("../../../../sql/queries/dispatch/page_left.sql"))

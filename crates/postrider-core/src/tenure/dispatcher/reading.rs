@@ -91,17 +91,15 @@ impl Dispatcher {
         self.watch.note_rows(row_count, self.now);
     }
 
-    /// Whether numbers were left out since the tenure began: a walk would look at each, and all would count as messages
+    /// Whether numbers were left out since the last look: a walk would look at each, and all would count as messages
     /// that wait.
-    fn has_leapt(&self, answers: &[GroupTick]) -> bool {
-        let gaps = &self.tenancy.identity.gaps;
-        answers.iter().any(|(group, tick, bounds)| {
-            let number = match tick {
-                Tick::Rows { last_number, .. } => Some(*last_number),
-                Tick::TooMany { .. } => bounds.as_ref().map(|bounds| bounds.end >> 10),
-            };
-            number.is_some_and(|number| self.lanes.leap_to(number, &group.lanes, gaps))
-        })
+    fn has_leapt(&mut self, answers: &[GroupTick]) -> bool {
+        let gaps = &mut self.tenancy.identity.gaps;
+        let newest = answers.iter().filter_map(|(_, tick, bounds)| match tick {
+            Tick::Rows { last_number, .. } => Some(*last_number),
+            Tick::TooMany { .. } => bounds.as_ref().map(|bounds| bounds.end >> 10),
+        });
+        newest.max().is_some_and(|newest| gaps.note_newest(newest))
     }
 
     /// Whether a lane has come farther by it.

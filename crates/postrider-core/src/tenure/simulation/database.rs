@@ -64,7 +64,7 @@ pub struct Database {
     running: BTreeSet<Xid>,
     /// One above the latest transaction that has ended.
     xmax: Xid,
-    number: i64,
+    pub number: i64,
     /// Numbers behind the first, up to and with the second, that nobody gets but for a few at the beginning.
     pub gap: Option<(i64, i64)>,
     pub log: BTreeMap<i64, Logged>,

@@ -229,7 +229,7 @@ impl World {
             id,
             shard_count: i64::from(self.shard_count),
             is_audible: self.dice.bool(),
-            gaps: Gaps::new(self.database.gap.into_iter().collect()),
+            gaps: Gaps::new(self.database.gap.into_iter().collect(), self.database.number),
         };
         let endpoints = Endpoints::new(100, 64, now);
         let dice = fastrand::Rng::with_seed(self.dice.u64(..));

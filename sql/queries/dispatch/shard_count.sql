@@ -1,2 +1,0 @@
--- How many shards the log has.
-select postrider.shard_count();
