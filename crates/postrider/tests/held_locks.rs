@@ -182,6 +182,22 @@ async fn who_stays_after_making_or_dropping_partitions_is_ended() {
     }
 }
 
+/// From PostgreSQL 17 on a limit of a transaction would end what runs as well.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_takes_its_time_to_drop_partitions_is_not_ended() {
+    let shop = Shop::open_to_receivers().await;
+    shop.execute(
+        "create table postrider.message_2020_01 partition of postrider.message
+            for values from ('2020-01-01+00') to ('2020-02-01+00');
+        create function slow() returns event_trigger language plpgsql as $$
+            begin perform pg_sleep(6); end $$;
+        create event trigger slow on sql_drop execute function slow()",
+    )
+    .await;
+    let dropped: i32 = shop.ask("select postrider.cleanup_old_archive_partitions(1)").await;
+    assert_eq!(dropped, 1);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_dump_holds_up_no_takeover() {
     let shop = Shop::open_to_receivers().await;
