@@ -10,11 +10,11 @@ pub type Gap = (i64, i64);
 /// Between two looks at a log nobody draws so many numbers: somebody has left them out.
 const LEAP: i64 = 1 << 30;
 
-/// All gaps of a log, in order.
+/// All gaps of a log, in order, and how far its numbers had come when that was known.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Gaps {
     gaps: Vec<Gap>,
-    /// The newest number of the log at the last look.
+    /// The newest number of the log at the last look: a tick, or a heartbeat.
     newest: i64,
 }
 

@@ -28,6 +28,8 @@ pub struct Heartbeat {
     /// Shards that nobody owns, or whose owner's lease has run out.
     pub takeable_count: usize,
     pub owned: Vec<Owned>,
+    /// The newest sequence number of the log; `None` when the lease has run out.
+    pub newest_number: Option<i64>,
     /// The database's clock, in microseconds since 1970.
     pub now_us: i64,
     /// How far this host's clock is ahead of it, taken in the middle of the round trip.

@@ -125,6 +125,7 @@ impl Heart {
                 .map(|(shard, epoch)| Owned { shard: Shard(shard), epoch })
                 .collect(),
             clock_offset_ms: ((unix_us(asked) + unix_us(answered)) / 2 - now_us) / 1000,
+            newest_number: row.get("sequence_floor"),
             now_us,
             others: others.map(beat).collect(),
             silent: silent.to_vec(),

@@ -99,7 +99,7 @@ impl Log {
         let shape = client
             .query_one(include_str!("../../../../sql/queries/dispatch/log_shape.sql"), &[])
             .await
-            .map_err(StoreError::to("ask for the number of shards"))?;
+            .map_err(StoreError::to("ask for shards and numbers"))?;
         // Others come with an adoption, and then no tenure goes on, or behind a failover or a restore. Whoever began before
         // sees numbers leap at its next tick, and begins anew. If they leap by less than that, what was left out counts
         // as waiting until it has gone past it.

@@ -37,7 +37,9 @@ impl Dispatcher {
         if took <= LONGEST_MEASUREMENT {
             self.figures.note_clock_offset(heartbeat.clock_offset_ms);
         }
-        if self.is_stopping() {
+        // Whoever has no shard looks at no log.
+        let has_leapt = heartbeat.newest_number.is_some_and(|number| self.note_newest(number));
+        if has_leapt || self.is_stopping() {
             return;
         }
         let (share, held) = (heartbeat.share, heartbeat.owned.len());
@@ -206,6 +208,36 @@ mod tests {
             held: Vec::new(),
         };
         dispatcher.take(Event::Acquired(Ok((vec![acquired], Stored::default()))), now);
+    }
+
+    fn renew(dispatcher: &mut Dispatcher, newest_number: i64, now: Instant) -> Option<End> {
+        let heartbeat = Heartbeat {
+            is_alive: true,
+            lease: Duration::from_secs(15),
+            share: 0,
+            takeable_count: 0,
+            owned: Vec::new(),
+            newest_number: Some(newest_number),
+            now_us: 0,
+            clock_offset_ms: 0,
+            others: Vec::new(),
+            silent: Vec::new(),
+        };
+        let heartbeat = Box::new(heartbeat);
+        dispatcher.take_news(News::Renewed { asked: now, answered: now, heartbeat }, now);
+        dispatcher.take_failure()
+    }
+
+    /// It would take all that was sent meanwhile for numbers that were left out, when it is given a shard at last.
+    #[test]
+    fn a_dispatcher_without_a_shard_keeps_up_with_the_numbers_of_the_log() {
+        let now = Instant::now();
+        let mut dispatcher = dispatcher(now);
+        for count in 1..=8 {
+            assert!(renew(&mut dispatcher, count << 29, now).is_none(), "{count}");
+        }
+        let end = format!("{:?}", renew(&mut dispatcher, 1 << 38, now));
+        assert!(end.contains("numbers were left out"), "{end}");
     }
 
     /// An answer that came late made a dispatcher forget what the database said was its own.

@@ -76,6 +76,7 @@ mod tests {
             share: 1,
             takeable_count: 0,
             owned: Vec::new(),
+            newest_number: Some(0),
             now_us: (now - began).as_micros() as i64,
             clock_offset_ms: 0,
             others,

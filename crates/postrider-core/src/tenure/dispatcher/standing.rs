@@ -17,6 +17,17 @@ impl Dispatcher {
         Checkpoint { lanes, done_xmin, backlogs: owned.iter().map(backlog).collect() }
     }
 
+    /// Notes the newest number of the log. Whether it has leapt over a gap that we do not know: then the tenure ends, for a
+    /// walk would look at each number of the gap, and all would count as messages that wait.
+    pub(super) fn note_newest(&mut self, number: i64) -> bool {
+        let has_leapt = self.tenancy.identity.gaps.note_newest(number) && !self.is_stopping();
+        if has_leapt {
+            let error = "message numbers were left out; a new tenure goes round them";
+            self.tenancy.fail(End::Failed(Failure::new(error, false)));
+        }
+        has_leapt
+    }
+
     /// There is something new to write down, which may wait for more of it.
     pub(super) fn checkpoint_soon(&mut self) {
         self.claims.note_news(self.now);

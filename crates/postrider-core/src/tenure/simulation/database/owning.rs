@@ -119,6 +119,7 @@ impl Database {
                 .filter(|row| self.is_takeable(row, me, &live))
                 .count(),
             owned: self.shards.iter().enumerate().filter_map(owned).collect(),
+            newest_number: Some(self.number),
             now_us: self.now.0 + EPOCH_US,
             clock_offset_ms: 0,
             others: self.leases.iter().filter_map(beat).collect(),
