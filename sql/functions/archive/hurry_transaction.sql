@@ -9,7 +9,7 @@
 -- is not bounded. Who has set less keeps that, but for transaction_timeout: its clock begins anew.
 --
 -- Nothing is done where somebody else has the chore. The last act, because transaction_timeout ends the statement that
--- runs as well, and to find what may be dropped can take its time.
+-- runs as well, and to find what may be dropped can take its time. What the call itself does is not bounded by it.
 create or replace function postrider.hurry_transaction()
 returns void
 language plpgsql

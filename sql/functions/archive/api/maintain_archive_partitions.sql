@@ -13,11 +13,11 @@ as $$
 declare
     created integer := postrider.make_partitions(p_months_ahead);
 begin
-    perform postrider.hurry_transaction();
     if created > 0 then
         insert into postrider.event_log (event, details)
         values ('partitions.made', jsonb_build_object('count', created, 'by', session_user));
     end if;
+    perform postrider.hurry_transaction();
     return created;
 end;
 $$;
