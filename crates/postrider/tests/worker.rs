@@ -265,7 +265,7 @@ async fn a_workers_commits_wait_for_the_disk_at_least_and_signs_of_life_for_no_s
     let shop = open().await;
     let client = shop.client().await;
     let prepare = include_str!("../../postrider-client/sql/worker_session.sql");
-    for (set, is_durable, expected) in [
+    for (set, waits_for_standbys, expected) in [
         ("off", true, "on"),
         ("local", true, "on"),
         ("remote_write", true, "on"),
@@ -275,9 +275,9 @@ async fn a_workers_commits_wait_for_the_disk_at_least_and_signs_of_life_for_no_s
         ("remote_apply", false, "local"),
     ] {
         client.batch_execute(&format!("set synchronous_commit = {set}")).await.unwrap();
-        client.query_one(prepare, &[&"1s", &is_durable]).await.unwrap();
+        client.query_one(prepare, &[&"1s", &waits_for_standbys]).await.unwrap();
         let mode = client.query_one("show synchronous_commit", &[]).await.unwrap();
-        assert_eq!(mode.get::<_, &str>(0), expected, "{set}, {is_durable}");
+        assert_eq!(mode.get::<_, &str>(0), expected, "{set}, {waits_for_standbys}");
     }
 }
 

@@ -122,9 +122,9 @@ impl Session {
         });
         let session = Self { client, connection };
         let lock_timeout = format!("{}ms", lock_timeout.as_millis());
-        let is_durable = commits == Commits::Durable;
+        let waits_for_standbys = commits == Commits::Durable;
         let sql = include_str!("../../sql/worker_session.sql");
-        session.query(sql, &[(&lock_timeout, Type::TEXT), (&is_durable, Type::BOOL)]).await?;
+        session.query(sql, &[(&lock_timeout, Type::TEXT), (&waits_for_standbys, Type::BOOL)]).await?;
         if is_listening {
             let listen = include_str!("../../sql/listen_worker.sql");
             within(PATIENCE, session.client.batch_execute(listen)).await?;

@@ -1,6 +1,6 @@
 //! One registration: from the moment at which the worker has its name until it gives it back or loses it.
 //!
-//! Nothing runs twice at the same time, but behind a failover that forgets heartbeats. Others get what this process is
+//! Nothing runs twice at the same time, except behind a failover that forgets heartbeats. Others get what this process is
 //! running only when the database has heard nothing from it for `stale_after`, by the database's clock. Each heartbeat is
 //! counted from the moment at which it was sent, so by our own clock everything has been stopped before that.
 
