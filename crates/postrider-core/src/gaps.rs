@@ -47,7 +47,8 @@ impl Gaps {
 
     /// The end of the gap that this id lies in; where it lies in none, the id.
     pub fn end_of(&self, id: i64) -> i64 {
-        let gap = self.gaps.iter().find(|(first, last)| last_id(*first) < id && id < last_id(*last));
+        let gap =
+            self.gaps.iter().find(|(first, last)| last_id(*first) < id && id < last_id(*last));
         gap.map_or(id, |(_, last)| last_id(*last))
     }
 

@@ -124,7 +124,9 @@ impl Session {
         let lock_timeout = format!("{}ms", lock_timeout.as_millis());
         let waits_for_standbys = commits == Commits::Durable;
         let sql = include_str!("../../sql/worker_session.sql");
-        session.query(sql, &[(&lock_timeout, Type::TEXT), (&waits_for_standbys, Type::BOOL)]).await?;
+        session
+            .query(sql, &[(&lock_timeout, Type::TEXT), (&waits_for_standbys, Type::BOOL)])
+            .await?;
         if is_listening {
             let listen = include_str!("../../sql/listen_worker.sql");
             within(PATIENCE, session.client.batch_execute(listen)).await?;
