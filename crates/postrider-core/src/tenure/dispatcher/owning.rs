@@ -180,7 +180,7 @@ fn pending_count(account: &Account, lanes: &Lanes) -> i64 {
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::*;
+    use super::{super::sleeping::tests::renewed, *};
 
     fn dispatcher(now: Instant) -> Dispatcher {
         let pace = Pace {
@@ -211,20 +211,11 @@ mod tests {
     }
 
     fn renew(dispatcher: &mut Dispatcher, newest_number: i64, now: Instant) -> Option<End> {
-        let heartbeat = Heartbeat {
-            is_alive: true,
-            lease: Duration::from_secs(15),
-            share: 0,
-            takeable_count: 0,
-            owned: Vec::new(),
-            newest_number: Some(newest_number),
-            now_us: 0,
-            clock_offset_ms: 0,
-            others: Vec::new(),
-            silent: Vec::new(),
-        };
-        let heartbeat = Box::new(heartbeat);
-        dispatcher.take_news(News::Renewed { asked: now, answered: now, heartbeat }, now);
+        let mut news = renewed(now, now, &[]);
+        if let News::Renewed { heartbeat, .. } = &mut news {
+            heartbeat.newest_number = Some(newest_number);
+        }
+        dispatcher.take_news(news, now);
         dispatcher.take_failure()
     }
 

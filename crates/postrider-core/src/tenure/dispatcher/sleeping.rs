@@ -60,14 +60,14 @@ impl Dispatcher {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::{
         super::keys::tests::{acquire, dispatcher, queries, switch},
         *,
     };
     use crate::tick::Written;
 
-    fn renewed(began: Instant, now: Instant, others: &[Uuid]) -> News {
+    pub fn renewed(began: Instant, now: Instant, others: &[Uuid]) -> News {
         let lease = Duration::from_secs(15);
         let others = others.iter().map(|id| Beat { dispatcher: *id, seq: 1, lease }).collect();
         let heartbeat = Heartbeat {
