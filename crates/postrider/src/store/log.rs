@@ -101,8 +101,8 @@ impl Log {
             .await
             .map_err(StoreError::to("ask for shards and numbers"))?;
         // Others come with an adoption, and then no tenure goes on, or behind a failover or a restore. Whoever began before
-        // sees numbers leap at its next tick, and begins anew. If they leap by less than that, what was left out counts
-        // as waiting until it has gone past it.
+        // sees numbers leap at its next tick or heartbeat, and begins anew. If they leap by less than that, what was left out
+        // counts as waiting until it has gone past it.
         let gaps = client
             .query(include_str!("../../../../sql/queries/dispatch/number_gaps.sql"), &[])
             .await

@@ -231,6 +231,14 @@ mod tests {
         assert!(end.contains("numbers were left out"), "{end}");
     }
 
+    #[test]
+    fn a_leap_of_numbers_cuts_no_stop_short() {
+        let now = Instant::now();
+        let mut dispatcher = dispatcher(now);
+        dispatcher.stop(now);
+        assert!(renew(&mut dispatcher, 1 << 38, now).is_none());
+    }
+
     /// An answer that came late made a dispatcher forget what the database said was its own.
     #[test]
     fn what_was_released_or_lost_may_be_ours_again_when_that_is_heard() {
