@@ -21,6 +21,7 @@ mod reading;
 mod recording;
 mod recovering;
 mod refreshing;
+mod settling;
 mod sharing;
 mod sleeping;
 mod standing;
