@@ -25,6 +25,7 @@ mod policies;
 mod queue;
 mod recorder;
 mod settings;
+mod settlement;
 mod signal;
 mod silence;
 #[cfg(test)]

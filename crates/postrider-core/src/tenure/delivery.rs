@@ -35,7 +35,10 @@ pub enum Source {
     Deferred,
 }
 
-#[derive(Debug, Clone)]
+/// One delivery, which is a token: it is moved from hand to hand, and whoever has it last says what became of it (see
+/// [`Settlement`](super::settlement::Settlement)).
+#[derive(Debug)]
+#[must_use]
 pub struct Delivery {
     pub message: Arc<Message>,
     pub target: Target,

@@ -58,6 +58,7 @@ use super::{
     policies::Policies,
     recorder::{HELD_PAUSE, Recorder},
     settings::Settings,
+    settlement::Settlement,
     signal::Signal,
     tenancy::Tenancy,
     upkeep::Upkeep,

@@ -8,10 +8,10 @@ use std::{
 use super::{
     delivery::{Delivery, Message, Source},
     pending::{Ages, Change},
+    settlement::Settlement,
 };
 use crate::{
     chains::Link,
-    decide::Cause,
     hashing::{HashMap, HashSet},
     id::{Lane, MessageId, Shard, Target},
     outcome::{Outcome, Report},
@@ -179,7 +179,7 @@ impl Gathered {
     }
 
     /// A message without targets is done as it is.
-    pub fn nobody(&mut self, message: &Message, source: Source, now: Instant) {
+    pub(super) fn nobody(&mut self, message: &Message, source: Source, now: Instant) {
         self.since.get_or_insert(now);
         self.results.done.push(message.id);
         if message.terms.has_idempotency_key {
@@ -190,89 +190,62 @@ impl Gathered {
         }
     }
 
-    pub fn delivered(&mut self, delivery: &Delivery, now: Instant) {
-        let id = delivery.message.id;
-        let is_last = self.end(delivery, now);
-        match delivery.source {
-            // Other deliveries of it may be in the log still, so it is not for this one to say that
-            // the message is done.
-            Source::Deferred if delivery.message.has_many_targets => {
-                self.results.partly.entry(id).or_default().push(delivery.target);
+    /// What became of a delivery, which is no longer in hand.
+    pub(super) fn settle(&mut self, delivery: Delivery, settlement: Settlement, now: Instant) {
+        let is_last = self.close(&delivery, now);
+        let has_waited = delivery.source == Source::Deferred;
+        match settlement {
+            Settlement::Delivered => {
+                self.end(&delivery);
+                return self.deliver(&delivery, is_last);
             }
-            Source::Deferred => self.results.done.push(id),
-            Source::Log { .. } if is_last => self.done(id),
-            Source::Log { .. } => {
-                self.results.partly.entry(id).or_default().push(delivery.target);
+            Settlement::Retry { wait, error } => self.results.deferred.push(Deferred {
+                wait_ms: wait.as_millis() as i64,
+                retry_count: delivery.retry_count + 1,
+                recovery_count: 0,
+                error: Some(error),
+                ..waiting(&delivery)
+            }),
+            Settlement::Postponed { run_at } => {
+                let run_at = Some(run_at);
+                self.results.deferred.push(Deferred { run_at, ..waiting(&delivery) });
+            }
+            Settlement::GivenBack { .. } if has_waited => {}
+            Settlement::GivenBack { run_at, pause, is_blocked } => {
+                let wait_ms = pause.as_millis() as i64;
+                let row = Deferred { run_at, wait_ms, is_blocked, ..waiting(&delivery) };
+                self.results.deferred.push(row);
+            }
+            Settlement::Dead { cause, error } => {
+                self.end(&delivery);
+                self.results.dead.push(Dead {
+                    id: delivery.message.id,
+                    target: delivery.target,
+                    endpoint: delivery.endpoint,
+                    cause: cause.as_str(),
+                    retry_count: delivery.retry_count,
+                    error,
+                });
+            }
+            Settlement::Expired => {
+                self.end(&delivery);
+                let (id, target) = delivery.place();
+                self.results.expired.push((id, target, delivery.endpoint));
+            }
+            Settlement::Cancelled => {
+                self.end(&delivery);
+                self.results.read.push(delivery.place());
             }
         }
-    }
-
-    /// The delivery waits and is tried again, with another retry used up.
-    pub fn retry(&mut self, delivery: &Delivery, wait: Duration, error: String, now: Instant) {
-        self.close_undelivered(delivery, now);
-        let deferred = Deferred {
-            wait_ms: wait.as_millis() as i64,
-            retry_count: delivery.retry_count + 1,
-            recovery_count: 0,
-            error: Some(error),
-            ..waiting(delivery)
-        };
-        self.results.deferred.push(deferred);
-    }
-
-    /// The delivery was not attempted and waits until `run_at`, or for what is before it, or else for so
-    /// long; no retry is used up. One that waited before is left as it was.
-    pub fn give_back(
-        &mut self,
-        delivery: &Delivery,
-        run_at: Option<Timestamp>,
-        wait: Duration,
-        is_blocked: bool,
-        now: Instant,
-    ) {
-        self.close_undelivered(delivery, now);
-        if delivery.source != Source::Deferred {
-            let wait_ms = wait.as_millis() as i64;
-            self.results.deferred.push(Deferred {
-                run_at,
-                wait_ms,
-                is_blocked,
-                ..waiting(delivery)
-            });
+        // A message with several targets is done when the last of them is delivered or on record elsewhere; a message
+        // with one only when it is delivered.
+        if is_last && !has_waited && delivery.message.has_many_targets {
+            self.done(delivery.message.id);
         }
-    }
-
-    /// A waiting delivery was not attempted and waits on, until `run_at`: it is its turn then.
-    pub fn postpone(&mut self, delivery: &Delivery, run_at: Timestamp, now: Instant) {
-        self.close_undelivered(delivery, now);
-        self.results.deferred.push(Deferred { run_at: Some(run_at), ..waiting(delivery) });
-    }
-
-    pub fn dead(&mut self, delivery: &Delivery, cause: Cause, error: Option<String>, now: Instant) {
-        self.end_undelivered(delivery, now);
-        self.results.dead.push(Dead {
-            id: delivery.message.id,
-            target: delivery.target,
-            endpoint: delivery.endpoint,
-            cause: cause.as_str(),
-            retry_count: delivery.retry_count,
-            error,
-        });
-    }
-
-    pub fn expired(&mut self, delivery: &Delivery, now: Instant) {
-        self.end_undelivered(delivery, now);
-        self.results.expired.push((delivery.message.id, delivery.target, delivery.endpoint));
-    }
-
-    /// The delivery was cancelled, which is on record.
-    pub fn cancelled(&mut self, delivery: &Delivery, now: Instant) {
-        self.end_undelivered(delivery, now);
-        self.results.read.push(delivery.place());
     }
 
     /// An attempt, for the history.
-    pub fn attempt(&mut self, delivery: &Delivery, started_at: Timestamp, report: &Report) {
+    pub(super) fn attempt(&mut self, delivery: &Delivery, started_at: Timestamp, report: &Report) {
         self.results.attempts.push(FailedAttempt {
             id: delivery.message.id,
             target: delivery.target,
@@ -288,8 +261,23 @@ impl Gathered {
         });
     }
 
-    fn end(&mut self, delivery: &Delivery, now: Instant) -> bool {
-        let is_last = self.close(delivery, now);
+    fn deliver(&mut self, delivery: &Delivery, is_last: bool) {
+        let id = delivery.message.id;
+        match delivery.source {
+            // Other deliveries of it may be in the log still, so it is not for this one to say that
+            // the message is done.
+            Source::Deferred if delivery.message.has_many_targets => {
+                self.results.partly.entry(id).or_default().push(delivery.target);
+            }
+            Source::Deferred => self.results.done.push(id),
+            Source::Log { .. } if is_last => self.done(id),
+            Source::Log { .. } => {
+                self.results.partly.entry(id).or_default().push(delivery.target);
+            }
+        }
+    }
+
+    fn end(&mut self, delivery: &Delivery) {
         if delivery.source == Source::Deferred {
             self.results.settled.push(delivery.place());
             self.ended.push(Ended {
@@ -304,26 +292,6 @@ impl Gathered {
         }
         if delivery.message.terms.has_idempotency_key {
             self.results.keyed.push(delivery.message.id);
-        }
-        is_last
-    }
-
-    fn end_undelivered(&mut self, delivery: &Delivery, now: Instant) {
-        let is_last = self.end(delivery, now);
-        self.done_elsewhere(delivery, is_last);
-    }
-
-    fn close_undelivered(&mut self, delivery: &Delivery, now: Instant) {
-        let is_last = self.close(delivery, now);
-        self.done_elsewhere(delivery, is_last);
-    }
-
-    /// A message with several targets is done when the last of them is delivered or on record
-    /// elsewhere; a message with one only when it is delivered.
-    fn done_elsewhere(&mut self, delivery: &Delivery, is_last: bool) {
-        let is_read = matches!(delivery.source, Source::Log { .. });
-        if is_last && is_read && delivery.message.has_many_targets {
-            self.done(delivery.message.id);
         }
     }
 

@@ -4,7 +4,11 @@ use std::time::{Duration, Instant};
 
 use tracing::warn;
 
-use super::{delivery::Delivery, flush::Gathered};
+use super::{
+    delivery::{Delivery, Message, Source},
+    flush::Gathered,
+    settlement::Settlement,
+};
 use crate::{
     id::{MessageId, Shard, Target},
     outcome::{Outcome, Report},
@@ -46,9 +50,19 @@ impl Recorder {
         }
     }
 
-    /// What goes with the next flush.
-    pub fn record(&mut self) -> &mut Gathered {
-        &mut self.gathered
+    /// What became of a delivery goes with the next flush.
+    pub fn settle(&mut self, delivery: Delivery, settlement: Settlement, now: Instant) {
+        self.gathered.settle(delivery, settlement, now);
+    }
+
+    /// The same of a message to nobody.
+    pub fn note_nobody(&mut self, message: &Message, source: Source, now: Instant) {
+        self.gathered.nobody(message, source, now);
+    }
+
+    /// Something waits for what there is to record.
+    pub fn hurry(&mut self) {
+        self.gathered.is_urgent = true;
     }
 
     pub fn keep_successes(&mut self, keeps_successes: bool) {
@@ -160,23 +174,25 @@ impl Recorder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tenure::{delivery::Source, dispatcher::keys::tests::waiting};
+    use crate::tenure::dispatcher::keys::tests::waiting;
 
     #[test]
     fn nobody_wakes_for_what_was_lost_with_its_shard() {
         let now = Instant::now();
         let interval = Duration::from_millis(5);
         let mut recorder = Recorder::new(interval);
-        let waiting = waiting(1);
-        let source = Source::Log { lane: waiting.id.lane(), segment: 0 };
-        let delivery = Delivery { source, ..Delivery::due(waiting, 1) };
-        recorder.record().expired(&delivery, now);
+        let delivery = || {
+            let waiting = waiting(1);
+            let source = Source::Log { lane: waiting.id.lane(), segment: 0 };
+            Delivery { source, ..Delivery::due(waiting, 1) }
+        };
+        recorder.settle(delivery(), Settlement::Expired, now);
         assert_eq!(recorder.wake_at(), Some(now + interval));
-        recorder.forget(&[delivery.shard()]);
+        recorder.forget(&[delivery().shard()]);
         assert_eq!(recorder.wake_at(), None);
         let later = now + interval * 10;
         assert!(recorder.begin(None, false, later).is_none());
-        recorder.record().expired(&delivery, later);
+        recorder.settle(delivery(), Settlement::Expired, later);
         assert!(recorder.wake_at().is_some());
     }
 }

@@ -15,9 +15,9 @@ impl Dispatcher {
             let Batch { endpoint, is_probe, edition, deliveries } = batch;
             let (expired, deliveries): (Vec<_>, Vec<_>) =
                 deliveries.into_iter().partition(|delivery| delivery.is_expired(timestamp));
-            for delivery in &expired {
-                self.endpoints.landed(delivery);
-                self.recorder.record().expired(delivery, now);
+            for delivery in expired {
+                self.endpoints.landed(&delivery);
+                self.settle(delivery, Settlement::Expired);
             }
             let is_stale =
                 |delivery: &Delivery| delivery.claimed_at.is_some_and(|at| now >= at + CLAIM_AGE);
@@ -42,13 +42,11 @@ impl Dispatcher {
         let now = self.now;
         let id = delivery.endpoint;
         self.endpoints.landed(&delivery);
-        let is_accepted = report.outcome == Outcome::Accepted;
         let place = delivery.place();
         self.endpoints.note_outcome(id, place, report, self.tenancy.identity.prober());
         self.meter(&delivery, report);
         if !self.is_ours(&delivery) {
-            self.let_go(&delivery);
-            return;
+            return self.let_go(delivery);
         }
         if report.outcome != Outcome::NotSent {
             self.note_attempt(&delivery, report, started);
@@ -59,38 +57,32 @@ impl Dispatcher {
         if let Outcome::Unavailable { retry_after: Some(asked) } = report.outcome {
             self.endpoints.ask_for_pause(id, asked, now);
         }
-        let error = || error_text(report);
-        if !is_accepted && !self.endpoints.is_known(id) {
-            // Whatever waited for the endpoint is a dead letter by now, and this would wait, too.
-            self.recorder.record().dead(&delivery, Cause::EndpointDropped, Some(error()), now);
-            self.hurry_for_followers(&delivery);
-            return;
-        }
+        let settlement = self.judge(&delivery, report);
+        self.settle(delivery, settlement);
+    }
+
+    /// What becomes of a delivery after an attempt.
+    fn judge(&mut self, delivery: &Delivery, report: &Report) -> Settlement {
         let decision = match report.outcome {
             Outcome::Accepted => Decision::Delivered,
+            // Whatever waited for the endpoint is a dead letter by now, and this would wait, too.
+            _ if !self.endpoints.is_known(delivery.endpoint) => {
+                Decision::Dead(Cause::EndpointDropped)
+            }
             outcome => {
-                let policy = self.policy(&delivery);
+                let policy = self.policy(delivery);
                 decide(&policy, delivery.retry_count, outcome, self.dice.f64())
             }
         };
         match decision {
-            Decision::Delivered => self.recorder.record().delivered(&delivery, now),
-            Decision::RetryAfter(wait) => {
-                self.recorder.record().retry(&delivery, wait, error(), now);
-                self.store_followers(&delivery);
-                self.note_deferred(id, self.clock.timestamp(now + wait));
-            }
+            Decision::Delivered => Settlement::Delivered,
+            Decision::RetryAfter(wait) => Settlement::Retry { wait, error: error_text(report) },
             Decision::Postpone => {
-                let run_at = self.clock.timestamp(now + UNSENT_PAUSE);
-                self.recorder.record().postpone(&delivery, run_at, now);
-                self.store_followers(&delivery);
-                self.note_deferred(id, run_at);
+                let run_at = self.clock.timestamp(self.now + UNSENT_PAUSE);
+                Settlement::Postponed { run_at }
             }
-            Decision::Dead(cause) => {
-                self.recorder.record().dead(&delivery, cause, Some(error()), now)
-            }
+            Decision::Dead(cause) => Settlement::Dead { cause, error: Some(error_text(report)) },
         }
-        self.hurry_for_followers(&delivery);
     }
 
     /// The lease was over before these were attempted, and so is the tenure.

@@ -36,7 +36,7 @@ impl Dispatcher {
                 CancelState::None => self.put(placed),
                 CancelState::Cancelled => {
                     let delivery = self.unplace(placed);
-                    self.recorder.record().cancelled(&delivery, self.now);
+                    self.settle(delivery, Settlement::Cancelled);
                 }
                 CancelState::UnderWay => {
                     let delivery = self.unplace(placed);
@@ -52,10 +52,10 @@ impl Dispatcher {
         // A shard that is being given up gets nothing into its queues any more.
         if !is_ours || self.is_stopping() || self.is_leaving(delivery) {
             let delivery = self.unplace(placed);
-            if is_ours {
-                self.give_back(delivery);
-            }
-            return;
+            return match is_ours {
+                true => self.give_back(delivery),
+                false => self.let_go(delivery),
+            };
         }
         match placed {
             Placed::Queue(seated) => self.admit(seated),

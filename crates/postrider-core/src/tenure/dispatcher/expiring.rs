@@ -31,8 +31,8 @@ impl Dispatcher {
         let timestamp = self.clock.timestamp(now);
         let has_expired = |delivery: &Delivery| delivery.is_expired(timestamp);
         let ready = self.take_ready(has_expired);
-        for delivery in self.endpoints.take_queued(has_expired).iter().chain(&ready) {
-            self.recorder.record().expired(delivery, now);
+        for delivery in self.endpoints.take_queued(has_expired).into_iter().chain(ready) {
+            self.settle(delivery, Settlement::Expired);
         }
         // They are in hand, and not claimed yet: not while somebody holds them either.
         let suspects = self.hands.extract_suspects(has_expired).into_iter();
@@ -95,11 +95,11 @@ mod tests {
             dispatcher.hands.suspect(suspect);
         }
         dispatcher.end_expired(now);
-        let numbers = |deliveries: &[Delivery]| -> Vec<i64> {
-            deliveries.iter().map(|delivery| delivery.message.id.0 >> 10).collect()
-        };
-        assert_eq!(numbers(&claimed(&mut dispatcher)), [2]);
-        assert_eq!(numbers(&dispatcher.hands.extract(|_| true)), [1, 3]);
+        let number = |delivery: &Delivery| delivery.message.id.0 >> 10;
+        let ending: Vec<i64> =
+            claimed(&mut dispatcher).iter().map(|seated| number(seated)).collect();
+        let suspected: Vec<i64> = dispatcher.hands.extract(|_| true).iter().map(number).collect();
+        assert_eq!((ending, suspected), (vec![2], vec![1, 3]));
     }
 
     /// A dispatcher that owns the only shard.
@@ -111,12 +111,10 @@ mod tests {
     }
 
     /// What it claims.
-    fn claimed(dispatcher: &mut Dispatcher) -> Vec<Delivery> {
+    fn claimed(dispatcher: &mut Dispatcher) -> Vec<Seated> {
         let claim =
             queries(std::mem::take(&mut dispatcher.commands)).find_map(|query| match query {
-                Query::Claim { claimed, .. } => {
-                    Some(claimed.iter().map(|seated| Delivery::clone(seated)).collect())
-                }
+                Query::Claim { claimed, .. } => Some(claimed),
                 _ => None,
             });
         claim.expect("something is claimed")
@@ -179,15 +177,16 @@ mod tests {
         dispatcher.set_now(now);
         dispatcher.commands.clear();
         dispatcher.take(page(), now);
-        let claimed = claimed(&mut dispatcher);
+        let mut claimed = claimed(&mut dispatcher);
         assert_eq!(claimed.len(), EXPIRING_MOST);
         assert_eq!(look(&mut dispatcher, now), None, "there is no room for more");
         // Somebody has one of them: it is claimed again later.
-        let held = claimed[0].clone();
+        let held = dispatcher.endpoints.unseat(claimed.remove(0));
+        let id = held.message.id;
         dispatcher.postpone(now + HELD_PAUSE, held);
         assert_eq!(look(&mut dispatcher, now), Some((place(5), EXPIRING_MOST)));
         // It is asked in any case after a while.
-        dispatcher.expiry.note((claimed[0].message.id, TARGET));
+        dispatcher.expiry.note((id, TARGET));
         dispatcher.expiry.end(Some(place(5)));
         assert_eq!(look(&mut dispatcher, now), None);
         let later = now + EXPIRY_INTERVAL;

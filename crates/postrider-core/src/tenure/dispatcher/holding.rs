@@ -41,7 +41,8 @@ impl Dispatcher {
         }
     }
 
-    pub(super) fn let_go(&mut self, delivery: &Delivery) {
+    /// Nothing is said of it: it waits as it did, is over, or is somebody else's by now.
+    pub(super) fn let_go(&mut self, delivery: Delivery) {
         self.forget_in_hand(delivery.place());
     }
 

@@ -226,7 +226,7 @@ impl Dispatcher {
     pub(super) fn retry_postponed(&mut self, now: Instant) {
         let mut claimed = Vec::new();
         for delivery in self.hands.take_postponed(now) {
-            claimed.extend(self.take_in_hand(delivery, now));
+            claimed.extend(self.take_in_hand(delivery));
         }
         self.claim_due(claimed, Look::BeforeAndAfter);
     }

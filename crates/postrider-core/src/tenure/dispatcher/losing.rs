@@ -32,12 +32,13 @@ impl Dispatcher {
         self.drop_unrecovered(|claim| lost.contains(&claim.id.lane().shard()));
         let ready = self.take_ready(is_lost);
         self.chains.forget_shards(lost);
-        for delivery in self.endpoints.take_queued(is_lost).iter().chain(&ready) {
+        for delivery in self.endpoints.take_queued(is_lost).into_iter().chain(ready) {
             self.let_go(delivery);
         }
         self.account.close(lost);
         for placed in self.claims.extract(is_lost) {
-            self.unplace(placed);
+            let delivery = self.unplace(placed);
+            self.let_go(delivery);
         }
         self.orphans.forget(lost);
         // Senders to what is somebody else's need not ring for us.

@@ -51,13 +51,13 @@ impl Dispatcher {
 
     /// Takes a waiting delivery in hand: returned when it is to be claimed. There is room for it before
     /// it is in hand itself, which for an endpoint that is stalled is all the room there is.
-    pub(super) fn take_in_hand(&mut self, delivery: Delivery, now: Instant) -> Option<Seated> {
+    pub(super) fn take_in_hand(&mut self, delivery: Delivery) -> Option<Seated> {
         // A retry that was granted stays granted when the policy allows fewer by now.
         let has_used_up = || delivery.retry_count > self.policy(&delivery).max_retries();
         if delivery.recovery_count > 0 && has_used_up() {
             self.hold(&delivery);
-            let error = "[PERMANENT] Recovered from stale processing state";
-            self.recorder.record().dead(&delivery, Cause::Stale, Some(error.to_owned()), now);
+            let error = Some("[PERMANENT] Recovered from stale processing state".to_owned());
+            self.settle(delivery, Settlement::Dead { cause: Cause::Stale, error });
             return None;
         }
         if self.endpoints.room_for_waiting(delivery.endpoint, delivery.priority()) == 0 {

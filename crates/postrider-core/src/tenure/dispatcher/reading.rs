@@ -208,7 +208,7 @@ impl Dispatcher {
         let targets = row.targets.clone();
         let message = Message::new(row);
         if targets.as_slice().is_empty() {
-            self.recorder.record().nobody(&message, source, now);
+            self.recorder.note_nobody(&message, source, now);
         }
         let shard = message.id.lane().shard();
         for target in targets.as_slice() {

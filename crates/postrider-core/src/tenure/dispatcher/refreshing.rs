@@ -49,7 +49,7 @@ impl Dispatcher {
             false => self.take_ready(|delivery| gone.contains(&delivery.endpoint)),
         };
         for delivery in orphans.into_iter().chain(ready) {
-            self.recorder.record().dead(&delivery, Cause::EndpointDropped, None, now);
+            self.settle(delivery, Settlement::DROPPED);
         }
         if !gone.is_empty() {
             self.command(Command::Wish(Wish::Orphans));
@@ -75,7 +75,7 @@ impl Dispatcher {
         for delivery in self.orphans.take_asked() {
             match self.endpoints.by_target(delivery.target) {
                 Some(endpoint) => self.give_back(Delivery { endpoint, ..delivery }),
-                None => self.recorder.record().dead(&delivery, Cause::EndpointDropped, None, now),
+                None => self.settle(delivery, Settlement::DROPPED),
             }
         }
         for delivery in fresh {

@@ -1,9 +1,30 @@
-//! What becomes of a delivery that was in hand: back into the table, and what that means for others of its ordering key.
+//! What becomes of a delivery that was in hand, and what that means for others of its ordering key.
 
 use super::*;
 use crate::{chains::Scope, wanted::EVERYWHERE};
 
 impl Dispatcher {
+    /// The road out of hand: it is recorded, looked for when its time comes, and those of its ordering key wait behind it,
+    /// or go when its end is on record. Beside it are only put_back and let_go, for what is left as it was.
+    pub(super) fn settle(&mut self, delivery: Delivery, settlement: Settlement) {
+        let (endpoint, link) = (delivery.endpoint, delivery.link());
+        let waits_until = settlement.waits_until(self.now, &self.clock);
+        let is_given_back = settlement.is_given_back();
+        let is_as_before = is_given_back && delivery.source == Source::Deferred;
+        self.recorder.settle(delivery, settlement, self.now);
+        if let Some(at) = waits_until {
+            self.note_deferred(endpoint, at);
+        }
+        let Some(link) = link else { return };
+        if waits_until.is_some() {
+            self.wait_behind(&link, is_as_before);
+        }
+        // The next one goes when this is on record: soon, then.
+        if !is_given_back && self.chains.has_follower(&link) {
+            self.recorder.hurry();
+        }
+    }
+
     // Back into the table ----------------------------------------------------------------------------
 
     /// A delivery that was not attempted waits in the database, until it is due, has room, or has its
@@ -14,26 +35,9 @@ impl Dispatcher {
 
     /// The same, for at least so long, unless it is scheduled.
     pub(super) fn give_back_for(&mut self, delivery: Delivery, pause: Duration) {
-        let now = self.now;
-        let timestamp = self.clock.timestamp(now);
-        let link = delivery.link();
-        let is_blocked = link.as_ref().is_some_and(|link| self.chains.is_blocked(link));
-        let run_at = delivery.scheduled_after(timestamp);
-        self.recorder.record().give_back(&delivery, run_at, pause, is_blocked, now);
-        let due_at = run_at.unwrap_or_else(|| self.clock.timestamp(now + pause));
-        self.note_deferred(delivery.endpoint, due_at);
-        if let Some(link) = link {
-            let behind = match delivery.source {
-                Source::Deferred => self.chains.put_back(&link),
-                Source::Log { .. } => self.chains.store(&link),
-            };
-            self.give_back_seated(behind);
-            self.go_on(&link);
-            if delivery.source == Source::Deferred {
-                // Its row may be blocked, and never due.
-                self.want_stored(&link);
-            }
-        }
+        let is_blocked = delivery.link().is_some_and(|link| self.chains.is_blocked(&link));
+        let run_at = delivery.scheduled_after(self.clock.timestamp(self.now));
+        self.settle(delivery, Settlement::GivenBack { run_at, pause, is_blocked });
     }
 
     pub(super) fn give_back_seated(&mut self, seated: Vec<Seated>) {
@@ -45,35 +49,27 @@ impl Dispatcher {
 
     /// A waiting delivery is not in hand any more and lies where it was.
     pub(super) fn put_back(&mut self, delivery: Delivery) {
-        self.let_go(&delivery);
-        let now = self.clock.timestamp(self.now);
-        self.note_deferred(delivery.endpoint, now);
-        if let Some(link) = delivery.link() {
-            let behind = self.chains.put_back(&link);
-            self.give_back_seated(behind);
-            self.go_on(&link);
-            // Its row may be blocked, and never due.
-            self.want_stored(&link);
+        self.note_deferred(delivery.endpoint, self.clock.timestamp(self.now));
+        let link = delivery.link();
+        self.let_go(delivery);
+        if let Some(link) = link {
+            self.wait_behind(&link, true);
         }
     }
 
     // Ordering keys ----------------------------------------------------------------------------------
 
-    /// A delivery with an ordering key is tried again later: so are those behind it.
-    pub(super) fn store_followers(&mut self, delivery: &Delivery) {
-        if let Some(link) = delivery.link() {
-            let behind = self.chains.store(&link);
-            self.give_back_seated(behind);
-            self.go_on(&link);
-        }
-    }
-
-    /// The next of an ordering key goes when this one's end is on record: soon, then.
-    pub(super) fn hurry_for_followers(&mut self, delivery: &Delivery) {
-        if let Some(link) = delivery.link()
-            && self.chains.has_follower(&link)
-        {
-            self.recorder.record().is_urgent = true;
+    /// One of an ordering key waits in the table from now on, or where it was: so does everything ready behind it.
+    fn wait_behind(&mut self, link: &Link, is_as_before: bool) {
+        let behind = match is_as_before {
+            true => self.chains.put_back(link),
+            false => self.chains.store(link),
+        };
+        self.give_back_seated(behind);
+        self.go_on(link);
+        if is_as_before {
+            // Its row may be blocked, and never due.
+            self.want_stored(link);
         }
     }
 

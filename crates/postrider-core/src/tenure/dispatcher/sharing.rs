@@ -85,13 +85,12 @@ impl Dispatcher {
     fn requeue(&mut self, Probe { delivery, .. }: Probe) {
         self.endpoints.landed(&delivery);
         if !self.is_ours(&delivery) {
-            self.let_go(&delivery);
+            self.let_go(delivery);
         } else if self.is_stopping() || self.is_leaving(&delivery) {
             self.give_back(delivery);
         } else if !self.endpoints.is_known(delivery.endpoint) {
             // As what waits for an endpoint that is gone.
-            self.recorder.record().dead(&delivery, Cause::EndpointDropped, None, self.now);
-            self.hurry_for_followers(&delivery);
+            self.settle(delivery, Settlement::DROPPED);
         } else {
             let seated = self.endpoints.seat(delivery);
             self.enqueue(seated);

@@ -81,7 +81,7 @@ impl Dispatcher {
                 // It ends wherever it is in its chain, once nobody can cancel it any more.
                 claimed.push(self.hold_seated(delivery));
             } else if self.fetch_link(&delivery, is_current) {
-                claimed.extend(self.take_in_hand(delivery, now));
+                claimed.extend(self.take_in_hand(delivery));
             } else {
                 self.note_deferred(delivery.endpoint, self.clock.timestamp(now));
             }
@@ -108,7 +108,7 @@ impl Dispatcher {
         let timestamp = self.clock.timestamp(now);
         // What has expired ends by itself: see end_expired.
         while let Some(delivery) = self.hands.take_suspect(timestamp) {
-            if let Some(seated) = self.take_in_hand(delivery, now) {
+            if let Some(seated) = self.take_in_hand(delivery) {
                 self.hands.try_out(&seated);
                 self.claim_due(vec![seated], Look::BeforeAndAfter);
             }
@@ -160,13 +160,12 @@ impl Dispatcher {
                 CancelState::UnderWay if is_kept => {
                     self.postpone(now + CANCEL_PAUSE, delivery);
                 }
-                CancelState::Cancelled if is_kept => {
-                    self.recorder.record().cancelled(&delivery, now)
-                }
+                CancelState::Cancelled if is_kept => self.settle(delivery, Settlement::Cancelled),
                 // It was cancelled or has expired after it was fetched; that is on record.
                 CancelState::None if is_kept && !is_another => {
-                    self.let_go(&delivery);
-                    if let Some(link) = delivery.link() {
+                    let link = delivery.link();
+                    self.let_go(delivery);
+                    if let Some(link) = link {
                         self.leave_chain(&link);
                     }
                 }
@@ -182,16 +181,14 @@ impl Dispatcher {
         let timestamp = self.clock.timestamp(now);
         if has_expired || seated.is_expired(timestamp) {
             let delivery = self.endpoints.unseat(seated);
-            self.recorder.record().expired(&delivery, now);
+            self.settle(delivery, Settlement::Expired);
         } else if seated.recovery_count >= SUSPECT_AFTER && !self.hands.is_current(&seated) {
             // A clock said that it has expired, and says so no more: it waits for its turn.
             let delivery = self.endpoints.unseat(seated);
             self.put_back(delivery);
         } else if let Some(run_at) = seated.scheduled_after(timestamp) {
             let delivery = self.endpoints.unseat(seated);
-            self.recorder.record().postpone(&delivery, run_at, now);
-            self.store_followers(&delivery);
-            self.note_deferred(delivery.endpoint, run_at);
+            self.settle(delivery, Settlement::Postponed { run_at });
         } else {
             self.admit(seated);
         }
