@@ -322,7 +322,8 @@ impl Dispatcher {
             self.hands.wake_at(),
             self.followers.wake_at(),
             self.account.count_at(),
-            self.upkeep.wake_at(self.lanes.has_active(), may_trade),
+            self.upkeep.wake_at(self.lanes.has_active(), may_trade, self.is_room_short()),
+            self.mergeable_at().filter(|at| *at > self.now),
             tokens_at.filter(|_| !self.upkeep.is_asking_for_tokens),
             self.endpoints.trade_at(),
         ];

@@ -50,7 +50,8 @@ pub struct Followers {
     told: HashSet<u32>,
     /// How many answers in a row were given up for those.
     heeded_in_a_row: u32,
-    /// When keys are asked for next at endpoints that are gone.
+    /// When keys are asked for next at endpoints that are gone. Nobody wakes for it: while a key is wanted that may not be
+    /// asked for, we look for room every few milliseconds anyway.
     gone_at: Instant,
     /// Marks of keys of which notifications have said something, and when they are heeded.
     marks: HashSet<u32>,

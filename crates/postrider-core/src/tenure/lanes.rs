@@ -85,17 +85,18 @@ impl OwnedLane {
         self.reader.is_walking(Which::Tail) || self.reader.is_walking(Which::Lag)
     }
 
-    /// Whether its lag has come so far that a tick can take in the rest, and there is room. One that
+    /// From when on a tick can take in the rest of its lag, if that has come so far and there is room. One that
     /// will leave a part again reads all of it again next time, so it is not done at every tick.
-    fn can_merge(&self, room: impl Fn(&OwnedLane) -> Room, now: Instant) -> bool {
+    fn mergeable_at(&self, room: impl Fn(&OwnedLane) -> Room, now: Instant) -> Option<Instant> {
         let has_lag = self.reader.has_lag() && self.held.is_empty();
-        has_lag
-            && !self.reader.is_walking(Which::Lag)
-            && match room(self) {
-                Room::None => false,
-                Room::ForSome => now >= self.merge_at,
-                Room::ForAll => true,
-            }
+        if !has_lag || self.reader.is_walking(Which::Lag) {
+            return None;
+        }
+        match room(self) {
+            Room::None => None,
+            Room::ForSome => Some(self.merge_at),
+            Room::ForAll => Some(now),
+        }
     }
 }
 
@@ -237,7 +238,7 @@ impl Lanes {
             if owned.is_busy || draining.contains(&lane.shard()) {
                 continue;
             }
-            let is_merging = owned.can_merge(&room, now);
+            let is_merging = owned.mergeable_at(&room, now).is_some_and(|at| now >= at);
             if is_merging {
                 owned.merge_at = now + MERGE_PAUSE;
             }
@@ -373,16 +374,13 @@ impl Lanes {
         self.may_walk && self.lanes.values().any(|owned| owned.reader.is_walking(Which::Tail))
     }
 
-    /// Whether a tick would bring back something that was skipped. None does of what is being given up.
-    pub fn can_merge(&self, room: impl Fn(&OwnedLane) -> Room, now: Instant) -> bool {
-        let is_read = |lane: Lane, owned: &OwnedLane| {
+    /// From when on a tick would bring back something that was skipped. None does of what is being given up.
+    pub fn mergeable_at(&self, room: impl Fn(&OwnedLane) -> Room, now: Instant) -> Option<Instant> {
+        let is_read = |(lane, owned): &(&Lane, &OwnedLane)| {
             !owned.is_busy && !self.draining.contains(&lane.shard())
         };
-        self.may_lag
-            && self
-                .lanes
-                .iter()
-                .any(|(lane, owned)| is_read(*lane, owned) && owned.can_merge(&room, now))
+        let lanes = self.lanes.iter().filter(|_| self.may_lag).filter(is_read);
+        lanes.filter_map(|(_, owned)| owned.mergeable_at(&room, now)).min()
     }
 }
 
@@ -435,11 +433,34 @@ mod tests {
         assert!(owned.reader.skip(Target(1), &taken.base, &taken.top, taken.rows[0].id(), 0));
 
         let room = |_: &OwnedLane| Room::ForAll;
-        assert!(lanes.can_merge(room, now));
+        assert_eq!(lanes.mergeable_at(room, now), Some(now));
         lanes.drain(lane.shard());
-        assert!(!lanes.can_merge(room, now));
+        assert_eq!(lanes.mergeable_at(room, now), None);
         let groups = lanes.start_tick(room, now);
         assert!(groups.iter().all(|group| !group.is_merging && !group.lanes.contains(&lane)));
+    }
+
+    #[test]
+    fn what_was_skipped_and_can_be_taken_in_part_is_not_brought_back_at_every_tick() {
+        let now = Instant::now();
+        let mut lanes = Lanes::default();
+        let shard = Shard(0);
+        let states = shard.lanes().map(|lane| (lane, LaneState::new())).collect();
+        lanes.add(Owned { shard, epoch: 1 }, states, now);
+        let top: Snapshot = "10:10:".parse().unwrap();
+        let owned = lanes.iter_mut().next().unwrap();
+        let lane = owned.reader.lane();
+        let line = Line(MessageId((1 << 10) | i64::from(lane.0)));
+        let taken = owned.reader.take_tick(false, &top, vec![line]).unwrap();
+        assert!(owned.reader.skip(Target(1), &taken.base, &taken.top, taken.rows[0].id(), 0));
+
+        let some = |_: &OwnedLane| Room::ForSome;
+        assert_eq!(lanes.mergeable_at(some, now), Some(now));
+        assert!(lanes.start_tick(some, now).iter().any(|group| group.is_merging));
+        assert_eq!(lanes.mergeable_at(some, now), None, "a tick is under way");
+        lanes.free(lane);
+        assert_eq!(lanes.mergeable_at(some, now), Some(now + MERGE_PAUSE));
+        assert_eq!(lanes.mergeable_at(|_| Room::None, now), None);
     }
 
     /// However many lanes have something in hand, each of it elsewhere: a checkpoint writes a state down once.

@@ -42,12 +42,18 @@ impl Upkeep {
         }
     }
 
-    /// When the first of them is to be begun, besides making room, which waits until somebody wakes.
-    pub fn wake_at(&self, has_active: bool, may_trade: bool) -> Option<Instant> {
+    /// When the first of them is to be begun. `is_room_short`: it is worth waking up to make some.
+    pub fn wake_at(
+        &self,
+        has_active: bool,
+        may_trade: bool,
+        is_room_short: bool,
+    ) -> Option<Instant> {
         let always = [&self.endpoints, &self.settings, &self.circuits, &self.maintenance];
         let at = always.into_iter().filter_map(Chore::wake_at).min();
         let ahead_at = self.ahead.wake_at().filter(|_| has_active);
         let loans_at = self.loans.wake_at().filter(|_| may_trade);
-        [at, ahead_at, loans_at].into_iter().flatten().min()
+        let room_at = self.room.wake_at().filter(|_| is_room_short);
+        [at, ahead_at, loans_at, room_at].into_iter().flatten().min()
     }
 }

@@ -4,9 +4,7 @@ use super::*;
 
 impl Dispatcher {
     pub(super) fn read(&mut self, now: Instant) {
-        let endpoints = &self.endpoints;
-        if self.watch.is_asleep() && self.lanes.can_merge(|lane| room_of(endpoints, lane, now), now)
-        {
+        if self.mergeable_at().is_some_and(|at| now >= at) {
             self.watch.wake(now);
         }
         // Shards that come bring a look with them.
@@ -29,6 +27,13 @@ impl Dispatcher {
             let Some(page) = self.lanes.start_page(page_rows, wants, gaps) else { break };
             self.ask(Query::ReadPage(page));
         }
+    }
+
+    /// From when on a tick would bring back something that was skipped, while we sleep. Otherwise we look soon anyway.
+    pub(super) fn mergeable_at(&self) -> Option<Instant> {
+        let (endpoints, now) = (&self.endpoints, self.now);
+        let room = |lane: &OwnedLane| room_of(endpoints, lane, now);
+        self.watch.is_asleep().then(|| self.lanes.mergeable_at(room, now)).flatten()
     }
 
     pub(super) fn look(&mut self) {
@@ -287,6 +292,13 @@ impl Dispatcher {
         for delivery in aside {
             self.give_back(delivery);
         }
+    }
+
+    /// Whether somebody may need what making room sets free: it is worth waking up for. That an endpoint has stalled
+    /// gives nobody anything by itself: it gets less, and is looked at whenever something is to go there.
+    pub(super) fn is_room_short(&self) -> bool {
+        let is_suspect_waited_for = self.hands.current().is_some() && self.hands.has_suspects();
+        self.endpoints.is_crowded() || is_suspect_waited_for
     }
 
     /// Sets aside what is queued for endpoints that do not answer, when memory is short: others need

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use super::{
-    super::keys::tests::{dispatcher, queries, switch, waiting},
+    super::keys::tests::{ENDPOINT, claimed, dispatcher, queries, switch, waiting},
     *,
 };
 use crate::{
@@ -28,21 +28,26 @@ struct Bench {
     left_out: i64,
 }
 
+/// It owns the only shard.
+fn own(dispatcher: &mut Dispatcher, now: Instant) {
+    let shard = Shard(0);
+    let acquired = Acquired {
+        owned: Owned { shard, epoch: 1 },
+        lanes: shard.lanes().map(|lane| (lane, LaneState::new())).collect::<BTreeMap<_, _>>(),
+        backlog: 0,
+        last_owner: None,
+        held: Vec::new(),
+    };
+    dispatcher.take(Event::Acquired(Ok((vec![acquired], Stored::default()))), now);
+}
+
 impl Bench {
     /// Its only endpoint takes nothing.
     fn new(is_large: bool) -> Bench {
         let now = Instant::now();
         let mut dispatcher = dispatcher(now);
         switch(&mut dispatcher, 1, false, now);
-        let shard = Shard(0);
-        let acquired = Acquired {
-            owned: Owned { shard, epoch: 1 },
-            lanes: shard.lanes().map(|lane| (lane, LaneState::new())).collect::<BTreeMap<_, _>>(),
-            backlog: 0,
-            last_owner: None,
-            held: Vec::new(),
-        };
-        dispatcher.take(Event::Acquired(Ok((vec![acquired], Stored::default()))), now);
+        own(&mut dispatcher, now);
         let (log, aside) = (Vec::new(), Vec::new());
         Bench { dispatcher, now, log, xmax: 10, is_large, done_xmin: 0, aside, left_out: 0 }
     }
@@ -180,4 +185,34 @@ fn a_tenure_that_does_not_know_which_numbers_were_left_out_ends() {
         let end = format!("{:?}", bench.dispatcher.take_failure());
         assert!(end.contains("numbers were left out"), "{end}");
     }
+}
+
+/// Nothing else happened, and whoever else needed room waited for the next tick.
+#[test]
+fn what_fills_the_memory_and_is_not_answered_is_set_aside_without_any_news() {
+    let began = Instant::now();
+    let mut dispatcher = dispatcher(began);
+    switch(&mut dispatcher, 1, true, began);
+    own(&mut dispatcher, began);
+    let unkeyed = |number| {
+        let row = waiting(number);
+        DueDelivery { terms: Terms { ordering_key: None, ..row.terms }, ..row }
+    };
+    let answer = DueAnswer { rows: (1..=40).map(unkeyed).collect(), next: Vec::new() };
+    dispatcher.take(Event::Due(vec![(ENDPOINT, 50)], 0, Ok(answer)), began);
+    let claim = queries(dispatcher.step(began)).find_map(claimed).expect("they are claimed");
+    dispatcher.take(claim, began);
+    dispatcher.step(began);
+    assert!(dispatcher.endpoints.is_crowded());
+
+    let mut now = began;
+    while dispatcher.endpoints.buffered() > 0 {
+        let wake_at = dispatcher.wake_at();
+        assert!(wake_at > now, "it would look again and again for what is not there");
+        now = wake_at;
+        dispatcher.step(now);
+    }
+    assert!(now <= began + Duration::from_millis(600), "{:?}", now - began);
+    // There is nothing to be set aside any more.
+    assert!(!dispatcher.is_room_short());
 }
