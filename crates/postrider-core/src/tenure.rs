@@ -28,8 +28,8 @@ mod settings;
 mod settlement;
 mod signal;
 mod silence;
-#[cfg(test)]
-mod simulation;
+#[cfg(any(test, feature = "simulation"))]
+pub mod simulation;
 mod tenancy;
 mod upkeep;
 mod watching;
@@ -40,7 +40,7 @@ use uuid::Uuid;
 
 pub use self::{
     clock::Clock,
-    delivery::Delivery,
+    delivery::{Delivery, Message, Source},
     dispatcher::{Dispatcher, End, Goodbye, Identity, TICK_ROWS},
     endpoints::{Endpoints, Seated},
     flush::Gathered,

@@ -6,7 +6,7 @@ use anyhow::{Result, ensure};
 use super::tests_run;
 use crate::process::cargo;
 
-const TEST: &str = "tenure::simulation::tests::lives_go_on_as_long_as_they_are_told";
+const TEST: &str = "tenure::simulation::world::tests::lives_go_on_as_long_as_they_are_told";
 
 /// Lives from this seed on, for so many seconds.
 pub fn prove(seconds: u64, seed: u64) -> Result<()> {

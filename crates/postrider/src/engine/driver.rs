@@ -2,7 +2,7 @@
 //! [`Dispatcher`] decides. There is no decision in here but when the tenure is over.
 
 mod attempting;
-mod statements;
+pub mod statements;
 
 use std::{
     sync::Arc,
@@ -265,7 +265,8 @@ impl Driver {
             Command::Wish(wish) => self.wishes.add(wish),
             Command::Ask(query) => {
                 let report = self.report.clone();
-                let answer = self.answer(query);
+                let (connections, telemetry) = (&self.connections, &self.options.telemetry);
+                let answer = statements::answer(query, connections, &self.transports, telemetry);
                 self.tasks.spawn(async move {
                     // The receiver is gone only when the tenure is over.
                     let _ = report.send(answer.await);

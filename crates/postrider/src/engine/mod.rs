@@ -3,6 +3,7 @@
 //! [`serve`] runs tenure after tenure ([`postrider_core::tenure`]); between two of them it connects
 //! again. What it needs to know to go on is in the database.
 
+pub mod asking;
 mod caretaker;
 mod connections;
 mod driver;

@@ -19,15 +19,17 @@ pub use self::{
     owning::Takeover,
     recording::Looking,
 };
-use super::{offer, wrong::Wrong};
+use super::wrong::Wrong;
 use crate::{
     breaker::{Circuit, State as Circuits},
     checkpoint::Claim,
     configuration::{EndpointRow, SharedSettings},
+    flow::Flow,
     hashing::{HashMap, HashSet},
-    id::{EndpointId, Lane, MessageId, Shard, Target},
+    id::{Edition, EndpointId, Lane, MessageId, Shard, Target},
     lease::Owned,
     message::LogMessage,
+    offer::Offer,
     places::places_of,
     reader::LaneState,
     sharing::{Answer, Loan, Proposal, Trade},
@@ -43,6 +45,11 @@ pub type Place = (MessageId, Target);
 
 /// PostgreSQL writes down so many sequence numbers in advance: after a crash they are gone.
 const NUMBERS_AHEAD: i64 = 32;
+
+/// So many messages go at a time.
+const BATCH_LIMIT: usize = 1_024;
+/// So much of an endpoint may be in memory.
+const MAX_IN_MEMORY: usize = 3;
 
 /// A tenure that does not hear that the clock was set has ended by then.
 const LATEST_NEWS_US: i64 = 6_000_000;
@@ -642,5 +649,17 @@ impl Database {
             row.owner != Some(me) || row.epoch != owned.epoch
         };
         owned.iter().filter(is_lost).copied().collect()
+    }
+}
+
+/// What a transport of the endpoint would offer: nothing of that changes in a life but its edition, which the driver fills in.
+fn offer(row: &EndpointRow) -> Offer {
+    let concurrency = row.config["concurrency"].as_u64().expect("a number") as usize;
+    let max_in_memory = Some(MAX_IN_MEMORY);
+    Offer {
+        edition: Edition(0),
+        flow: Flow { concurrency, rate: None, max_in_memory, is_limited: false },
+        batch_limit: BATCH_LIMIT,
+        is_disabled_when_gone: false,
     }
 }

@@ -26,9 +26,13 @@ use postrider_core::{
 use tracing::{debug, warn};
 use uuid::Uuid;
 
-use super::Driver;
 use crate::{
-    engine::{chain, connections::Takeover, transports::Transports, wake::Doorbell},
+    engine::{
+        chain,
+        connections::{Connections, Takeover},
+        transports::Transports,
+        wake::Doorbell,
+    },
     store::{
         StoreError, chores::Chores, circuits::Circuits, durability::Durability, lease::Lease,
         ledger::Ledger, log::Log,
@@ -43,64 +47,66 @@ const ENDPOINTS_AT_ONCE: usize = 1_000;
 
 type Answering = std::pin::Pin<Box<dyn Future<Output = Event> + Send>>;
 
-impl Driver {
-    /// The statements of a query, and the event that is their answer.
-    pub fn answer(&self, query: Query) -> Answering {
-        let connections = &self.connections;
-        let log = Arc::clone(&connections.log);
-        let lease = Arc::clone(&connections.lease);
-        let circuits = Arc::clone(&connections.circuits);
-        match query {
-            Query::Tick(groups) => Box::pin(tick(log, Arc::clone(&connections.durability), groups)),
-            Query::ReadPage(page) => Box::pin(read_page(log, page)),
-            Query::FetchDue { wanted, shards, scope, deferrals } => {
-                Box::pin(fetch_due(log, wanted, shards, scope, deferrals))
-            }
-            Query::FetchNext(shards) => Box::pin(fetch_next(log, shards)),
-            Query::FetchExpired { shards, most, after, in_hand } => {
-                Box::pin(fetch_expired(log, shards, most, after, in_hand))
-            }
-            Query::FetchFollowers(asked, scope) => Box::pin(fetch_followers(log, asked, scope)),
-            Query::SaveCheckpoint { owned, checkpoint, updates_gate, claimed } => {
-                Box::pin(save_checkpoint(lease, owned, checkpoint, updates_gate, claimed))
-            }
-            Query::Claim { claimed, owned, claims, look } => {
-                Box::pin(claim_due(lease, claimed, owned, claims, look))
-            }
-            Query::Flush { owned, recorded } => {
-                let telemetry = Arc::clone(&self.options.telemetry);
-                Box::pin(flush(Arc::clone(&connections.ledger), telemetry, owned, recorded))
-            }
-            Query::Acquire { limit, silent, former } => {
-                Box::pin(take_over(Arc::clone(&connections.takeover), limit, silent, former))
-            }
-            Query::Recover(owned, held) => Box::pin(recover(lease, owned, held)),
-            Query::Release { owned, released, checkpoint } => {
-                Box::pin(release(lease, owned, released, checkpoint))
-            }
-            Query::LoadVersions => Box::pin(load_versions(log)),
-            Query::LoadEndpoints(versions, changed) => {
-                Box::pin(load_endpoints(log, Arc::clone(&self.transports), versions, changed))
-            }
-            Query::LoadSettings => Box::pin(load_settings(log)),
-            Query::LoadCircuits(open) => Box::pin(load_circuits(circuits, open)),
-            Query::Maintain(shards) => {
-                let ledger = Arc::clone(&connections.ledger);
-                Box::pin(maintain(log, ledger, Arc::clone(&connections.counting), shards))
-            }
-            Query::Count(counting) => Box::pin(count(Arc::clone(&connections.counting), counting)),
-            Query::Retire(id) => Box::pin(retire(Arc::clone(&connections.chores), id)),
-            Query::Tell(proposals, at) => Box::pin(tell(circuits, proposals, at)),
-            Query::AskForProbe(probe, proposal, at) => {
-                Box::pin(ask_for_probe(circuits, probe, proposal, at))
-            }
-            Query::TakeTokens(wanted) => Box::pin(take_tokens(circuits, wanted)),
-            Query::Trade(owned, trade) => Box::pin(trade_loans(circuits, owned, trade)),
-            Query::LockDoorbell(shards) => {
-                Box::pin(lock_doorbell(Arc::clone(&connections.doorbell), shards))
-            }
-            Query::UnlockDoorbell => Box::pin(unlock_doorbell(Arc::clone(&connections.doorbell))),
+/// The statements of a query, and the event that is their answer.
+pub fn answer(
+    query: Query,
+    connections: &Connections,
+    transports: &Arc<Transports>,
+    telemetry: &Arc<Telemetry>,
+) -> Answering {
+    let log = Arc::clone(&connections.log);
+    let lease = Arc::clone(&connections.lease);
+    let circuits = Arc::clone(&connections.circuits);
+    match query {
+        Query::Tick(groups) => Box::pin(tick(log, Arc::clone(&connections.durability), groups)),
+        Query::ReadPage(page) => Box::pin(read_page(log, page)),
+        Query::FetchDue { wanted, shards, scope, deferrals } => {
+            Box::pin(fetch_due(log, wanted, shards, scope, deferrals))
         }
+        Query::FetchNext(shards) => Box::pin(fetch_next(log, shards)),
+        Query::FetchExpired { shards, most, after, in_hand } => {
+            Box::pin(fetch_expired(log, shards, most, after, in_hand))
+        }
+        Query::FetchFollowers(asked, scope) => Box::pin(fetch_followers(log, asked, scope)),
+        Query::SaveCheckpoint { owned, checkpoint, updates_gate, claimed } => {
+            Box::pin(save_checkpoint(lease, owned, checkpoint, updates_gate, claimed))
+        }
+        Query::Claim { claimed, owned, claims, look } => {
+            Box::pin(claim_due(lease, claimed, owned, claims, look))
+        }
+        Query::Flush { owned, recorded } => {
+            let telemetry = Arc::clone(telemetry);
+            Box::pin(flush(Arc::clone(&connections.ledger), telemetry, owned, recorded))
+        }
+        Query::Acquire { limit, silent, former } => {
+            Box::pin(take_over(Arc::clone(&connections.takeover), limit, silent, former))
+        }
+        Query::Recover(owned, held) => Box::pin(recover(lease, owned, held)),
+        Query::Release { owned, released, checkpoint } => {
+            Box::pin(release(lease, owned, released, checkpoint))
+        }
+        Query::LoadVersions => Box::pin(load_versions(log)),
+        Query::LoadEndpoints(versions, changed) => {
+            Box::pin(load_endpoints(log, Arc::clone(transports), versions, changed))
+        }
+        Query::LoadSettings => Box::pin(load_settings(log)),
+        Query::LoadCircuits(open) => Box::pin(load_circuits(circuits, open)),
+        Query::Maintain(shards) => {
+            let ledger = Arc::clone(&connections.ledger);
+            Box::pin(maintain(log, ledger, Arc::clone(&connections.counting), shards))
+        }
+        Query::Count(counting) => Box::pin(count(Arc::clone(&connections.counting), counting)),
+        Query::Retire(id) => Box::pin(retire(Arc::clone(&connections.chores), id)),
+        Query::Tell(proposals, at) => Box::pin(tell(circuits, proposals, at)),
+        Query::AskForProbe(probe, proposal, at) => {
+            Box::pin(ask_for_probe(circuits, probe, proposal, at))
+        }
+        Query::TakeTokens(wanted) => Box::pin(take_tokens(circuits, wanted)),
+        Query::Trade(owned, trade) => Box::pin(trade_loans(circuits, owned, trade)),
+        Query::LockDoorbell(shards) => {
+            Box::pin(lock_doorbell(Arc::clone(&connections.doorbell), shards))
+        }
+        Query::UnlockDoorbell => Box::pin(unlock_doorbell(Arc::clone(&connections.doorbell))),
     }
 }
 

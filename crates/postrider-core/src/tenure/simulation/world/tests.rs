@@ -163,7 +163,7 @@ fn the_life_of_a_seed() {
 #[test]
 fn a_seed_is_the_same_life_in_every_process() {
     let in_another_process = |seed: u64| {
-        let name = "tenure::simulation::tests::the_life_of_a_seed";
+        let name = "tenure::simulation::world::tests::the_life_of_a_seed";
         let output = Command::new(std::env::current_exe().expect("this program"))
             .args(["--exact", name, "--ignored", "--nocapture"])
             .env(SEED, seed.to_string())

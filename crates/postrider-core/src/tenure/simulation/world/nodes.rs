@@ -9,11 +9,10 @@ use std::{
 use uuid::Uuid;
 
 use super::{
-    LEASE, Todo, World,
+    LEASE, Todo, World, Wrong,
     database::{Looking, Luck, Takeover},
     ms,
     transports::Transports,
-    wrong::Wrong,
 };
 use crate::{
     checkpoint::{Cancels, Claim},

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::wrong::Wrong;
+use super::Wrong;
 use crate::{
     configuration::OpenedEndpoint,
     id::{Edition, EndpointId},

@@ -1,0 +1,52 @@
+//! The database, asked as a dispatcher asks it, by nobody who decides: what it answers is compared with a model of it.
+
+use std::{sync::Arc, time::Duration};
+
+use postrider_core::tenure::command::{Event, Query};
+use uuid::Uuid;
+
+use super::{ServeError, connections::Connections, driver::statements, transports::Transports};
+use crate::{
+    store::{connect::Connector, durability::Delivered, log::Log},
+    telemetry::Telemetry,
+    transport::{Settings, Shared, SharedOptions},
+};
+
+/// The connections of a dispatcher that is none.
+pub struct Asking {
+    connections: Connections,
+    transports: Arc<Transports>,
+    telemetry: Arc<Telemetry>,
+}
+
+impl Asking {
+    /// Connects as the dispatcher `id` would, which somebody has registered.
+    ///
+    /// # Errors
+    ///
+    /// When a connection fails.
+    pub async fn open(
+        connector: &Connector,
+        id: Uuid,
+        lease: Duration,
+    ) -> Result<Asking, ServeError> {
+        let delivered = Arc::new(Delivered::default());
+        let (connections, _) = Connections::open(connector, id, lease, false, delivered).await?;
+        let shared = Shared::with_options(Settings::default(), SharedOptions::default());
+        Ok(Asking {
+            connections,
+            transports: Arc::new(Transports::new(shared)),
+            telemetry: Arc::default(),
+        })
+    }
+
+    /// By the very statements of a driver.
+    pub async fn answer(&self, query: Query) -> Event {
+        statements::answer(query, &self.connections, &self.transports, &self.telemetry).await
+    }
+
+    /// For ticks that are too large to be taken in at once, when few messages are to do.
+    pub fn log(&self) -> &Log {
+        &self.connections.log
+    }
+}
