@@ -31,6 +31,7 @@ mod consumer_retention;
 mod consumers_view;
 mod consuming;
 mod crash;
+mod database_model;
 mod dead_letters;
 mod deliver;
 mod draining;

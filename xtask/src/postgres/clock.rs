@@ -9,8 +9,8 @@ use anyhow::{Context, Result};
 use super::Installation;
 use crate::packages;
 
-/// The system's clock, moved by what was last [set](MovableClock::set) when the server started. Clocks that only
-/// measure time stay as they are.
+/// The system's clock, moved by what was last [set](MovableClock::set) when the server started, or, of one that is [in
+/// hand](MovableClock::in_hand), by what was set last. Clocks that only measure time stay as they are.
 ///
 /// PostgreSQL's own timeouts go by this clock: those that are under way when it is moved end as much later. And in
 /// signal handlers libfaketime tells the real time, so that in the future they never end: only the past works.
@@ -27,6 +27,21 @@ impl MovableClock {
     ///
     /// When there is no PostgreSQL or no libfaketime, and they cannot be installed.
     pub fn new() -> Result<Self> {
+        Self::told_by("FAKETIME=\"$(cat '{offset}')\"\nexport FAKETIME")
+    }
+
+    /// The same for servers whose clock is moved while they run. Each look at it reads a file, which takes some
+    /// microseconds.
+    ///
+    /// # Errors
+    ///
+    /// When there is no PostgreSQL or no libfaketime, and they cannot be installed.
+    pub fn in_hand() -> Result<Self> {
+        Self::told_by("export FAKETIME_TIMESTAMP_FILE='{offset}' FAKETIME_NO_CACHE=1")
+    }
+
+    /// By these lines of a shell, which name the file with the offset.
+    fn told_by(lines: &str) -> Result<Self> {
         let real = Installation::find()?;
         let library = ensure_installed()?;
         let folder = tempfile::Builder::new()
@@ -42,11 +57,11 @@ impl MovableClock {
         let offset = folder.path().join("offset");
         write_offset(&offset, 0)?;
         let program = folder.path().join("postgres");
+        let lines = lines.replace("{offset}", &offset.display().to_string());
         let script = format!(
-            "#!/bin/sh\nFAKETIME=\"$(cat '{}')\"\n\
-             export FAKETIME LD_PRELOAD='{}' FAKETIME_DONT_FAKE_MONOTONIC=1 DONT_FAKE_MONOTONIC=1\n\
+            "#!/bin/sh\n{lines}\n\
+             export LD_PRELOAD='{}' FAKETIME_DONT_FAKE_MONOTONIC=1 DONT_FAKE_MONOTONIC=1\n\
              exec '{}' \"$@\"\n",
-            offset.display(),
             library.display(),
             real.bin_dir().join("postgres").display()
         );
@@ -61,7 +76,8 @@ impl MovableClock {
         self.installation.clone()
     }
 
-    /// Moves the clock so many seconds away from the system's, into the past, for servers that start from now on.
+    /// Moves the clock so many seconds away from the system's, into the past: for servers that start from now on, and
+    /// those that are in hand.
     ///
     /// # Errors
     ///
@@ -88,6 +104,10 @@ fn find_library() -> Result<PathBuf> {
 }
 
 fn write_offset(path: &Path, seconds: i64) -> Result<()> {
-    fs::write(path, format!("{seconds:+}s\n")).context("could not write the clock")?;
-    fs::set_permissions(path, fs::Permissions::from_mode(0o644)).context("could not show the clock")
+    let new = path.with_extension("new");
+    fs::write(&new, format!("{seconds:+}s\n")).context("could not write the clock")?;
+    fs::set_permissions(&new, fs::Permissions::from_mode(0o644))
+        .context("could not show the clock")?;
+    // Nobody finds half of it.
+    fs::rename(new, path).context("could not set the clock")
 }

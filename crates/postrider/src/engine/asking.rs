@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::{ServeError, connections::Connections, driver::statements, transports::Transports};
 use crate::{
-    store::{connect::Connector, durability::Delivered, log::Log},
+    store::{StoreError, connect::Connector, durability::Delivered, log::Log},
     telemetry::Telemetry,
     transport::{Settings, Shared, SharedOptions},
 };
@@ -43,6 +43,16 @@ impl Asking {
     /// By the very statements of a driver.
     pub async fn answer(&self, query: Query) -> Event {
         statements::answer(query, &self.connections, &self.transports, &self.telemetry).await
+    }
+
+    /// Ends the lease of the dispatcher that it asks as.
+    ///
+    /// # Errors
+    ///
+    /// When the statement fails.
+    pub async fn unregister(&self) -> Result<(), StoreError> {
+        let lease = &self.connections.lease;
+        lease.unregister(lease.id()).await
     }
 
     /// For ticks that are too large to be taken in at once, when few messages are to do.

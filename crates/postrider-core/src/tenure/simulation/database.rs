@@ -1,6 +1,7 @@
 //! A model of the database: the log with its transactions, shards with epochs and leases, and what dispatchers
 //! write down. It answers each [`Query`] as the statements in `sql/` do, each at one moment.
 
+mod contents;
 mod operating;
 mod owning;
 mod reading;
@@ -15,6 +16,7 @@ use std::{
 use uuid::Uuid;
 
 pub use self::{
+    contents::Contents,
     operating::{Act, Done, Verb},
     owning::Takeover,
     recording::Looking,
@@ -324,8 +326,14 @@ impl Database {
         Snapshot::new(xmin, self.xmax, in_progress).expect("a snapshot")
     }
 
-    pub fn insert(&mut self, row: impl FnOnce(MessageId) -> LogMessage, lane: Lane) -> MessageId {
-        self.number += 1;
+    /// A message takes as many numbers as it has deliveries, and the last is its own.
+    pub fn insert(
+        &mut self,
+        delivery_count: usize,
+        row: impl FnOnce(MessageId) -> LogMessage,
+        lane: Lane,
+    ) -> MessageId {
+        self.number += delivery_count.max(1) as i64;
         if let Some((after, last)) = self.gap
             && (after + 1..=last).contains(&self.number)
         {
@@ -342,6 +350,11 @@ impl Database {
         let logged = Logged { row, state: State::Open, inserted_at, committed_at: None };
         self.log.insert(id.0, logged);
         id
+    }
+
+    /// Numbers that no message has.
+    pub fn burn(&mut self, count: i64) {
+        self.number += count;
     }
 
     /// The messages of an ordering key below this one, from the first on.
@@ -521,7 +534,36 @@ impl Database {
         self.circuits.get(&endpoint).is_some_and(|circuit| circuit.last_failure_at.is_some())
     }
 
+    /// Where messages to this target go.
+    fn endpoint_of(&self, target: Target) -> EndpointId {
+        let row = self.endpoints.iter().find(|row| row.targets.contains(&target));
+        row.map_or(EndpointId(0), |row| row.id)
+    }
+
     // Queries -------------------------------------------------------------------------------------
+
+    /// What a dispatcher gets for any query, all of it at one moment. `now`: by its own clock.
+    pub fn ask(&mut self, me: Uuid, query: Query, luck: Luck, now: Instant) -> Event {
+        match query {
+            Query::SaveCheckpoint { owned, checkpoint, claimed, .. } => {
+                let lost = self.save_checkpoint(me, &owned, checkpoint);
+                self.look(Looking::Checkpoint { lost, claimed })
+            }
+            Query::Claim { claimed, owned, claims, look } => {
+                let looking = self.claim(me, claimed, &owned, claims, look);
+                self.look(looking)
+            }
+            Query::Acquire { limit, silent, former } => {
+                let mut takeover = Takeover::new(self.take_shards(me, limit, &silent), former);
+                loop {
+                    if let Some(acquired) = self.recover(me, &mut takeover) {
+                        return Event::Acquired(Ok(acquired));
+                    }
+                }
+            }
+            query => self.answer(me, query, luck, now),
+        }
+    }
 
     /// What a dispatcher gets for a query that is one statement. `now`: by its own clock.
     pub fn answer(&mut self, me: Uuid, query: Query, luck: Luck, now: Instant) -> Event {

@@ -8,6 +8,7 @@ use crate::{
     mark::mark,
     snapshot::Xid,
     tenure::signal::Signal,
+    timestamp::Timestamp,
 };
 
 /// What is done to what waits.
@@ -18,7 +19,7 @@ pub enum Verb {
     Skip,
 }
 
-/// What a transaction does once it is committed.
+/// What a transaction does once it is committed, as it was when it was told to.
 #[derive(Clone)]
 pub enum Act {
     /// Nothing: it only holds rows.
@@ -30,8 +31,13 @@ pub enum Act {
     Tell {
         verb: Verb,
         places: Vec<Place>,
+        at: Timestamp,
     },
-    Redrive(Place, EndpointId),
+    Redrive {
+        place: Place,
+        endpoint: EndpointId,
+        at: Timestamp,
+    },
 }
 
 /// What has come of it.
@@ -42,6 +48,11 @@ pub enum Done {
 }
 
 impl Database {
+    /// What a transaction will have done.
+    pub fn act(&self, xid: Xid) -> Option<&Act> {
+        self.acts.get(&xid)
+    }
+
     pub fn is_locked(&self, place: &Place) -> bool {
         self.row_locks.contains_key(place)
     }
@@ -140,25 +151,32 @@ impl Database {
         let xid = self.begin();
         self.message_locks.insert(id, xid);
         self.row_locks.extend(places.iter().map(|place| (*place, xid)));
-        self.acts.insert(xid, Act::Tell { verb, places });
+        self.acts.insert(xid, Act::Tell { verb, places, at: self.now });
         Some(xid)
     }
 
-    /// See `redrive_letters.sql`.
-    pub fn redrive(&mut self, luck: usize) -> Option<Xid> {
-        let failed: Vec<Place> = self
+    /// What may be redriven.
+    pub fn failed(&self) -> Vec<Place> {
+        let failed = self
             .letters
             .iter()
-            .filter(|(place, is_redriven)| !**is_redriven && !self.deferred.contains_key(place))
-            .map(|(place, _)| *place)
-            .collect();
-        let place = *failed.get(luck % failed.len().max(1))?;
-        let is_taken = |act: &Act| matches!(act, Act::Redrive(other, _) if *other == place);
+            .filter(|(place, is_redriven)| !**is_redriven && !self.deferred.contains_key(place));
+        failed.map(|(place, _)| *place).collect()
+    }
+
+    /// See `redrive_letters.sql`.
+    pub fn redrive(&mut self, place: Place) -> Option<Xid> {
+        if !self.failed().contains(&place) {
+            return None;
+        }
+        let is_taken =
+            |act: &Act| matches!(act, Act::Redrive { place: other, .. } if *other == place);
         if self.acts.values().any(is_taken) {
             return None;
         }
         let xid = self.begin();
-        self.acts.insert(xid, Act::Redrive(place, EndpointId(place.1.0)));
+        let endpoint = self.endpoint_of(place.1);
+        self.acts.insert(xid, Act::Redrive { place, endpoint, at: self.now });
         Some(xid)
     }
 
@@ -208,17 +226,16 @@ impl Database {
                 self.ring_keys(&rows);
                 Done::Ended([waiting, unread].concat(), "cancelled")
             }
-            Act::Tell { verb: Verb::Retry, places } => {
+            Act::Tell { verb: Verb::Retry, places, at: told_at } => {
                 for place in places {
-                    let now = self.now;
                     if let Some(row) = self.deferred.get_mut(&place) {
-                        row.run_at = row.run_at.map(|at| at.min(now));
+                        row.run_at = row.run_at.map(|at| at.min(told_at));
                     }
                 }
                 self.signals.push(Signal::Deferred);
                 Done::Nothing
             }
-            Act::Tell { verb, places } => {
+            Act::Tell { verb, places, .. } => {
                 let rows = self.take_away(&places);
                 match verb {
                     Verb::Fail => self.letters.extend(places.iter().map(|place| (*place, false))),
@@ -228,14 +245,14 @@ impl Database {
                 self.signals.push(Signal::Deferred);
                 Done::Ended(places, if verb == Verb::Fail { "failed" } else { "skipped" })
             }
-            Act::Redrive(place, endpoint) => self.bring_back(place, endpoint),
+            Act::Redrive { place, endpoint, at } => self.bring_back(place, endpoint, at),
         };
         self.harden();
         done
     }
 
     /// The same message, no retries used, no expiry.
-    fn bring_back(&mut self, place: Place, endpoint: EndpointId) -> Done {
+    fn bring_back(&mut self, place: Place, endpoint: EndpointId, at: Timestamp) -> Done {
         let key: Option<Arc<str>> = self.log[&place.0.0].row.terms.ordering_key.clone();
         self.letters.insert(place, true);
         self.attempts.remove(&place);
@@ -243,7 +260,7 @@ impl Database {
         self.claims.retain(|(_, claim)| (claim.id, claim.target) != place);
         let row = DeferredRow {
             endpoint,
-            run_at: Some(self.now),
+            run_at: Some(at),
             retry_count: 0,
             recovery_count: 0,
             expires_at: None,

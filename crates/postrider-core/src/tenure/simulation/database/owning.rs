@@ -8,7 +8,7 @@ use super::{Database, DeferredRow, LeaseRow, Place, SavedShard, ShardRow, Wrong}
 use crate::{
     checkpoint::{Checkpoint, Claim},
     hashing::HashSet,
-    id::{EndpointId, Lane, MessageId, Shard},
+    id::{Lane, MessageId, Shard},
     lease::{Acquired, Beat, Heartbeat, Owned, Recovered, Taken},
     message::LogMessage,
     reader::LaneState,
@@ -128,9 +128,8 @@ impl Database {
     }
 
     pub fn unregister(&mut self, me: Uuid) {
-        if let Some(lease) = self.leases.get_mut(&me) {
-            lease.is_over = true;
-        }
+        let never = LeaseRow { until: self.now, is_over: true, seq: 0 };
+        self.leases.entry(me).or_insert(never).is_over = true;
         self.asleep.retain(|_, id| *id != me);
     }
 
@@ -350,7 +349,7 @@ impl Database {
         let is_blocked = row.terms.ordering_key.is_some();
         let is_counted = were_attempted && later.is_none() && !is_blocked;
         let mut deferred = DeferredRow {
-            endpoint: EndpointId(place.1.0),
+            endpoint: self.endpoint_of(place.1),
             run_at: None,
             retry_count: is_counted.into(),
             recovery_count: is_counted.into(),
@@ -358,7 +357,11 @@ impl Database {
             key: row.terms.ordering_key.clone(),
             is_blocked,
         };
-        deferred.wait((!is_blocked).then_some(later.unwrap_or(self.now)));
+        match later {
+            // It is due whenever it expires.
+            None if !is_blocked => deferred.run_at = Some(self.now),
+            later => deferred.wait(later.filter(|_| !is_blocked)),
+        }
         if is_counted {
             *self.attempts.entry(place).or_default() += 1;
         }

@@ -236,12 +236,16 @@ impl Database {
         next
     }
 
+    /// See `deferred_count.sql`.
     pub fn counts(&self, shards: &[Shard], endpoints: Option<&[EndpointId]>) -> Vec<WaitingCount> {
         let mut counts: HashMap<(Shard, Target), (i64, Timestamp)> = HashMap::default();
         for ((id, target), row) in &self.deferred {
             let shard = id.lane().shard();
             if shards.contains(&shard) && endpoints.is_none_or(|e| e.contains(&row.endpoint)) {
-                let since = self.log[&id.0].row.terms.pending_since();
+                // What waits for its first attempt until later counts from then on.
+                let is_first = row.retry_count == 0 && !row.is_blocked;
+                let later = row.run_at.filter(|at| is_first && *at > self.now);
+                let since = later.unwrap_or(self.log[&id.0].row.terms.created_at);
                 let known = counts.entry((shard, *target)).or_insert((0, since));
                 *known = (known.0 + 1, known.1.min(since));
             }

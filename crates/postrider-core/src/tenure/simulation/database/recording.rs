@@ -68,7 +68,9 @@ impl Database {
                 Event::Claimed(Ok((lost, cancels)))
             }
             Looking::Claim { claimed, claims, lost, unclaimed } => {
-                let ids: Vec<MessageId> = claimed.iter().map(|d| d.message.id).collect();
+                let claims_of = claims.iter().map(|claim| claim.id);
+                let ids: Vec<MessageId> =
+                    claims_of.chain(unclaimed.iter().map(|(id, _)| *id)).collect();
                 let cancels = self.cancels(&ids);
                 let still_waiting = self.still_waiting(&claims);
                 let answer = DueClaimAnswer { lost, cancels, still_waiting, unclaimed };

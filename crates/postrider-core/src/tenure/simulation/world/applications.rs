@@ -44,6 +44,7 @@ impl World {
                 1 => Targets::Many(Box::new([])),
                 _ => Targets::One(first),
             };
+            let delivery_count = targets.as_slice().len();
             let row = |id: MessageId| LogMessage {
                 id,
                 xid,
@@ -58,7 +59,7 @@ impl World {
                 },
                 content: Content::gone(),
             };
-            let id = self.database.insert(row, lane);
+            let id = self.database.insert(delivery_count, row, lane);
             self.tell(|| format!("application: transaction {xid} sends {} with {key:?}", id.0));
         }
         let wait = match dice.u32(..20) {
@@ -108,7 +109,13 @@ impl World {
                 let what = format!("holds {places:?}");
                 (Some(self.database.hold(places)), what)
             }
-            8 => (self.database.redrive(dice.usize(..100)), "redrives".to_owned()),
+            8 => {
+                let failed = self.database.failed();
+                let luck = dice.usize(..100) % failed.len().max(1);
+                let place = failed.get(luck);
+                let xid = place.and_then(|place| self.database.redrive(*place));
+                (xid, "redrives".to_owned())
+            }
             9 => {
                 let done = self.database.expire();
                 return self.note_done(done);
