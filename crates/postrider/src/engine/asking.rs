@@ -2,7 +2,10 @@
 
 use std::{sync::Arc, time::Duration};
 
-use postrider_core::tenure::command::{Event, Query};
+use postrider_core::{
+    lease::Taken,
+    tenure::command::{Event, Query},
+};
 use uuid::Uuid;
 
 use super::{ServeError, connections::Connections, driver::statements, transports::Transports};
@@ -20,7 +23,8 @@ pub struct Asking {
 }
 
 impl Asking {
-    /// Connects as the dispatcher `id` would, which somebody has registered.
+    /// Connects as the dispatcher `id` would, which somebody has registered. The connector's name in the database is the
+    /// caller's to choose: others may tell by it whether the dispatcher is connected.
     ///
     /// # Errors
     ///
@@ -53,6 +57,15 @@ impl Asking {
     pub async fn unregister(&self) -> Result<(), StoreError> {
         let lease = &self.connections.lease;
         lease.unregister(lease.id()).await
+    }
+
+    /// A takeover that is cut off behind its first statement.
+    ///
+    /// # Errors
+    ///
+    /// When the statement fails.
+    pub async fn take_shards(&self, limit: usize) -> Result<Vec<Taken>, StoreError> {
+        self.connections.lease.take_shards(limit, &[]).await
     }
 
     /// For ticks that are too large to be taken in at once, when few messages are to do.

@@ -72,6 +72,10 @@ impl Heart {
         Ok(Heart { id, client, heartbeat })
     }
 
+    pub fn id(&self) -> Uuid {
+        self.id
+    }
+
     /// How long a heartbeat may take from now on.
     pub async fn bound(&self, bounds: Bounds) -> Result<(), StoreError> {
         self.client.bound(bounds).await

@@ -7,6 +7,7 @@ use std::{
 };
 
 use postrider_core::{
+    breaker::{Circuit, State},
     chains::Scope,
     checkpoint::{Checkpoint, Claim},
     decide::Cause,
@@ -14,16 +15,20 @@ use postrider_core::{
     id::{EndpointId, Lane, MessageId, Shard, Target},
     lease::Owned,
     message::LogMessage,
+    moment::Moment,
     outcome::{Outcome, Report},
     reader::{LaneReader, Page, Row as _, Taken, Which},
+    sharing::{Proposal, Trade},
     tenure::{
-        Delivery, Gathered, Message, Source, TickGroup,
+        Delivery, Gathered, Message, Source, Tenure, TickGroup,
         command::{Counting, Event, Look, Query},
     },
     tick::Tick,
     timestamp::Timestamp,
     waiting::{DueDelivery, ExpiryPlace},
 };
+
+use uuid::Uuid;
 
 use super::world::{Began, Place, STEP_US};
 
@@ -33,7 +38,11 @@ pub const ALL: usize = 1_000;
 /// What a dispatcher asks.
 #[derive(Debug, Clone)]
 pub enum Ask {
-    Acquire(usize),
+    /// `is_heir`: knows what its predecessor has certainly not attempted.
+    Acquire {
+        limit: usize,
+        is_heir: bool,
+    },
     /// `full`: there is no room for messages to these.
     Tick {
         is_large: bool,
@@ -58,7 +67,19 @@ pub enum Ask {
     Maintain,
     Count(Option<Vec<EndpointId>>),
     Doorbell(bool),
-    Versions,
+    Trade(Trade),
+    Circuits,
+    Tell(EndpointId, Told),
+}
+
+/// What is said of a circuit; times by the numbers of steps.
+#[derive(Debug, Clone, Copy)]
+pub enum Told {
+    Fails(u32),
+    Opens(i64),
+    Probes,
+    Closes,
+    Pauses(i64),
 }
 
 /// What becomes of a delivery in hand; times by the numbers of steps.
@@ -95,11 +116,17 @@ pub struct Desk {
     /// Results that somebody has held up.
     aside: Gathered,
     pub is_asleep: bool,
+    id: Uuid,
+    former: Option<Tenure>,
+    circuits: BTreeMap<EndpointId, Circuit>,
 }
 
 impl Desk {
-    pub fn new(is_global: bool) -> Desk {
+    pub fn new(id: Uuid, is_global: bool, former: Option<Tenure>) -> Desk {
         Desk {
+            id,
+            former,
+            circuits: BTreeMap::new(),
             is_global,
             owned: Vec::new(),
             readers: BTreeMap::new(),
@@ -116,6 +143,38 @@ impl Desk {
 
     pub fn shards(&self) -> Vec<Shard> {
         self.owned.iter().map(|owned| owned.shard).collect()
+    }
+
+    /// What its successor may know: what is in memory was not attempted, but for what is in hand.
+    pub fn leave(&self) -> Tenure {
+        let taken = self.taken.iter().map(Delivery::place);
+        let spared = taken.chain(self.due.keys().copied()).collect();
+        Tenure { id: self.id, spared: Arc::new(spared) }
+    }
+
+    fn proposal(&self, endpoint: EndpointId, told: Told, began: Began) -> Proposal {
+        let known = self.circuits.get(&endpoint).copied().unwrap_or_default();
+        let moment = |step| Moment(began.moment(step).0);
+        let mut circuit = Circuit { version: known.version + 1, ..known };
+        match told {
+            Told::Fails(count) => {
+                circuit.failure_count = count;
+                circuit.last_failure_at = Some(Moment(began.0.0));
+                circuit.failing_since = circuit.failing_since.or(circuit.last_failure_at);
+            }
+            Told::Opens(step) => circuit.state = State::Open { probe_at: moment(step) },
+            Told::Probes => {
+                circuit.state =
+                    State::HalfOpen { prober: self.id.as_u128(), is_prober_alive: true };
+            }
+            Told::Closes => {
+                let last_success_at = Some(Moment(began.0.0));
+                circuit = Circuit { version: known.version + 1, ..Circuit::default() };
+                circuit.last_success_at = last_success_at;
+            }
+            Told::Pauses(step) => circuit.paused_until = Some(moment(step)),
+        }
+        Proposal { endpoint, known_version: known.version, circuit }
     }
 
     fn scope(&self) -> Scope {
@@ -179,9 +238,11 @@ impl Desk {
     /// What it asks; `None`: there is nothing to ask.
     pub fn query(&mut self, ask: &Ask, began: Began) -> Option<Query> {
         Some(match ask {
-            Ask::Acquire(limit) => {
-                Query::Acquire { limit: *limit, silent: Vec::new(), former: None }
-            }
+            Ask::Acquire { limit, is_heir } => Query::Acquire {
+                limit: *limit,
+                silent: Vec::new(),
+                former: self.former.clone().filter(|_| *is_heir),
+            },
             Ask::Tick { is_merging, .. } => Query::Tick(self.groups(*is_merging)),
             Ask::Page { lane, which, limit, .. } => {
                 Query::ReadPage(self.page(*lane, *which, *limit)?)
@@ -242,7 +303,13 @@ impl Desk {
             }),
             Ask::Doorbell(true) => Query::LockDoorbell(self.shards()),
             Ask::Doorbell(false) => Query::UnlockDoorbell,
-            Ask::Versions => Query::LoadVersions,
+            Ask::Trade(trade) => Query::Trade(self.owned.clone(), trade.clone()),
+            Ask::Circuits => Query::LoadCircuits((1..=3).map(EndpointId).collect()),
+            Ask::Tell(endpoint, told) => {
+                let proposal = self.proposal(*endpoint, *told, began);
+                // By the clock of who is never ahead of the database's.
+                Query::Tell(vec![proposal], began.0)
+            }
         })
     }
 
@@ -392,6 +459,11 @@ impl Desk {
             }
             (_, Event::Recovered(_, Ok(recovered))) => self.held = recovered.held,
             (_, Event::Released(released, Ok(()))) => self.forget(&released),
+            (_, Event::Circuits(Ok(known))) => self.circuits.extend(known),
+            (_, Event::Told(_, Ok(answers))) => {
+                self.circuits
+                    .extend(answers.iter().map(|answer| (answer.endpoint, answer.current)));
+            }
             (Ask::Doorbell(wants), Event::Doorbell(Ok(is_locked))) => {
                 self.is_asleep = *wants && is_locked;
             }

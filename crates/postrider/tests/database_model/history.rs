@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use postrider_core::{
-    id::{EndpointId, MessageId, Target},
+    id::{EndpointId, MessageId, Shard, Target},
     lease::Beat,
     reader::Which,
+    sharing::Trade,
     tenure::{
+        Tenure,
         command::Look,
         simulation::database::{Contents, Verb},
     },
@@ -14,7 +16,7 @@ use postrider_core::{
 use uuid::Uuid;
 
 use super::{
-    desk::{ALL, Ask, Desk, Fate},
+    desk::{ALL, Ask, Desk, Fate, Told},
     telling::Telling,
     world::{Act, Draft, Place, To, World},
 };
@@ -41,7 +43,11 @@ pub enum Step {
         act: Act,
     },
     Expire,
-    Start(usize, Uuid),
+    Start {
+        dispatcher: usize,
+        id: Uuid,
+        is_seen: bool,
+    },
     /// `takes_for_dead`: all others that it has heard of.
     Beat {
         dispatcher: usize,
@@ -49,7 +55,27 @@ pub enum Step {
     },
     Unregister(usize),
     Vanish(usize),
+    /// It takes so many shards over and is gone.
+    CutOff(usize, usize),
     Ask(usize, Ask),
+}
+
+impl Step {
+    /// Whether nothing is on record by it that was not before; if it was wrong to say so, a later step shows it.
+    pub fn only_looks(&self) -> bool {
+        match self {
+            Step::Pass(_) | Step::Burn(_) | Step::Send { .. } | Step::Start { .. } => true,
+            Step::Ask(_, ask) => !matches!(
+                ask,
+                Ask::Acquire { .. }
+                    | Ask::Flush(_)
+                    | Ask::Release(_)
+                    | Ask::Recover
+                    | Ask::Maintain
+            ),
+            _ => false,
+        }
+    }
 }
 
 /// A world, and what has happened in it.
@@ -57,6 +83,7 @@ pub struct Player<W> {
     pub world: W,
     is_global: bool,
     desks: [Option<Desk>; 2],
+    former: [Option<Tenure>; 2],
     heard: [Vec<Beat>; 2],
     now: i64,
     /// When each was heard last.
@@ -77,6 +104,7 @@ impl<W: World> Player<W> {
             world,
             is_global,
             desks: [None, None],
+            former: [None, None],
             heard: [Vec::new(), Vec::new()],
             now: 0,
             beaten: [-1; 2],
@@ -95,11 +123,13 @@ impl<W: World> Player<W> {
             Step::Beat { dispatcher, takes_for_dead } => {
                 self.beat(*dispatcher, *takes_for_dead).await
             }
-            step => self.happen(step).await,
+            _ => self.happen(step).await,
         };
-        self.contents = self.world.contents().await;
-        let telling = self.telling(&[], &[]);
-        lines.extend(telling.contents(&self.contents));
+        if !step.only_looks() {
+            self.contents = self.world.contents().await;
+            let telling = self.telling(&[], &[]);
+            lines.extend(telling.contents(&self.contents));
+        }
         lines
     }
 
@@ -139,14 +169,27 @@ impl<W: World> Player<W> {
                 return vec![format!("answer {answer:?}")];
             }
             Step::Expire => return vec![format!("expired {}", self.world.expire().await)],
-            Step::Start(dispatcher, id) => {
+            Step::Start { dispatcher, id, is_seen } => {
                 self.beaten[*dispatcher] = -1;
-                self.desks[*dispatcher] = Some(Desk::new(self.is_global));
+                let former = self.former[*dispatcher].take();
+                self.desks[*dispatcher] = Some(Desk::new(*id, self.is_global, former));
                 self.dispatcher_count += 1;
-                self.world.start(*dispatcher, *id).await;
+                self.world.start(*dispatcher, *id, *is_seen).await;
             }
             Step::Unregister(dispatcher) => self.world.unregister(*dispatcher).await,
-            Step::Vanish(dispatcher) => self.desks[*dispatcher] = None,
+            Step::Vanish(dispatcher) => {
+                self.former[*dispatcher] = self.desks[*dispatcher].take().map(|desk| desk.leave());
+                self.world.vanish(*dispatcher).await;
+            }
+            Step::CutOff(dispatcher, limit) => {
+                self.desks[*dispatcher] = None;
+                let taken = self.world.take_shards(*dispatcher, *limit).await;
+                self.world.vanish(*dispatcher).await;
+                let mut lines: Vec<String> =
+                    taken.iter().map(|taken| format!("{taken:?}")).collect();
+                lines.sort();
+                return lines;
+            }
             Step::Beat { .. } | Step::Ask(..) => unreachable!("these are somewhere else"),
         }
         Vec::new()
@@ -202,7 +245,7 @@ impl<W: World> Player<W> {
                 18..32 => self.choose_end(dice),
                 32..40 => self.choose_act(dice),
                 40..43 => Some(Step::Pass(dice.i64(1..=2))),
-                43 => Some(Step::Burn(dice.i64(1..=80))),
+                43 => Some(Step::Burn(dice.i64(1..=50))),
                 44 => Some(Step::Expire),
                 _ => self.choose_for_dispatcher(dice),
             };
@@ -255,7 +298,15 @@ impl<W: World> Player<W> {
                 let verb = [Verb::Retry, Verb::Fail, Verb::Skip][dice.usize(..3)];
                 Act::Tell(verb, dice.choice(&waiting)?.0)
             }
-            7 => Act::Hold(waiting.iter().filter(|_| dice.bool()).copied().take(3).collect()),
+            7 => {
+                // Preferably what a dispatcher has in hand.
+                let is_in_hand = |place: &&Place| {
+                    self.desks.iter().flatten().any(|desk| desk.hand.contains_key(place))
+                };
+                let in_hand: Vec<Place> = waiting.iter().filter(is_in_hand).copied().collect();
+                let some = if in_hand.is_empty() { waiting } else { in_hand };
+                Act::Hold(some.into_iter().filter(|_| dice.bool()).take(3).collect())
+            }
             _ => {
                 let letters =
                     self.contents.letters.iter().filter(|(_, is_redriven)| !**is_redriven);
@@ -270,26 +321,62 @@ impl<W: World> Player<W> {
         let dispatcher = dice.usize(..2);
         let Some(desk) = &self.desks[dispatcher] else {
             let id = Uuid::from_u128(self.dispatcher_count + 1);
-            return (dice.u32(..3) == 0).then_some(Step::Start(dispatcher, id));
+            let is_seen = dice.bool();
+            return (dice.u32(..3) == 0).then_some(Step::Start { dispatcher, id, is_seen });
         };
         let beat = |takes_for_dead| Some(Step::Beat { dispatcher, takes_for_dead });
         if self.beaten[dispatcher] < self.now && dice.u32(..3) == 0 {
             return beat(false);
         }
-        let ask = match dice.u32(..60) {
-            0 => return Some(Step::Vanish(dispatcher)),
+        // What was read or fetched goes on mostly, and what goes on ends.
+        if !desk.taken.is_empty() && dice.bool() {
+            return Some(Step::Ask(dispatcher, Ask::Checkpoint));
+        }
+        if !desk.due.is_empty() && dice.bool() {
+            let look = if dice.bool() { Look::After } else { Look::BeforeAndAfter };
+            return Some(Step::Ask(dispatcher, Ask::Claim(look)));
+        }
+        if !desk.hand.is_empty() && dice.u32(..6) == 0 {
+            return Some(Step::Ask(dispatcher, self.choose_fates(desk, dice)));
+        }
+        if dice.u32(..4) == 0
+            && let Some(page) = self.choose_page(desk, dice)
+        {
+            return Some(Step::Ask(dispatcher, page));
+        }
+        let may_vanish = !desk.is_asleep;
+        // Somebody may hold what its successor has to recover.
+        if self.actors.contains(&true) && !desk.hand.is_empty() && may_vanish && dice.u32(..12) == 0
+        {
+            return Some(Step::Vanish(dispatcher));
+        }
+        let is_alone = self.desks.iter().flatten().count() == 1;
+        let acquire = |dice: &mut fastrand::Rng| Ask::Acquire {
+            limit: dice.usize(2..=8),
+            is_heir: dice.bool(),
+        };
+        let ask = match dice.u32(..64) {
+            // Its locks end with its session, and that at once.
+            0 if may_vanish => return Some(Step::Vanish(dispatcher)),
+            2 if may_vanish && (is_alone || dice.u32(..3) == 0) => {
+                return Some(Step::CutOff(dispatcher, dice.usize(2..=8)));
+            }
+            60 => Ask::Circuits,
+            61 => Ask::Tell(EndpointId(dice.i32(1..=3)), self.choose_told(dice)),
+            62 | 63 if !desk.owned.is_empty() => self.choose_trade(desk, dice),
             1 if dice.u32(..3) == 0 => return Some(Step::Unregister(dispatcher)),
             1..4 => return beat(dice.u32(..3) == 0),
-            4..8 => Ask::Acquire(dice.usize(4..=16)),
-            8..14 if desk.owned.is_empty() => Ask::Acquire(dice.usize(4..=16)),
+            4..8 => acquire(dice),
+            8..14 if desk.owned.is_empty() => acquire(dice),
+            14..18 if desk.owned.is_empty() && is_alone => return Some(Step::Pass(2)),
             _ if desk.owned.is_empty() => return None,
             8..14 => Ask::Tick { is_large: false, is_merging: false, full: Vec::new() },
-            14..22 => Ask::Tick {
-                is_large: dice.u32(..3) == 0,
+            14..23 => Ask::Tick {
+                is_large: dice.bool(),
                 is_merging: dice.u32(..3) == 0,
                 full: full(dice),
             },
-            22..27 => self.choose_page(desk, dice)?,
+            23..27 => self.choose_page(desk, dice)?,
             27..33 => Ask::Checkpoint,
             33..38 => {
                 let most = if dice.u32(..4) == 0 { dice.usize(1..=2) } else { ALL };
@@ -316,19 +403,40 @@ impl<W: World> Player<W> {
         Some(Step::Ask(dispatcher, ask))
     }
 
+    fn choose_told(&self, dice: &mut fastrand::Rng) -> Told {
+        match dice.u32(..6) {
+            0 => Told::Fails(dice.u32(1..=5)),
+            1 => Told::Opens(self.now + dice.i64(0..=2)),
+            2 | 3 => Told::Probes,
+            4 => Told::Closes,
+            _ => Told::Pauses(self.now + dice.i64(0..=2)),
+        }
+    }
+
+    /// Of one endpoint: something is lent to the other dispatcher, and something is given back.
+    fn choose_trade(&self, desk: &Desk, dice: &mut fastrand::Rng) -> Ask {
+        let endpoint = EndpointId(dice.i32(1..=3));
+        let borrower = Uuid::from_u128(dice.u128(1..=self.dispatcher_count + 1));
+        let lent = desk.shards().into_iter().filter(|_| dice.u32(..3) == 0);
+        let lent = lent.map(|shard| (endpoint, shard, borrower)).collect();
+        let returned = (0..16).filter(|_| dice.u32(..3) == 0);
+        let returned = returned.map(|shard| (endpoint, Shard(shard))).collect();
+        Ask::Trade(Trade { lent, returned, asked: Vec::new() })
+    }
+
     fn choose_page(&self, desk: &Desk, dice: &mut fastrand::Rng) -> Option<Ask> {
         let mut walking = Vec::new();
         for (lane, reader) in &desk.readers {
             for which in [Which::Tail, Which::Lag] {
                 // Of the lanes that are read page by page mostly those that have something.
                 let has_some = self.sent.iter().any(|(id, _)| id.lane() == *lane);
-                if reader.is_walking(which) && (has_some || dice.u32(..40) == 0) {
+                if reader.is_walking(which) && (has_some || dice.u32(..80) == 0) {
                     walking.push((*lane, which));
                 }
             }
         }
         let (lane, which) = *dice.choice(&walking)?;
-        Some(Ask::Page { lane, which, limit: dice.usize(1..=4), full: full(dice) })
+        Some(Ask::Page { lane, which, limit: dice.usize(1..=3), full: full(dice) })
     }
 
     fn choose_fates(&self, desk: &Desk, dice: &mut fastrand::Rng) -> Ask {

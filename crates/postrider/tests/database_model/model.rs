@@ -8,7 +8,7 @@ use std::{
 use postrider_core::{
     configuration::EndpointRow,
     id::{MessageId, Priority, Target},
-    lease::{Beat, Heartbeat},
+    lease::{Beat, Heartbeat, Taken},
     message::{Content, LogMessage, Targets, Terms},
     snapshot::Xid,
     tenure::{
@@ -162,8 +162,20 @@ impl World for Model {
         }
     }
 
-    async fn start(&mut self, dispatcher: usize, id: Uuid) {
+    async fn start(&mut self, dispatcher: usize, id: Uuid, is_seen: bool) {
         self.dispatchers[dispatcher] = id;
+        if is_seen {
+            self.database.sessions.insert(id);
+        }
+    }
+
+    async fn vanish(&mut self, dispatcher: usize) {
+        self.database.sessions.remove(&self.dispatchers[dispatcher]);
+    }
+
+    async fn take_shards(&mut self, dispatcher: usize, limit: usize) -> Vec<Taken> {
+        self.tick_by(MOMENT_US);
+        self.database.take_shards(self.dispatchers[dispatcher], limit, &[])
     }
 
     async fn beat(&mut self, dispatcher: usize, silent: Vec<Beat>) -> Option<Heartbeat> {

@@ -14,7 +14,7 @@ use postrider::{
 use postrider_core::{
     configuration::EndpointRow,
     id::{EndpointId, MessageId, Target},
-    lease::{Beat, Heartbeat},
+    lease::{Beat, Heartbeat, Taken},
     snapshot::Xid,
     statistics::Statistics,
     tenure::{
@@ -53,7 +53,7 @@ pub struct Postgres {
     pub endpoints: Vec<EndpointRow>,
     /// Those of a message to all.
     pub all: Vec<Target>,
-    _shop: Shop,
+    shop: Shop,
 }
 
 impl Postgres {
@@ -100,7 +100,7 @@ impl Postgres {
             xids: Vec::new(),
             endpoints,
             all: all.into_iter().map(Target).collect(),
-            _shop: shop,
+            shop: shop,
         }
     }
 
@@ -240,13 +240,29 @@ impl World for Postgres {
         self.admin.query_one(sql, &[]).await.unwrap().get::<_, i32>(0) as usize
     }
 
-    async fn start(&mut self, dispatcher: usize, id: Uuid) {
-        let client = Arc::new(self._shop.client().await);
+    async fn start(&mut self, dispatcher: usize, id: Uuid, is_seen: bool) {
+        let client = Arc::new(self.shop.client().await);
         let heart = Heart::open(client, id).await.unwrap();
         heart.register("here", 1, "0").await.unwrap();
         let lease = Duration::from_secs(LEASE_SECONDS as u64);
-        let asking = Asking::open(&self.connector, id, lease).await.unwrap();
+        let name = if is_seen { "postrider" } else { "unseen" };
+        let connector = self.connector.named(&format!("{name} {id}"));
+        let asking = Asking::open(&connector, id, lease).await.unwrap();
         self.dispatchers[dispatcher] = Some((heart, asking));
+    }
+
+    async fn vanish(&mut self, dispatcher: usize) {
+        let Some((heart, _)) = self.dispatchers[dispatcher].take() else { return };
+        let gone = format!(
+            "select not exists (
+                select from pg_stat_activity a where a.application_name like '% {}')",
+            heart.id()
+        );
+        self.shop.until(&gone).await;
+    }
+
+    async fn take_shards(&mut self, dispatcher: usize, limit: usize) -> Vec<Taken> {
+        self.asking(dispatcher).take_shards(limit).await.unwrap()
     }
 
     async fn beat(&mut self, dispatcher: usize, silent: Vec<Beat>) -> Option<Heartbeat> {

@@ -9,11 +9,14 @@
 //! - what was committed of cancellations, beyond what was asked for: PostgreSQL's is remembered from before.
 
 use postrider_core::{
+    breaker::{Circuit, State},
     id::{EndpointId, Lane, MessageId, Target},
     lease::{Heartbeat, Owned},
     message::{LogMessage, Terms},
+    moment::Moment,
     position::Position,
     reader::{Lag, LaneState},
+    sharing::Answer,
     snapshot::{Snapshot, Xid},
     tenure::{
         Gathered,
@@ -301,6 +304,25 @@ impl Telling<'_> {
                 lines
             }
             Event::Doorbell(Ok(is_locked)) => vec![format!("doorbell {is_locked}")],
+            Event::Traded(_, Ok(loans)) => {
+                let mut loans: Vec<String> = loans.iter().map(|loan| format!("{loan:?}")).collect();
+                loans.sort();
+                loans
+            }
+            Event::Circuits(Ok(known)) => {
+                let mut lines: Vec<String> =
+                    known.iter().map(|(id, circuit)| self.circuit(*id, circuit)).collect();
+                lines.sort();
+                lines.dedup();
+                lines
+            }
+            Event::Told(_, Ok(answers)) => {
+                let line = |answer: &Answer| {
+                    let circuit = self.circuit(answer.endpoint, &answer.current);
+                    format!("saved {}: {circuit}", answer.is_saved)
+                };
+                answers.iter().map(line).collect()
+            }
             Event::Endpoints(Ok((versions, _))) => vec![format!("versions {versions:?}")],
             other => panic!("nobody tells of {}", failure(other)),
         }
@@ -316,6 +338,24 @@ impl Telling<'_> {
     fn count(&self, count: &postrider_core::waiting::WaitingCount) -> String {
         let oldest = self.time(count.oldest);
         format!("{} to {} in {} since {oldest}", count.count, count.target.0, count.shard.0)
+    }
+
+    fn circuit(&self, id: EndpointId, circuit: &Circuit) -> String {
+        let moment = |at: Option<Moment>| self.maybe(at.map(|at| Timestamp(at.0)));
+        let state = match circuit.state {
+            State::Open { probe_at } => format!("open until {}", moment(Some(probe_at))),
+            state => format!("{state:?}"),
+        };
+        format!(
+            "circuit {} version {} {state} failures {} paused until {} success {} failure {} since {}",
+            id.0,
+            circuit.version,
+            circuit.failure_count,
+            moment(circuit.paused_until),
+            moment(circuit.last_success_at),
+            moment(circuit.last_failure_at),
+            moment(circuit.failing_since),
+        )
     }
 
     fn cancels(&self, cancels: &postrider_core::checkpoint::Cancels) -> String {
@@ -399,6 +439,9 @@ fn failure(event: &Event) -> String {
         Event::Maintained(Err(failure)) => failure,
         Event::Counted(_, Err(failure)) => failure,
         Event::Doorbell(Err(failure)) => failure,
+        Event::Circuits(Err(failure)) => failure,
+        Event::Told(_, Err(failure)) => failure,
+        Event::Traded(_, Err(failure)) => failure,
         _ => return "another event".to_owned(),
     };
     format!("{failure:?}")

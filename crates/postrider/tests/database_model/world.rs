@@ -2,7 +2,7 @@
 
 use postrider_core::{
     id::{MessageId, Target},
-    lease::{Beat, Heartbeat},
+    lease::{Beat, Heartbeat, Taken},
     snapshot::Xid,
     tenure::{
         TickGroup,
@@ -84,8 +84,12 @@ pub trait World {
     /// How much has expired.
     async fn expire(&mut self) -> usize;
 
-    /// A dispatcher is registered.
-    async fn start(&mut self, dispatcher: usize, id: Uuid);
+    /// A dispatcher is registered. Where it `is_seen`, others know by its connections whether it is there.
+    async fn start(&mut self, dispatcher: usize, id: Uuid, is_seen: bool);
+    /// It is gone, and so are its connections.
+    async fn vanish(&mut self, dispatcher: usize);
+    /// It takes shards over and is gone before it has recovered anything.
+    async fn take_shards(&mut self, dispatcher: usize, limit: usize) -> Vec<Taken>;
     async fn beat(&mut self, dispatcher: usize, silent: Vec<Beat>) -> Option<Heartbeat>;
     /// It ends its lease.
     async fn unregister(&mut self, dispatcher: usize);

@@ -448,7 +448,11 @@ impl Database {
             let current = self.circuits.entry(proposal.endpoint).or_default();
             let is_saved = current.version == proposal.known_version;
             if is_saved {
-                *current = Circuit { version: current.version + 1, ..proposal.circuit };
+                *current = Circuit {
+                    last_success_at: current.last_success_at.max(proposal.circuit.last_success_at),
+                    last_failure_at: current.last_failure_at.max(proposal.circuit.last_failure_at),
+                    ..proposal.circuit
+                };
             }
             (proposal.endpoint, is_saved, *current)
         };
@@ -659,11 +663,21 @@ impl Database {
                     event_type_policies: Vec::new(),
                 }))
             }
-            Query::LoadCircuits(_) => {
-                let mut known: Vec<(EndpointId, Circuit)> =
-                    self.circuits.iter().map(|(id, c)| (*id, self.as_known(*c))).collect();
-                known.sort_by_key(|(id, _)| *id);
-                Event::Circuits(Ok(known))
+            Query::LoadCircuits(asked) => {
+                let is_worth_telling = |(_, circuit): &(&EndpointId, &Circuit)| {
+                    circuit.state != Circuits::Closed
+                        || circuit.failure_count > 0
+                        || circuit.paused_until.is_some_and(|until| until.0 > self.now.0)
+                };
+                let others = self.circuits.iter().filter(is_worth_telling).map(|(id, _)| *id);
+                let mut ids: Vec<EndpointId> = asked.into_iter().chain(others).collect();
+                ids.sort_unstable();
+                ids.dedup();
+                let known = |id: EndpointId| {
+                    let circuit = self.circuits.get(&id).copied().unwrap_or_default();
+                    (id, self.as_known(circuit))
+                };
+                Event::Circuits(Ok(ids.into_iter().map(known).collect()))
             }
             Query::Retire(id) => Event::Retired(id, Ok(false)),
             _ => unreachable!("asked about endpoints"),
