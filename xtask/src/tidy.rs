@@ -57,6 +57,7 @@ const RULES: &[Rule] = &[
     queries_name_their_index,
     locks::every_lock_is_listed,
     test_hooks_stay_out_of_releases,
+    the_simulation_stays_out_of_releases,
     shape::functions_are_short,
     shape::structs_of_the_engine_are_small,
     shape::the_dispatcher_has_no_circles,
@@ -163,6 +164,35 @@ fn test_hooks_stay_out_of_releases(tree: &Tree) -> Vec<Violation> {
             let is_declared = line == "test-hooks = []";
             if line.contains("debug-assertions") || line.contains("test-hooks") && !is_declared {
                 found.push(violation(path, number, "a release may get test hooks".to_owned()));
+            }
+        }
+    }
+    found
+}
+
+/// A world in memory is compiled for tests only: those of the core, and those that see its database by a feature, which
+/// nothing but a dev-dependency turns on.
+fn the_simulation_stays_out_of_releases(tree: &Tree) -> Vec<Violation> {
+    const CONDITION: &str = "#[cfg(any(test, feature = \"simulation\"))]";
+    let mut found = Vec::new();
+    for (path, content) in files(tree, CORE, ".rs") {
+        let mut before = "";
+        for (number, line) in numbered(content) {
+            if line.ends_with("mod simulation;") && before != CONDITION {
+                let message = "the simulation is compiled without a condition, or with another one";
+                found.push(violation(path, number, message.to_owned()));
+            }
+            before = line;
+        }
+    }
+    for (path, content) in tree.iter().filter(|(path, _)| path.ends_with("Cargo.toml")) {
+        let mut section = "";
+        for (number, line) in numbered(content) {
+            if line.starts_with('[') {
+                section = line;
+            }
+            if line.contains("\"simulation\"") && section != "[dev-dependencies]" {
+                found.push(violation(path, number, "a release may get the simulation".to_owned()));
             }
         }
     }

@@ -357,6 +357,22 @@ fn a_test_hook_that_a_release_may_have_is_caught() {
 }
 
 #[test]
+fn a_simulation_that_a_release_may_have_is_caught() {
+    let check =
+        |path: &str, content: &str| lines(the_simulation_stays_out_of_releases, path, content);
+    let path = "crates/postrider-core/src/tenure.rs";
+    let condition = "#[cfg(any(test, feature = \"simulation\"))]";
+    assert_eq!(check(path, &format!("{condition}\npub mod simulation;\n")), NONE);
+    assert_eq!(check(path, "pub mod simulation;\n"), [1]);
+    let manifest = "crates/postrider/Cargo.toml";
+    let core = "core = { path = \"../core\", features = [\"simulation\"] }\n";
+    assert_eq!(check(manifest, &format!("[dev-dependencies]\n{core}")), NONE);
+    assert_eq!(check(manifest, &format!("[dependencies]\n{core}")), [2]);
+    let features = "[features]\nsimulation = []\ndefault = [\"simulation\"]\n";
+    assert_eq!(check("crates/postrider-core/Cargo.toml", features), [3]);
+}
+
+#[test]
 fn all_rules_are_run_and_findings_name_the_place() {
     let found = check_tree(&tree(&[("xtask/src/a.rs", "use x;\n")]));
     assert_eq!(found.len(), 1);

@@ -103,7 +103,7 @@ const WRONG: &[(Wrong, u64)] = &[
     (Wrong::ClaimAfterAttempt, 10),
     (Wrong::ClaimedBeforeWritten, 30),
     (Wrong::DoneBeforeRecorded, 10),
-    (Wrong::NoFence, 80),
+    (Wrong::NoFence, 160),
     (Wrong::LeaseTakenForLonger, 300),
     (Wrong::TicketDropped, 10),
     (Wrong::SlotLeaked, 30),
