@@ -27,6 +27,7 @@ pub const RETRY_AFTER_MAX: Duration = Duration::from_secs(86_400);
 /// assert_eq!(answer, Outcome::Unavailable { retry_after: Some(pause) });
 /// ```
 pub fn classify(status: u16, retry_after: Option<&str>, now: SystemTime) -> Outcome {
+    tracing::trace!(stop = "classify", status);
     match status {
         200..=299 => Outcome::Accepted,
         410 => Outcome::Gone,

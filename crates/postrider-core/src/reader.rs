@@ -331,6 +331,9 @@ impl LaneReader {
                 lag.reach(row.id().0);
             }
         }
+        if !rows.is_empty() {
+            tracing::trace!(stop = "take_tick", taken = rows.len());
+        }
         rows.sort_unstable_by_key(Row::id);
         let start = Position::at(base.clone());
         let former = std::mem::replace(&mut self.tail, Position::at(top.clone()));

@@ -83,6 +83,7 @@ mod reference;
 mod replay;
 mod responses;
 mod restore;
+mod road;
 mod roles;
 mod rollover;
 mod schedule;

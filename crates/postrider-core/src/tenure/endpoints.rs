@@ -21,7 +21,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use tracing::{info, warn};
+use tracing::{info, trace, warn};
 use uuid::Uuid;
 
 pub use self::queueing::Seated;

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use tracing::warn;
+use tracing::{trace, warn};
 
 use super::{
     delivery::{Delivery, Message, Source},
@@ -141,6 +141,7 @@ impl Recorder {
             return None;
         }
         self.is_flushing = true;
+        trace!(stop = "begin", "results are recorded");
         let recorded = Box::new(std::mem::take(&mut self.gathered));
         self.deferrals += u64::from(!recorded.results.deferred.is_empty());
         Some(recorded)

@@ -27,7 +27,7 @@ use tokio_postgres::{
     error::{DbError, Severity},
     types::PgLsn,
 };
-use tracing::{error, info, warn};
+use tracing::{error, info, trace, warn};
 use uuid::Uuid;
 
 use super::{StoreError, bounded::Bounded};
@@ -185,6 +185,7 @@ impl Durability {
     pub async fn prove(&self, written: Written) -> Result<bool, StoreError> {
         let is_waived = self.is_waived.load(Ordering::Relaxed);
         let may_go = is_waived || self.is_durable(written).await?;
+        trace!(stop = "prove", may_go);
         if may_go {
             self.delivered.note(written, !is_waived);
         }

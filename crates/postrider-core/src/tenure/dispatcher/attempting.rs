@@ -33,6 +33,7 @@ impl Dispatcher {
                 }
             } else if !deliveries.is_empty() {
                 let clock = self.clock;
+                trace!(stop = "attempt", endpoint = endpoint.0, deliveries = deliveries.len());
                 self.command(Command::Attempt { edition, deliveries, clock });
             }
         }
@@ -41,6 +42,8 @@ impl Dispatcher {
     pub(super) fn take_landed(&mut self, delivery: Delivery, report: &Report, started: Instant) {
         let now = self.now;
         let id = delivery.endpoint;
+        let message = delivery.message.id.0;
+        trace!(stop = "take_landed", message, target = delivery.target.0, outcome = ?report.outcome);
         self.endpoints.landed(&delivery);
         let place = delivery.place();
         self.endpoints.note_outcome(id, place, report, self.tenancy.identity.prober());

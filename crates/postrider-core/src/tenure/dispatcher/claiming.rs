@@ -14,6 +14,7 @@ impl Dispatcher {
             return self.claims.pass();
         }
         let claimed = self.claims.begin(now);
+        trace!(stop = "claim", shards = owned.len());
         let checkpoint = self.checkpoint(&owned);
         let is_known = |owned: &Owned| self.lanes.progress(owned.shard).is_some();
         let updates_gate = owned.iter().all(is_known) && self.claims.take_gate_turn(now);
@@ -48,6 +49,7 @@ impl Dispatcher {
 
     fn put(&mut self, placed: Placed) {
         let delivery = placed.delivery();
+        trace!(stop = "put", message = delivery.message.id.0, target = delivery.target.0);
         let is_ours = self.is_ours(delivery);
         // A shard that is being given up gets nothing into its queues any more.
         if !is_ours || self.is_stopping() || self.is_leaving(delivery) {

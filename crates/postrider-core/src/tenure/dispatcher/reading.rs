@@ -43,6 +43,7 @@ impl Dispatcher {
             self.watch.pass(now);
             return;
         }
+        trace!(stop = "look", lanes = groups.iter().map(|group| group.lanes.len()).sum::<usize>());
         self.watch.begin(now);
         self.ask(Query::Tick(groups));
     }
@@ -233,6 +234,7 @@ impl Dispatcher {
                 None => Placed::Orphan(delivery),
                 Some(_) => self.place(delivery, which, now),
             };
+            trace!(stop = "accept", message = message.id.0, target = target.0);
             self.claims.add(placed);
         }
     }

@@ -13,6 +13,7 @@ impl Dispatcher {
     }
 
     pub(super) fn take_flush(&mut self, Flushed { recorded, held, lost }: Flushed) {
+        trace!(stop = "take_flush", "results are on record");
         for place in &held.put_down {
             self.expiry.forget(*place);
         }

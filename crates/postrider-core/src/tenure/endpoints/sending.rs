@@ -37,6 +37,7 @@ impl Endpoints {
             if count == 0 {
                 continue;
             }
+            trace!(stop = "next_batch", endpoint = id.0, deliveries = count);
             if let Some(bucket) = &mut endpoint.bucket {
                 bucket.take(count);
             }

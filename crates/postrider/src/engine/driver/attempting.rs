@@ -12,7 +12,7 @@ use postrider_core::{
     tenure::{Clock, Delivery, command::Event},
     timestamp::Timestamp,
 };
-use tracing::error;
+use tracing::{error, trace};
 
 use super::Driver;
 use crate::{
@@ -80,6 +80,7 @@ impl Driver {
             for (delivery, report) in not_sent {
                 landing(delivery).report(report);
             }
+            trace!(stop = "attempt", deliveries = batch.len());
             let batch = batch.into_iter().map(|(sent, delivery)| (sent, landing(delivery)));
             transport.attempt(batch.collect(), (started + LONGEST_ATTEMPT).into()).await;
         });
