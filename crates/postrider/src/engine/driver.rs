@@ -291,7 +291,7 @@ impl Driver {
         match tokio::time::timeout(longest, result).await {
             Ok(Ok(())) => End::Stopped,
             Ok(Err(error)) => End::Failed(error.into()),
-            Err(_) => End::Failed(StoreError::Nonsense("silence").into()),
+            Err(_) => End::Failed(StoreError::Silent.into()),
         }
     }
 
@@ -323,7 +323,7 @@ fn check_joined(joined: Result<(), JoinError>, dispatcher: &mut Dispatcher) {
         && error.is_panic()
     {
         error!(%error, "a task of the dispatcher panicked");
-        dispatcher.fail(StoreError::Nonsense("a panic in our own code").into());
+        dispatcher.fail(StoreError::Panicked("a task of the dispatcher").into());
     }
 }
 

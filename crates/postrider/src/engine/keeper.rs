@@ -109,9 +109,7 @@ impl Keeper {
     pub async fn news(&mut self) -> News {
         match self.news.recv().await {
             Some(news) => news,
-            None => News::Over(End::Failed(
-                StoreError::Nonsense("a panic of the lease's keeper").into(),
-            )),
+            None => News::Over(End::Failed(StoreError::Panicked("the lease's keeper").into())),
         }
     }
 }
@@ -159,7 +157,7 @@ impl Keeping {
                     None
                 }
                 Ok(Err(error)) => Some(error),
-                Err(_) => Some(StoreError::Nonsense("silence")),
+                Err(_) => Some(StoreError::Silent),
             };
             if let Some(error) = failure {
                 if !has_lease {

@@ -210,7 +210,7 @@ pub async fn run(
             Ok((End::Failed(error), tenure)) => {
                 telemetry.end_tenure("failed");
                 let error = chain(&error);
-                warn!(%error, "the tenure ended; starting over from the checkpoints");
+                warn!(%error, "the tenure has failed; starting over from its checkpoints");
                 former = Some(tenure);
             }
             Err(error) if is_final(&error) => return Err(error),

@@ -223,7 +223,7 @@ fn circuit(row: &Row) -> Result<Circuit, StoreError> {
                 is_prober_alive: row.get("is_prober_alive"),
             }
         }
-        _ => return Err(StoreError::Nonsense("a circuit in no known state")),
+        _ => return Err(StoreError::Unexpected("a circuit in no known state")),
     };
     Ok(Circuit {
         version: row.get("version"),

@@ -289,7 +289,7 @@ impl Lease {
     ) -> Result<Vec<Shard>, StoreError> {
         let (shards, epochs) = split(owned);
         let state = serde_json::to_value(groups_of(&checkpoint.lanes))
-            .map_err(|_| StoreError::Nonsense("a checkpoint that is no JSON"))?;
+            .expect("whatever the state of lanes is, it is JSON");
         let row = self
             .client
             .query_one(
@@ -564,7 +564,7 @@ fn groups_of(lanes: &[(Lane, LaneState)]) -> Vec<Group> {
 
 fn groups_in(state: serde_json::Value) -> Result<Vec<Group>, StoreError> {
     serde_json::from_value(state)
-        .map_err(|_| StoreError::Nonsense("a checkpoint that cannot be read"))
+        .map_err(|_| StoreError::Unexpected("a checkpoint that cannot be read"))
 }
 
 /// Without any groups, nobody has read the shard.

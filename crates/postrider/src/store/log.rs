@@ -180,7 +180,8 @@ impl Log {
             .query(&self.tick, &[&Xid8(base.xmax()), &lanes, &running, &most, &INLINE_BYTES])
             .await
             .map_err(StoreError::to("read the log"))?;
-        let (first, messages) = rows.split_first().ok_or(StoreError::Nonsense("an empty tick"))?;
+        let (first, messages) =
+            rows.split_first().ok_or(StoreError::Unexpected("an empty tick"))?;
         if first.get("is_standby") {
             return Err(StoreError::Standby);
         }
@@ -254,7 +255,7 @@ impl Log {
             }
         }
         if !rows.is_sorted_by_key(|row| row.id) {
-            return Err(StoreError::Nonsense("a page out of order"));
+            return Err(StoreError::Unexpected("a page out of order"));
         }
         if page.which == Which::Lag || targets.is_empty() {
             return Ok((rows, Vec::new()));
@@ -531,7 +532,7 @@ impl Log {
         };
         // Every finished position sees what this one sees: all ids below the oldest xmin.
         let base = Snapshot::new(oldest.xmin(), oldest.xmin(), Vec::new())
-            .ok_or(StoreError::Nonsense("an empty snapshot"))?;
+            .ok_or(StoreError::Unexpected("an empty snapshot"))?;
         let mut unfinished = Vec::new();
         for (after, end) in self.gaps.pieces(after, end) {
             self.collect_unfinished((lane, state), &base, (after, end), &mut unfinished).await?;
@@ -769,7 +770,8 @@ fn text(text: Option<&str>) -> Option<Arc<str>> {
 
 fn headers(json: Option<JsonText>) -> Result<Option<Arc<str>>, StoreError> {
     json.map(|JsonText(text)| {
-        std::str::from_utf8(&text).map(Arc::from).map_err(|_| StoreError::Nonsense("a header"))
+        let text = std::str::from_utf8(&text);
+        text.map(Arc::from).map_err(|_| StoreError::Unexpected("headers that are no UTF-8"))
     })
     .transpose()
 }

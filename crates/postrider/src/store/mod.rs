@@ -42,9 +42,15 @@ pub enum StoreError {
     /// The database lost commits that were seen before: it was restored, or crashed and recovered.
     #[error("transaction ids went back: the database was restored or recovered")]
     TransactionIdsWentBack,
+    /// Nothing came back in the time that there was.
+    #[error("the database did not answer in time")]
+    Silent,
+    /// A part of us that asks the database, or waits for what others ask, has panicked.
+    #[error("{0} panicked")]
+    Panicked(&'static str),
     /// The answer is not what the schema promises.
     #[error("the database answered with {0}")]
-    Nonsense(&'static str),
+    Unexpected(&'static str),
 }
 
 impl StoreError {

@@ -91,7 +91,7 @@ impl Dispatcher {
     /// The lease was over before these were attempted, and so is the tenure.
     pub(super) fn take_late(&mut self, deliveries: Vec<Delivery>) -> Result<(), Failure> {
         self.hands.note_unbegun(deliveries);
-        let text = "the database answered with an attempt that began after its lease";
+        let text = "attempts would have begun after the lease had ended";
         Err(Failure::new(text, false))
     }
 
