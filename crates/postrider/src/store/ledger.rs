@@ -11,8 +11,14 @@ use uuid::Uuid;
 
 use super::{StoreError, bounded::Bounded, lease::split, wire::Timestamptz};
 
+const FLUSH: &str = include_str!("../../../../sql/queries/dispatch/flush.sql");
+
 /// A parameter of the flush.
-type Column = Box<dyn ToSql + Sync + Send>;
+struct Column {
+    /// As `postrider.flush` calls it, without its `p_`.
+    name: &'static str,
+    value: Box<dyn ToSql + Sync + Send>,
+}
 
 /// The recording connection.
 pub struct Ledger {
@@ -24,8 +30,7 @@ pub struct Ledger {
 impl Ledger {
     pub async fn open(client: impl Into<Bounded>, id: Uuid) -> Result<Ledger, StoreError> {
         let client: Bounded = client.into();
-        let sql = include_str!("../../../../sql/queries/dispatch/flush.sql");
-        let flush = client.once().prepare(sql).await.map_err(StoreError::to("prepare"))?;
+        let flush = client.once().prepare(FLUSH).await.map_err(StoreError::to("prepare"))?;
         Ok(Ledger { id, client, flush })
     }
 
@@ -37,12 +42,9 @@ impl Ledger {
     /// Records everything in one transaction, or, when a shard is lost or a row is locked, nothing. What is
     /// about several messages fails when it is too much for the bound of a statement.
     pub async fn flush(&self, owned: &[Owned], results: &Results) -> Result<Recorded, StoreError> {
-        let (shards, epochs) = split(owned);
-        let mut parameters: Vec<Column> =
-            vec![Box::new(self.id), Box::new(shards), Box::new(epochs)];
-        parameters.extend(columns(results));
+        let columns = columns(self.id, owned, results);
         let parameters: Vec<&(dyn ToSql + Sync)> =
-            parameters.iter().map(|value| value.as_ref() as &(dyn ToSql + Sync)).collect();
+            columns.iter().map(|column| column.value.as_ref() as &(dyn ToSql + Sync)).collect();
         let row = match results.is_divisible() {
             true => self.client.query_divisible(&self.flush, &parameters).await,
             false => self.client.query_one(&self.flush, &parameters).await,
@@ -58,8 +60,9 @@ impl Ledger {
     }
 }
 
-/// What the flush takes behind the shards, in its order.
-fn columns(results: &Results) -> Vec<Column> {
+/// What the flush takes, in the order of its query.
+fn columns(id: Uuid, owned: &[Owned], results: &Results) -> Vec<Column> {
+    let (shards, epochs) = split(owned);
     let done = done::encode(&results.done);
     let partly: Vec<(MessageId, Target)> = results
         .partly
@@ -67,80 +70,107 @@ fn columns(results: &Results) -> Vec<Column> {
         .flat_map(|(id, targets)| targets.iter().map(|target| (*id, *target)))
         .collect();
     let mut columns = vec![
-        column(&done, |row| row.bucket),
-        column(&done, |row| row.offsets.clone()),
-        column(&partly, |(id, _)| id.0),
-        column(&partly, |(_, target)| target.0),
+        Column { name: "dispatcher", value: Box::new(id) },
+        Column { name: "shards", value: Box::new(shards) },
+        Column { name: "epochs", value: Box::new(epochs) },
+        column("done_buckets", &done, |row| row.bucket),
+        column("done_offsets", &done, |row| row.offsets.clone()),
+        column("partly_ids", &partly, |(id, _)| id.0),
+        column("partly_targets", &partly, |(_, target)| target.0),
     ];
     columns.extend(deferred_columns(&results.deferred));
-    columns.push(column(&results.settled, |(id, _)| id.0));
-    columns.push(column(&results.settled, |(_, target)| target.0));
+    columns.push(column("settled_ids", &results.settled, |(id, _)| id.0));
+    columns.push(column("settled_targets", &results.settled, |(_, target)| target.0));
     columns.extend(attempt_columns(&results.attempts));
     columns.extend(dead_columns(&results.dead));
     columns.extend([
-        column(&results.expired, |(id, ..)| id.0),
-        column(&results.expired, |(_, target, _)| target.0),
-        column(&results.expired, |(.., endpoint)| endpoint.0),
-        column(&results.expired, |_| "expired"),
-        column(&results.read, |(id, _)| id.0),
-        column(&results.read, |(_, target)| target.0),
-        column(&results.keyed, |id| id.0),
-        column(&done, |row| row.run),
+        column("ended_ids", &results.expired, |(id, ..)| id.0),
+        column("ended_targets", &results.expired, |(_, target, _)| target.0),
+        column("ended_endpoints", &results.expired, |(.., endpoint)| endpoint.0),
+        column("ended_reasons", &results.expired, |_| "expired"),
+        column("read_ids", &results.read, |(id, _)| id.0),
+        column("read_targets", &results.read, |(_, target)| target.0),
+        column("keyed_ids", &results.keyed, |id| id.0),
+        column("done_runs", &done, |row| row.run),
     ]);
     columns
 }
 
 fn deferred_columns(rows: &[Deferred]) -> Vec<Column> {
     vec![
-        column(rows, |row| row.id.0),
-        column(rows, |row| row.target.0),
-        column(rows, |row| row.endpoint.0),
-        column(rows, |row| row.run_at.map(Timestamptz)),
-        column(rows, |row| row.wait_ms),
-        column(rows, |row| row.retry_count as i32),
-        column(rows, |row| row.recovery_count as i32),
-        column(rows, |row| Timestamptz(row.created_at)),
-        column(rows, |row| row.expires_at.map(Timestamptz)),
-        column(rows, |row| row.error.clone()),
-        column(rows, |row| row.ordering_key.as_deref().map(str::to_owned)),
-        column(rows, |row| row.is_blocked),
-        column(rows, |row| row.has_waited),
+        column("deferred_ids", rows, |row| row.id.0),
+        column("deferred_targets", rows, |row| row.target.0),
+        column("deferred_endpoints", rows, |row| row.endpoint.0),
+        column("deferred_run_at", rows, |row| row.run_at.map(Timestamptz)),
+        column("deferred_wait_ms", rows, |row| row.wait_ms),
+        column("deferred_retry_counts", rows, |row| row.retry_count as i32),
+        column("deferred_recovery_counts", rows, |row| row.recovery_count as i32),
+        column("deferred_created_at", rows, |row| Timestamptz(row.created_at)),
+        column("deferred_expires_at", rows, |row| row.expires_at.map(Timestamptz)),
+        column("deferred_errors", rows, |row| row.error.clone()),
+        column("deferred_keys", rows, |row| row.ordering_key.as_deref().map(str::to_owned)),
+        column("deferred_blocked", rows, |row| row.is_blocked),
+        column("deferred_waited", rows, |row| row.has_waited),
     ]
 }
 
 fn attempt_columns(rows: &[FailedAttempt]) -> Vec<Column> {
     vec![
-        column(rows, |row| row.id.0),
-        column(rows, |row| row.target.0),
-        column(rows, |row| row.endpoint.0),
-        column(rows, |row| row.number as i32),
-        column(rows, |row| Timestamptz(row.started_at)),
-        column(rows, |row| row.duration_ms),
-        column(rows, |row| row.outcome),
-        column(rows, |row| row.status),
-        column(rows, |row| row.error.clone()),
-        column(rows, |row| row.correlation_id),
-        column(rows, |row| row.response.as_ref().map(|response| response.headers.clone())),
-        column(rows, |row| row.response.as_ref().map(|response| response.body.to_vec())),
-        column(rows, |row| row.response.as_ref().map(|response| response.is_truncated)),
+        column("attempt_ids", rows, |row| row.id.0),
+        column("attempt_targets", rows, |row| row.target.0),
+        column("attempt_endpoints", rows, |row| row.endpoint.0),
+        column("attempt_numbers", rows, |row| row.number as i32),
+        column("attempt_started_at", rows, |row| Timestamptz(row.started_at)),
+        column("attempt_duration_ms", rows, |row| row.duration_ms),
+        column("attempt_outcomes", rows, |row| row.outcome),
+        column("attempt_statuses", rows, |row| row.status),
+        column("attempt_errors", rows, |row| row.error.clone()),
+        column("attempt_correlation_ids", rows, |row| row.correlation_id),
+        column("attempt_headers", rows, |row| {
+            row.response.as_ref().map(|response| response.headers.clone())
+        }),
+        column("attempt_bodies", rows, |row| {
+            row.response.as_ref().map(|response| response.body.to_vec())
+        }),
+        column("attempt_truncated", rows, |row| {
+            row.response.as_ref().map(|response| response.is_truncated)
+        }),
     ]
 }
 
 fn dead_columns(rows: &[Dead]) -> Vec<Column> {
     vec![
-        column(rows, |row| row.id.0),
-        column(rows, |row| row.target.0),
-        column(rows, |row| row.endpoint.0),
-        column(rows, |row| row.cause),
-        column(rows, |row| row.retry_count as i32),
-        column(rows, |row| row.error.clone()),
+        column("dead_ids", rows, |row| row.id.0),
+        column("dead_targets", rows, |row| row.target.0),
+        column("dead_endpoints", rows, |row| row.endpoint.0),
+        column("dead_causes", rows, |row| row.cause),
+        column("dead_retry_counts", rows, |row| row.retry_count as i32),
+        column("dead_errors", rows, |row| row.error.clone()),
     ]
 }
 
 /// One column of a list of rows.
-fn column<R, T>(rows: &[R], value: impl Fn(&R) -> T) -> Column
+fn column<R, T>(name: &'static str, rows: &[R], value: impl Fn(&R) -> T) -> Column
 where
     Vec<T>: ToSql + Sync + Send + 'static,
 {
-    Box::new(rows.iter().map(value).collect::<Vec<T>>())
+    Column { name, value: Box::new(rows.iter().map(value).collect::<Vec<T>>()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// PostgreSQL sees types only, and most of these are lists of numbers.
+    #[test]
+    fn each_parameter_is_what_its_name_says() {
+        let columns = columns(Uuid::nil(), &[], &Results::default());
+        let parameters: Vec<String> = std::iter::zip(1.., &columns)
+            .map(|(number, column)| format!("p_{} => ${number}", column.name))
+            .collect();
+        let (_, arguments) = FLUSH.split_once("flush(").unwrap();
+        let (arguments, _) = arguments.split_once(')').unwrap();
+        let asked: Vec<&str> = arguments.split(',').map(str::trim).collect();
+        assert_eq!(parameters, asked);
+    }
 }
