@@ -521,6 +521,47 @@ async fn sql_knows_what_is_taken_as_dispatchers_do() {
     assert!(waiting_counts.iter().all(|count| *count > 500), "{waiting_counts:?}");
 }
 
+/// The file that `store/lease.rs` compares with what a dispatcher writes.
+#[tokio::test]
+async fn sql_reads_a_checkpoint_as_it_is_written() {
+    let shop = Shop::open_migrated().await;
+    shop.execute(&checkpoint(&[3], &[0], include_str!("../testdata/checkpoint.json"))).await;
+    let of_common = |number: i64| number << 10 | 48;
+    let of_its_own = |number: i64| number << 10 | 54;
+    // The tail's window ends at number 5, target 7 is left to the lag behind number 3, and the lag has read nothing.
+    let cases = [
+        (of_common(9), 19, "{}", true),
+        (of_common(9), 21, "{}", false),
+        (of_common(9), 23, "{7}", true),
+        (of_common(9), 24, "{}", false),
+        (of_its_own(4), 10, "{}", true),
+        (of_its_own(4), 12, "{}", false),
+        (of_its_own(6), 10, "{}", false),
+        (of_its_own(4), 10, "{8}", true),
+        (of_its_own(4), 10, "{7}", false),
+        (of_its_own(3), 10, "{7}", true),
+    ];
+    for (id, xid, targets, expected) in cases {
+        let sql = format!("select postrider.is_taken({id}, '{xid}', '{targets}')");
+        assert_eq!(shop.ask::<bool>(&sql).await, expected, "{sql}");
+    }
+    let found: Value = shop
+        .ask(
+            "select jsonb_build_array(
+                k.lanes #> '{lanes,54,lag,last}', k.lanes #> '{lanes,54,open}',
+                k.lanes #> '{shards,3,tail,base}',
+                (
+                    select jsonb_agg(array[t.base::text, t.top::text, t.walked::text] order by t.lane)
+                    from postrider.lane_tails() t
+                    where t.lane in (48, 54)
+                ))
+            from postrider.known_lanes() k (lanes)",
+        )
+        .await;
+    let tails = json!([["20:24:21", null, null], ["4:4:", "9:20:9,12", "5174"]]);
+    assert_eq!(found, json!([5_174, [[4_150, 5_174]], "20:24:21", tails]));
+}
+
 /// Whoever may connect hears what is notified.
 #[tokio::test]
 async fn no_ordering_key_is_notified() {

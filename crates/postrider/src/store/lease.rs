@@ -585,9 +585,53 @@ fn lanes_of(shard: Shard, groups: &[Group]) -> BTreeMap<Lane, LaneState> {
 
 #[cfg(test)]
 mod tests {
-    use postrider_core::reader::LaneReader;
+    use postrider_core::{
+        position::Position,
+        reader::{Lag, LaneReader, Left},
+    };
 
     use super::*;
+
+    const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/checkpoint.json");
+
+    /// SQL reads it, too: `tests/cancelling.rs` asks it what it knows of the same file.
+    #[test]
+    fn a_checkpoint_is_written_as_the_golden_one() {
+        let at = |base: &str| Position::at(base.parse().unwrap());
+        let within = |id| {
+            Position::within("4:4:".parse().unwrap(), "9:20:9,12".parse().unwrap(), id, 99_999)
+        };
+        let finished = at("20:24:21");
+        let common = LaneState {
+            tail: finished.clone(),
+            lag: None,
+            done: vec![finished],
+            open: Some(Vec::new()),
+        };
+        let lag = Lag {
+            position: at("4:4:"),
+            skipped: [(Target(7), within(3_126))].into(),
+            remaining: [(Target(7), Left { count: 2, oldest: 123 })].into(),
+            spares_expiring: true,
+            last: Some(5_174),
+        };
+        let behind = LaneState {
+            tail: within(5_174),
+            lag: Some(lag),
+            done: vec![at("4:4:")],
+            open: Some(vec![(4_150, 5_174)]),
+        };
+        let state = |lane: Lane| if lane == Lane(54) { behind.clone() } else { common.clone() };
+        let lanes: Vec<_> = Shard(3).lanes().map(|lane| (lane, state(lane))).collect();
+        let written = serde_json::to_value(groups_of(&lanes)).unwrap();
+        if std::env::var_os("UPDATE").is_some() {
+            std::fs::write(GOLDEN, format!("{written:#}\n")).unwrap();
+        }
+        let golden = std::fs::read_to_string(GOLDEN).unwrap();
+        let golden: serde_json::Value = serde_json::from_str(&golden).unwrap();
+        assert_eq!(written, golden, "UPDATE=1 writes it");
+        assert_eq!(lanes_of(Shard(3), &groups_in(golden).unwrap()), lanes.into_iter().collect());
+    }
 
     #[test]
     fn a_checkpoint_is_read_as_it_was_written() {
