@@ -6,6 +6,7 @@
 
 pub mod admit;
 pub mod auth;
+pub mod backoff;
 pub mod breaker;
 pub mod caretaker;
 pub mod chains;

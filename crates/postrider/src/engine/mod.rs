@@ -22,7 +22,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use postrider_core::tenure::{End, Endpoints, Pace, Tenure};
+use postrider_core::{
+    backoff::Backoff,
+    tenure::{End, Endpoints, Pace, Tenure},
+};
 use tokio::sync::watch;
 use tracing::{info, warn};
 use uuid::Uuid;
@@ -50,7 +53,8 @@ use crate::{
     vitals::{self, Vitals},
 };
 
-/// The longest pause between two tries to connect.
+/// The pauses between two tries to connect.
+const SHORTEST_BACKOFF: Duration = Duration::from_millis(50);
 const LONGEST_BACKOFF: Duration = Duration::from_secs(5);
 
 /// How a dispatcher runs.
@@ -184,7 +188,7 @@ pub async fn run(
     let shared = Shared::with_options(settings, options.transport.clone());
     let delivered = Arc::new(Delivered::default());
     let mut former = None;
-    let mut backoff = Duration::ZERO;
+    let mut backoff = Backoff::new(SHORTEST_BACKOFF, LONGEST_BACKOFF);
     let mut has_dispatched = false;
     let mut was_there = false;
     while !*is_asked_to_stop.borrow() {
@@ -225,13 +229,14 @@ pub async fn run(
             }
         }
         // A tenure that lasted was not in vain: try again at once.
-        backoff = if began.elapsed() > LONGEST_BACKOFF {
+        let pause = if began.elapsed() > LONGEST_BACKOFF {
+            backoff.reset();
             Duration::ZERO
         } else {
-            (backoff * 2).clamp(Duration::from_millis(50), LONGEST_BACKOFF)
+            backoff.next(fastrand::f64())
         };
         let mut is_asked = is_asked_to_stop.clone();
-        let _ = tokio::time::timeout(backoff, is_asked.wait_for(|is_asked| *is_asked)).await;
+        let _ = tokio::time::timeout(pause, is_asked.wait_for(|is_asked| *is_asked)).await;
     }
     Ok(())
 }

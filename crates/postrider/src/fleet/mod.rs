@@ -5,18 +5,22 @@
 //! it and the deliveries of messages do not disturb each other. Any number of dispatchers may do the
 //! same at once: what they do is compare-and-set in the database.
 
-mod backoff;
 mod monitor;
 pub mod rabbitmq;
+mod trouble;
 
 use std::time::Duration;
 
+use postrider_core::backoff::Backoff;
 use tokio::{sync::watch, task::JoinSet};
 use tracing::warn;
 
 use self::rabbitmq::Address;
 use crate::store::connect::Connector;
 
+/// How long a task waits at least and at most before it tries again what has failed.
+const SHORTEST_BACKOFF: Duration = Duration::from_millis(100);
+const LONGEST_BACKOFF: Duration = Duration::from_secs(30);
 /// How long a stop may take, with a broker or a database that does not answer.
 const STOP_LIMIT: Duration = Duration::from_secs(10);
 /// What `pg_stat_activity` calls the connections. Sessions of tenures are called `postrider` and an id.
@@ -47,6 +51,10 @@ pub async fn run(
     if tokio::time::timeout(STOP_LIMIT, ended).await.is_err() {
         warn!("looking after executions was broken off, for it did not come to its end in time");
     }
+}
+
+fn backoff() -> Backoff {
+    Backoff::new(SHORTEST_BACKOFF, LONGEST_BACKOFF)
 }
 
 /// Waits until the process is asked to stop.

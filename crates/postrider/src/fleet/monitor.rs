@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 use tracing::{info, warn};
 
-use super::backoff::{Backoff, Trouble};
+use super::{backoff, trouble::Trouble};
 use crate::{
     engine::chain,
     store::{
@@ -31,7 +31,7 @@ const LASTED: Duration = Duration::from_secs(5);
 
 /// Watches for as long as it is polled.
 pub async fn run(connector: Connector, has_broker: bool) {
-    let (mut backoff, mut trouble) = (Backoff::default(), Trouble::default());
+    let (mut backoff, mut trouble) = (backoff(), Trouble::default());
     let mut failure_count = 0;
     loop {
         let began = Instant::now();

@@ -13,6 +13,7 @@ use lapin::{
     options::{BasicAckOptions, BasicConsumeOptions, BasicNackOptions, BasicQosOptions},
     types::FieldTable,
 };
+use postrider_core::backoff::Backoff;
 use serde_json::{Value, json};
 use tokio::{sync::watch, time::Instant};
 use tracing::{info, warn};
@@ -24,11 +25,7 @@ use super::{
 };
 use crate::{
     engine::{chain, process_name},
-    fleet::{
-        asked,
-        backoff::{Backoff, Trouble},
-        pause,
-    },
+    fleet::{asked, backoff, pause, trouble::Trouble},
     store::{
         StoreError,
         connect::Connector,
@@ -89,7 +86,7 @@ impl Handler {
             settings,
             is_asked_to_stop,
             topology: Topology::default(),
-            backoff: Backoff::default(),
+            backoff: backoff(),
             trouble: Trouble::default(),
         }
     }

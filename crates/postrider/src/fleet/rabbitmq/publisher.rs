@@ -7,6 +7,7 @@
 use std::{collections::BTreeSet, time::Duration};
 
 use lapin::{Channel, Connection, options::ConfirmSelectOptions};
+use postrider_core::backoff::Backoff;
 use tokio::{
     sync::{broadcast, watch},
     task::JoinSet,
@@ -24,11 +25,7 @@ use super::{
 };
 use crate::{
     engine::chain,
-    fleet::{
-        asked,
-        backoff::{Backoff, Trouble},
-        pause,
-    },
+    fleet::{asked, backoff, pause, trouble::Trouble},
     store::{
         StoreError,
         connect::Connector,
@@ -120,7 +117,7 @@ impl Publisher {
             known,
             is_asked_to_stop,
             topology: Topology::default(),
-            backoff: Backoff::default(),
+            backoff: backoff(),
             trouble: Trouble::default(),
             unroutable: Trouble::default(),
         }
