@@ -1,6 +1,6 @@
 -- postrider.are_ticks_settled() → whether the ticks that are seen are those that count
 --
--- Internal: next_ticks and append_tick. Not while somebody makes a tick past another one: whether that one
+-- Internal: next_ticks. Not while somebody makes a tick past another one: whether that one
 -- counts shows when it is there. The epoch is read later than the snapshot in which ticks are looked for: it had not
 -- risen by then, so whoever lets it rise sees what is seen here, and builds on it. On a standby sequences are
 -- ahead by up to 32, so nothing can be told by them; what is read there may count for nothing later. Uses tick_id.

@@ -1,6 +1,6 @@
 -- postrider.is_logged(message_id) → whether the log has this message, and nobody has erased it
 --
--- Internal: erase_batch, erase_letters. Uses message_id.
+-- Internal: erase_batch. Uses message_id.
 create or replace function postrider.is_logged(p_message_id bigint)
 returns boolean
 language plpgsql
