@@ -50,7 +50,11 @@ enum Command {
         check: bool,
     },
     /// Check the rules about the sources that the compiler cannot hold.
-    Tidy,
+    Tidy {
+        /// Only count what says how hard the engine is to reason about.
+        #[arg(long)]
+        count: bool,
+    },
 }
 
 fn main() -> ExitCode {
@@ -74,12 +78,21 @@ fn run(command: Command) -> Result<()> {
         Command::Prove(options) => prove::run(&options),
         Command::Test { filters } => ci::test(&filters),
         Command::Schema { check } => run_schema(check),
-        Command::Tidy => run_tidy(),
+        Command::Tidy { count: false } => run_tidy(),
+        Command::Tidy { count: true } => print_counts(),
     }
 }
 
 fn run_schema(check: bool) -> Result<()> {
     tokio::runtime::Runtime::new()?.block_on(xtask::schema::write_or_check(check))
+}
+
+fn print_counts() -> Result<()> {
+    for count in tidy::count(workspace())? {
+        let of = if count.of.is_empty() { String::new() } else { format!("  ({})", count.of) };
+        println!("{:>6}  {}{of}", count.number, count.what);
+    }
+    Ok(())
 }
 
 fn run_tidy() -> Result<()> {

@@ -4,6 +4,7 @@
 //! The rules look at text, not at meaning: they catch what is written by mistake, not by intent.
 
 mod areas;
+pub mod count;
 mod dependencies;
 mod locks;
 mod rust;
@@ -82,6 +83,15 @@ pub fn check(root: &Path) -> Result<Vec<Violation>> {
     let mut found = check_tree(&read_tree(root)?);
     found.extend(dependencies::check(root)?);
     Ok(found)
+}
+
+/// What is counted in the repository at `root`.
+///
+/// # Errors
+///
+/// When the files cannot be listed or read.
+pub fn count(root: &Path) -> Result<Vec<count::Count>> {
+    Ok(count::count(&read_tree(root)?))
 }
 
 /// Checks a tree by all rules.

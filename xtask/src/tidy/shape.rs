@@ -8,7 +8,8 @@ use super::{Tree, Violation, contains_word, is_word, production_sources, rust::S
 const FUNCTION_LINES: usize = 70;
 /// Fields of a struct of the engine.
 const FIELDS: usize = 20;
-const ENGINE: [&str; 2] = ["crates/postrider/src/engine/", "crates/postrider-core/src/tenure/"];
+pub(super) const ENGINE: [&str; 2] =
+    ["crates/postrider/src/engine/", "crates/postrider-core/src/tenure/"];
 const DISPATCHER: &str = "crates/postrider-core/src/tenure/dispatcher";
 
 /// What does not fit on a page is split where its meaning is.
@@ -33,26 +34,52 @@ pub(super) fn functions_are_short(tree: &Tree) -> Vec<Violation> {
 
 /// A struct with many fields is several things.
 pub(super) fn structs_of_the_engine_are_small(tree: &Tree) -> Vec<Violation> {
-    let mut found = Vec::new();
+    let too_large = |(path, block): (String, Block)| {
+        let count = block.members.len();
+        let message = format!("a struct with {count} fields, and {FIELDS} are enough");
+        (count > FIELDS).then(|| violation(&path, block.start, message))
+    };
+    structs_of_the_engine(tree).into_iter().filter_map(too_large).collect()
+}
+
+/// The structs of the engine, with the file of each.
+pub(super) fn structs_of_the_engine(tree: &Tree) -> Vec<(String, Block)> {
     let sources = ENGINE.into_iter().flat_map(|folder| production_sources(tree, folder));
-    for (path, source) in sources.filter(|(path, _)| !path.contains("/simulation")) {
-        let mut lines = source.code.iter().enumerate();
-        while let Some((start, line)) = lines.next() {
-            if !(contains_word(line, "struct") && line.trim_end().ends_with('{')) {
-                continue;
-            }
-            let body =
-                lines.by_ref().map(|(_, line)| line).take_while(|line| !line.starts_with('}'));
-            let is_field = |line: &&String| {
-                let is_own = line.starts_with("    ") && !line.starts_with("     ");
-                is_own && line.contains(':')
-            };
-            let count = body.filter(is_field).count();
-            if count > FIELDS {
-                let message = format!("a struct with {count} fields, and {FIELDS} are enough");
-                found.push(violation(path, start + 1, message));
-            }
+    let sources = sources.filter(|(path, _)| !path.contains("/simulation"));
+    let structs = |(path, source): (&String, Source)| -> Vec<(String, Block)> {
+        blocks(&source, "struct").into_iter().map(|block| (path.clone(), block)).collect()
+    };
+    sources.flat_map(structs).collect()
+}
+
+/// A struct or an enum.
+pub(super) struct Block {
+    pub(super) name: String,
+    pub(super) start: usize,
+    /// The names of its fields or variants.
+    pub(super) members: Vec<String>,
+}
+
+/// All structs or enums with named members, as rustfmt lays them out.
+pub(super) fn blocks(source: &Source, keyword: &str) -> Vec<Block> {
+    let mut found = Vec::new();
+    let mut lines = source.code.iter().enumerate();
+    while let Some((start, line)) = lines.next() {
+        if !(contains_word(line, keyword) && line.trim_end().ends_with('{')) {
+            continue;
         }
+        let Some((_, rest)) = line.split_once(&format!("{keyword} ")) else { continue };
+        let name = rest.chars().take_while(|c| is_word(*c)).collect();
+        let body = lines.by_ref().map(|(_, line)| line).take_while(|line| !line.starts_with('}'));
+        let member = |line: &String| {
+            let rest = line.strip_prefix("    ").filter(|rest| !rest.starts_with(' '))?;
+            let rest = rest.rsplit_once("pub ").map_or(rest, |(_, rest)| rest);
+            let rest = rest.strip_prefix("pub(super) ").unwrap_or(rest);
+            let name: String = rest.chars().take_while(|c| is_word(*c)).collect();
+            (!name.is_empty()).then_some(name)
+        };
+        let members = body.filter_map(member).collect();
+        found.push(Block { name, start: start + 1, members });
     }
     found
 }
@@ -95,6 +122,7 @@ pub(super) fn the_dispatcher_has_no_circles(tree: &Tree) -> Vec<Violation> {
     circle.iter().map(|path| violation(path, 1, message())).collect()
 }
 
+/// A function.
 struct Function {
     name: String,
     /// It stands in an `impl`.
