@@ -47,6 +47,7 @@ pub use self::{
     lanes::TickGroup,
     news::News,
     settings::Settings,
+    settlement::Settlement,
     signal::Signal,
     silence::Silence,
     tenancy::beat_interval,

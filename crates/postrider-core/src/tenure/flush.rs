@@ -179,7 +179,7 @@ impl Gathered {
     }
 
     /// A message without targets is done as it is.
-    pub(super) fn nobody(&mut self, message: &Message, source: Source, now: Instant) {
+    pub fn nobody(&mut self, message: &Message, source: Source, now: Instant) {
         self.since.get_or_insert(now);
         self.results.done.push(message.id);
         if message.terms.has_idempotency_key {
@@ -191,7 +191,7 @@ impl Gathered {
     }
 
     /// What became of a delivery, which is no longer in hand.
-    pub(super) fn settle(&mut self, delivery: Delivery, settlement: Settlement, now: Instant) {
+    pub fn settle(&mut self, delivery: Delivery, settlement: Settlement, now: Instant) {
         let is_last = self.close(&delivery, now);
         let has_waited = delivery.source == Source::Deferred;
         match settlement {
@@ -245,7 +245,7 @@ impl Gathered {
     }
 
     /// An attempt, for the history.
-    pub(super) fn attempt(&mut self, delivery: &Delivery, started_at: Timestamp, report: &Report) {
+    pub fn attempt(&mut self, delivery: &Delivery, started_at: Timestamp, report: &Report) {
         self.results.attempts.push(FailedAttempt {
             id: delivery.message.id,
             target: delivery.target,

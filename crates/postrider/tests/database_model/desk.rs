@@ -20,7 +20,7 @@ use postrider_core::{
     reader::{LaneReader, Page, Row as _, Taken, Which},
     sharing::{Proposal, Trade},
     tenure::{
-        Delivery, Gathered, Message, Source, Tenure, TickGroup,
+        Delivery, Gathered, Message, Settlement, Source, Tenure, TickGroup,
         command::{Counting, Event, Look, Query},
     },
     tick::Tick,
@@ -327,30 +327,30 @@ impl Desk {
         for (place, fate) in fates {
             let Some(delivery) = self.hand.remove(place) else { continue };
             self.fates.remove(place);
-            match *fate {
-                Fate::Delivered => gathered.delivered(&delivery, now),
+            let given_back = |run_at: Option<i64>, is_blocked| Settlement::GivenBack {
+                run_at: run_at.map(|step| began.moment(step)),
+                pause: Duration::ZERO,
+                is_blocked,
+            };
+            let settlement = match *fate {
+                Fate::Delivered => Settlement::Delivered,
                 Fate::Retry(steps) => {
                     attempt(&mut gathered, &delivery, began);
-                    gathered.retry(&delivery, wait(steps), "so it is".to_owned(), now);
+                    Settlement::Retry { wait: wait(steps), error: "so it is".to_owned() }
                 }
                 Fate::Dead => {
                     attempt(&mut gathered, &delivery, began);
-                    gathered.dead(&delivery, Cause::Rejected, None, now);
+                    Settlement::Dead { cause: Cause::Rejected, error: None }
                 }
-                Fate::Expired => gathered.expired(&delivery, now),
-                Fate::Cancelled => gathered.cancelled(&delivery, now),
-                Fate::GiveBack { until, is_blocked } => {
-                    let until = until.map(|step| began.moment(step));
-                    gathered.give_back(&delivery, until, Duration::ZERO, is_blocked, now);
-                }
+                Fate::Expired => Settlement::Expired,
+                Fate::Cancelled => Settlement::Cancelled,
+                Fate::GiveBack { until, is_blocked } => given_back(until, is_blocked),
                 Fate::Postpone(step) if delivery.source == Source::Deferred => {
-                    gathered.postpone(&delivery, began.moment(step), now);
+                    Settlement::Postponed { run_at: began.moment(step) }
                 }
-                Fate::Postpone(step) => {
-                    let until = Some(began.moment(step));
-                    gathered.give_back(&delivery, until, Duration::ZERO, false, now);
-                }
-            }
+                Fate::Postpone(step) => given_back(Some(step), false),
+            };
+            gathered.settle(delivery, settlement, now);
         }
         gathered
     }
@@ -431,10 +431,10 @@ impl Desk {
                 self.forget(&answer.lost);
             }
             // Of few, which ones is chance.
-            (Ask::Due(wanted), Event::Due(_, _, Ok(answer))) => {
-                if wanted.iter().all(|(_, most)| *most >= ALL) {
-                    self.fetch(answer.rows);
-                }
+            (Ask::Due(wanted), Event::Due(_, _, Ok(answer)))
+                if wanted.iter().all(|(_, most)| *most >= ALL) =>
+            {
+                self.fetch(answer.rows);
             }
             (_, Event::Followers(_, Ok(rows))) => self.fetch(rows),
             (_, Event::Expired(Ok(page))) => self.fetch(page.rows),

@@ -100,7 +100,7 @@ impl Postgres {
             xids: Vec::new(),
             endpoints,
             all: all.into_iter().map(Target).collect(),
-            shop: shop,
+            shop,
         }
     }
 
