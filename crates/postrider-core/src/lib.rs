@@ -16,6 +16,7 @@ pub mod configuration;
 pub mod decide;
 pub mod done;
 pub mod egress;
+pub mod environment;
 pub mod failure;
 pub mod flow;
 pub mod format;

@@ -16,12 +16,11 @@ use std::{
     time::Duration,
 };
 
-use postrider_core::networks::InternalDestinations;
+use postrider_core::{environment::Environment, networks::InternalDestinations};
 use serde::Deserialize;
 use tracing_subscriber::EnvFilter;
 
 use crate::{
-    environment::Environment,
     fleet::rabbitmq::AmqpUrl,
     store::{connect::DatabaseUrl, libpq},
 };

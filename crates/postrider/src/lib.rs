@@ -7,7 +7,6 @@ pub mod api;
 pub mod cli;
 pub mod config;
 pub mod engine;
-pub mod environment;
 pub mod fleet;
 pub mod store;
 pub mod telemetry;

@@ -6,10 +6,10 @@
 
 use std::{fs, os::unix::fs::PermissionsExt, path::PathBuf};
 
+use postrider_core::environment::Environment;
 use tokio_postgres::config::{Host, SslMode};
 
 use super::connect;
-use crate::environment::Environment;
 
 /// Variables that say how to connect, and that nothing here understands, with the value that asks for what is done
 /// anyway.

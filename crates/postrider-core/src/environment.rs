@@ -1,4 +1,4 @@
-//! The variables of the process's environment.
+//! The variables of the process's environment, as whoever has read them hands them in.
 //!
 //! Guarantees: a variable that counts and is not text is refused by its name, and is not taken for one that is
 //! not set.
