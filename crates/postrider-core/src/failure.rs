@@ -33,6 +33,17 @@ impl Error for Failure {
     }
 }
 
+/// An error with its causes.
+pub fn chain(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text.push_str(&format!(": {cause}"));
+        source = cause.source();
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -57,13 +68,7 @@ mod tests {
     fn it_says_what_the_error_says_and_has_the_same_causes() {
         let failure =
             Failure::new(Layer("asking", Some(Box::new(Layer("connecting", None)))), true);
-        let mut said = vec![failure.to_string()];
-        let mut cause = failure.source();
-        while let Some(error) = cause {
-            said.push(error.to_string());
-            cause = error.source();
-        }
-        assert_eq!(said, ["asking", "connecting"]);
+        assert_eq!(chain(&failure), "asking: connecting");
         assert!(failure.is_passing() && !Failure::new("a reason", false).is_passing());
     }
 }

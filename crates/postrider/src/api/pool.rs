@@ -14,6 +14,7 @@ use std::{
 };
 
 use http::StatusCode;
+use postrider_core::failure::chain;
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
     time::{Instant, error::Elapsed, timeout, timeout_at},
@@ -30,10 +31,7 @@ use super::{
     problem::{Code, Problem},
     token::{Caller, Role},
 };
-use crate::{
-    engine::chain,
-    store::connect::{Connector, Session},
-};
+use crate::store::connect::{Connector, Session};
 
 const BEGIN: &str = include_str!("../../../../sql/queries/access/api_begin.sql");
 const COMMIT: &str = include_str!("../../../../sql/queries/access/api_commit.sql");

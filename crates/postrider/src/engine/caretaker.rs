@@ -13,6 +13,7 @@ use std::{
 
 use postrider_core::{
     caretaker::{Caretaker, Chore, MadeTick, Task, Wish},
+    failure::chain,
     moment::Moment,
 };
 use tokio::{
@@ -22,7 +23,7 @@ use tokio::{
 };
 use tracing::{debug, info, warn};
 
-use super::{Options, chain};
+use super::Options;
 use crate::store::{
     StoreError,
     archive::{self, Upkeep},

@@ -3,13 +3,13 @@
 
 use std::{sync::Arc, time::Duration};
 
-use postrider_core::tenure::Identity;
+use postrider_core::{failure::chain, tenure::Identity};
 use tokio::sync::{broadcast, watch};
 use tokio_postgres::{Notification, error::DbError};
 use tracing::warn;
 use uuid::Uuid;
 
-use super::{ServeError, chain, wake::Doorbell};
+use super::{ServeError, wake::Doorbell};
 use crate::store::{
     StoreError,
     bounded::{Bounded, Bounds, Then},

@@ -11,6 +11,7 @@ use std::{
 };
 
 use postrider_core::{
+    failure::chain,
     lease::Heartbeat,
     statistics::Statistics,
     tenure::{End, News, Silence, beat_interval},
@@ -19,13 +20,14 @@ use tokio::{sync::mpsc, time::timeout};
 use tracing::{error, warn};
 use uuid::Uuid;
 
-use super::{ServeError, chain, connections};
+use super::{ServeError, connections};
 use crate::store::{
     StoreError,
     bounded::{Bounds, Then},
     connect::Connector,
     lease::Heart,
     migrate::PRODUCT_VERSION,
+    process,
 };
 
 /// For so many leases a dispatcher may be silent.
@@ -204,7 +206,7 @@ impl Keeping {
             }
         };
         if !self.is_registered {
-            let host = super::host_name();
+            let host = process::host_name();
             heart.register(&host, std::process::id() as i32, PRODUCT_VERSION).await?;
             self.is_registered = true;
         }

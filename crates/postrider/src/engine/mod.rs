@@ -24,6 +24,7 @@ use std::{
 
 use postrider_core::{
     backoff::Backoff,
+    failure::chain,
     tenure::{End, Endpoints, Pace, Tenure},
 };
 use tokio::sync::watch;
@@ -325,29 +326,4 @@ async fn prepare(session: &Session) -> Result<(), ServeError> {
     let sql = include_str!("../../../../sql/queries/dispatch/dispatcher_session.sql");
     let prepared = session.client.batch_execute(sql).await;
     Ok(prepared.map_err(StoreError::to("prepare the session"))?)
-}
-
-/// How a process is called among all that use the database: host and process id.
-pub fn process_name() -> String {
-    format!("{}:{}", host_name(), std::process::id())
-}
-
-fn host_name() -> String {
-    std::fs::read_to_string("/proc/sys/kernel/hostname")
-        .ok()
-        .map(|name| name.trim().to_owned())
-        .filter(|name| !name.is_empty())
-        .or_else(|| std::env::var("HOSTNAME").ok())
-        .unwrap_or_else(|| "unknown".to_owned())
-}
-
-/// An error with its causes.
-pub fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text.push_str(&format!(": {cause}"));
-        source = cause.source();
-    }
-    text
 }

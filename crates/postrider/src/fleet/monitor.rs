@@ -5,17 +5,15 @@
 
 use std::time::Duration;
 
+use postrider_core::failure::chain;
 use tokio::time::Instant;
 use tracing::{info, warn};
 
 use super::{backoff, trouble::Trouble};
-use crate::{
-    engine::chain,
-    store::{
-        StoreError,
-        connect::Connector,
-        fleet::{self, Fleet, OpenError},
-    },
+use crate::store::{
+    StoreError,
+    connect::Connector,
+    fleet::{self, Fleet, OpenError},
 };
 
 /// The longest and the shortest pause between two looks.

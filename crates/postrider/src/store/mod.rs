@@ -12,6 +12,7 @@ pub mod ledger;
 pub mod libpq;
 pub mod log;
 pub mod migrate;
+pub mod process;
 pub mod wire;
 
 use std::{error::Error, io};

@@ -6,7 +6,7 @@ use std::{collections::VecDeque, sync::Arc, time::Instant};
 use postrider_core::{
     chains::{LINKS_IN_HAND, Scope},
     checkpoint::{Cancels, Checkpoint, Claim},
-    failure::Failure,
+    failure::{Failure, chain},
     id::{EndpointId, MessageId, Shard, Target},
     lease::{Acquired, Beat, Owned},
     reader::Page,
@@ -28,7 +28,6 @@ use uuid::Uuid;
 
 use crate::{
     engine::{
-        chain,
         connections::{Connections, Takeover},
         transports::Transports,
         wake::Doorbell,

@@ -13,7 +13,7 @@ use lapin::{
     options::{BasicAckOptions, BasicConsumeOptions, BasicNackOptions, BasicQosOptions},
     types::FieldTable,
 };
-use postrider_core::backoff::Backoff;
+use postrider_core::{backoff::Backoff, failure::chain};
 use serde_json::{Value, json};
 use tokio::{sync::watch, time::Instant};
 use tracing::{info, warn};
@@ -24,12 +24,12 @@ use super::{
     topology::{DEAD_LETTER_QUEUE, Topology},
 };
 use crate::{
-    engine::{chain, process_name},
     fleet::{asked, backoff, pause, trouble::Trouble},
     store::{
         StoreError,
         connect::Connector,
         fleet::{self, Carrier, DeadLetter, Settings},
+        process::process_name,
     },
 };
 

@@ -22,10 +22,7 @@ use tokio::{sync::watch, task::JoinSet};
 
 pub use self::address::{Address, AddressError, AmqpUrl, read_authorities};
 use self::{dead_letters::Handler, publisher::Publisher};
-use crate::{
-    engine::process_name,
-    store::{StoreError, connect::Connector, fleet::OpenError},
-};
+use crate::store::{StoreError, connect::Connector, fleet::OpenError, process::process_name};
 
 /// What keeps the client out of the log, for it calls errors what we handle, and warn of if need be.
 pub const QUIET: &str = "lapin=off";

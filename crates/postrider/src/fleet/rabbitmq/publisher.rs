@@ -7,7 +7,7 @@
 use std::{collections::BTreeSet, time::Duration};
 
 use lapin::{Channel, Connection, options::ConfirmSelectOptions};
-use postrider_core::backoff::Backoff;
+use postrider_core::{backoff::Backoff, failure::chain};
 use tokio::{
     sync::{broadcast, watch},
     task::JoinSet,
@@ -24,7 +24,6 @@ use super::{
     topology::{self, Topology},
 };
 use crate::{
-    engine::chain,
     fleet::{asked, backoff, pause, trouble::Trouble},
     store::{
         StoreError,
