@@ -9,13 +9,14 @@ use tokio_postgres::{Notification, error::DbError};
 use tracing::warn;
 use uuid::Uuid;
 
-use super::{ServeError, wake::Doorbell};
+use super::ServeError;
 use crate::store::{
     StoreError,
     bounded::{Bounded, Bounds, Then},
     chores::Chores,
     circuits::Circuits,
     connect::{Connector, Session},
+    doorbell::Doorbell,
     durability::{Delivered, Durability},
     lease::Lease,
     ledger::Ledger,

@@ -14,7 +14,6 @@ mod test_hooks;
 #[path = "no_test_hooks.rs"]
 mod test_hooks;
 mod transports;
-mod wake;
 
 use std::{
     path::PathBuf,
@@ -286,7 +285,7 @@ async fn tenure(
     if !std::mem::replace(was_there, true) {
         info!(dispatcher = %id, database = options.connector.target(), "connected");
     }
-    prepare(&first).await?;
+    lease::prepare_session(&first.client).await?;
     let bounded = bounded::bound(&first.client, Bounds::BEFORE_A_LEASE).await;
     bounded.map_err(StoreError::to("prepare the session"))?;
     if lease::is_standby(&first.client).await? {
@@ -318,12 +317,6 @@ async fn tenure(
 /// A connection with a dispatcher's session settings.
 async fn connect(connector: &Connector) -> Result<Session, ServeError> {
     let session = connector.connect().await?;
-    prepare(&session).await?;
+    lease::prepare_session(&session.client).await?;
     Ok(session)
-}
-
-async fn prepare(session: &Session) -> Result<(), ServeError> {
-    let sql = include_str!("../../../../sql/queries/dispatch/dispatcher_session.sql");
-    let prepared = session.client.batch_execute(sql).await;
-    Ok(prepared.map_err(StoreError::to("prepare the session"))?)
 }

@@ -470,6 +470,12 @@ impl Lease {
     }
 }
 
+/// Gives a session the settings of a dispatcher.
+pub async fn prepare_session(client: &Client) -> Result<(), StoreError> {
+    let sql = include_str!("../../../../sql/queries/dispatch/dispatcher_session.sql");
+    client.batch_execute(sql).await.map_err(StoreError::to("prepare the session"))
+}
+
 /// How long a lease is.
 pub async fn lease_length(client: &Client) -> Result<Duration, StoreError> {
     let sql = include_str!("../../../../sql/queries/dispatch/lease_length.sql");

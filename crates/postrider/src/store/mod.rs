@@ -5,6 +5,7 @@ pub mod bounded;
 pub mod chores;
 pub mod circuits;
 pub mod connect;
+pub mod doorbell;
 pub mod durability;
 pub mod fleet;
 pub mod lease;

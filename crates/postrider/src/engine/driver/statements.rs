@@ -30,11 +30,10 @@ use crate::{
     engine::{
         connections::{Connections, Takeover},
         transports::Transports,
-        wake::Doorbell,
     },
     store::{
-        StoreError, chores::Chores, circuits::Circuits, durability::Durability, lease::Lease,
-        ledger::Ledger, log::Log,
+        StoreError, chores::Chores, circuits::Circuits, doorbell::Doorbell, durability::Durability,
+        lease::Lease, ledger::Ledger, log::Log,
     },
     telemetry::Telemetry,
 };

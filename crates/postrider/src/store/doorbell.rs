@@ -6,7 +6,7 @@
 
 use postrider_core::id::Shard;
 
-use crate::store::{StoreError, bounded::Bounded};
+use super::{StoreError, bounded::Bounded};
 
 /// The locks, on a connection whose session they belong to.
 pub struct Doorbell {
