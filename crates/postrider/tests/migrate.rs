@@ -9,9 +9,12 @@ use std::{
 };
 
 use crate::shop::{Run, Shop, pulse::Pulse, run, serving::LONG};
-use postrider::store::{
-    connect::{Connector, DatabaseUrl},
-    migrate::{self, SchemaError},
+use postrider::{
+    store::{
+        connect::{Connector, DatabaseUrl},
+        migrate::{self, SchemaError},
+    },
+    transport::options_as_json,
 };
 use tokio::task::JoinHandle;
 use xtask::receiver::{Behaviour, Receiver};
@@ -25,7 +28,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(4);
 
 async fn check(url: &str) -> Result<(), SchemaError> {
     let connector = Connector::new(&DatabaseUrl::new(url), None, "test").unwrap();
-    migrate::check(&connector.connect().await.unwrap().client).await
+    migrate::check(&connector.connect().await.unwrap().client, &options_as_json()).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -466,7 +469,7 @@ async fn a_migration_that_is_held_up_names_the_holder_and_holds_up_nobody() {
 async fn a_call_of_an_older_dispatcher_is_waited_for() {
     let shop = Shop::open().await;
     // As of the commit before the fence was a table.
-    let script = migrate::script(&migrate::Choices::default());
+    let script = migrate::script(&migrate::Choices::default(), &options_as_json());
     let end = script.find("-- sql/migrations/0003").unwrap();
     shop.psql("shop", &["-1", "-f", "-"], &script[..end]).succeed();
     let older = shop.client().await;
@@ -493,7 +496,7 @@ async fn a_call_of_an_older_dispatcher_is_waited_for() {
 /// The schema as it was before a migration, with functions, and without views that may need what is not there yet. A
 /// setting of a kind that the migration 0026 makes known is of another kind until then.
 async fn install_before(shop: &Shop, migration: u32) {
-    let script = migrate::script(&migrate::Choices::default());
+    let script = migrate::script(&migrate::Choices::default(), &options_as_json());
     let is_wanted = |step: &&str| match step.split_once("migrations/") {
         Some(("", rest)) => rest[..4].parse::<u32>().unwrap() < migration,
         _ if step.starts_with("views/") => step.starts_with("views/partitions"),

@@ -4,7 +4,10 @@ use serde_json::json;
 use tokio::sync::broadcast::error::TryRecvError;
 
 use super::{Context, Failure, Output};
-use crate::store::migrate::{self, Choices, Report, RolePrefix, SHARDS_MAX};
+use crate::{
+    store::migrate::{self, Choices, Report, RolePrefix, SHARDS_MAX},
+    transport::options_as_json,
+};
 
 /// Install or upgrade the schema "postrider" in the database
 ///
@@ -34,7 +37,7 @@ pub struct Migrate {
 impl Migrate {
     /// `--print`
     pub fn print_script(&self, output: Output) -> Result<(), Failure> {
-        output.raw(&migrate::script(&self.choices()));
+        output.raw(&migrate::script(&self.choices(), &options_as_json()));
         Ok(())
     }
 
@@ -45,8 +48,9 @@ impl Migrate {
     pub async fn run(&self, context: &Context) -> Result<(), Failure> {
         let mut session = context.connect_to_any().await?;
         let watcher = context.connect_to_any().await?;
+        let (choices, options) = (self.choices(), options_as_json());
         let migrated =
-            migrate::migrate(&mut session.client, &watcher.client, &self.choices()).await;
+            migrate::migrate(&mut session.client, &watcher.client, &choices, &options).await;
         // Who may not create roles has heard of it when the schema was installed; `postrider doctor` says it again.
         let is_new = migrated.as_ref().is_ok_and(|report| !report.applied.is_empty());
         loop {

@@ -73,6 +73,7 @@ use crate::{
         connect::{Connector, Session},
         migrate as migrate_store,
     },
+    transport::options_as_json,
 };
 
 /// The heading of what every command takes.
@@ -314,7 +315,7 @@ impl Context {
     /// A connection to a schema of this version.
     async fn connect(&self) -> Result<Session, Failure> {
         let session = self.connect_to_any().await?;
-        migrate_store::check_version(&session.client).await?;
+        migrate_store::check_version(&session.client, &options_as_json()).await?;
         Ok(session)
     }
 

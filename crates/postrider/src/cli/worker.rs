@@ -39,6 +39,7 @@ use crate::{
         connect::Connector,
         migrate::{self, SchemaError},
     },
+    transport::options_as_json,
 };
 
 /// EX_TEMPFAIL of sysexits.h: another try may work.
@@ -213,7 +214,7 @@ impl Worker {
         let connector = Connector::new(database_url, database_ca_file.as_deref(), &session_name)?;
         // A database that cannot be reached yet is waited for.
         if let Ok(session) = connector.connect().await {
-            match migrate::check_version(&session.client).await {
+            match migrate::check_version(&session.client, &options_as_json()).await {
                 Ok(()) | Err(SchemaError::Unreadable(_)) => {}
                 Err(error) => return Err(error.into()),
             }

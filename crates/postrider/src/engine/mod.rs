@@ -49,7 +49,7 @@ use crate::{
         migrate::{self, SchemaError},
     },
     telemetry::Telemetry,
-    transport::{Shared, SharedOptions},
+    transport::{Shared, SharedOptions, options_as_json},
     vitals::{self, Vitals},
 };
 
@@ -130,7 +130,8 @@ pub async fn serve(
         std::process::exit(1);
     });
     let connector = options.connector.clone();
-    let fleet = tokio::spawn(fleet::run(connector, broker, is_asked_to_stop.clone()));
+    let looking = fleet::run(connector, options_as_json(), broker, is_asked_to_stop.clone());
+    let fleet = tokio::spawn(looking);
     let ended = run(options, is_asked_to_stop).await;
     let _ = stop.send(true);
     // It has told what is worth telling.
@@ -291,7 +292,7 @@ async fn tenure(
     if lease::is_standby(&first.client).await? {
         return Err(StoreError::Standby.into());
     }
-    migrate::check(&first.client).await?;
+    migrate::check(&first.client, &options_as_json()).await?;
     lease::confirm_origin(&first.client).await?;
     delivered.confirm(&first.client, id).await?;
     let is_listening = match options.wake {

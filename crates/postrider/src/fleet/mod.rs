@@ -12,11 +12,12 @@ mod trouble;
 use std::time::Duration;
 
 use postrider_core::backoff::Backoff;
+use serde_json::Value;
 use tokio::{sync::watch, task::JoinSet};
 use tracing::warn;
 
 use self::rabbitmq::Address;
-use crate::store::connect::Connector;
+use crate::store::{connect::Connector, fleet::Access};
 
 /// How long a task waits at least and at most before it tries again what has failed.
 const SHORTEST_BACKOFF: Duration = Duration::from_millis(100);
@@ -26,16 +27,18 @@ const STOP_LIMIT: Duration = Duration::from_secs(10);
 /// What `pg_stat_activity` calls the connections. Sessions of tenures are called `postrider` and an id.
 const APPLICATION_NAME: &str = "postrider-fleet";
 
-/// Looks after executions until `is_asked_to_stop` turns true, and a little longer to finish.
+/// Looks after executions until `is_asked_to_stop` turns true, and a little longer to finish. The schema has to be that of
+/// this program with the options of these transports.
 pub async fn run(
     connector: Connector,
+    transport_options: Value,
     broker: Option<Address>,
     is_asked_to_stop: watch::Receiver<bool>,
 ) {
-    let connector = connector.named(APPLICATION_NAME);
+    let access = Access::new(connector.named(APPLICATION_NAME), transport_options);
     let mut tasks = JoinSet::new();
     // What it is at when told to stop is one statement, which ends or does not.
-    let watching = monitor::run(connector.clone(), broker.is_some());
+    let watching = monitor::run(access.clone(), broker.is_some());
     let is_asked = is_asked_to_stop.clone();
     tasks.spawn(async move {
         tokio::select! {
@@ -44,7 +47,7 @@ pub async fn run(
         }
     });
     if let Some(address) = broker {
-        rabbitmq::start(&mut tasks, connector, address, is_asked_to_stop.clone());
+        rabbitmq::start(&mut tasks, access, address, is_asked_to_stop.clone());
     }
     asked(&is_asked_to_stop).await;
     let ended = async { while tasks.join_next().await.is_some() {} };

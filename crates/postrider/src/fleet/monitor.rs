@@ -12,8 +12,7 @@ use tracing::{info, warn};
 use super::{backoff, trouble::Trouble};
 use crate::store::{
     StoreError,
-    connect::Connector,
-    fleet::{self, Fleet, OpenError},
+    fleet::{self, Access, Fleet, OpenError},
 };
 
 /// The longest and the shortest pause between two looks.
@@ -28,12 +27,12 @@ const BROKER_EVERY: Duration = Duration::from_secs(30);
 const LASTED: Duration = Duration::from_secs(5);
 
 /// Watches for as long as it is polled.
-pub async fn run(connector: Connector, has_broker: bool) {
+pub async fn run(access: Access, has_broker: bool) {
     let (mut backoff, mut trouble) = (backoff(), Trouble::default());
     let mut failure_count = 0;
     loop {
         let began = Instant::now();
-        let error = watch_over(&connector, has_broker).await;
+        let error = watch_over(&access, has_broker).await;
         if began.elapsed() > LASTED {
             backoff.reset();
             trouble.end();
@@ -50,8 +49,8 @@ pub async fn run(connector: Connector, has_broker: bool) {
 }
 
 /// With one connection, for as long as it lasts; returns why it did not.
-async fn watch_over(connector: &Connector, has_broker: bool) -> OpenError {
-    let session = match fleet::session(connector).await {
+async fn watch_over(access: &Access, has_broker: bool) -> OpenError {
+    let session = match access.session().await {
         Ok(session) => session,
         Err(error) => return error,
     };

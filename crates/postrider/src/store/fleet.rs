@@ -3,7 +3,7 @@
 //! Each call is one statement and so one transaction, and waits for no lock longer than half a second:
 //! whatever fails is done again later, by the same caller or another.
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
 use tokio::sync::broadcast;
@@ -107,22 +107,36 @@ pub struct Carrier {
     notices: Mutex<broadcast::Receiver<DbError>>,
 }
 
-/// A connection set up for executions; the schema is that of this program.
-///
-/// # Errors
-///
-/// When it cannot be made, the schema is another one, or the log is from elsewhere.
-pub async fn session(connector: &Connector) -> Result<Session, OpenError> {
-    let session = connector.connect().await?;
-    session
-        .client
-        .batch_execute(include_str!("../../../../sql/queries/fleet/fleet_session.sql"))
-        .await
-        .map_err(StoreError::to("prepare the session"))?;
-    migrate::check(&session.client).await?;
-    // A copy does what its original does, too: with the same workers, perhaps by the same broker.
-    lease::confirm_origin(&session.client).await?;
-    Ok(session)
+/// How executions are reached, and which schema has to be there.
+#[derive(Clone)]
+pub struct Access {
+    connector: Connector,
+    transport_options: Arc<Value>,
+}
+
+impl Access {
+    /// The schema is that of this program with the options of these transports ([`migrate`]).
+    pub fn new(connector: Connector, transport_options: Value) -> Access {
+        Access { connector, transport_options: Arc::new(transport_options) }
+    }
+
+    /// A connection set up for executions; the schema is that of this program.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be made, the schema is another one, or the log is from elsewhere.
+    pub async fn session(&self) -> Result<Session, OpenError> {
+        let session = self.connector.connect().await?;
+        session
+            .client
+            .batch_execute(include_str!("../../../../sql/queries/fleet/fleet_session.sql"))
+            .await
+            .map_err(StoreError::to("prepare the session"))?;
+        migrate::check(&session.client, &self.transport_options).await?;
+        // A copy does what its original does, too: with the same workers, perhaps by the same broker.
+        lease::confirm_origin(&session.client).await?;
+        Ok(session)
+    }
 }
 
 impl Fleet {

@@ -13,6 +13,9 @@
 //! transaction (`sql/beforehand/NNNN_table.name.sql`); the migration finds it and makes it a part of its own. One
 //! that is left over when that was stopped is of no use to anybody, and is built anew by the next migrate. The
 //! printed script builds it in its transaction.
+//!
+//! The options of transports are installed with the rest, and tell two builds apart. What transports there are is not
+//! known here: callers hand their options in, as rows of the table `postrider.transport_option`.
 
 use std::{
     fmt::{self, Write},
@@ -20,9 +23,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use serde_json::Value;
 use tokio_postgres::{Client, IsolationLevel, Row, error::SqlState};
-
-use crate::transport;
 
 include!(concat!(env!("OUT_DIR"), "/sql.rs"));
 
@@ -247,9 +249,9 @@ impl FromStr for RolePrefix {
 }
 
 /// The whole script, to be run by `psql -1 -f`.
-pub fn script(choices: &Choices) -> String {
+pub fn script(choices: &Choices, options: &Value) -> String {
     let mut script = SCRIPT_HEADING.to_owned();
-    for step in steps(choices, LOCK_WAIT_OF_SCRIPT) {
+    for step in steps(choices, options, LOCK_WAIT_OF_SCRIPT) {
         let Step { path, text } = step;
         writeln!(script, "-- sql/{path}\n\n{}\n", text.trim_end()).expect("a String takes all");
     }
@@ -270,6 +272,7 @@ pub async fn migrate(
     client: &mut Client,
     watcher: &Client,
     choices: &Choices,
+    options: &Value,
 ) -> Result<Report, MigrateError> {
     build_beforehand(client, watcher).await?;
     let began = Instant::now();
@@ -278,7 +281,7 @@ pub async fn migrate(
     for number in 1.. {
         let tried_at = Instant::now();
         let tried = tokio::select! {
-            tried = try_to_migrate(client, choices) => tried,
+            tried = try_to_migrate(client, choices, options) => tried,
             never = watch(watcher, pid, &mut holder) => match never {},
         };
         let is_over = number >= TRIES_MIN && began.elapsed() >= TRY_FOR;
@@ -396,10 +399,14 @@ async fn watch(
     }
 }
 
-async fn try_to_migrate(client: &mut Client, choices: &Choices) -> Result<Report, MigrateError> {
+async fn try_to_migrate(
+    client: &mut Client,
+    choices: &Choices,
+    options: &Value,
+) -> Result<Report, MigrateError> {
     let transaction =
         client.build_transaction().isolation_level(IsolationLevel::ReadCommitted).start().await?;
-    let mut steps = steps(choices, LOCK_WAIT).into_iter();
+    let mut steps = steps(choices, options, LOCK_WAIT).into_iter();
     let run = async |step: Step| {
         let result = transaction.batch_execute(&step.text).await;
         result.map_err(|source| MigrateError::Step { path: step.path, source })
@@ -431,9 +438,9 @@ async fn try_to_migrate(client: &mut Client, choices: &Choices) -> Result<Report
 /// # Errors
 ///
 /// When it cannot, with a text that says what to do.
-pub async fn check(client: &Client) -> Result<(), SchemaError> {
+pub async fn check(client: &Client, options: &Value) -> Result<(), SchemaError> {
     let state = client.query_one(SCHEMA_STATE, &[]).await?;
-    check_state(client, &state).await?;
+    check_state(client, &state, options).await?;
     if !state.get::<_, bool>("is_owner") {
         let database = state.get("database");
         let (role, owner) = (state.get("role"), state.get("schema_owner"));
@@ -451,11 +458,11 @@ pub async fn check(client: &Client) -> Result<(), SchemaError> {
 /// # Errors
 ///
 /// When it cannot, with a text that says what to do.
-pub async fn check_version(client: &Client) -> Result<(), SchemaError> {
-    check_state(client, &client.query_one(SCHEMA_STATE, &[]).await?).await
+pub async fn check_version(client: &Client, options: &Value) -> Result<(), SchemaError> {
+    check_state(client, &client.query_one(SCHEMA_STATE, &[]).await?, options).await
 }
 
-async fn check_state(client: &Client, state: &Row) -> Result<(), SchemaError> {
+async fn check_state(client: &Client, state: &Row, options: &Value) -> Result<(), SchemaError> {
     let database: String = state.get("database");
     if !state.get::<_, bool>("is_installed") {
         return Err(SchemaError::Missing { database });
@@ -473,7 +480,7 @@ async fn check_state(client: &Client, state: &Row) -> Result<(), SchemaError> {
         fingerprint: row.get("fingerprint"),
         migration: row.get::<_, Option<i32>>("latest_migration").unwrap_or_default(),
     };
-    compare(database, &installed, &Version::of_this_program())
+    compare(database, &installed, &Version::of_this_program(options))
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -484,10 +491,10 @@ struct Version {
 }
 
 impl Version {
-    fn of_this_program() -> Self {
+    fn of_this_program(options: &Value) -> Self {
         Self {
             product: PRODUCT_VERSION.to_owned(),
-            fingerprint: fingerprint(),
+            fingerprint: fingerprint(&options.to_string()),
             migration: latest_migration(),
         }
     }
@@ -529,11 +536,11 @@ async fn applied(
 }
 
 /// All that is run, in order.
-fn steps(choices: &Choices, lock_timeout: &str) -> Vec<Step> {
-    let options = transport::options_as_json().to_string();
+fn steps(choices: &Choices, options: &Value, lock_timeout: &str) -> Vec<Step> {
+    let options = options.to_string();
     let shard_count = choices.shard_count.map(|count| count.to_string()).unwrap_or_default();
     let role_prefix = choices.role_prefix.as_ref().map(|prefix| prefix.0.as_str());
-    let (latest, fingerprint) = (latest_migration().to_string(), fingerprint());
+    let (latest, fingerprint) = (latest_migration().to_string(), fingerprint(&options));
 
     let mut steps = vec![Step::fill(
         "install/begin.sql",
@@ -635,10 +642,9 @@ pub fn index_names() -> Vec<String> {
 }
 
 /// Tells two builds of one version apart: FNV-1a over everything that a migration installs.
-fn fingerprint() -> String {
+fn fingerprint(options: &str) -> String {
     let files = MIGRATIONS.iter().chain(FUNCTIONS).chain(VIEWS).map(|file| file.text);
-    let options = transport::options_as_json().to_string();
-    let texts = files.chain([SETTINGS, GRANTS, TRANSPORT_OPTIONS, UNLESS_SAME, FINISH, &options]);
+    let texts = files.chain([SETTINGS, GRANTS, TRANSPORT_OPTIONS, UNLESS_SAME, FINISH, options]);
     let hash = texts.flat_map(str::bytes).fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
     });
@@ -688,7 +694,7 @@ mod tests {
     #[test]
     fn no_place_of_a_template_stays_empty() {
         let is_left = |step: &Step| step.text.contains("{{") && !step.path.starts_with("functions");
-        let left: Vec<_> = steps(&Choices::default(), "1s")
+        let left: Vec<_> = steps(&Choices::default(), &Value::Null, "1s")
             .into_iter()
             .filter(is_left)
             .map(|step| step.path)

@@ -27,8 +27,7 @@ use crate::{
     fleet::{asked, backoff, pause, trouble::Trouble},
     store::{
         StoreError,
-        connect::Connector,
-        fleet::{self, Carrier, DeadLetter, Settings},
+        fleet::{Access, Carrier, DeadLetter, Settings},
         process::process_name,
     },
 };
@@ -45,7 +44,7 @@ const TEXT_MAX: usize = 1_000;
 
 /// Handles dead letters, over connections that come and go.
 pub struct Handler {
-    connector: Connector,
+    access: Access,
     address: Address,
     process: String,
     settings: watch::Receiver<Option<Settings>>,
@@ -74,13 +73,13 @@ enum Content {
 
 impl Handler {
     pub fn new(
-        connector: Connector,
+        access: Access,
         address: Address,
         settings: watch::Receiver<Option<Settings>>,
         is_asked_to_stop: watch::Receiver<bool>,
     ) -> Handler {
         Handler {
-            connector,
+            access,
             address,
             process: process_name(),
             settings,
@@ -118,7 +117,7 @@ impl Handler {
     async fn with_connections(&mut self) -> Result<(), Failed> {
         let connecting = async {
             // The database first: without it there is nothing that could be done with a message.
-            let session = fleet::session(&self.connector).await?;
+            let session = self.access.session().await?;
             let carrier = Carrier::open(session.client, session.notices).await?;
             let connection = self.address.connect("postrider serve: dead letters").await?;
             Ok::<_, Failed>((carrier, connection))

@@ -22,7 +22,11 @@ use tokio::{sync::watch, task::JoinSet};
 
 pub use self::address::{Address, AddressError, AmqpUrl, read_authorities};
 use self::{dead_letters::Handler, publisher::Publisher};
-use crate::store::{StoreError, connect::Connector, fleet::OpenError, process::process_name};
+use crate::store::{
+    StoreError,
+    fleet::{Access, OpenError},
+    process::process_name,
+};
 
 /// What keeps the client out of the log, for it calls errors what we handle, and warn of if need be.
 pub const QUIET: &str = "lapin=off";
@@ -87,14 +91,13 @@ impl From<StoreError> for Failed {
 /// reads nothing, acknowledgements included, from one that publishes during an alarm.
 pub fn start(
     tasks: &mut JoinSet<()>,
-    connector: Connector,
+    access: Access,
     address: Address,
     is_asked_to_stop: watch::Receiver<bool>,
 ) {
     let (known, settings) = watch::channel(None);
-    let handler =
-        Handler::new(connector.clone(), address.clone(), settings, is_asked_to_stop.clone());
-    let publisher = Publisher::new(connector, address, known, is_asked_to_stop, process_name());
+    let handler = Handler::new(access.clone(), address.clone(), settings, is_asked_to_stop.clone());
+    let publisher = Publisher::new(access, address, known, is_asked_to_stop, process_name());
     tasks.spawn(publisher.run());
     tasks.spawn(handler.run());
 }

@@ -27,8 +27,7 @@ use crate::{
     fleet::{asked, backoff, pause, trouble::Trouble},
     store::{
         StoreError,
-        connect::Connector,
-        fleet::{self, Carrier, Dispatched, Settings},
+        fleet::{self, Access, Carrier, Dispatched, Settings},
     },
 };
 
@@ -56,7 +55,7 @@ const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Publishes, over connections that come and go.
 pub struct Publisher {
-    connector: Connector,
+    access: Access,
     address: Address,
     process: String,
     /// Where others learn the settings.
@@ -103,14 +102,14 @@ struct News {
 
 impl Publisher {
     pub fn new(
-        connector: Connector,
+        access: Access,
         address: Address,
         known: watch::Sender<Option<Settings>>,
         is_asked_to_stop: watch::Receiver<bool>,
         process: String,
     ) -> Publisher {
         Publisher {
-            connector,
+            access,
             address,
             process,
             known,
@@ -136,7 +135,7 @@ impl Publisher {
     async fn with_database(&mut self) -> Result<(), Failed> {
         let session = tokio::select! {
             () = asked(&self.is_asked_to_stop) => return Ok(()),
-            session = fleet::session(&self.connector) => session?,
+            session = self.access.session() => session?,
         };
         let carrier = Carrier::open(session.client, session.notices).await?;
         let is_audible = carrier.listen().await?;
