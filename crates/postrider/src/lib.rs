@@ -8,6 +8,7 @@ pub mod cli;
 pub mod config;
 pub mod engine;
 pub mod fleet;
+pub mod serve;
 pub mod store;
 pub mod telemetry;
 pub mod transport;

@@ -13,7 +13,7 @@ use tokio_postgres::Client;
 
 use super::{Context, Failure, Output, endpoint, output::clean};
 use crate::{
-    engine,
+    serve,
     transport::{self, Envelope, Preview, Shared, Ticket, Transport},
 };
 
@@ -129,7 +129,7 @@ pub async fn test(
     let envelope = example.envelope(client).await?;
     let row = client.query_opt(ENDPOINT_WITH_SECRETS, &[&name]).await?;
     let row = row.ok_or_else(|| Failure::Failed(format!("Endpoint '{name}' does not exist")))?;
-    let options = engine::transport_options(&context.config)?;
+    let options = serve::transport_options(&context.config)?;
     let shared = Shared::with_options(settings(client).await?, options);
     let transport = open(row.get("protocol"), &row.get("config"), &shared)?;
     let report = attempt(transport, envelope).await;

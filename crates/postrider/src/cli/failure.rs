@@ -8,7 +8,8 @@ use tokio_postgres::error::SqlState;
 use crate::{
     api::ListenError,
     config::ConfigError,
-    engine::ServeError,
+    engine::RunError,
+    serve::ServeError,
     store::{
         StoreError,
         connect::{ConnectError, error_text},
@@ -121,16 +122,24 @@ impl From<ConnectError> for Failure {
 impl From<ServeError> for Failure {
     fn from(error: ServeError) -> Self {
         match error {
-            ServeError::Connect(error) => error.into(),
-            ServeError::Schema(error) => error.into(),
-            ServeError::Store(error @ (StoreError::Standby | StoreError::Foreign { .. })) => {
-                Self::Database(chain(&error))
-            }
-            ServeError::Store(error) => Self::Failed(chain(&error)),
-            error @ ServeError::Thread(_) => Self::Failed(chain(&error)),
+            ServeError::Run(error) => error.into(),
             error @ (ServeError::Broker(_) | ServeError::HttpCaFile { .. }) => {
                 Self::Usage(chain(&error))
             }
+        }
+    }
+}
+
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Self {
+        match error {
+            RunError::Connect(error) => error.into(),
+            RunError::Schema(error) => error.into(),
+            RunError::Store(error @ (StoreError::Standby | StoreError::Foreign { .. })) => {
+                Self::Database(chain(&error))
+            }
+            RunError::Store(error) => Self::Failed(chain(&error)),
+            error @ RunError::Thread(_) => Self::Failed(chain(&error)),
         }
     }
 }

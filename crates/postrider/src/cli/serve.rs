@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{Context, Failure};
-use crate::{api, config::ServeFlags, engine, telemetry::Telemetry, vitals::Vitals};
+use crate::{api, config::ServeFlags, serve::serve, telemetry::Telemetry, vitals::Vitals};
 
 /// Deliver messages until told to stop
 ///
@@ -26,7 +26,7 @@ impl Serve {
         let (vitals, telemetry) = (Arc::<Vitals>::default(), Arc::<Telemetry>::default());
         let config = &context.config;
         let listener = api::start(config, Arc::clone(&vitals), Arc::clone(&telemetry))?;
-        let ended = engine::serve(config.clone(), vitals, telemetry).await;
+        let ended = serve(config.clone(), vitals, telemetry).await;
         if let Some(listener) = listener {
             tokio::task::block_in_place(|| listener.stop());
         }

@@ -8,7 +8,7 @@ use postrider_core::{
 };
 use uuid::Uuid;
 
-use super::{ServeError, connections::Connections, driver::statements, transports::Transports};
+use super::{RunError, connections::Connections, driver::statements, transports::Transports};
 use crate::{
     store::{StoreError, connect::Connector, durability::Delivered, log::Log},
     telemetry::Telemetry,
@@ -33,7 +33,7 @@ impl Asking {
         connector: &Connector,
         id: Uuid,
         lease: Duration,
-    ) -> Result<Asking, ServeError> {
+    ) -> Result<Asking, RunError> {
         let delivered = Arc::new(Delivered::default());
         let (connections, _) = Connections::open(connector, id, lease, false, delivered).await?;
         let shared = Shared::with_options(Settings::default(), SharedOptions::default());

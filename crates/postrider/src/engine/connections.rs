@@ -9,7 +9,7 @@ use tokio_postgres::{Notification, error::DbError};
 use tracing::warn;
 use uuid::Uuid;
 
-use super::ServeError;
+use super::RunError;
 use crate::store::{
     StoreError,
     bounded::{Bounded, Bounds, Then},
@@ -66,7 +66,7 @@ impl Connections {
         lease: Duration,
         is_listening: bool,
         delivered: Arc<Delivered>,
-    ) -> Result<(Connections, Calls), ServeError> {
+    ) -> Result<(Connections, Calls), RunError> {
         let bounds = Bounds::for_lease(lease);
         let opened = |purpose, then| open(connector, purpose, then, bounds);
         let (reading, recording, claiming, sharing, takeover, durability, chores) = tokio::try_join!(
@@ -156,7 +156,7 @@ pub async fn open(
     purpose: &'static str,
     then: Then,
     bounds: Bounds,
-) -> Result<(Calling, Bounded), ServeError> {
+) -> Result<(Calling, Bounded), RunError> {
     let Session { client, lost, notifications, notices, .. } = super::connect(connector).await?;
     let client = Bounded::new(client, connector.clone(), purpose, then, bounds).await?;
     Ok((Calling { lost, notifications, notices }, client))

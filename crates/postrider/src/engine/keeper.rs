@@ -20,7 +20,7 @@ use tokio::{sync::mpsc, time::timeout};
 use tracing::{error, warn};
 use uuid::Uuid;
 
-use super::{ServeError, connections};
+use super::{RunError, connections};
 use crate::store::{
     StoreError,
     bounded::{Bounds, Then},
@@ -196,7 +196,7 @@ impl Keeping {
                 let opened = connections::open(&self.connector, "lease", Then::Fail, bounds);
                 let client = match opened.await {
                     Ok((_, client)) => client,
-                    Err(ServeError::Store(error)) => return Err(error),
+                    Err(RunError::Store(error)) => return Err(error),
                     Err(error) => {
                         warn!(error = chain(&error), "no connection for the lease");
                         return Err(StoreError::Closed);

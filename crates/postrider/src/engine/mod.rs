@@ -1,6 +1,6 @@
 //! The engine: read → admit → attempt → decide → flush, for as long as the process lives.
 //!
-//! [`serve`] runs tenure after tenure ([`postrider_core::tenure`]); between two of them it connects
+//! [`run`] runs tenure after tenure ([`postrider_core::tenure`]); between two of them it connects
 //! again. What it needs to know to go on is in the database.
 
 pub mod asking;
@@ -16,7 +16,6 @@ mod test_hooks;
 mod transports;
 
 use std::{
-    path::PathBuf,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -30,27 +29,21 @@ use tokio::sync::watch;
 use tracing::{info, warn};
 use uuid::Uuid;
 
-use self::{
-    connections::Connections, driver::Driver, keeper::Keeper, test_hooks::TestHooks,
-    transports::Transports,
-};
+pub use self::test_hooks::TestHooks;
+use self::{connections::Connections, driver::Driver, keeper::Keeper, transports::Transports};
 use crate::{
-    config::{Config, Wake},
-    fleet::{
-        self,
-        rabbitmq::{Address, AddressError},
-    },
+    config::Wake,
     store::{
         self, StoreError,
         bounded::{self, Bounds},
-        connect::{self, ConnectError, Connector, Session},
+        connect::{ConnectError, Connector, Session},
         durability::Delivered,
         lease,
         migrate::{self, SchemaError},
     },
     telemetry::Telemetry,
     transport::{Shared, SharedOptions, options_as_json},
-    vitals::{self, Vitals},
+    vitals::Vitals,
 };
 
 /// The pauses between two tries to connect.
@@ -73,7 +66,7 @@ pub struct Options {
 
 /// Why a dispatcher does not run.
 #[derive(Debug, thiserror::Error)]
-pub enum ServeError {
+pub enum RunError {
     #[error(transparent)]
     Connect(#[from] ConnectError),
     #[error(transparent)]
@@ -82,98 +75,6 @@ pub enum ServeError {
     Store(#[from] StoreError),
     #[error("could not start a thread")]
     Thread(#[source] std::io::Error),
-    #[error(transparent)]
-    Broker(#[from] AddressError),
-    /// The file with the certificate authorities for receivers cannot be used.
-    #[error("http_ca_file {} cannot be used: {reason}", path.display())]
-    HttpCaFile { path: PathBuf, reason: String },
-}
-
-/// Dispatches as configured until SIGTERM or Ctrl-C. A second signal ends the process at once.
-pub async fn serve(
-    config: Config,
-    vitals: Arc<Vitals>,
-    telemetry: Arc<Telemetry>,
-) -> Result<(), ServeError> {
-    let connector =
-        Connector::new(&config.database_url, config.database_ca_file.as_deref(), "postrider")?;
-    let options = Options {
-        connector,
-        max_in_flight: config.serve.max_in_flight,
-        pace: Pace {
-            shutdown_grace: config.serve.shutdown_grace,
-            max_buffered_messages: config.serve.max_buffered_messages,
-            flush_interval: config.serve.flush_interval,
-            poll_interval: config.serve.poll_interval,
-        },
-        wake: config.serve.wake,
-        transport: transport_options(&config)?,
-        test_hooks: TestHooks::from_environment(),
-        vitals: Arc::clone(&vitals),
-        telemetry,
-    };
-    let broker = config
-        .amqp_url
-        .as_ref()
-        .map(|url| Address::new(url, config.amqp_ca_file.as_deref()))
-        .transpose()?;
-    let (stop, is_asked_to_stop) = watch::channel(false);
-    let stop = Arc::new(stop);
-    let on_signal = Arc::clone(&stop);
-    let pulse = tokio::spawn(pulse(Arc::clone(&vitals)));
-    tokio::spawn(async move {
-        asked_to_stop().await;
-        vitals.drain();
-        let _ = on_signal.send(true);
-        asked_to_stop().await;
-        warn!("asked twice: stopping at once");
-        std::process::exit(1);
-    });
-    let connector = options.connector.clone();
-    let looking = fleet::run(connector, options_as_json(), broker, is_asked_to_stop.clone());
-    let fleet = tokio::spawn(looking);
-    let ended = run(options, is_asked_to_stop).await;
-    let _ = stop.send(true);
-    // It has told what is worth telling.
-    let _ = fleet.await;
-    pulse.abort();
-    ended
-}
-
-/// Says again and again that tasks get their turn.
-async fn pulse(vitals: Arc<Vitals>) {
-    loop {
-        vitals.pulse();
-        tokio::time::sleep(vitals::PULSE).await;
-    }
-}
-
-/// What the configuration of this process says about transports.
-pub(crate) fn transport_options(config: &Config) -> Result<SharedOptions, ServeError> {
-    let mut options = SharedOptions {
-        name_servers: config.serve.name_servers.clone(),
-        internal_destinations: config.serve.internal_destinations.clone(),
-        ..SharedOptions::default()
-    };
-    if let Some(path) = &config.http_ca_file {
-        connect::trust(&mut options.roots, path)
-            .map_err(|reason| ServeError::HttpCaFile { path: path.clone(), reason })?;
-    }
-    Ok(options)
-}
-
-async fn asked_to_stop() {
-    use tokio::signal::unix::{SignalKind, signal};
-    let terminate = async {
-        match signal(SignalKind::terminate()) {
-            Ok(mut signal) => signal.recv().await,
-            Err(_) => std::future::pending().await,
-        }
-    };
-    tokio::select! {
-        _ = tokio::signal::ctrl_c() => {}
-        _ = terminate => {}
-    }
 }
 
 /// Dispatches until `is_asked_to_stop` turns true. Connections that are lost are made again; a schema
@@ -183,7 +84,7 @@ async fn asked_to_stop() {
 pub async fn run(
     options: Options,
     is_asked_to_stop: watch::Receiver<bool>,
-) -> Result<(), ServeError> {
+) -> Result<(), RunError> {
     let options = Arc::new(options);
     let settings = crate::transport::Settings::default();
     let shared = Shared::with_options(settings, options.transport.clone());
@@ -243,16 +144,16 @@ pub async fn run(
 }
 
 /// Whether there is a server, which is ending or starting.
-fn is_outage(error: &ServeError) -> bool {
-    matches!(error, ServeError::Connect(error) if error.is_outage())
+fn is_outage(error: &RunError) -> bool {
+    matches!(error, RunError::Connect(error) if error.is_outage())
 }
 
 /// Whether a connection was lost, a server that was there cannot be reached any more, or a statement ran into its bounds.
-fn passes(error: &ServeError) -> bool {
+fn passes(error: &RunError) -> bool {
     match error {
-        ServeError::Connect(error) => error.is_loss(),
-        ServeError::Store(error) => error.is_loss() || error.is_passing(),
-        ServeError::Schema(SchemaError::Unreadable(error)) => {
+        RunError::Connect(error) => error.is_loss(),
+        RunError::Store(error) => error.is_loss() || error.is_passing(),
+        RunError::Schema(SchemaError::Unreadable(error)) => {
             store::is_loss(error) || bounded::is_passing(error)
         }
         _ => false,
@@ -260,15 +161,14 @@ fn passes(error: &ServeError) -> bool {
 }
 
 /// Whether trying again cannot help.
-fn is_final(error: &ServeError) -> bool {
+fn is_final(error: &RunError) -> bool {
     match error {
-        ServeError::Connect(error) => error.is_configuration(),
-        ServeError::Schema(error) => !matches!(error, SchemaError::Unreadable(_)),
-        ServeError::Store(error) => {
+        RunError::Connect(error) => error.is_configuration(),
+        RunError::Schema(error) => !matches!(error, SchemaError::Unreadable(_)),
+        RunError::Store(error) => {
             matches!(error, StoreError::Standby | StoreError::Foreign { .. })
         }
-        ServeError::Thread(_) => false,
-        ServeError::Broker(_) | ServeError::HttpCaFile { .. } => true,
+        RunError::Thread(_) => false,
     }
 }
 
@@ -279,7 +179,7 @@ async fn tenure(
     former: Option<Tenure>,
     is_asked_to_stop: watch::Receiver<bool>,
     was_there: &mut bool,
-) -> Result<(End, Tenure), ServeError> {
+) -> Result<(End, Tenure), RunError> {
     let id = Uuid::new_v4();
     let connector = options.connector.named(&format!("postrider {id}"));
     let first = connector.connect().await?;
@@ -306,7 +206,7 @@ async fn tenure(
     let delivered = Arc::clone(delivered);
     let (connections, calls) =
         Connections::open(&connector, id, length, is_listening, delivered).await?;
-    let keeper = Keeper::start(connector, id, length).map_err(ServeError::Thread)?;
+    let keeper = Keeper::start(connector, id, length).map_err(RunError::Thread)?;
     let endpoints =
         Endpoints::new(options.max_in_flight, options.pace.max_buffered_messages, Instant::now());
     info!(dispatcher = %id, database = options.connector.target(), "dispatching");
@@ -316,7 +216,7 @@ async fn tenure(
 }
 
 /// A connection with a dispatcher's session settings.
-async fn connect(connector: &Connector) -> Result<Session, ServeError> {
+async fn connect(connector: &Connector) -> Result<Session, RunError> {
     let session = connector.connect().await?;
     lease::prepare_session(&session.client).await?;
     Ok(session)
