@@ -21,6 +21,7 @@ use serde::Deserialize;
 use tracing_subscriber::EnvFilter;
 
 use crate::{
+    engine::Wake,
     fleet::rabbitmq::AmqpUrl,
     store::{connect::DatabaseUrl, libpq},
 };
@@ -106,19 +107,6 @@ pub enum Listen {
 
 /// Where a process listens that was not told.
 pub const DEFAULT_LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8780);
-
-/// How a dispatcher without work learns of the next message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Wake {
-    /// `Listen`, unless the server allows prepared transactions: then `Poll`.
-    #[default]
-    Auto,
-    /// It sleeps until a sender rings (LISTEN and advisory locks, which need a session of their own).
-    /// A transaction that rang cannot be prepared (PREPARE TRANSACTION refuses NOTIFY).
-    Listen,
-    /// It looks every `poll_interval_ms`: for connections that cannot LISTEN.
-    Poll,
-}
 
 /// How log lines are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

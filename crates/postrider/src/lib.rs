@@ -10,6 +10,4 @@ pub mod engine;
 pub mod fleet;
 pub mod serve;
 pub mod store;
-pub mod telemetry;
 pub mod transport;
-pub mod vitals;

@@ -8,15 +8,17 @@ use tracing::warn;
 
 use crate::{
     config::Config,
-    engine::{self, Options, RunError, TestHooks},
+    engine::{
+        self, Options, RunError, TestHooks,
+        telemetry::Telemetry,
+        vitals::{self, Vitals},
+    },
     fleet::{
         self,
         rabbitmq::{Address, AddressError},
     },
     store::connect::{self, Connector},
-    telemetry::Telemetry,
     transport::{SharedOptions, options_as_json},
-    vitals::{self, Vitals},
 };
 
 /// Why a process does not dispatch.

@@ -15,7 +15,7 @@ use http::header;
 use serde_json::Value;
 
 use super::{Api, problem::Problem, token::Watcher};
-use crate::telemetry::{self, FIGURES_AGE};
+use crate::engine::telemetry::{self, FIGURES_AGE};
 
 const METRICS: &str = include_str!("../../../../sql/queries/watch/metrics.sql");
 

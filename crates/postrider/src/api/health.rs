@@ -12,7 +12,7 @@ use super::{
     problem::{Code, Problem},
     token::Watcher,
 };
-use crate::vitals::Unready;
+use crate::engine::vitals::Unready;
 
 /// Whether this process lives: if not, restart it. It lives while its database is away. Whoever can connect may ask, for
 /// tokens are in the database.

@@ -48,9 +48,8 @@ use super::{
 };
 use crate::{
     config::{Config, DEFAULT_LISTEN, Listen},
+    engine::{telemetry::Telemetry, vitals::Vitals},
     store::connect::{ConnectError, Connector},
-    telemetry::Telemetry,
-    vitals::Vitals,
 };
 
 /// So many connections at a time; the next ones are closed.

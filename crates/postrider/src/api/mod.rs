@@ -36,7 +36,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 pub use self::listener::{ListenError, Listener, start};
 use self::{figures::Figures, pool::Pool, problem::Problem, verified::Verified};
-use crate::{telemetry::Telemetry, vitals::Vitals};
+use crate::engine::{telemetry::Telemetry, vitals::Vitals};
 
 /// What all requests share.
 struct Shared {

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{Context, Failure, json_rows};
-use crate::telemetry;
+use crate::engine::telemetry;
 
 const METRICS: &str = include_str!("../../../../sql/queries/watch/metrics.sql");
 

@@ -3,7 +3,12 @@
 use std::sync::Arc;
 
 use super::{Context, Failure};
-use crate::{api, config::ServeFlags, serve::serve, telemetry::Telemetry, vitals::Vitals};
+use crate::{
+    api,
+    config::ServeFlags,
+    engine::{telemetry::Telemetry, vitals::Vitals},
+    serve::serve,
+};
 
 /// Deliver messages until told to stop
 ///

@@ -8,10 +8,12 @@ use postrider_core::{
 };
 use uuid::Uuid;
 
-use super::{RunError, connections::Connections, driver::statements, transports::Transports};
+use super::{
+    RunError, connections::Connections, driver::statements, telemetry::Telemetry,
+    transports::Transports,
+};
 use crate::{
     store::{StoreError, connect::Connector, durability::Delivered, log::Log},
-    telemetry::Telemetry,
     transport::{Settings, Shared, SharedOptions},
 };
 

@@ -37,9 +37,10 @@ use super::{
     caretaker::{self, Wishes},
     connections::{Calls, Connections},
     keeper::Keeper,
+    telemetry::Meters,
     transports::Transports,
 };
-use crate::{store::StoreError, telemetry::Meters};
+use crate::store::StoreError;
 
 /// Without an event the next decision comes no sooner.
 const SHORTEST_SLEEP: Duration = Duration::from_millis(1);

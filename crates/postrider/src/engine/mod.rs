@@ -8,12 +8,14 @@ mod caretaker;
 mod connections;
 mod driver;
 mod keeper;
+pub mod telemetry;
 #[cfg(any(debug_assertions, feature = "test-hooks"))]
 mod test_hooks;
 #[cfg(not(any(debug_assertions, feature = "test-hooks")))]
 #[path = "no_test_hooks.rs"]
 mod test_hooks;
 mod transports;
+pub mod vitals;
 
 use std::{
     sync::Arc,
@@ -30,9 +32,11 @@ use tracing::{info, warn};
 use uuid::Uuid;
 
 pub use self::test_hooks::TestHooks;
-use self::{connections::Connections, driver::Driver, keeper::Keeper, transports::Transports};
+use self::{
+    connections::Connections, driver::Driver, keeper::Keeper, telemetry::Telemetry,
+    transports::Transports, vitals::Vitals,
+};
 use crate::{
-    config::Wake,
     store::{
         self, StoreError,
         bounded::{self, Bounds},
@@ -41,9 +45,7 @@ use crate::{
         lease,
         migrate::{self, SchemaError},
     },
-    telemetry::Telemetry,
     transport::{Shared, SharedOptions, options_as_json},
-    vitals::Vitals,
 };
 
 /// The pauses between two tries to connect.
@@ -62,6 +64,19 @@ pub struct Options {
     pub test_hooks: TestHooks,
     pub vitals: Arc<Vitals>,
     pub telemetry: Arc<Telemetry>,
+}
+
+/// How a dispatcher without work learns of the next message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Wake {
+    /// `Listen`, unless the server allows prepared transactions: then `Poll`.
+    #[default]
+    Auto,
+    /// It sleeps until a sender rings (LISTEN and advisory locks, which need a session of their own).
+    /// A transaction that rang cannot be prepared (PREPARE TRANSACTION refuses NOTIFY).
+    Listen,
+    /// It looks every `poll_interval_ms`: for connections that cannot LISTEN.
+    Poll,
 }
 
 /// Why a dispatcher does not run.

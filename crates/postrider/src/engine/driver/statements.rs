@@ -29,13 +29,13 @@ use uuid::Uuid;
 use crate::{
     engine::{
         connections::{Connections, Takeover},
+        telemetry::Telemetry,
         transports::Transports,
     },
     store::{
         StoreError, chores::Chores, circuits::Circuits, doorbell::Doorbell, durability::Durability,
         lease::Lease, ledger::Ledger, log::Log,
     },
-    telemetry::Telemetry,
 };
 
 /// So many messages of a former owner are recovered by one statement, which stays far within its bound.
