@@ -8,6 +8,7 @@ pub mod cli;
 pub mod config;
 pub mod engine;
 pub mod fleet;
+pub mod metrics;
 pub mod serve;
 pub mod store;
 pub mod transport;

@@ -15,7 +15,7 @@ use http::header;
 use serde_json::Value;
 
 use super::{Api, problem::Problem, token::Watcher};
-use crate::engine::telemetry::{self, FIGURES_AGE};
+use crate::{engine::telemetry::FIGURES_AGE, metrics};
 
 const METRICS: &str = include_str!("../../../../sql/queries/watch/metrics.sql");
 
@@ -54,7 +54,7 @@ pub async fn refresh(api: Api) {
         let until = tokio::time::Instant::now() + REFRESH_TIME;
         if let Ok(rows) = api.pool.ask(until, METRICS, &[]).await {
             let rows: Vec<Value> = rows.iter().map(|row| row.get(0)).collect();
-            api.figures.set(telemetry::database_exposition(&rows));
+            api.figures.set(metrics::exposition(&rows));
         }
         tokio::time::sleep(REFRESH).await;
     }

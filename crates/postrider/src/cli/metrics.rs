@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{Context, Failure, json_rows};
-use crate::engine::telemetry;
+use crate::metrics;
 
 const METRICS: &str = include_str!("../../../../sql/queries/watch/metrics.sql");
 
@@ -21,9 +21,7 @@ impl Metrics {
     pub async fn run(&self, context: &Context) -> Result<(), Failure> {
         let client = context.connect().await?.client;
         let rows = json_rows(&client, METRICS, &[]).await?;
-        context
-            .output
-            .report(&Value::from(rows.as_slice()), || telemetry::database_exposition(&rows));
+        context.output.report(&Value::from(rows.as_slice()), || metrics::exposition(&rows));
         Ok(())
     }
 }
