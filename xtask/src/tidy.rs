@@ -65,10 +65,11 @@ const RULES: &[Rule] = &[
 ];
 
 const CORE: &str = "crates/postrider-core/";
-const PRODUCT: &str = "crates/postrider/src/";
+/// What the program is made of, but for the core.
+const PRODUCT: [&str; 2] = ["crates/postrider-store/src/", "crates/postrider/src/"];
 const CLIENT: &str = "crates/postrider-client/src/";
 const TRANSPORTS: &str = "crates/postrider/src/transport/";
-const LEDGER: &str = "crates/postrider/src/store/ledger.rs";
+const LEDGER: &str = "crates/postrider-store/src/ledger.rs";
 const HOOKS: &str = "crates/postrider/src/engine/test_hooks.rs";
 const HOOKS_IN: &str = "#[cfg(any(debug_assertions, feature = \"test-hooks\"))]";
 const HOOKS_OUT: &str = "#[cfg(not(any(debug_assertions, feature = \"test-hooks\")))]";
@@ -145,7 +146,7 @@ fn every_test_file_is_run(tree: &Tree) -> Vec<Violation> {
 /// assertions or the feature `test-hooks`, and nothing turns on either in a release.
 fn test_hooks_stay_out_of_releases(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
-    for folder in [CORE, PRODUCT, CLIENT] {
+    for folder in [CORE, CLIENT].into_iter().chain(PRODUCT) {
         for (path, source) in production_sources(tree, folder).filter(|(path, _)| *path != HOOKS) {
             let is_hook = |text: &str| text.contains(process::TEST_HOOK);
             for (line, _) in source.strings.iter().filter(|(_, text)| is_hook(text)) {
@@ -153,7 +154,8 @@ fn test_hooks_stay_out_of_releases(tree: &Tree) -> Vec<Violation> {
             }
         }
     }
-    for (path, content) in files(tree, PRODUCT, ".rs") {
+    let product = PRODUCT.into_iter().flat_map(|folder| files(tree, folder, ".rs"));
+    for (path, content) in product {
         let lines: Vec<_> = content.lines().map(str::trim).collect();
         for (index, line) in lines.iter().enumerate() {
             let before = |count: usize| index.checked_sub(count).map_or("", |at| lines[at]);
@@ -296,7 +298,8 @@ fn transports_never_see_the_store(tree: &Tree) -> Vec<Violation> {
 fn sql_stands_in_sql_files(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
     // A crate that is published carries its statements itself.
-    for (folder, place) in [(PRODUCT, "sql/queries"), (CLIENT, "crates/postrider-client/sql")] {
+    let product = PRODUCT.map(|folder| (folder, "sql/queries"));
+    for (folder, place) in product.into_iter().chain([(CLIENT, "crates/postrider-client/sql")]) {
         for (path, source) in production_sources(tree, folder) {
             for (line, text) in source.strings.iter().filter(|(_, text)| is_sql(text)) {
                 let start: String = text.trim().chars().take(40).collect();
@@ -346,7 +349,7 @@ fn only_its_own_file_names_a_transport(tree: &Tree) -> Vec<Violation> {
 /// One place writes what became of a delivery, so one place has to be right about it.
 fn only_the_ledger_flushes(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
-    for (path, source) in production_sources(tree, PRODUCT) {
+    for (path, source) in product_sources(tree) {
         if path == LEDGER {
             continue;
         }
@@ -364,7 +367,7 @@ fn only_the_ledger_flushes(tree: &Tree) -> Vec<Violation> {
 /// What a broker's client can do and cannot is the business of one folder.
 fn only_the_carrier_names_its_client(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
-    for (path, source) in production_sources(tree, PRODUCT) {
+    for (path, source) in product_sources(tree) {
         if path.starts_with(RABBITMQ) {
             continue;
         }
@@ -514,6 +517,11 @@ fn production_sources<'a>(
     files(tree, folder, ".rs")
         .filter(|(path, _)| !path.ends_with("/tests.rs") && !path.contains("/tests/"))
         .map(|(path, content)| (path, Source::read(content).without_tests()))
+}
+
+/// The same of all that the program is made of, but for the core.
+fn product_sources(tree: &Tree) -> impl Iterator<Item = (&String, Source)> {
+    PRODUCT.into_iter().flat_map(|folder| production_sources(tree, folder))
 }
 
 fn numbered(content: &str) -> impl Iterator<Item = (usize, &str)> {

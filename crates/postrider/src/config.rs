@@ -17,14 +17,11 @@ use std::{
 };
 
 use postrider_core::{environment::Environment, networks::InternalDestinations};
+use postrider_store::{connect::DatabaseUrl, libpq};
 use serde::Deserialize;
 use tracing_subscriber::EnvFilter;
 
-use crate::{
-    engine::Wake,
-    fleet::rabbitmq::AmqpUrl,
-    store::{connect::DatabaseUrl, libpq},
-};
+use crate::{engine::Wake, fleet::rabbitmq::AmqpUrl};
 
 /// The most name servers that can be named, as many as resolv.conf takes.
 const NAME_SERVERS_MAX: usize = 3;

@@ -1,7 +1,8 @@
 //! Postrider: reliable message delivery for applications that live on PostgreSQL.
 //!
 //! The library behind the one binary: `cli` is what a person calls, `engine` delivers, `fleet` looks
-//! after executions, `store` speaks to the database and `transport` to destinations; `api` answers who asks over HTTP. What decides is in `postrider_core`.
+//! after executions, and `transport` speaks to destinations; `api` answers who asks over HTTP. What decides is in
+//! `postrider_core`, and the database is spoken to by `postrider_store`.
 
 pub mod api;
 pub mod cli;
@@ -10,5 +11,4 @@ pub mod engine;
 pub mod fleet;
 pub mod metrics;
 pub mod serve;
-pub mod store;
 pub mod transport;

@@ -3,6 +3,7 @@
 use std::{path::PathBuf, sync::Arc};
 
 use postrider_core::tenure::Pace;
+use postrider_store::connect::{self, Connector};
 use tokio::sync::watch;
 use tracing::warn;
 
@@ -17,7 +18,6 @@ use crate::{
         self,
         rabbitmq::{Address, AddressError},
     },
-    store::connect::{self, Connector},
     transport::{SharedOptions, options_as_json},
 };
 

@@ -2,8 +2,9 @@
 
 use std::{fs, os::unix::fs::MetadataExt, path::PathBuf};
 
+use postrider_store::connect::{ConnectError, Connector, DatabaseUrl, error_text};
+
 use crate::shop::Shop;
-use postrider::store::connect::{ConnectError, Connector, DatabaseUrl, error_text};
 
 /// Turns TLS on with a certificate for 127.0.0.1 that nobody has signed; returns its file.
 async fn turn_tls_on(shop: &Shop) -> PathBuf {

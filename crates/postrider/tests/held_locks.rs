@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use crate::shop::{Shop, serving::LONG};
-use postrider::store::connect::{Connector, DatabaseUrl};
+use postrider_store::connect::{Connector, DatabaseUrl};
 use serde_json::json;
 use tokio_postgres::{Client, SimpleQueryMessage, error::SqlState};
 use xtask::receiver::{Behaviour, Receiver};

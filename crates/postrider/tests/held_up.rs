@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use crate::shop::{Shop, serving::LONG};
-use postrider::store::{
+use postrider_store::{
     bounded::{Bounded, Bounds, Then},
     connect::{Connector, DatabaseUrl},
 };

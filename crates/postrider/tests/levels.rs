@@ -250,7 +250,7 @@ const IS_CLEAN: &str = "
         where p.to_at < clock_timestamp() - interval '70 days')";
 
 fn source(path: &str) -> String {
-    let path = format!("{}/{path}", env!("CARGO_MANIFEST_DIR"));
+    let path = format!("{}/../{path}", env!("CARGO_MANIFEST_DIR"));
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
@@ -473,12 +473,12 @@ async fn no_table_grows_for_ever() {
 /// What is done by hand above is what a dispatcher does, all of it and nothing else.
 #[test]
 fn the_chores_are_those_of_the_caretaker() {
-    let caretaker = source("src/engine/caretaker.rs");
+    let caretaker = source("postrider/src/engine/caretaker.rs");
     let mut found = BTreeSet::new();
     for (before, path) in [
-        ("chores.", "src/store/chores.rs"),
-        ("ticks.", "src/store/chores.rs"),
-        ("archive::", "src/store/archive.rs"),
+        ("chores.", "postrider-store/src/chores.rs"),
+        ("ticks.", "postrider-store/src/chores.rs"),
+        ("archive::", "postrider-store/src/archive.rs"),
     ] {
         let file = source(path);
         let called = names(&caretaker, before, "(");

@@ -583,7 +583,7 @@ async fn settings_are_changed_logged_and_announced() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn changes_wake_who_listens() {
-    use postrider::store::connect::{Connector, DatabaseUrl};
+    use postrider_store::connect::{Connector, DatabaseUrl};
     let shop = Shop::open_migrated().await;
     let connector = Connector::new(&DatabaseUrl::new(shop.url()), None, "test").unwrap();
     let mut session = connector.connect().await.unwrap();

@@ -9,12 +9,10 @@ use std::{
 };
 
 use crate::shop::{Run, Shop, pulse::Pulse, run, serving::LONG};
-use postrider::{
-    store::{
-        connect::{Connector, DatabaseUrl},
-        migrate::{self, SchemaError},
-    },
-    transport::options_as_json,
+use postrider::transport::options_as_json;
+use postrider_store::{
+    connect::{Connector, DatabaseUrl},
+    migrate::{self, SchemaError},
 };
 use tokio::task::JoinHandle;
 use xtask::receiver::{Behaviour, Receiver};

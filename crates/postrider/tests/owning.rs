@@ -9,11 +9,6 @@ use std::{
 };
 
 use crate::shop::{Shop, pulse::Pulse, serving::LONG};
-use postrider::store::{
-    lease::{Heart, Lease},
-    ledger::Ledger,
-    log::Log,
-};
 use postrider_core::{
     checkpoint::{Checkpoint, Claim},
     id::{Lane, MessageId, Shard, Target},
@@ -23,6 +18,11 @@ use postrider_core::{
     results::Results,
     snapshot::Snapshot,
     statistics::Statistics,
+};
+use postrider_store::{
+    lease::{Heart, Lease},
+    ledger::Ledger,
+    log::Log,
 };
 use serde_json::json;
 use tokio::net::{TcpListener, TcpStream};

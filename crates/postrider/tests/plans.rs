@@ -2860,7 +2860,9 @@ fn statements_of(folder: &str, code: Option<&str>) -> Vec<(String, String)> {
 #[test]
 fn every_statement_that_we_run_has_a_bound() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let code = code_below(&root.join("crates/postrider/src"));
+    let code = ["postrider-store", "postrider"]
+        .map(|name| code_below(&root.join("crates").join(name).join("src")))
+        .concat();
     let mut run = statements_of("sql/queries", Some(&code));
     run.extend(statements_of("crates/postrider-client/sql", None));
     let all = bounds();

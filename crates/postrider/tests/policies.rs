@@ -174,7 +174,7 @@ async fn a_wrong_policy_is_refused_wherever_it_is_written() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn changes_by_an_admin_are_logged_and_told_to_dispatchers() {
-    use postrider::store::connect::{Connector, DatabaseUrl};
+    use postrider_store::connect::{Connector, DatabaseUrl};
     let shop = Shop::open_migrated().await;
     let client = shop.client().await;
     let prepare = "select postrider.create_endpoint('a', 'http', '{\"url\": \"http://a.test/\"}'),

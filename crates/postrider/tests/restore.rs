@@ -14,7 +14,7 @@ use crate::shop::{
     run,
     serving::LONG,
 };
-use postrider::store::lease;
+use postrider_store::lease;
 use serde_json::json;
 use tokio_postgres::Client;
 use xtask::{

@@ -1421,7 +1421,7 @@ const NOTIFYING: &str = "announce_endpoint announce_event_type append_message ap
 /// Every login may listen, and hears neither names nor keys.
 #[tokio::test(flavor = "multi_thread")]
 async fn notifications_carry_nothing_that_somebody_wrote() {
-    use postrider::store::connect::{Connector, DatabaseUrl};
+    use postrider_store::connect::{Connector, DatabaseUrl};
     let (shop, client) = open().await;
     client.batch_execute("alter role stranger login").await.unwrap();
     let sql = "select string_agg(p.proname, ' ' order by p.proname collate \"C\") from pg_proc p

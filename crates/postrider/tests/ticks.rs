@@ -10,8 +10,8 @@ use std::{
 };
 
 use crate::shop::Shop;
-use postrider::store::{StoreError, log::Log};
 use postrider_core::{id::Lane, snapshot::Snapshot};
+use postrider_store::{StoreError, log::Log};
 use tokio_postgres::Client;
 use xtask::{
     ledger::MessageId,

@@ -72,7 +72,7 @@ fn taken(tree: &Tree) -> BTreeMap<(String, String), (String, usize)> {
             note(path, 1, content);
         }
     }
-    for folder in [PRODUCT, CLIENT] {
+    for folder in PRODUCT.into_iter().chain([CLIENT]) {
         for (path, source) in production_sources(tree, folder) {
             for (line, text) in &source.strings {
                 note(path, *line, text);

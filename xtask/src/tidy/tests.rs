@@ -168,8 +168,8 @@ fn a_flush_outside_the_ledger_is_caught() {
         assert_eq!(lines(only_the_ledger_flushes, elsewhere, code), [1]);
         assert_eq!(lines(only_the_ledger_flushes, LEDGER, code), NONE);
     }
-    let other = "include_str!(\"../../../../sql/queries/dispatch/end_stale_flushes.sql\")";
-    assert_eq!(lines(only_the_ledger_flushes, "crates/postrider/src/store/a.rs", other), NONE);
+    let other = "include_str!(\"../../../sql/queries/dispatch/end_stale_flushes.sql\")";
+    assert_eq!(lines(only_the_ledger_flushes, "crates/postrider-store/src/a.rs", other), NONE);
 }
 
 #[test]

@@ -25,6 +25,7 @@ use hyper::{
     service::service_fn,
 };
 use hyper_util::rt::{TokioIo, TokioTimer};
+use postrider_store::connect::{ConnectError, Connector};
 use tokio::{
     net::TcpStream,
     runtime::Handle,
@@ -49,7 +50,6 @@ use super::{
 use crate::{
     config::{Config, DEFAULT_LISTEN, Listen},
     engine::{telemetry::Telemetry, vitals::Vitals},
-    store::connect::{ConnectError, Connector},
 };
 
 /// So many connections at a time; the next ones are closed.

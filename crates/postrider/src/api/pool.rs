@@ -15,6 +15,7 @@ use std::{
 
 use http::StatusCode;
 use postrider_core::failure::chain;
+use postrider_store::connect::{Connector, Session};
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
     time::{Instant, error::Elapsed, timeout, timeout_at},
@@ -31,7 +32,6 @@ use super::{
     problem::{Code, Problem},
     token::{Caller, Role},
 };
-use crate::store::connect::{Connector, Session};
 
 const BEGIN: &str = include_str!("../../../../sql/queries/access/api_begin.sql");
 const COMMIT: &str = include_str!("../../../../sql/queries/access/api_commit.sql");
@@ -462,7 +462,7 @@ fn is_refusal(error: &tokio_postgres::Error) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::connect::DatabaseUrl;
+    use postrider_store::connect::DatabaseUrl;
 
     #[tokio::test]
     async fn what_is_done_for_clients_says_nothing_of_what_is_asked() {

@@ -8,13 +8,12 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use http::{HeaderValue, Method, StatusCode, header};
+use postrider_store::connect::error_text;
 use serde::Serialize;
 use serde_json::json;
 use tokio_postgres::error::{DbError, SqlState};
 use tracing::{error, warn};
 use utoipa::ToSchema;
-
-use crate::store::connect::error_text;
 
 /// After a refusal that passes.
 const RETRY_AFTER_SECONDS: u32 = 1;

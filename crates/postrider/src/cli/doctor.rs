@@ -8,11 +8,11 @@ mod findings;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use findings::Finding;
+use postrider_store::{connect::Session, migrate};
 use serde_json::{Value, json};
 use tokio_postgres::{Client, types::ToSql};
 
 use super::{Context, Failure, Output, health::NOT_ASKED, json_rows};
-use crate::store::{connect::Session, migrate};
 
 const LIMIT_STATEMENTS: &str =
     include_str!("../../../../sql/queries/dispatch/limit_statements.sql");

@@ -3,19 +3,14 @@
 use std::{error::Error, process::ExitCode};
 
 use postrider_client::Error as ClientError;
+use postrider_store::{
+    StoreError,
+    connect::{ConnectError, error_text},
+    migrate::{MigrateError, SchemaError},
+};
 use tokio_postgres::error::SqlState;
 
-use crate::{
-    api::ListenError,
-    config::ConfigError,
-    engine::RunError,
-    serve::ServeError,
-    store::{
-        StoreError,
-        connect::{ConnectError, error_text},
-        migrate::{MigrateError, SchemaError},
-    },
-};
+use crate::{api::ListenError, config::ConfigError, engine::RunError, serve::ServeError};
 
 /// Why a command failed; the text is for the user.
 #[derive(Debug)]

@@ -63,16 +63,16 @@ use clap::{ColorChoice, FromArgMatches, Parser, Subcommand};
 use failure::Failure;
 use grammar::Manner;
 use output::{Format, Output};
+use postrider_store::{
+    connect::{Connector, Session},
+    migrate as migrate_store,
+};
 use serde_json::Value;
 use tokio_postgres::{Client, types::ToSql};
 use tracing::warn;
 
 use crate::{
     config::{Config, Flags, ServeFlags},
-    store::{
-        connect::{Connector, Session},
-        migrate as migrate_store,
-    },
     transport::options_as_json,
 };
 

@@ -1,10 +1,10 @@
 //! `postrider partition`
 
 use clap::Subcommand;
+use postrider_store::archive;
 use serde_json::json;
 
 use super::{Context, Failure, json_rows};
-use crate::store::archive;
 
 const PARTITIONS: &str = include_str!("../../../../sql/queries/archive/partitions.sql");
 

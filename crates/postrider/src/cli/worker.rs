@@ -20,6 +20,10 @@ use std::{
 
 use futures_util::FutureExt;
 use postrider_client::{Execution, ExecutionError, WorkerEvent, WorkerTrouble};
+use postrider_store::{
+    connect::Connector,
+    migrate::{self, SchemaError},
+};
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWriteExt},
@@ -32,15 +36,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use tracing::{debug, info, warn};
 
 use super::{Context, Failure, worker_admin::WorkerCommand};
-use crate::{
-    config::Config,
-    fleet::rabbitmq::read_authorities,
-    store::{
-        connect::Connector,
-        migrate::{self, SchemaError},
-    },
-    transport::options_as_json,
-};
+use crate::{config::Config, fleet::rabbitmq::read_authorities, transport::options_as_json};
 
 /// EX_TEMPFAIL of sysexits.h: another try may work.
 const TEMPORARY_FAILURE: i32 = 75;

@@ -6,16 +6,14 @@ use postrider_core::{
     lease::Taken,
     tenure::command::{Event, Query},
 };
+use postrider_store::{StoreError, connect::Connector, durability::Delivered, log::Log};
 use uuid::Uuid;
 
 use super::{
     RunError, connections::Connections, driver::statements, telemetry::Telemetry,
     transports::Transports,
 };
-use crate::{
-    store::{StoreError, connect::Connector, durability::Delivered, log::Log},
-    transport::{Settings, Shared, SharedOptions},
-};
+use crate::transport::{Settings, Shared, SharedOptions};
 
 /// The connections of a dispatcher that is none.
 pub struct Asking {

@@ -16,6 +16,11 @@ use postrider_core::{
     failure::chain,
     moment::Moment,
 };
+use postrider_store::{
+    StoreError,
+    archive::{self, Upkeep},
+    chores::Chores,
+};
 use tokio::{
     sync::Notify,
     task::{JoinError, JoinSet},
@@ -24,11 +29,6 @@ use tokio::{
 use tracing::{debug, info, warn};
 
 use super::Options;
-use crate::store::{
-    StoreError,
-    archive::{self, Upkeep},
-    chores::Chores,
-};
 
 /// What the dispatcher has seen that makes a chore worth doing sooner. Any number of the same is one.
 #[derive(Default)]

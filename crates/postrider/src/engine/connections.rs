@@ -4,13 +4,7 @@
 use std::{sync::Arc, time::Duration};
 
 use postrider_core::{failure::chain, tenure::Identity};
-use tokio::sync::{broadcast, watch};
-use tokio_postgres::{Notification, error::DbError};
-use tracing::warn;
-use uuid::Uuid;
-
-use super::RunError;
-use crate::store::{
+use postrider_store::{
     StoreError,
     bounded::{Bounded, Bounds, Then},
     chores::Chores,
@@ -22,6 +16,12 @@ use crate::store::{
     ledger::Ledger,
     log::Log,
 };
+use tokio::sync::{broadcast, watch};
+use tokio_postgres::{Notification, error::DbError};
+use tracing::warn;
+use uuid::Uuid;
+
+use super::RunError;
 
 /// What runs on each connection.
 pub struct Connections {
@@ -164,7 +164,7 @@ pub async fn open(
 
 /// What a connection tells by itself.
 pub struct Calling {
-    lost: crate::store::connect::Lost,
+    lost: postrider_store::connect::Lost,
     notifications: broadcast::Receiver<Notification>,
     notices: broadcast::Receiver<DbError>,
 }

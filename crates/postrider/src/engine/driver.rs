@@ -18,6 +18,7 @@ use postrider_core::{
         command::{Command, Event},
     },
 };
+use postrider_store::StoreError;
 use tokio::{
     sync::{
         broadcast::{
@@ -40,7 +41,6 @@ use super::{
     telemetry::Meters,
     transports::Transports,
 };
-use crate::store::StoreError;
 
 /// Without an event the next decision comes no sooner.
 const SHORTEST_SLEEP: Duration = Duration::from_millis(1);

@@ -16,12 +16,7 @@ use postrider_core::{
     statistics::Statistics,
     tenure::{End, News, Silence, beat_interval},
 };
-use tokio::{sync::mpsc, time::timeout};
-use tracing::{error, warn};
-use uuid::Uuid;
-
-use super::{RunError, connections};
-use crate::store::{
+use postrider_store::{
     StoreError,
     bounded::{Bounds, Then},
     connect::Connector,
@@ -29,6 +24,11 @@ use crate::store::{
     migrate::PRODUCT_VERSION,
     process,
 };
+use tokio::{sync::mpsc, time::timeout};
+use tracing::{error, warn};
+use uuid::Uuid;
+
+use super::{RunError, connections};
 
 /// For so many leases a dispatcher may be silent.
 const SILENT_LEASES: u32 = 3;

@@ -27,6 +27,14 @@ use postrider_core::{
     failure::chain,
     tenure::{End, Endpoints, Pace, Tenure},
 };
+use postrider_store::{
+    self as store, StoreError,
+    bounded::{self, Bounds},
+    connect::{ConnectError, Connector, Session},
+    durability::Delivered,
+    lease,
+    migrate::{self, SchemaError},
+};
 use tokio::sync::watch;
 use tracing::{info, warn};
 use uuid::Uuid;
@@ -36,17 +44,7 @@ use self::{
     connections::Connections, driver::Driver, keeper::Keeper, telemetry::Telemetry,
     transports::Transports, vitals::Vitals,
 };
-use crate::{
-    store::{
-        self, StoreError,
-        bounded::{self, Bounds},
-        connect::{ConnectError, Connector, Session},
-        durability::Delivered,
-        lease,
-        migrate::{self, SchemaError},
-    },
-    transport::{Shared, SharedOptions, options_as_json},
-};
+use crate::transport::{Shared, SharedOptions, options_as_json};
 
 /// The pauses between two tries to connect.
 const SHORTEST_BACKOFF: Duration = Duration::from_millis(50);

@@ -15,12 +15,11 @@ use postrider_core::{
     measured::{Measured, Sample},
     outcome::Outcome,
 };
+use postrider_store::migrate::PRODUCT_VERSION;
 use prometheus::{
     Gauge, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, Opts,
     Registry, TextEncoder, core::Collector,
 };
-
-use crate::store::migrate::PRODUCT_VERSION;
 
 /// The metrics of a process, with what each says.
 pub const ATTEMPTS: (&str, &str) = (

@@ -12,12 +12,12 @@ mod trouble;
 use std::time::Duration;
 
 use postrider_core::backoff::Backoff;
+use postrider_store::{connect::Connector, fleet::Access};
 use serde_json::Value;
 use tokio::{sync::watch, task::JoinSet};
 use tracing::warn;
 
 use self::rabbitmq::Address;
-use crate::store::{connect::Connector, fleet::Access};
 
 /// How long a task waits at least and at most before it tries again what has failed.
 const SHORTEST_BACKOFF: Duration = Duration::from_millis(100);

@@ -6,14 +6,14 @@
 use std::time::Duration;
 
 use postrider_core::failure::chain;
+use postrider_store::{
+    StoreError,
+    fleet::{self, Access, Fleet, OpenError},
+};
 use tokio::time::Instant;
 use tracing::{info, warn};
 
 use super::{backoff, trouble::Trouble};
-use crate::store::{
-    StoreError,
-    fleet::{self, Access, Fleet, OpenError},
-};
 
 /// The longest and the shortest pause between two looks.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);

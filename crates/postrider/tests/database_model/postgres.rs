@@ -2,15 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use postrider::{
-    engine::asking::Asking,
-    store::{
-        connect::{Connector, DatabaseUrl},
-        lease::Heart,
-        log::Log,
-        wire::{Timestamptz, Xid8},
-    },
-};
+use postrider::engine::asking::Asking;
 use postrider_core::{
     configuration::EndpointRow,
     id::{EndpointId, MessageId, Target},
@@ -23,6 +15,12 @@ use postrider_core::{
         simulation::database::{Contents, DeferredRow, Verb},
     },
     tick::Tick,
+};
+use postrider_store::{
+    connect::{Connector, DatabaseUrl},
+    lease::Heart,
+    log::Log,
+    wire::{Timestamptz, Xid8},
 };
 use tokio_postgres::{Client, Row, error::SqlState};
 use uuid::Uuid;

@@ -12,13 +12,11 @@ use postrider_core::{
     tenure::{Clock, Delivery, command::Event},
     timestamp::Timestamp,
 };
+use postrider_store::log::Log;
 use tracing::{error, trace};
 
 use super::Driver;
-use crate::{
-    store::log::Log,
-    transport::{Envelope, Ticket, Transport},
-};
+use crate::transport::{Envelope, Ticket, Transport};
 
 /// What an attempt may take at most, whatever its transport's timeouts are.
 const LONGEST_ATTEMPT: Duration = Duration::from_secs(900);

@@ -23,19 +23,17 @@ use postrider_core::{
     timestamp::Timestamp,
     waiting::{ExpiryPlace, Stored},
 };
+use postrider_store::{
+    StoreError, chores::Chores, circuits::Circuits, doorbell::Doorbell, durability::Durability,
+    lease::Lease, ledger::Ledger, log::Log,
+};
 use tracing::{debug, warn};
 use uuid::Uuid;
 
-use crate::{
-    engine::{
-        connections::{Connections, Takeover},
-        telemetry::Telemetry,
-        transports::Transports,
-    },
-    store::{
-        StoreError, chores::Chores, circuits::Circuits, doorbell::Doorbell, durability::Durability,
-        lease::Lease, ledger::Ledger, log::Log,
-    },
+use crate::engine::{
+    connections::{Connections, Takeover},
+    telemetry::Telemetry,
+    transports::Transports,
 };
 
 /// So many messages of a former owner are recovered by one statement, which stays far within its bound.

@@ -7,12 +7,11 @@
 use std::{collections::HashSet, mem, time::Duration};
 
 use postrider_core::mark::mark;
-use tokio::time::Instant;
-
-use crate::store::{
+use postrider_store::{
     StoreError,
     fleet::{self, Addressee, Carrier, Dispatched},
 };
+use tokio::time::Instant;
 
 /// The longest sleep without a look: for rings that a network has swallowed, for workers that were away
 /// or full for another reason, and for what is left to better workers for a second.

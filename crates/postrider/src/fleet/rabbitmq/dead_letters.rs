@@ -14,6 +14,11 @@ use lapin::{
     types::FieldTable,
 };
 use postrider_core::{backoff::Backoff, failure::chain};
+use postrider_store::{
+    StoreError,
+    fleet::{Access, Carrier, DeadLetter, Settings},
+    process::process_name,
+};
 use serde_json::{Value, json};
 use tokio::{sync::watch, time::Instant};
 use tracing::{info, warn};
@@ -23,13 +28,8 @@ use super::{
     envelope::{self, without_nul},
     topology::{DEAD_LETTER_QUEUE, Topology},
 };
-use crate::{
-    fleet::{asked, backoff, pause, trouble::Trouble},
-    store::{
-        StoreError,
-        fleet::{Access, Carrier, DeadLetter, Settings},
-        process::process_name,
-    },
+use crate::fleet::{
+    asked, backoff, pause, trouble::Trouble,
 };
 
 /// How many messages the broker hands out before some are acknowledged: as many are recorded in one

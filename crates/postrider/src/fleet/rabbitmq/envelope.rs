@@ -3,11 +3,11 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::moment::rfc3339;
-use crate::store::fleet::Dispatched;
 use lapin::{
     BasicProperties,
     types::{AMQPValue, FieldTable},
 };
+use postrider_store::fleet::Dispatched;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 

@@ -18,15 +18,15 @@ mod topology;
 use std::{future::Future, time::Duration};
 
 use lapin::Connection;
-use tokio::{sync::watch, task::JoinSet};
-
-pub use self::address::{Address, AddressError, AmqpUrl, read_authorities};
-use self::{dead_letters::Handler, publisher::Publisher};
-use crate::store::{
+use postrider_store::{
     StoreError,
     fleet::{Access, OpenError},
     process::process_name,
 };
+use tokio::{sync::watch, task::JoinSet};
+
+pub use self::address::{Address, AddressError, AmqpUrl, read_authorities};
+use self::{dead_letters::Handler, publisher::Publisher};
 
 /// What keeps the client out of the log, for it calls errors what we handle, and warn of if need be.
 pub const QUIET: &str = "lapin=off";

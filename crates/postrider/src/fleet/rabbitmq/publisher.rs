@@ -8,6 +8,10 @@ use std::{collections::BTreeSet, time::Duration};
 
 use lapin::{Channel, Connection, options::ConfirmSelectOptions};
 use postrider_core::{backoff::Backoff, failure::chain};
+use postrider_store::{
+    StoreError,
+    fleet::{self, Access, Carrier, Dispatched, Settings},
+};
 use tokio::{
     sync::{broadcast, watch},
     task::JoinSet,
@@ -23,12 +27,8 @@ use super::{
     publishing::{Published, publish},
     topology::{self, Topology},
 };
-use crate::{
-    fleet::{asked, backoff, pause, trouble::Trouble},
-    store::{
-        StoreError,
-        fleet::{self, Access, Carrier, Dispatched, Settings},
-    },
+use crate::fleet::{
+    asked, backoff, pause, trouble::Trouble,
 };
 
 /// How many executions are taken at a time, and how many may be on their way without a confirmation.

@@ -2,12 +2,12 @@
 
 use futures_util::future::join_all;
 use lapin::{Channel, Confirmation, options::BasicPublishOptions};
+use postrider_store::fleet::Dispatched;
 
 use super::{
     BrokerError, envelope,
     topology::{EXCHANGE, routing_key},
 };
-use crate::store::fleet::Dispatched;
 
 /// What became of a batch. What is in neither list the broker has refused: it comes back by the monitor.
 #[derive(Debug, Default)]

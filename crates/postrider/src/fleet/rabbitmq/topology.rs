@@ -13,10 +13,10 @@ use lapin::{
     protocol::{AMQPErrorKind, AMQPSoftError},
     types::{AMQPValue, FieldTable},
 };
+use postrider_store::fleet::Settings;
 use tracing::{info, warn};
 
 use super::{BrokerError, answer};
-use crate::store::fleet::Settings;
 
 /// Where executions are published.
 pub const EXCHANGE: &str = "postrider.executions";

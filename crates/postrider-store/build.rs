@@ -1,4 +1,4 @@
-//! Lists what stands in `sql/`, so that `store/migrate.rs` can hold all of it in the binary.
+//! Lists what stands in `sql/`, so that `migrate.rs` can hold all of it in the binary.
 
 use std::{
     env, fs, io,

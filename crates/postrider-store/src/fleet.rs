@@ -129,7 +129,7 @@ impl Access {
         let session = self.connector.connect().await?;
         session
             .client
-            .batch_execute(include_str!("../../../../sql/queries/fleet/fleet_session.sql"))
+            .batch_execute(include_str!("../../../sql/queries/fleet/fleet_session.sql"))
             .await
             .map_err(StoreError::to("prepare the session"))?;
         migrate::check(&session.client, &self.transport_options).await?;
@@ -149,17 +149,17 @@ impl Fleet {
         let prepare = async |sql| client.prepare(sql).await.map_err(StoreError::to("prepare"));
         Ok(Fleet {
             check_executions: prepare(include_str!(
-                "../../../../sql/queries/fleet/check_executions.sql"
+                "../../../sql/queries/fleet/check_executions.sql"
             ))
             .await?,
             check_generations: prepare(include_str!(
-                "../../../../sql/queries/fleet/check_generations.sql"
+                "../../../sql/queries/fleet/check_generations.sql"
             ))
             .await?,
-            check_workers: prepare(include_str!("../../../../sql/queries/fleet/check_workers.sql"))
+            check_workers: prepare(include_str!("../../../sql/queries/fleet/check_workers.sql"))
                 .await?,
             next_execution_due: prepare(include_str!(
-                "../../../../sql/queries/fleet/next_execution_due.sql"
+                "../../../sql/queries/fleet/next_execution_due.sql"
             ))
             .await?,
             client,
@@ -228,29 +228,23 @@ impl Carrier {
     ) -> Result<Carrier, StoreError> {
         let prepare = async |sql| client.prepare(sql).await.map_err(StoreError::to("prepare"));
         Ok(Carrier {
-            dispatch: prepare(include_str!(
-                "../../../../sql/queries/fleet/dispatch_executions.sql"
-            ))
-            .await?,
-            note_published: prepare(include_str!(
-                "../../../../sql/queries/fleet/note_published.sql"
-            ))
-            .await?,
+            dispatch: prepare(include_str!("../../../sql/queries/fleet/dispatch_executions.sql"))
+                .await?,
+            note_published: prepare(include_str!("../../../sql/queries/fleet/note_published.sql"))
+                .await?,
             handle_dead_letters: prepare(include_str!(
-                "../../../../sql/queries/fleet/handle_dead_letters.sql"
+                "../../../sql/queries/fleet/handle_dead_letters.sql"
             ))
             .await?,
             keep_dead_letter: prepare(include_str!(
-                "../../../../sql/queries/fleet/keep_dead_letter.sql"
+                "../../../sql/queries/fleet/keep_dead_letter.sql"
             ))
             .await?,
-            doze: prepare(include_str!("../../../../sql/queries/fleet/doze_publisher.sql")).await?,
-            are_quiet: prepare(include_str!("../../../../sql/queries/fleet/queues_are_quiet.sql"))
+            doze: prepare(include_str!("../../../sql/queries/fleet/doze_publisher.sql")).await?,
+            are_quiet: prepare(include_str!("../../../sql/queries/fleet/queues_are_quiet.sql"))
                 .await?,
-            make_durable: prepare(include_str!(
-                "../../../../sql/queries/dispatch/make_durable.sql"
-            ))
-            .await?,
+            make_durable: prepare(include_str!("../../../sql/queries/dispatch/make_durable.sql"))
+                .await?,
             notices: Mutex::new(notices),
             client,
         })
@@ -263,7 +257,7 @@ impl Carrier {
     ///
     /// When the connection fails.
     pub async fn listen(&self) -> Result<bool, StoreError> {
-        let sql = include_str!("../../../../sql/queries/fleet/listen_fleet.sql");
+        let sql = include_str!("../../../sql/queries/fleet/listen_fleet.sql");
         self.client.batch_execute(sql).await.map_err(StoreError::to("listen"))?;
         Ok(!lease::may_prepare(&self.client).await?)
     }
@@ -279,7 +273,7 @@ impl Carrier {
     ///
     /// When the statement fails.
     pub async fn settings(&self) -> Result<Settings, StoreError> {
-        let sql = include_str!("../../../../sql/queries/settings/dispatcher_settings.sql");
+        let sql = include_str!("../../../sql/queries/settings/dispatcher_settings.sql");
         let rows = self.client.query(sql, &[]).await.map_err(StoreError::to("read settings"))?;
         let mut settings = Settings::default();
         for row in rows {
@@ -316,7 +310,7 @@ impl Carrier {
     ///
     /// When the statement fails.
     pub async fn gone(&self, workers: &[i32]) -> Result<Vec<i32>, StoreError> {
-        let sql = include_str!("../../../../sql/queries/fleet/gone_workers.sql");
+        let sql = include_str!("../../../sql/queries/fleet/gone_workers.sql");
         let rows = self.client.query(sql, &[&workers]).await;
         let rows = rows.map_err(StoreError::to("look for removed workers"))?;
         Ok(rows.iter().map(|row| row.get("id")).collect())
@@ -399,7 +393,7 @@ impl Carrier {
     ///
     /// When the connection fails.
     pub async fn wake(&self) -> Result<(), StoreError> {
-        let sql = include_str!("../../../../sql/queries/dispatch/doorbell_unlock.sql");
+        let sql = include_str!("../../../sql/queries/dispatch/doorbell_unlock.sql");
         self.client.batch_execute(sql).await.map_err(StoreError::to("stop being rung for"))
     }
 
@@ -467,7 +461,7 @@ impl Carrier {
         dead_letter_depth: Option<i64>,
         error: Option<&str>,
     ) -> Result<(), StoreError> {
-        let sql = include_str!("../../../../sql/queries/fleet/note_broker.sql");
+        let sql = include_str!("../../../sql/queries/fleet/note_broker.sql");
         let parameters: [&(dyn ToSql + Sync); 4] =
             [&process, &is_connected, &dead_letter_depth, &error];
         let row = self.client.query_one(sql, &parameters).await;
@@ -476,7 +470,7 @@ impl Carrier {
 }
 
 async fn rabbitmq_workers(client: &Client) -> Result<Vec<Addressee>, StoreError> {
-    let sql = include_str!("../../../../sql/queries/fleet/rabbitmq_workers.sql");
+    let sql = include_str!("../../../sql/queries/fleet/rabbitmq_workers.sql");
     let rows = client.query(sql, &[]).await.map_err(StoreError::to("list workers"))?;
     let addressees = rows.iter().map(|row| Addressee {
         worker_id: row.get("id"),

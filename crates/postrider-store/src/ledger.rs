@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::{StoreError, bounded::Bounded, lease::split, wire::Timestamptz};
 
-const FLUSH: &str = include_str!("../../../../sql/queries/dispatch/flush.sql");
+const FLUSH: &str = include_str!("../../../sql/queries/dispatch/flush.sql");
 
 /// A parameter of the flush.
 struct Column {

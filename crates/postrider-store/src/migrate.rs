@@ -28,28 +28,27 @@ use tokio_postgres::{Client, IsolationLevel, Row, error::SqlState};
 
 include!(concat!(env!("OUT_DIR"), "/sql.rs"));
 
-const BEGIN: &str = include_str!("../../../../sql/install/begin.sql");
-const MIGRATION: &str = include_str!("../../../../sql/install/migration.sql");
-const BEFORE_BUILD: &str = include_str!("../../../../sql/install/before_build.sql");
-const HOLD_BUILDS: &str = include_str!("../../../../sql/install/hold_builds.sql");
-const LET_BUILDS_GO: &str = include_str!("../../../../sql/queries/install/commit.sql");
-const AFTER_BUILD: &str = include_str!("../../../../sql/install/after_build.sql");
-const DROP_LEFT_OVER: &str = include_str!("../../../../sql/install/drop_left_over.sql");
-const MISSING_INDEXES: &str = include_str!("../../../../sql/queries/install/missing_indexes.sql");
-const UNLESS_SAME: &str = include_str!("../../../../sql/install/unless_same.sql");
-const TRANSPORT_OPTIONS: &str = include_str!("../../../../sql/install/transport_options.sql");
-const SETTINGS: &str = include_str!("../../../../sql/settings.sql");
-const FINISH: &str = include_str!("../../../../sql/install/finish.sql");
-const GRANTS: &str = include_str!("../../../../sql/grants.sql");
+const BEGIN: &str = include_str!("../../../sql/install/begin.sql");
+const MIGRATION: &str = include_str!("../../../sql/install/migration.sql");
+const BEFORE_BUILD: &str = include_str!("../../../sql/install/before_build.sql");
+const HOLD_BUILDS: &str = include_str!("../../../sql/install/hold_builds.sql");
+const LET_BUILDS_GO: &str = include_str!("../../../sql/queries/install/commit.sql");
+const AFTER_BUILD: &str = include_str!("../../../sql/install/after_build.sql");
+const DROP_LEFT_OVER: &str = include_str!("../../../sql/install/drop_left_over.sql");
+const MISSING_INDEXES: &str = include_str!("../../../sql/queries/install/missing_indexes.sql");
+const UNLESS_SAME: &str = include_str!("../../../sql/install/unless_same.sql");
+const TRANSPORT_OPTIONS: &str = include_str!("../../../sql/install/transport_options.sql");
+const SETTINGS: &str = include_str!("../../../sql/settings.sql");
+const FINISH: &str = include_str!("../../../sql/install/finish.sql");
+const GRANTS: &str = include_str!("../../../sql/grants.sql");
 const APPLIED_MIGRATIONS: &str =
-    include_str!("../../../../sql/queries/install/applied_migrations.sql");
-const SCHEMA_STATE: &str = include_str!("../../../../sql/queries/install/schema_state.sql");
-const SCHEMA_VERSION: &str = include_str!("../../../../sql/queries/install/schema_version.sql");
-const INSTALLED_VERSION: &str =
-    include_str!("../../../../sql/queries/install/installed_version.sql");
+    include_str!("../../../sql/queries/install/applied_migrations.sql");
+const SCHEMA_STATE: &str = include_str!("../../../sql/queries/install/schema_state.sql");
+const SCHEMA_VERSION: &str = include_str!("../../../sql/queries/install/schema_version.sql");
+const INSTALLED_VERSION: &str = include_str!("../../../sql/queries/install/installed_version.sql");
 
-const BACKEND_PID: &str = include_str!("../../../../sql/queries/install/backend_pid.sql");
-const LOCK_HOLDERS: &str = include_str!("../../../../sql/queries/install/lock_holders.sql");
+const BACKEND_PID: &str = include_str!("../../../sql/queries/install/backend_pid.sql");
+const LOCK_HOLDERS: &str = include_str!("../../../sql/queries/install/lock_holders.sql");
 
 /// How long one try waits for a lock, and the script, which is not tried again by itself.
 const LOCK_WAIT: &str = "200ms";

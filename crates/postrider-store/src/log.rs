@@ -39,8 +39,7 @@ const RECOVERY_PAGE: i64 = 20_000;
 /// So many waiting deliveries with ordering keys are looked at by one statement.
 const STORED_PAGE: i64 = 2_000;
 
-const EVENT_TYPES: &str =
-    include_str!("../../../../sql/queries/endpoints/dispatcher_event_types.sql");
+const EVENT_TYPES: &str = include_str!("../../../sql/queries/endpoints/dispatcher_event_types.sql");
 
 /// A message that a former owner may have attempted.
 struct Candidate {
@@ -97,64 +96,56 @@ impl Log {
             async |sql| client.once().prepare(sql).await.map_err(StoreError::to("prepare"));
         // Before the gaps: what is left out between the two looks is known then, and no leap.
         let shape = client
-            .query_one(include_str!("../../../../sql/queries/dispatch/log_shape.sql"), &[])
+            .query_one(include_str!("../../../sql/queries/dispatch/log_shape.sql"), &[])
             .await
             .map_err(StoreError::to("ask for shards and numbers"))?;
         // Others come with an adoption, and then no tenure goes on, or behind a failover or a restore. Whoever began before
         // sees numbers leap at its next tick or heartbeat, and begins anew. If they leap by less than that, what was left out
         // counts as waiting until it has gone past it.
         let gaps = client
-            .query(include_str!("../../../../sql/queries/dispatch/number_gaps.sql"), &[])
+            .query(include_str!("../../../sql/queries/dispatch/number_gaps.sql"), &[])
             .await
             .map_err(StoreError::to("ask for gaps between numbers"))?;
         let gaps = gaps.iter().map(|row| (row.get("after_number"), row.get("last_number")));
         Ok(Log {
             shard_count: shape.get("shard_count"),
             gaps: Gaps::new(gaps.collect(), shape.get("newest_number")),
-            tick: prepare(include_str!("../../../../sql/queries/dispatch/tick.sql")).await?,
-            page: prepare(include_str!("../../../../sql/queries/dispatch/page.sql")).await?,
-            page_left: prepare(include_str!("../../../../sql/queries/dispatch/page_left.sql"))
+            tick: prepare(include_str!("../../../sql/queries/dispatch/tick.sql")).await?,
+            page: prepare(include_str!("../../../sql/queries/dispatch/page.sql")).await?,
+            page_left: prepare(include_str!("../../../sql/queries/dispatch/page_left.sql")).await?,
+            window: prepare(include_str!("../../../sql/queries/dispatch/window.sql")).await?,
+            deferred_due: prepare(include_str!("../../../sql/queries/dispatch/deferred_due.sql"))
                 .await?,
-            window: prepare(include_str!("../../../../sql/queries/dispatch/window.sql")).await?,
-            deferred_due: prepare(include_str!(
-                "../../../../sql/queries/dispatch/deferred_due.sql"
-            ))
-            .await?,
             deferred_after: prepare(include_str!(
-                "../../../../sql/queries/dispatch/deferred_after.sql"
+                "../../../sql/queries/dispatch/deferred_after.sql"
             ))
             .await?,
             deferred_expired: prepare(include_str!(
-                "../../../../sql/queries/dispatch/deferred_expired.sql"
+                "../../../sql/queries/dispatch/deferred_expired.sql"
             ))
             .await?,
-            deferred_next: prepare(include_str!(
-                "../../../../sql/queries/dispatch/deferred_next.sql"
-            ))
-            .await?,
+            deferred_next: prepare(include_str!("../../../sql/queries/dispatch/deferred_next.sql"))
+                .await?,
             deferred_count: prepare(include_str!(
-                "../../../../sql/queries/dispatch/deferred_count.sql"
+                "../../../sql/queries/dispatch/deferred_count.sql"
             ))
             .await?,
-            followers: prepare(include_str!("../../../../sql/queries/dispatch/followers.sql"))
+            followers: prepare(include_str!("../../../sql/queries/dispatch/followers.sql")).await?,
+            payload: prepare(include_str!("../../../sql/queries/dispatch/payload.sql")).await?,
+            candidates: prepare(include_str!("../../../sql/queries/dispatch/candidates.sql"))
                 .await?,
-            payload: prepare(include_str!("../../../../sql/queries/dispatch/payload.sql")).await?,
-            candidates: prepare(include_str!("../../../../sql/queries/dispatch/candidates.sql"))
+            done_between: prepare(include_str!("../../../sql/queries/dispatch/done_between.sql"))
                 .await?,
-            done_between: prepare(include_str!(
-                "../../../../sql/queries/dispatch/done_between.sql"
-            ))
-            .await?,
             endpoint_versions: prepare(include_str!(
-                "../../../../sql/queries/endpoints/endpoint_versions.sql"
+                "../../../sql/queries/endpoints/endpoint_versions.sql"
             ))
             .await?,
             endpoints: prepare(include_str!(
-                "../../../../sql/queries/endpoints/dispatcher_endpoints.sql"
+                "../../../sql/queries/endpoints/dispatcher_endpoints.sql"
             ))
             .await?,
             settings: prepare(include_str!(
-                "../../../../sql/queries/settings/dispatcher_settings.sql"
+                "../../../sql/queries/settings/dispatcher_settings.sql"
             ))
             .await?,
             event_type_policies: prepare(EVENT_TYPES).await?,
@@ -359,7 +350,7 @@ impl Log {
     /// Sees to it that of every ordering key in these shards the first waiting delivery may go. Some keys
     /// at a time.
     pub async fn release_stored_keys(&self, shards: &[Shard]) -> Result<(), StoreError> {
-        let sql = include_str!("../../../../sql/queries/dispatch/release_stored_keys.sql");
+        let sql = include_str!("../../../sql/queries/dispatch/release_stored_keys.sql");
         let shards: Vec<i16> = shards.iter().map(|shard| shard.0).collect();
         let failed = StoreError::to("release ordering keys");
         let mut last = Some(String::new());
@@ -376,7 +367,7 @@ impl Log {
 
     /// What waits in shards that were taken over.
     pub async fn stored(&self, shards: &[Shard]) -> Result<Stored, StoreError> {
-        let sql = include_str!("../../../../sql/queries/dispatch/stored_keys.sql");
+        let sql = include_str!("../../../sql/queries/dispatch/stored_keys.sql");
         let failed = StoreError::to("look for waiting deliveries");
         let numbers: Vec<i16> = shards.iter().map(|shard| shard.0).collect();
         let mut links = Vec::new();
@@ -413,7 +404,7 @@ impl Log {
         shards: &[Shard],
         endpoints: &[EndpointId],
     ) -> Result<Vec<WaitingCount>, StoreError> {
-        let sql = include_str!("../../../../sql/queries/dispatch/deferred_count_of.sql");
+        let sql = include_str!("../../../sql/queries/dispatch/deferred_count_of.sql");
         let shards: Vec<i16> = shards.iter().map(|shard| shard.0).collect();
         let endpoints: Vec<i32> = endpoints.iter().map(|endpoint| endpoint.0).collect();
         let rows = self
@@ -669,7 +660,7 @@ fn highest_number(
 /// Forgets the plans of a connection, those inside of functions included.
 pub(super) async fn discard_plans(client: &Bounded) -> Result<(), StoreError> {
     client
-        .batch_execute(include_str!("../../../../sql/queries/dispatch/discard_plans.sql"))
+        .batch_execute(include_str!("../../../sql/queries/dispatch/discard_plans.sql"))
         .await
         .map_err(StoreError::to("discard plans"))
 }

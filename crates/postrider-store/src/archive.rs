@@ -21,21 +21,21 @@ pub struct Upkeep {
 /// Prepares a connection for this.
 pub async fn prepare(client: &Client) -> Result<(), StoreError> {
     client
-        .batch_execute(include_str!("../../../../sql/queries/archive/upkeep_session.sql"))
+        .batch_execute(include_str!("../../../sql/queries/archive/upkeep_session.sql"))
         .await
         .map_err(StoreError::to("prepare the session"))
 }
 
 /// Makes the partitions of the coming `months_ahead`, or of as many as usual, for somebody who has asked for it.
 pub async fn maintain(client: &Client, months_ahead: Option<i32>) -> Result<i32, StoreError> {
-    let sql = include_str!("../../../../sql/queries/archive/maintain_archive_partitions.sql");
+    let sql = include_str!("../../../sql/queries/archive/maintain_archive_partitions.sql");
     let row = client.query_one(sql, &[&months_ahead]).await;
     Ok(row.map_err(StoreError::to("create partitions"))?.get("answer"))
 }
 
 /// Makes the partitions that are missing.
 async fn make(client: &Client) -> Result<i32, StoreError> {
-    let sql = include_str!("../../../../sql/queries/archive/make_partitions.sql");
+    let sql = include_str!("../../../sql/queries/archive/make_partitions.sql");
     let row = client.query_one(sql, &[]).await;
     Ok(row.map_err(StoreError::to("create partitions"))?.get("answer"))
 }
@@ -43,7 +43,7 @@ async fn make(client: &Client) -> Result<i32, StoreError> {
 /// Drops partitions that ended so many months ago, or as long ago as the setting says: as many as can
 /// be dropped now, a few at a time.
 pub async fn cleanup(client: &Client, retention_months: Option<i32>) -> Result<i32, StoreError> {
-    let sql = include_str!("../../../../sql/queries/archive/cleanup_old_archive_partitions.sql");
+    let sql = include_str!("../../../sql/queries/archive/cleanup_old_archive_partitions.sql");
     let mut dropped_count = 0;
     for _ in 0..CALLS {
         let row = client.query_one(sql, &[&retention_months]).await;

@@ -33,16 +33,13 @@ impl Circuits {
             async |sql| client.once().prepare(sql).await.map_err(StoreError::to("prepare"));
         Ok(Circuits {
             id,
-            save: prepare(include_str!("../../../../sql/queries/dispatch/save_circuits.sql"))
+            save: prepare(include_str!("../../../sql/queries/dispatch/save_circuits.sql")).await?,
+            known: prepare(include_str!("../../../sql/queries/dispatch/known_circuits.sql"))
                 .await?,
-            known: prepare(include_str!("../../../../sql/queries/dispatch/known_circuits.sql"))
+            take_tokens: prepare(include_str!("../../../sql/queries/dispatch/take_tokens.sql"))
                 .await?,
-            take_tokens: prepare(include_str!("../../../../sql/queries/dispatch/take_tokens.sql"))
+            trade_places: prepare(include_str!("../../../sql/queries/dispatch/trade_places.sql"))
                 .await?,
-            trade_places: prepare(include_str!(
-                "../../../../sql/queries/dispatch/trade_places.sql"
-            ))
-            .await?,
             client,
         })
     }

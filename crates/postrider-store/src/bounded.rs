@@ -73,9 +73,9 @@ impl Bounds {
 /// When the connection fails.
 pub async fn bound(client: &Client, bounds: Bounds) -> Result<(), Error> {
     let (statement, lock) = (bounds.statement.as_millis(), bounds.lock.as_millis());
-    let sql = include_str!("../../../../sql/queries/dispatch/limit_statements.sql");
+    let sql = include_str!("../../../sql/queries/dispatch/limit_statements.sql");
     client.execute(sql, &[&statement.to_string()]).await?;
-    let sql = include_str!("../../../../sql/queries/dispatch/limit_waits.sql");
+    let sql = include_str!("../../../sql/queries/dispatch/limit_waits.sql");
     client.execute(sql, &[&lock.to_string()]).await?;
     Ok(())
 }
@@ -149,7 +149,7 @@ impl Bounded {
         bounds: Bounds,
     ) -> Result<Bounded, StoreError> {
         let row = client
-            .query_one(include_str!("../../../../sql/queries/dispatch/session_pid.sql"), &[])
+            .query_one(include_str!("../../../sql/queries/dispatch/session_pid.sql"), &[])
             .await;
         let pid = row.map_err(StoreError::to("prepare the session"))?.get(0);
         let look = Some(Look { connector, purpose, pid });
@@ -280,7 +280,7 @@ impl Bounded {
     }
 
     async fn limit(&self, statement: Duration) -> Result<(), Error> {
-        let sql = include_str!("../../../../sql/queries/dispatch/limit_statements.sql");
+        let sql = include_str!("../../../sql/queries/dispatch/limit_statements.sql");
         self.once().execute(sql, &[&statement.as_millis().to_string()]).await?;
         Ok(())
     }
@@ -360,7 +360,7 @@ impl Look {
         let session =
             self.connector.connect().await.map_err(|error: ConnectError| error.to_string())?;
         bound(&session.client, bounds).await.map_err(|error| error_text(&error))?;
-        let sql = include_str!("../../../../sql/queries/dispatch/blockers.sql");
+        let sql = include_str!("../../../sql/queries/dispatch/blockers.sql");
         let began = Instant::now();
         loop {
             let rows = session.client.query(sql, &[&self.pid]).await;

@@ -66,7 +66,7 @@ impl Heart {
         let client: Bounded = client.into();
         let heartbeat = client
             .once()
-            .prepare(include_str!("../../../../sql/queries/dispatch/heartbeat.sql"))
+            .prepare(include_str!("../../../sql/queries/dispatch/heartbeat.sql"))
             .await
             .map_err(StoreError::to("prepare"))?;
         Ok(Heart { id, client, heartbeat })
@@ -82,7 +82,7 @@ impl Heart {
     }
 
     pub async fn register(&self, host: &str, pid: i32, version: &str) -> Result<(), StoreError> {
-        let sql = include_str!("../../../../sql/queries/dispatch/register_dispatcher.sql");
+        let sql = include_str!("../../../sql/queries/dispatch/register_dispatcher.sql");
         self.client
             .execute(sql, &[&self.id, &host, &pid, &version])
             .await
@@ -161,35 +161,29 @@ impl Lease {
         Ok(Lease {
             id,
             save_checkpoint: prepare(include_str!(
-                "../../../../sql/queries/dispatch/save_checkpoint.sql"
+                "../../../sql/queries/dispatch/save_checkpoint.sql"
             ))
             .await?,
-            save_claim: prepare(include_str!("../../../../sql/queries/dispatch/save_claim.sql"))
+            save_claim: prepare(include_str!("../../../sql/queries/dispatch/save_claim.sql"))
                 .await?,
-            cancel_number: prepare(include_str!(
-                "../../../../sql/queries/dispatch/cancel_number.sql"
-            ))
-            .await?,
+            cancel_number: prepare(include_str!("../../../sql/queries/dispatch/cancel_number.sql"))
+                .await?,
             free_cancel_buckets: prepare(include_str!(
-                "../../../../sql/queries/dispatch/free_cancel_buckets.sql"
+                "../../../sql/queries/dispatch/free_cancel_buckets.sql"
             ))
             .await?,
             free_of_cancels: prepare(include_str!(
-                "../../../../sql/queries/dispatch/free_of_cancels.sql"
+                "../../../sql/queries/dispatch/free_of_cancels.sql"
             ))
             .await?,
-            cancellations: prepare(include_str!(
-                "../../../../sql/queries/dispatch/cancellations.sql"
-            ))
-            .await?,
+            cancellations: prepare(include_str!("../../../sql/queries/dispatch/cancellations.sql"))
+                .await?,
             cancellations_of: prepare(include_str!(
-                "../../../../sql/queries/dispatch/cancellations_of.sql"
+                "../../../sql/queries/dispatch/cancellations_of.sql"
             ))
             .await?,
-            still_waiting: prepare(include_str!(
-                "../../../../sql/queries/dispatch/still_waiting.sql"
-            ))
-            .await?,
+            still_waiting: prepare(include_str!("../../../sql/queries/dispatch/still_waiting.sql"))
+                .await?,
             known_cancels: Mutex::new(KnownCancels { free_at: Vec::new(), committed: None }),
             client,
         })
@@ -201,7 +195,7 @@ impl Lease {
 
     /// Ends the lease of a dispatcher at once.
     pub async fn unregister(&self, id: Uuid) -> Result<(), StoreError> {
-        let sql = include_str!("../../../../sql/queries/dispatch/unregister_dispatcher.sql");
+        let sql = include_str!("../../../sql/queries/dispatch/unregister_dispatcher.sql");
         self.client.execute(sql, &[&id]).await.map_err(StoreError::to("end the lease"))?;
         Ok(())
     }
@@ -214,7 +208,7 @@ impl Lease {
         silent: &[Beat],
     ) -> Result<Vec<Taken>, StoreError> {
         let (silent_ids, silent_seqs) = places(silent);
-        let sql = include_str!("../../../../sql/queries/dispatch/take_shards.sql");
+        let sql = include_str!("../../../sql/queries/dispatch/take_shards.sql");
         // One that waits is held up by somebody who may have to be ended.
         let rows = self
             .client
@@ -231,7 +225,7 @@ impl Lease {
     /// How these shards were left. Whoever has taken one from us since may have written a checkpoint, too: then
     /// this one is not ours to record anything of, and is lost with the first try.
     pub async fn acquired(&self, taken: &[Taken]) -> Result<Vec<Acquired>, StoreError> {
-        let sql = include_str!("../../../../sql/queries/dispatch/newest_checkpoints.sql");
+        let sql = include_str!("../../../sql/queries/dispatch/newest_checkpoints.sql");
         let shards: Vec<i16> = taken.iter().map(|taken| taken.owned.shard.0).collect();
         let rows = self
             .client
@@ -260,7 +254,7 @@ impl Lease {
     /// Ends connections of dead dispatchers that hold up a takeover.
     pub async fn end_stale_flushes(&self, silent: &[Beat]) -> Result<i32, StoreError> {
         let (silent_ids, silent_seqs) = places(silent);
-        let sql = include_str!("../../../../sql/queries/dispatch/end_stale_flushes.sql");
+        let sql = include_str!("../../../sql/queries/dispatch/end_stale_flushes.sql");
         let row = self
             .client
             .query_one(sql, &[&silent_ids, &silent_seqs])
@@ -270,7 +264,7 @@ impl Lease {
     }
 
     pub async fn release(&self, owned: &[Owned]) -> Result<(), StoreError> {
-        let sql = include_str!("../../../../sql/queries/dispatch/release_shards.sql");
+        let sql = include_str!("../../../sql/queries/dispatch/release_shards.sql");
         let (shards, epochs) = split(owned);
         self.client
             .execute(sql, &[&self.id, &shards, &epochs])
@@ -417,7 +411,7 @@ impl Lease {
         ids: &[MessageId],
         spared: &[(MessageId, Target)],
     ) -> Result<i32, StoreError> {
-        let sql = include_str!("../../../../sql/queries/dispatch/recover_messages.sql");
+        let sql = include_str!("../../../sql/queries/dispatch/recover_messages.sql");
         let (shards, epochs) = split(owned);
         let ids: Vec<i64> = ids.iter().map(|id| id.0).collect();
         let (spared_ids, spared_targets) = numbers(spared);
@@ -436,7 +430,7 @@ impl Lease {
         last_owner: Uuid,
         spared: &[(MessageId, Target)],
     ) -> Result<Recovered, StoreError> {
-        let sql = include_str!("../../../../sql/queries/dispatch/recover_claims.sql");
+        let sql = include_str!("../../../sql/queries/dispatch/recover_claims.sql");
         let (shards, epochs) = split(owned);
         let (spared_ids, spared_targets) = numbers(spared);
         let row = self
@@ -456,7 +450,7 @@ impl Lease {
         owned: &[Owned],
         held: &[Claim],
     ) -> Result<Recovered, StoreError> {
-        let sql = include_str!("../../../../sql/queries/dispatch/recover_waiting.sql");
+        let sql = include_str!("../../../sql/queries/dispatch/recover_waiting.sql");
         let (shards, epochs) = split(owned);
         let ids: Vec<i64> = held.iter().map(|claim| claim.id.0).collect();
         let targets: Vec<i32> = held.iter().map(|claim| claim.target.0).collect();
@@ -472,20 +466,20 @@ impl Lease {
 
 /// Gives a session the settings of a dispatcher.
 pub async fn prepare_session(client: &Client) -> Result<(), StoreError> {
-    let sql = include_str!("../../../../sql/queries/dispatch/dispatcher_session.sql");
+    let sql = include_str!("../../../sql/queries/dispatch/dispatcher_session.sql");
     client.batch_execute(sql).await.map_err(StoreError::to("prepare the session"))
 }
 
 /// How long a lease is.
 pub async fn lease_length(client: &Client) -> Result<Duration, StoreError> {
-    let sql = include_str!("../../../../sql/queries/dispatch/lease_length.sql");
+    let sql = include_str!("../../../sql/queries/dispatch/lease_length.sql");
     let row = client.query_one(sql, &[]).await.map_err(StoreError::to("ask for the lease"))?;
     Ok(Duration::from_millis(row.get::<_, i64>("lease_ms").unsigned_abs()))
 }
 
 /// Whether the server is a standby, which takes neither leases nor results.
 pub async fn is_standby(client: &Client) -> Result<bool, StoreError> {
-    let sql = include_str!("../../../../sql/queries/dispatch/is_standby.sql");
+    let sql = include_str!("../../../sql/queries/dispatch/is_standby.sql");
     let action = "ask whether the server is a standby";
     let row = client.query_one(sql, &[]).await.map_err(StoreError::to(action))?;
     Ok(row.get("is_standby"))
@@ -497,7 +491,7 @@ pub async fn is_standby(client: &Client) -> Result<bool, StoreError> {
 ///
 /// [`StoreError::Foreign`], and when the question cannot be asked.
 pub async fn confirm_origin(client: &Client) -> Result<(), StoreError> {
-    let sql = include_str!("../../../../sql/queries/restore/confirm_origin.sql");
+    let sql = include_str!("../../../sql/queries/restore/confirm_origin.sql");
     let action = "ask where the log is from";
     let row = client.query_one(sql, &[]).await.map_err(StoreError::to(action))?;
     match row.get("sign") {
@@ -508,7 +502,7 @@ pub async fn confirm_origin(client: &Client) -> Result<(), StoreError> {
 
 /// Whether applications may prepare transactions, which must not notify.
 pub async fn may_prepare(client: &Client) -> Result<bool, StoreError> {
-    let sql = include_str!("../../../../sql/queries/dispatch/may_prepare.sql");
+    let sql = include_str!("../../../sql/queries/dispatch/may_prepare.sql");
     let action = "read the server's settings";
     let row = client.query_one(sql, &[]).await.map_err(StoreError::to(action))?;
     Ok(row.get("may_prepare"))

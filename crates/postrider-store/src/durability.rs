@@ -61,7 +61,7 @@ impl Delivered {
     /// When a statement fails.
     pub async fn confirm(&self, client: &Client, dispatcher: Uuid) -> Result<(), StoreError> {
         let known = *self.lock();
-        let sql = include_str!("../../../../sql/queries/restore/confirm_position.sql");
+        let sql = include_str!("../../../sql/queries/restore/confirm_position.sql");
         let given = client
             .query_one(sql, &[&dispatcher, &known.timeline, &known.upto, &known.number])
             .await
@@ -134,7 +134,7 @@ fn tell(
 
 /// Sees to it that no number up to this one is given to a message again.
 async fn use_up(client: &Client, number: i64) -> Result<(), StoreError> {
-    let sql = include_str!("../../../../sql/queries/restore/use_up_numbers.sql");
+    let sql = include_str!("../../../sql/queries/restore/use_up_numbers.sql");
     loop {
         let answer = client.query_one(sql, &[&number]).await;
         let missing: i64 = answer.map_err(StoreError::to("use up message numbers"))?.get("missing");
@@ -165,10 +165,10 @@ impl Durability {
     ) -> Result<Durability, StoreError> {
         let prepared = StoreError::to("prepare the session");
         client
-            .batch_execute(include_str!("../../../../sql/queries/dispatch/durability_session.sql"))
+            .batch_execute(include_str!("../../../sql/queries/dispatch/durability_session.sql"))
             .await
             .map_err(&prepared)?;
-        let sql = include_str!("../../../../sql/queries/dispatch/make_durable.sql");
+        let sql = include_str!("../../../sql/queries/dispatch/make_durable.sql");
         let make_durable = client.once().prepare(sql).await.map_err(prepared)?;
         let (wanted, wishes) = watch::channel(0);
         let (proofs, proven) = watch::channel(0);

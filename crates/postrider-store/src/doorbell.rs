@@ -20,7 +20,7 @@ impl Doorbell {
     pub async fn open(client: Bounded, is_listening: bool) -> Result<Doorbell, StoreError> {
         if is_listening {
             client
-                .batch_execute(include_str!("../../../../sql/queries/dispatch/listen.sql"))
+                .batch_execute(include_str!("../../../sql/queries/dispatch/listen.sql"))
                 .await
                 .map_err(StoreError::to("listen"))?;
         }
@@ -30,7 +30,7 @@ impl Doorbell {
     /// Locks the doorbells of all these shards, or none.
     pub async fn lock(&self, shards: &[Shard]) -> Result<bool, StoreError> {
         let shards: Vec<i32> = shards.iter().map(|shard| i32::from(shard.0)).collect();
-        let sql = include_str!("../../../../sql/queries/dispatch/doorbell_lock.sql");
+        let sql = include_str!("../../../sql/queries/dispatch/doorbell_lock.sql");
         let row = self
             .client
             .query_one(sql, &[&shards])
@@ -45,7 +45,7 @@ impl Doorbell {
 
     pub async fn unlock(&self) -> Result<(), StoreError> {
         self.client
-            .batch_execute(include_str!("../../../../sql/queries/dispatch/doorbell_unlock.sql"))
+            .batch_execute(include_str!("../../../sql/queries/dispatch/doorbell_unlock.sql"))
             .await
             .map_err(StoreError::to("unlock the doorbell"))
     }
