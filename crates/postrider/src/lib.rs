@@ -1,8 +1,8 @@
 //! Postrider: reliable message delivery for applications that live on PostgreSQL.
 //!
 //! The library behind the one binary: `cli` is what a person calls, `engine` delivers, `fleet` looks
-//! after executions, and `transport` speaks to destinations; `api` answers who asks over HTTP. What decides is in
-//! `postrider_core`, and the database is spoken to by `postrider_store`.
+//! after executions; `api` answers who asks over HTTP. What decides is in `postrider_core`. The database is spoken to by
+//! `postrider_store`, and destinations by `postrider_transport`.
 
 pub mod api;
 pub mod cli;
@@ -11,4 +11,3 @@ pub mod engine;
 pub mod fleet;
 pub mod metrics;
 pub mod serve;
-pub mod transport;

@@ -4,6 +4,7 @@ use std::{path::PathBuf, sync::Arc};
 
 use postrider_core::tenure::Pace;
 use postrider_store::connect::{self, Connector};
+use postrider_transport::{SharedOptions, options_as_json};
 use tokio::sync::watch;
 use tracing::warn;
 
@@ -18,7 +19,6 @@ use crate::{
         self,
         rabbitmq::{Address, AddressError},
     },
-    transport::{SharedOptions, options_as_json},
 };
 
 /// Why a process does not dispatch.

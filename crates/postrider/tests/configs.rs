@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fastrand::Rng;
-use postrider::transport::{self, Settings, Shared};
+use postrider_transport::{self as transport, Settings, Shared};
 use serde_json::{Map, Value, json};
 use tokio_postgres::Client;
 

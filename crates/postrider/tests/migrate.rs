@@ -9,11 +9,11 @@ use std::{
 };
 
 use crate::shop::{Run, Shop, pulse::Pulse, run, serving::LONG};
-use postrider::transport::options_as_json;
 use postrider_store::{
     connect::{Connector, DatabaseUrl},
     migrate::{self, SchemaError},
 };
+use postrider_transport::options_as_json;
 use tokio::task::JoinHandle;
 use xtask::receiver::{Behaviour, Receiver};
 

@@ -73,7 +73,7 @@ fn a_test_file_that_nothing_names_is_caught() {
 
 #[test]
 fn a_transport_that_sees_the_store_is_caught() {
-    let path = "crates/postrider/src/transport/http.rs";
+    let path = "crates/postrider-transport/src/http.rs";
     for code in ["use crate::store;", "use crate::store::Ledger;", "tokio_postgres::Client"] {
         assert_eq!(lines(transports_never_see_the_store, path, code), [1], "{code}");
     }
@@ -134,22 +134,22 @@ fn sql_in_a_string_is_caught() {
 #[test]
 fn a_transport_named_elsewhere_is_caught() {
     let list = (
-        "crates/postrider/src/transport/mod.rs",
-        "pub mod config;\npub mod http;\n[http::PROTOCOL]; \"http\"",
+        "crates/postrider-transport/src/lib.rs",
+        "pub mod config;\nmod http;\n[http::PROTOCOL]; \"http\"",
     );
     let cases = [
-        ("crates/postrider/src/engine/deliver.rs", "use crate::transport::http::Http;", 1),
-        ("crates/postrider/src/engine/deliver.rs", "use crate::transport::{open, http};", 1),
+        ("crates/postrider-transport/src/guard.rs", "use crate::http::Http;", 1),
+        ("crates/postrider-transport/src/guard.rs", "use crate::{open, http};", 1),
         ("crates/postrider/src/engine/deliver.rs", "if protocol == \"http\" {}", 1),
         ("crates/postrider-core/src/classify.rs", "if protocol == \"http\" {}", 1),
-        ("crates/postrider/src/transport/shared.rs", "use super::http::Pool;", 1),
-        ("crates/postrider/src/transport/http.rs", "f(\"http\"); super::http::x();", 0),
-        ("crates/postrider/src/transport/http/body.rs", "f(\"http\"); transport::http", 0),
+        ("crates/postrider-transport/src/shared.rs", "use super::http::Pool;", 1),
+        ("crates/postrider-transport/src/http.rs", "f(\"http\"); super::http::x();", 0),
+        ("crates/postrider-transport/src/http/body.rs", "f(\"http\"); crate::http", 0),
         ("crates/postrider/src/api/serve.rs", "use hyper::http::Uri; f(\"http://x\")", 0),
-        ("crates/postrider/src/engine/deliver.rs", "use crate::transport::config;", 0),
-        ("crates/postrider/src/transport/config.rs", "if scheme == \"http\" {}", 0),
-        ("crates/postrider/src/transport/config.rs", "if protocol == \"http\" {}", 1),
-        ("crates/postrider/src/transport/tests.rs", "super::http::x(\"http\")", 0),
+        ("crates/postrider/src/engine/deliver.rs", "use postrider_transport::config;", 0),
+        ("crates/postrider-transport/src/config.rs", "if scheme == \"http\" {}", 0),
+        ("crates/postrider-transport/src/config.rs", "if protocol == \"http\" {}", 1),
+        ("crates/postrider-transport/src/tests.rs", "super::http::x(\"http\")", 0),
     ];
     for (path, code, expected) in cases {
         let found = lines_in(only_its_own_file_names_a_transport, &[list, (path, code)]);

@@ -4,11 +4,11 @@ use std::{net::IpAddr, sync::Arc, time::Duration};
 
 use http::Uri;
 use postrider_core::networks::{InternalDestinations, literal};
+use postrider_transport::names::Names;
 use serde_json::Value;
 use tokio_postgres::Client;
 
 use super::json_rows;
-use crate::transport::names::Names;
 
 const ENDPOINTS: &str = include_str!("../../../../sql/queries/endpoints/endpoints.sql");
 const SETTINGS: &str = include_str!("../../../../sql/queries/settings/settings.sql");

@@ -3,6 +3,7 @@
 use std::{collections::HashMap, fs};
 
 use clap::Subcommand;
+use postrider_transport::config::{KindName, Spelling};
 use serde_json::{Map, Value, json};
 use tokio_postgres::{Client, GenericClient};
 
@@ -14,7 +15,6 @@ use super::{
     json_rows_or,
     signing_key::Keys,
 };
-use crate::transport::config::{KindName, Spelling};
 
 const ENDPOINTS: &str = include_str!("../../../../sql/queries/endpoints/endpoints.sql");
 const TRANSPORT_OPTIONS: &str =

@@ -7,15 +7,13 @@ use postrider_core::{
     outcome::{Outcome, Report},
     tenure::Settings,
 };
+use postrider_transport::{self as transport, Envelope, Preview, Shared, Ticket, Transport};
 use serde_json::{Map, Value, json};
 use tokio::{sync::oneshot, time::Instant};
 use tokio_postgres::Client;
 
 use super::{Context, Failure, Output, endpoint, output::clean};
-use crate::{
-    serve,
-    transport::{self, Envelope, Preview, Shared, Ticket, Transport},
-};
+use crate::serve;
 
 const ENDPOINT_WITH_SECRETS: &str =
     include_str!("../../../../sql/queries/endpoints/endpoint_with_secrets.sql");

@@ -4,10 +4,10 @@
 use std::{fmt::Write as _, time::Duration};
 
 use clap::{Arg, ArgAction, ArgMatches, Command, CommandFactory};
+use postrider_transport::{self as transport, PROTOCOLS};
 use serde_json::Value;
 
 use super::{Arguments, EVERYWHERE, table};
-use crate::transport::{self, PROTOCOLS};
 
 /// The commands as the help groups them: what somebody wants to do, and what does it.
 const GROUPS: &[(&str, &[&str])] = &[

@@ -1,11 +1,11 @@
 //! `postrider migrate`
 
 use postrider_store::migrate::{self, Choices, Report, RolePrefix, SHARDS_MAX};
+use postrider_transport::options_as_json;
 use serde_json::json;
 use tokio::sync::broadcast::error::TryRecvError;
 
 use super::{Context, Failure, Output};
-use crate::transport::options_as_json;
 
 /// Install or upgrade the schema "postrider" in the database
 ///

@@ -67,14 +67,12 @@ use postrider_store::{
     connect::{Connector, Session},
     migrate as migrate_store,
 };
+use postrider_transport::options_as_json;
 use serde_json::Value;
 use tokio_postgres::{Client, types::ToSql};
 use tracing::warn;
 
-use crate::{
-    config::{Config, Flags, ServeFlags},
-    transport::options_as_json,
-};
+use crate::config::{Config, Flags, ServeFlags};
 
 /// The heading of what every command takes.
 const EVERYWHERE: &str = "Options of every command";

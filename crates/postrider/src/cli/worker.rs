@@ -24,6 +24,7 @@ use postrider_store::{
     connect::Connector,
     migrate::{self, SchemaError},
 };
+use postrider_transport::options_as_json;
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWriteExt},
@@ -36,7 +37,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use tracing::{debug, info, warn};
 
 use super::{Context, Failure, worker_admin::WorkerCommand};
-use crate::{config::Config, fleet::rabbitmq::read_authorities, transport::options_as_json};
+use crate::{config::Config, fleet::rabbitmq::read_authorities};
 
 /// EX_TEMPFAIL of sysexits.h: another try may work.
 const TEMPORARY_FAILURE: i32 = 75;

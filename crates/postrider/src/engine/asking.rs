@@ -7,13 +7,13 @@ use postrider_core::{
     tenure::command::{Event, Query},
 };
 use postrider_store::{StoreError, connect::Connector, durability::Delivered, log::Log};
+use postrider_transport::{Settings, Shared, SharedOptions};
 use uuid::Uuid;
 
 use super::{
     RunError, connections::Connections, driver::statements, telemetry::Telemetry,
     transports::Transports,
 };
-use crate::transport::{Settings, Shared, SharedOptions};
 
 /// The connections of a dispatcher that is none.
 pub struct Asking {

@@ -35,6 +35,7 @@ use postrider_store::{
     lease,
     migrate::{self, SchemaError},
 };
+use postrider_transport::{Shared, SharedOptions, options_as_json};
 use tokio::sync::watch;
 use tracing::{info, warn};
 use uuid::Uuid;
@@ -44,7 +45,6 @@ use self::{
     connections::Connections, driver::Driver, keeper::Keeper, telemetry::Telemetry,
     transports::Transports, vitals::Vitals,
 };
-use crate::transport::{Shared, SharedOptions, options_as_json};
 
 /// The pauses between two tries to connect.
 const SHORTEST_BACKOFF: Duration = Duration::from_millis(50);
@@ -99,7 +99,7 @@ pub async fn run(
     is_asked_to_stop: watch::Receiver<bool>,
 ) -> Result<(), RunError> {
     let options = Arc::new(options);
-    let settings = crate::transport::Settings::default();
+    let settings = postrider_transport::Settings::default();
     let shared = Shared::with_options(settings, options.transport.clone());
     let delivered = Arc::new(Delivered::default());
     let mut former = None;

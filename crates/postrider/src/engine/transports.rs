@@ -13,9 +13,8 @@ use postrider_core::{
     offer::Offer,
     transport_settings::Settings,
 };
+use postrider_transport::{self as transport, Shared, Transport};
 use ring::digest::{SHA256, digest};
-
-use crate::transport::{self, Shared, Transport};
 
 pub struct Transports {
     shared: Arc<Shared>,
@@ -135,7 +134,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::transport::PROTOCOLS;
+    use postrider_transport::PROTOCOLS;
 
     fn row(id: i32, concurrency: usize) -> EndpointRow {
         EndpointRow {

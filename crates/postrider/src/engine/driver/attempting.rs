@@ -13,10 +13,10 @@ use postrider_core::{
     timestamp::Timestamp,
 };
 use postrider_store::log::Log;
+use postrider_transport::{Envelope, Ticket, Transport};
 use tracing::{error, trace};
 
 use super::Driver;
-use crate::transport::{Envelope, Ticket, Transport};
 
 /// What an attempt may take at most, whatever its transport's timeouts are.
 const LONGEST_ATTEMPT: Duration = Duration::from_secs(900);

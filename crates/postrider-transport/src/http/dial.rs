@@ -20,7 +20,7 @@ use tokio::{net::TcpStream, time::timeout};
 use tower_service::Service;
 
 use super::{egress::Way, failure, frames::Frames, proxy::Proxy, tls::Tls};
-use crate::transport::{
+use crate::{
     Shared,
     fair::Fair,
     guard::{ConnectError, ConnectTimeout, Guard, Rule},

@@ -6,11 +6,11 @@
 //! come the checks here, those of `postrider.validate_endpoint_config`, and the documentation.
 
 pub mod config;
-pub mod discard;
+mod discard;
 pub mod fair;
 pub mod flow;
 pub mod guard;
-pub mod http;
+mod http;
 pub mod idle;
 pub mod names;
 pub mod shared;

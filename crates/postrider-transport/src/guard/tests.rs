@@ -4,7 +4,7 @@ use tokio::task::JoinSet;
 use xtask::hostile::names::{Answers, NameServer};
 
 use super::*;
-use crate::transport::{Settings, SharedOptions};
+use crate::{Settings, SharedOptions};
 
 /// The names that a server was asked for.
 type Asked = Arc<Mutex<HashSet<String>>>;

@@ -5,7 +5,7 @@ use std::{net::IpAddr, sync::Arc};
 use postrider_core::egress::EgressError;
 
 use super::proxy::{Proxy, ProxyKind};
-use crate::transport::{
+use crate::{
     ConfigError, ConfigOption, DefaultValue, OptionKind, config::Checked, config::is_url,
     guard::Sources,
 };

@@ -11,7 +11,7 @@ use postrider_core::{
 };
 
 use super::{CONTENT_TYPE, USER_AGENT};
-use crate::transport::{ConfigError, ConfigOption, DefaultValue, OptionKind, config::Checked};
+use crate::{ConfigError, ConfigOption, DefaultValue, OptionKind, config::Checked};
 
 const FORMATS: OptionKind = OptionKind::OneOf(format::NAMES);
 /// Those of the standard, and [`scheme::PRESETS`].

@@ -62,7 +62,7 @@ const fn sample(
 }
 
 fn testdata() -> Value {
-    serde_json::from_str(include_str!("../../testdata/endpoint_config.json")).unwrap()
+    serde_json::from_str(include_str!("../../postrider/testdata/endpoint_config.json")).unwrap()
 }
 
 #[test]
@@ -181,7 +181,8 @@ async fn discard_accepts_every_message() {
 #[test]
 fn an_address_is_read_and_trusted_as_in_the_database() {
     use postrider_core::networks::{is_private, literal};
-    let hosts: Value = serde_json::from_str(include_str!("../../testdata/hosts.json")).unwrap();
+    let hosts: Value =
+        serde_json::from_str(include_str!("../../postrider/testdata/hosts.json")).unwrap();
     for case in hosts.as_array().unwrap() {
         let found = literal(case["host"].as_str().unwrap());
         let expected = case["address"].as_str().map(|address| address.parse().unwrap());

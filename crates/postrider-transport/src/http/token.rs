@@ -34,7 +34,7 @@ use super::{
     failure, now,
     tls::Tls,
 };
-use crate::transport::guard::Rule;
+use crate::guard::Rule;
 
 /// How long nobody asks again after a failure: what waits meanwhile fails by it too.
 const FAILURE_AGE: Duration = Duration::from_secs(1);

@@ -25,7 +25,7 @@ use tokio::{
     time::{Instant, Sleep, sleep, sleep_until},
 };
 
-use crate::transport::{guard::ConnectError, idle::Open};
+use crate::{guard::ConnectError, idle::Open};
 
 /// How much more than its requests account for a connection may have brought.
 const EXCESS_MAX: i64 = 1_024;
@@ -420,7 +420,7 @@ mod tests {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
     use super::*;
-    use crate::transport::idle::IdleConnections;
+    use crate::idle::IdleConnections;
 
     #[tokio::test]
     async fn what_is_not_taken_is_known_and_whoever_writes_it_is_told_when_the_connection_is_ended()

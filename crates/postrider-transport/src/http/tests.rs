@@ -22,8 +22,8 @@ use tokio::{
 use xtask::hostile::names::{Answers, NameServer};
 
 use super::*;
-use crate::transport::{
-    self, SharedOptions,
+use crate::{
+    self as transport, SharedOptions,
     names::tests::{Fading, MANY, name_server},
     ticket,
 };

@@ -2,14 +2,15 @@ use http::HeaderMap;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::transport::{config, http::OPTIONS};
+use crate::{config, http::OPTIONS};
 
 /// The vectors come from another program (Python's hmac and hashlib), by what each service documents; those that
 /// are called published are the service's own. A case may have a body and a timestamp of its own.
 #[test]
 fn a_request_is_signed_as_each_service_does_it() {
     let file: Value =
-        serde_json::from_str(include_str!("../../../../testdata/signatures.json")).unwrap();
+        serde_json::from_str(include_str!("../../../../postrider/testdata/signatures.json"))
+            .unwrap();
     let id = file["id"].as_str().unwrap();
     let mut seen: Vec<&str> = Vec::new();
     for case in file["cases"].as_array().unwrap() {

@@ -21,7 +21,7 @@ use rustls::{
     version::{TLS12, TLS13},
 };
 
-use crate::transport::{
+use crate::{
     ConfigError, ConfigOption, DefaultValue, OptionKind, Shared, config::Checked,
     shared::offering_http,
 };

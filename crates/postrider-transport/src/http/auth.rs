@@ -12,7 +12,7 @@ use ring::hmac;
 use rustls::pki_types::{PrivatePkcs8KeyDer, pem::PemObject};
 
 use super::client_key::ClientKey;
-use crate::transport::{ConfigError, ConfigOption, DefaultValue, OptionKind, config::Checked};
+use crate::{ConfigError, ConfigOption, DefaultValue, OptionKind, config::Checked};
 
 pub const AUTH: ConfigOption = option(
     "auth",

@@ -12,7 +12,7 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use http::Uri;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
-use crate::transport::guard::ConnectError;
+use crate::guard::ConnectError;
 
 /// The longest head of an answer to CONNECT, in bytes.
 const HEAD_MAX: usize = 8 * 1024;

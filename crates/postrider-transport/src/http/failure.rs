@@ -8,7 +8,7 @@ use postrider_core::{
 };
 
 use super::{INFORMATIONAL_MAX, NoAnswer, token::NoToken};
-use crate::transport::guard::ConnectError;
+use crate::guard::ConnectError;
 
 /// The longest piece of another's words that is repeated, in characters.
 const WORDS_MAX: usize = 200;
