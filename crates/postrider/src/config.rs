@@ -17,11 +17,12 @@ use std::{
 };
 
 use postrider_core::{environment::Environment, networks::InternalDestinations};
+use postrider_engine::Wake;
 use postrider_store::{connect::DatabaseUrl, libpq};
 use serde::Deserialize;
 use tracing_subscriber::EnvFilter;
 
-use crate::{engine::Wake, fleet::rabbitmq::AmqpUrl};
+use crate::fleet::rabbitmq::AmqpUrl;
 
 /// The most name servers that can be named, as many as resolv.conf takes.
 const NAME_SERVERS_MAX: usize = 3;
@@ -52,7 +53,7 @@ pub struct Config {
     /// `log_format`: `text` (default) or `json`.
     pub log_format: LogFormat,
     /// `log_level`: `error`, `warn`, `info` (default), `debug`, `trace`, or a filter such as
-    /// `info,postrider::engine=debug`.
+    /// `info,postrider_engine=debug`.
     pub log_level: String,
     /// What is not wrong, and had better be otherwise: files with passwords that others may read.
     pub warnings: Vec<String>,
@@ -790,8 +791,7 @@ mod tests {
             let error = Config::check_logging(&flags, []).unwrap_err().to_string();
             assert!(error.starts_with("log_level must be"), "{level}: {error}");
         }
-        for level in
-            ["info", "DEBUG", "off", "info,postrider=debug", "warn,postrider::engine=trace"]
+        for level in ["info", "DEBUG", "off", "info,postrider=debug", "warn,postrider_engine=trace"]
         {
             let flags = Flags { log_level: Some(level.to_owned()), ..Flags::default() };
             Config::check_logging(&flags, []).unwrap_or_else(|error| panic!("{level}: {error}"));

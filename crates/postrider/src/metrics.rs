@@ -1,6 +1,6 @@
 //! Metrics of the database: what each says, and how they are written for Prometheus.
 //!
-//! They come from `postrider.metrics()`. Those of this process are counted by the engine ([`crate::engine::telemetry`]).
+//! They come from `postrider.metrics()`. Those of this process are counted by the engine ([`postrider_engine::telemetry`]).
 
 use serde_json::Value;
 

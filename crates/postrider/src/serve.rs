@@ -3,6 +3,11 @@
 use std::{path::PathBuf, sync::Arc};
 
 use postrider_core::tenure::Pace;
+use postrider_engine::{
+    self as engine, Options, RunError, TestHooks,
+    telemetry::Telemetry,
+    vitals::{self, Vitals},
+};
 use postrider_store::connect::{self, Connector};
 use postrider_transport::{SharedOptions, options_as_json};
 use tokio::sync::watch;
@@ -10,11 +15,6 @@ use tracing::warn;
 
 use crate::{
     config::Config,
-    engine::{
-        self, Options, RunError, TestHooks,
-        telemetry::Telemetry,
-        vitals::{self, Vitals},
-    },
     fleet::{
         self,
         rabbitmq::{Address, AddressError},

@@ -473,7 +473,7 @@ async fn no_table_grows_for_ever() {
 /// What is done by hand above is what a dispatcher does, all of it and nothing else.
 #[test]
 fn the_chores_are_those_of_the_caretaker() {
-    let caretaker = source("postrider/src/engine/caretaker.rs");
+    let caretaker = source("postrider-engine/src/caretaker.rs");
     let mut found = BTreeSet::new();
     for (before, path) in [
         ("chores.", "postrider-store/src/chores.rs"),

@@ -9,7 +9,7 @@ const FUNCTION_LINES: usize = 70;
 /// Fields of a struct of the engine.
 const FIELDS: usize = 20;
 pub(super) const ENGINE: [&str; 2] =
-    ["crates/postrider/src/engine/", "crates/postrider-core/src/tenure/"];
+    ["crates/postrider-engine/src/", "crates/postrider-core/src/tenure/"];
 const DISPATCHER: &str = "crates/postrider-core/src/tenure/dispatcher";
 
 /// What does not fit on a page is split where its meaning is.

@@ -79,7 +79,7 @@ fn a_transport_that_sees_the_store_is_caught() {
     }
     let good = "//! It never sees the store: `crate::store`.\nlet root_store = 1;";
     assert_eq!(lines(transports_never_see_the_store, path, good), NONE);
-    let elsewhere = "crates/postrider/src/engine/driver.rs";
+    let elsewhere = "crates/postrider-engine/src/driver.rs";
     assert_eq!(lines(transports_never_see_the_store, elsewhere, "use crate::store;"), NONE);
 }
 
@@ -114,7 +114,7 @@ fn sql_in_a_string_is_caught() {
         "selected 3 of 4",
         "",
     ];
-    let path = "crates/postrider/src/engine/shard.rs";
+    let path = "crates/postrider-engine/src/shard.rs";
     for (texts, expected) in [(&bad[..], true), (&good[..], false)] {
         for text in texts {
             let text = text.replace("\\n", "\n");
@@ -140,13 +140,13 @@ fn a_transport_named_elsewhere_is_caught() {
     let cases = [
         ("crates/postrider-transport/src/guard.rs", "use crate::http::Http;", 1),
         ("crates/postrider-transport/src/guard.rs", "use crate::{open, http};", 1),
-        ("crates/postrider/src/engine/deliver.rs", "if protocol == \"http\" {}", 1),
+        ("crates/postrider-engine/src/deliver.rs", "if protocol == \"http\" {}", 1),
         ("crates/postrider-core/src/classify.rs", "if protocol == \"http\" {}", 1),
         ("crates/postrider-transport/src/shared.rs", "use super::http::Pool;", 1),
         ("crates/postrider-transport/src/http.rs", "f(\"http\"); super::http::x();", 0),
         ("crates/postrider-transport/src/http/body.rs", "f(\"http\"); crate::http", 0),
         ("crates/postrider/src/api/serve.rs", "use hyper::http::Uri; f(\"http://x\")", 0),
-        ("crates/postrider/src/engine/deliver.rs", "use postrider_transport::config;", 0),
+        ("crates/postrider-engine/src/deliver.rs", "use postrider_transport::config;", 0),
         ("crates/postrider-transport/src/config.rs", "if scheme == \"http\" {}", 0),
         ("crates/postrider-transport/src/config.rs", "if protocol == \"http\" {}", 1),
         ("crates/postrider-transport/src/tests.rs", "super::http::x(\"http\")", 0),
@@ -164,7 +164,7 @@ fn a_flush_outside_the_ledger_is_caught() {
         "query(\"call postrider.flush($1)\")",
     ];
     for code in bad {
-        let elsewhere = "crates/postrider/src/engine/driver.rs";
+        let elsewhere = "crates/postrider-engine/src/driver.rs";
         assert_eq!(lines(only_the_ledger_flushes, elsewhere, code), [1]);
         assert_eq!(lines(only_the_ledger_flushes, LEDGER, code), NONE);
     }
@@ -337,10 +337,10 @@ fn a_query_without_an_index_or_with_one_that_is_not_there_is_caught() {
 fn a_test_hook_that_a_release_may_have_is_caught() {
     let check = |path: &str, content: &str| lines(test_hooks_stay_out_of_releases, path, content);
     let hook = "//! x\nlet hook = var(\"POSTRIDER_TEST_X\");\n";
-    assert_eq!(check("crates/postrider/src/engine/driver.rs", hook), [2]);
+    assert_eq!(check("crates/postrider-engine/src/driver.rs", hook), [2]);
     assert_eq!(check("crates/postrider-client/src/worker.rs", hook), [2]);
     assert_eq!(check(HOOKS, hook), NONE);
-    let path = "crates/postrider/src/engine/mod.rs";
+    let path = "crates/postrider-engine/src/lib.rs";
     let both = format!(
         "{HOOKS_IN}\nmod test_hooks;\n{HOOKS_OUT}\n#[path = \"no_test_hooks.rs\"]\nmod test_hooks;\n"
     );
@@ -350,8 +350,14 @@ fn a_test_hook_that_a_release_may_have_is_caught() {
     assert_eq!(check(path, &both.replace("any(", "all(")), [2, 5]);
     let release = "[profile.release]\ndebug-assertions = true\n";
     assert_eq!(check("Cargo.toml", release), [2]);
-    let features = "[features]\n# test-hooks\ntest-hooks = []\ndefault = [\"test-hooks\"]\n";
-    assert_eq!(check("crates/postrider/Cargo.toml", features), [4]);
+    for (manifest, declared) in HOOKS_DECLARED {
+        let features =
+            format!("[features]\n# test-hooks\n{declared}\ndefault = [\"test-hooks\"]\n");
+        assert_eq!(check(manifest, &features), [4]);
+        assert_eq!(check("crates/postrider-core/Cargo.toml", &features), [3, 4]);
+    }
+    let engine = "engine = { path = \"../engine\", features = [\"test-hooks\"] }\n";
+    assert_eq!(check("crates/postrider/Cargo.toml", engine), [1]);
     let flags = "[build]\nrustflags = [\"-Cdebug-assertions\"]\n";
     assert_eq!(check(".cargo/config.toml", flags), [2]);
 }
@@ -489,7 +495,7 @@ fn a_struct_with_many_fields_is_caught() {
         format!("pub struct Tenure {{\n{fields}}}\n")
     };
     let rule = shape::structs_of_the_engine_are_small;
-    for path in ["crates/postrider/src/engine/a.rs", "crates/postrider-core/src/tenure/b/a.rs"] {
+    for path in ["crates/postrider-engine/src/a.rs", "crates/postrider-core/src/tenure/b/a.rs"] {
         assert_eq!(lines(rule, path, &with(20)), NONE);
         assert_eq!(lines(rule, path, &with(21)), [1]);
     }

@@ -12,10 +12,11 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use http::header;
+use postrider_engine::telemetry::FIGURES_AGE;
 use serde_json::Value;
 
 use super::{Api, problem::Problem, token::Watcher};
-use crate::{engine::telemetry::FIGURES_AGE, metrics};
+use crate::metrics;
 
 const METRICS: &str = include_str!("../../../../sql/queries/watch/metrics.sql");
 

@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use axum::extract::State;
 use http::StatusCode;
+use postrider_engine::vitals::Unready;
 use serde_json::json;
 
 use super::{
@@ -12,7 +13,6 @@ use super::{
     problem::{Code, Problem},
     token::Watcher,
 };
-use crate::engine::vitals::Unready;
 
 /// Whether this process lives: if not, restart it. It lives while its database is away. Whoever can connect may ask, for
 /// tokens are in the database.

@@ -25,6 +25,7 @@ use hyper::{
     service::service_fn,
 };
 use hyper_util::rt::{TokioIo, TokioTimer};
+use postrider_engine::{telemetry::Telemetry, vitals::Vitals};
 use postrider_store::connect::{ConnectError, Connector};
 use tokio::{
     net::TcpStream,
@@ -47,10 +48,7 @@ use super::{
     token::{self, USES_MAX},
     verified::Verified,
 };
-use crate::{
-    config::{Config, DEFAULT_LISTEN, Listen},
-    engine::{telemetry::Telemetry, vitals::Vitals},
-};
+use crate::config::{Config, DEFAULT_LISTEN, Listen};
 
 /// So many connections at a time; the next ones are closed.
 const CONNECTIONS_MAX: usize = 256;

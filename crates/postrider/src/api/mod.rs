@@ -31,12 +31,12 @@ use axum::{
     http::{Method, StatusCode},
     response::{IntoResponse, Response},
 };
+use postrider_engine::{telemetry::Telemetry, vitals::Vitals};
 use tokio::sync::{Semaphore, mpsc};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 pub use self::listener::{ListenError, Listener, start};
 use self::{figures::Figures, pool::Pool, problem::Problem, verified::Verified};
-use crate::engine::{telemetry::Telemetry, vitals::Vitals};
 
 /// What all requests share.
 struct Shared {

@@ -3,6 +3,7 @@
 use std::{error::Error, process::ExitCode};
 
 use postrider_client::Error as ClientError;
+use postrider_engine::RunError;
 use postrider_store::{
     StoreError,
     connect::{ConnectError, error_text},
@@ -10,7 +11,7 @@ use postrider_store::{
 };
 use tokio_postgres::error::SqlState;
 
-use crate::{api::ListenError, config::ConfigError, engine::RunError, serve::ServeError};
+use crate::{api::ListenError, config::ConfigError, serve::ServeError};
 
 /// Why a command failed; the text is for the user.
 #[derive(Debug)]

@@ -2,13 +2,10 @@
 
 use std::sync::Arc;
 
+use postrider_engine::{telemetry::Telemetry, vitals::Vitals};
+
 use super::{Context, Failure};
-use crate::{
-    api,
-    config::ServeFlags,
-    engine::{telemetry::Telemetry, vitals::Vitals},
-    serve::serve,
-};
+use crate::{api, config::ServeFlags, serve::serve};
 
 /// Deliver messages until told to stop
 ///

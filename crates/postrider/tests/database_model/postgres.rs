@@ -2,7 +2,6 @@
 
 use std::{sync::Arc, time::Duration};
 
-use postrider::engine::asking::Asking;
 use postrider_core::{
     configuration::EndpointRow,
     id::{EndpointId, MessageId, Target},
@@ -16,6 +15,7 @@ use postrider_core::{
     },
     tick::Tick,
 };
+use postrider_engine::asking::Asking;
 use postrider_store::{
     connect::{Connector, DatabaseUrl},
     lease::Heart,

@@ -378,7 +378,7 @@ mod tests {
         let mut types: Vec<&str> =
             text.lines().filter_map(|line| line.strip_prefix("# TYPE ")).collect();
         types.sort_unstable();
-        let golden = include_str!("../../testdata/metrics.txt");
+        let golden = include_str!("../testdata/metrics.txt");
         assert_eq!(types.join("\n"), golden.trim_end());
         let mut names: Vec<&str> = types.iter().filter_map(|line| line.split(' ').next()).collect();
         names.push(FIGURES_AGE.0);

@@ -30,7 +30,7 @@ use postrider_store::{
 use tracing::{debug, warn};
 use uuid::Uuid;
 
-use crate::engine::{
+use crate::{
     connections::{Connections, Takeover},
     telemetry::Telemetry,
     transports::Transports,
