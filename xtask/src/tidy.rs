@@ -66,10 +66,11 @@ const RULES: &[Rule] = &[
 
 const CORE: &str = "crates/postrider-core/";
 /// What the program is made of, but for the core.
-const PRODUCT: [&str; 4] = [
+const PRODUCT: [&str; 5] = [
     "crates/postrider-store/src/",
     "crates/postrider-transport/src/",
     "crates/postrider-engine/src/",
+    "crates/postrider-fleet/src/",
     "crates/postrider/src/",
 ];
 const CLIENT: &str = "crates/postrider-client/src/";
@@ -83,7 +84,7 @@ const HOOKS_DECLARED: [(&str, &str); 2] = [
 ];
 const HOOKS_IN: &str = "#[cfg(any(debug_assertions, feature = \"test-hooks\"))]";
 const HOOKS_OUT: &str = "#[cfg(not(any(debug_assertions, feature = \"test-hooks\")))]";
-const RABBITMQ: &str = "crates/postrider/src/fleet/rabbitmq/";
+const RABBITMQ: &str = "crates/postrider-fleet/src/rabbitmq/";
 
 /// Checks the repository at `root`: the files that git tracks or would, and what it is built of.
 ///

@@ -18,11 +18,10 @@ use std::{
 
 use postrider_core::{environment::Environment, networks::InternalDestinations};
 use postrider_engine::Wake;
+use postrider_fleet::rabbitmq::AmqpUrl;
 use postrider_store::{connect::DatabaseUrl, libpq};
 use serde::Deserialize;
 use tracing_subscriber::EnvFilter;
-
-use crate::fleet::rabbitmq::AmqpUrl;
 
 /// The most name servers that can be named, as many as resolv.conf takes.
 const NAME_SERVERS_MAX: usize = 3;

@@ -1,12 +1,11 @@
 //! Postrider: reliable message delivery for applications that live on PostgreSQL.
 //!
-//! The library behind the one binary: `cli` is what a person calls, `fleet` looks after executions, and
-//! `api` answers who asks over HTTP. What decides is in `postrider_core`, and `postrider_engine` delivers by it. The
-//! database is spoken to by `postrider_store`, and destinations by `postrider_transport`.
+//! The library behind the one binary: it puts together what other crates do, and is what a person calls. What decides is
+//! in `postrider_core`, and `postrider_engine` delivers by it; `postrider_fleet` looks after executions. The database is
+//! spoken to by `postrider_store`, and destinations by `postrider_transport`.
 
 pub mod api;
 pub mod cli;
 pub mod config;
-pub mod fleet;
 pub mod metrics;
 pub mod serve;

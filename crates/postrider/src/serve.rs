@@ -8,18 +8,16 @@ use postrider_engine::{
     telemetry::Telemetry,
     vitals::{self, Vitals},
 };
+use postrider_fleet::{
+    self as fleet,
+    rabbitmq::{Address, AddressError},
+};
 use postrider_store::connect::{self, Connector};
 use postrider_transport::{SharedOptions, options_as_json};
 use tokio::sync::watch;
 use tracing::warn;
 
-use crate::{
-    config::Config,
-    fleet::{
-        self,
-        rabbitmq::{Address, AddressError},
-    },
-};
+use crate::config::Config;
 
 /// Why a process does not dispatch.
 #[derive(Debug, thiserror::Error)]

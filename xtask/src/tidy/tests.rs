@@ -176,10 +176,10 @@ fn a_flush_outside_the_ledger_is_caught() {
 fn the_client_of_the_broker_outside_its_folder_is_caught() {
     let code = "use lapin::Channel;";
     assert_eq!(
-        lines(only_the_carrier_names_its_client, "crates/postrider/src/fleet/mod.rs", code),
+        lines(only_the_carrier_names_its_client, "crates/postrider-fleet/src/lib.rs", code),
         [1]
     );
-    let own = "crates/postrider/src/fleet/rabbitmq/topology.rs";
+    let own = "crates/postrider-fleet/src/rabbitmq/topology.rs";
     assert_eq!(lines(only_the_carrier_names_its_client, own, code), NONE);
     assert_eq!(
         lines(only_the_carrier_names_its_client, "crates/postrider/src/a.rs", "// lapin"),

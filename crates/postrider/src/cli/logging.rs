@@ -2,13 +2,14 @@
 
 use std::io;
 
+use postrider_fleet::rabbitmq::QUIET;
 use tracing::{Level, Metadata};
 use tracing_subscriber::{
     EnvFilter, filter::filter_fn, layer::SubscriberExt, util::SubscriberInitExt,
 };
 
 use super::tone;
-use crate::{config::LogFormat, fleet::rabbitmq::QUIET};
+use crate::config::LogFormat;
 
 /// Starts logging. `level` has been checked by [`crate::config`].
 pub fn start(format: LogFormat, level: &str, colour: clap::ColorChoice) {

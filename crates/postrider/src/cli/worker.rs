@@ -20,6 +20,7 @@ use std::{
 
 use futures_util::FutureExt;
 use postrider_client::{Execution, ExecutionError, WorkerEvent, WorkerTrouble};
+use postrider_fleet::rabbitmq::read_authorities;
 use postrider_store::{
     connect::Connector,
     migrate::{self, SchemaError},
@@ -37,7 +38,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use tracing::{debug, info, warn};
 
 use super::{Context, Failure, worker_admin::WorkerCommand};
-use crate::{config::Config, fleet::rabbitmq::read_authorities};
+use crate::config::Config;
 
 /// EX_TEMPFAIL of sysexits.h: another try may work.
 const TEMPORARY_FAILURE: i32 = 75;

@@ -27,7 +27,7 @@ use super::{
     publishing::{Published, publish},
     topology::{self, Topology},
 };
-use crate::fleet::{
+use crate::{
     asked, backoff, pause, trouble::Trouble,
 };
 

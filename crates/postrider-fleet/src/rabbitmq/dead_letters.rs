@@ -28,7 +28,7 @@ use super::{
     envelope::{self, without_nul},
     topology::{DEAD_LETTER_QUEUE, Topology},
 };
-use crate::fleet::{
+use crate::{
     asked, backoff, pause, trouble::Trouble,
 };
 
