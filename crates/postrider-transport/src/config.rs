@@ -6,7 +6,6 @@
 
 use std::collections::HashSet;
 
-use clap::ValueEnum;
 use http::Uri;
 use postrider_core::{
     auth::AuthError,
@@ -86,8 +85,7 @@ pub enum OptionKind {
 }
 
 /// The name of an [`OptionKind`], as `postrider.transport_option` has it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-#[value(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KindName {
     Text,
     Integer,
@@ -122,14 +120,48 @@ pub enum Spelling {
 }
 
 impl KindName {
-    pub fn text(self) -> String {
-        let value = self.to_possible_value();
-        value.map_or_else(String::new, |value| value.get_name().to_owned())
+    /// All there are.
+    pub const ALL: [KindName; 15] = [
+        KindName::Text,
+        KindName::Integer,
+        KindName::Boolean,
+        KindName::OneOf,
+        KindName::Map,
+        KindName::Headers,
+        KindName::Url,
+        KindName::SigningKeys,
+        KindName::HeaderName,
+        KindName::Template,
+        KindName::UrlTemplate,
+        KindName::HeaderTemplates,
+        KindName::Lines,
+        KindName::Texts,
+        KindName::Object,
+    ];
+
+    pub fn text(self) -> &'static str {
+        match self {
+            KindName::Text => "text",
+            KindName::Integer => "integer",
+            KindName::Boolean => "boolean",
+            KindName::OneOf => "one_of",
+            KindName::Map => "map",
+            KindName::Headers => "headers",
+            KindName::Url => "url",
+            KindName::SigningKeys => "signing_keys",
+            KindName::HeaderName => "header_name",
+            KindName::Template => "template",
+            KindName::UrlTemplate => "url_template",
+            KindName::HeaderTemplates => "header_templates",
+            KindName::Lines => "lines",
+            KindName::Texts => "texts",
+            KindName::Object => "object",
+        }
     }
 
     /// The kind that is called so.
     pub fn parse(text: &str) -> Option<KindName> {
-        KindName::value_variants().iter().copied().find(|kind| kind.text() == text)
+        KindName::ALL.into_iter().find(|kind| kind.text() == text)
     }
 
     pub fn spelling(self) -> Spelling {

@@ -468,8 +468,6 @@ fn check_json(flag: &str, text: &str) -> Result<Value, Failure> {
 
 #[cfg(test)]
 mod tests {
-    use clap::ValueEnum;
-
     use super::*;
 
     #[test]
@@ -524,7 +522,7 @@ mod tests {
     #[test]
     fn values_of_every_kind_can_be_written() {
         let entries = r#"{"a": "b"}"#;
-        for kind in KindName::value_variants() {
+        for kind in KindName::ALL {
             let (given, expected) = match kind {
                 KindName::Text
                 | KindName::OneOf
