@@ -324,7 +324,7 @@ fn sql_stands_in_sql_files(tree: &Tree) -> Vec<Violation> {
 
 /// A transport is one file and one line in the list: everything else is free of it.
 fn only_its_own_file_names_a_transport(tree: &Tree) -> Vec<Violation> {
-    let list = format!("{TRANSPORTS}lib.rs");
+    let list = format!("{TRANSPORTS}protocol.rs");
     let Some(content) = tree.get(&list) else { return Vec::new() };
     let kinds = Source::read(content).words_before("::PROTOCOL");
     let mut found = Vec::new();

@@ -21,7 +21,7 @@ use tokio_postgres::{Notification, error::DbError};
 use tracing::warn;
 use uuid::Uuid;
 
-use super::RunError;
+use crate::{RunError, tenures::connect};
 
 /// What runs on each connection.
 pub struct Connections {
@@ -157,7 +157,7 @@ pub async fn open(
     then: Then,
     bounds: Bounds,
 ) -> Result<(Calling, Bounded), RunError> {
-    let Session { client, lost, notifications, notices, .. } = super::connect(connector).await?;
+    let Session { client, lost, notifications, notices, .. } = connect(connector).await?;
     let client = Bounded::new(client, connector.clone(), purpose, then, bounds).await?;
     Ok((Calling { lost, notifications, notices }, client))
 }

@@ -5,8 +5,11 @@
 //! it and the deliveries of messages do not disturb each other. Any number of dispatchers may do the
 //! same at once: what they do is compare-and-set in the database.
 
+/// Looks whether something is due or lost.
 mod monitor;
+/// Carries executions to workers behind a broker.
 pub mod rabbitmq;
+/// How often trouble that lasts is told.
 mod trouble;
 
 use std::time::Duration;

@@ -1,150 +1,41 @@
 //! Transports: how a message leaves PostgreSQL, one file a protocol.
 //!
 //! A transport does I/O and reports an [`Outcome`](postrider_core::outcome::Outcome); it never sees
-//! the store. The list [`PROTOCOLS`] is the only place outside `transport/<kind>.rs` that names a
+//! the store. The list [`PROTOCOLS`] is the only place outside `<kind>.rs` that names a
 //! kind. What an endpoint of a protocol can be told is a table in the transport's file, from which
 //! come the checks here, those of `postrider.validate_endpoint_config`, and the documentation.
 
+/// What an endpoint's config may hold, and the check of it.
 pub mod config;
+/// The protocol that accepts everything and sends nothing.
 mod discard;
-pub mod fair;
-pub mod flow;
-pub mod guard;
+/// A stream that leaves others their turn.
+mod fair;
+/// How much an endpoint takes: options that every protocol has.
+mod flow;
+/// Connects to allowed addresses only.
+mod guard;
+/// The protocol that sends one request a message.
 mod http;
-pub mod idle;
+/// How many connections are kept that nobody uses.
+mod idle;
+/// The addresses of receivers' names.
 pub mod names;
-pub mod shared;
-pub mod ticket;
+/// The list of protocols.
+mod protocol;
+/// What all transports of a dispatcher share.
+mod shared;
+/// The report of one attempt, which comes once whatever happens.
+mod ticket;
+/// What every transport does.
+mod transport;
 
-use std::{future::Future, pin::Pin, sync::Arc};
-
-use bytes::Bytes;
 pub use config::{ConfigError, ConfigOption, DefaultValue, OptionKind};
-use postrider_core::flow::Flow;
 pub use postrider_core::transport_settings::Settings;
+pub use protocol::{Open, PROTOCOLS, Protocol, open, options_as_json};
 pub use shared::{Shared, SharedOptions};
 pub use ticket::Ticket;
-use tokio::time::Instant;
-
-/// One message on its way to one endpoint, with all that a transport may send of it.
-#[derive(Debug, Clone)]
-pub struct Envelope {
-    /// The message's id: the same in every attempt and redrive.
-    pub message_id: i64,
-    /// 1 for the first attempt.
-    pub attempt: u32,
-    pub correlation_id: Option<uuid::Uuid>,
-    /// Of a published message.
-    pub event_type: Option<Arc<str>>,
-    /// Of a replay: the message that it repeats.
-    pub replay_of: Option<i64>,
-    /// When it was sent, and until when it is good, in microseconds since 1970.
-    pub created_at: i64,
-    pub expires_at: Option<i64>,
-    pub ordering_key: Option<Arc<str>>,
-    /// What the sender noted: a JSON object, as text. Not to be sent, unless the config names some of it.
-    pub metadata: Option<Arc<str>>,
-    /// The message's own headers: a JSON object of strings, as text.
-    pub headers: Option<Arc<str>>,
-    /// The body exactly as it is to be sent.
-    pub payload: Bytes,
-    /// What the body is, where it is no JSON.
-    pub content_type: Option<Arc<str>>,
-}
-
-/// What would be sent of a message.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Preview {
-    pub method: String,
-    pub url: String,
-    /// By name.
-    pub headers: Vec<(String, String)>,
-    pub body: Bytes,
-}
-
-/// A batch on its way: over when all its tickets are.
-///
-/// Dropped, it drops the tickets of what has no answer yet.
-pub type Attempts = Pin<Box<dyn Future<Output = ()> + Send>>;
-
-/// An endpoint, opened: its configuration understood, its connections kept between attempts.
-///
-/// Is shared by all who send to the endpoint, at the same time. Limits on how many may be under way
-/// are the caller's to hold.
-pub trait Transport: Send + Sync {
-    /// How many messages one call of [`attempt`](Self::attempt) should be given. More are sent too.
-    fn batch_limit(&self) -> usize;
-
-    /// How much the endpoint takes. The caller sees to it.
-    fn flow(&self) -> Flow;
-
-    /// Whether the outcome `Gone` also disables the endpoint.
-    fn is_disabled_when_gone(&self) -> bool {
-        false
-    }
-
-    /// Whether anything of a message's metadata is sent. Those do not travel with the message.
-    fn needs_metadata(&self) -> bool {
-        false
-    }
-
-    /// What would be sent of a message, if this protocol sends anything, or why it can never be sent. Signatures
-    /// are `…`: who may look need not be somebody who may sign.
-    fn preview(&self, _envelope: Envelope) -> Option<Result<Preview, String>> {
-        None
-    }
-
-    /// Sends the batch and reports each message by itself, when its own answer is seen; no later than
-    /// `deadline`, by which time our right to send ends: what has no answer then is unknown, and what
-    /// has not been sent is not sent.
-    fn attempt(self: Arc<Self>, batch: Vec<(Envelope, Ticket)>, deadline: Instant) -> Attempts;
-}
-
-/// Opens an endpoint whose config was checked.
-pub type Open = fn(&config::Checked<'_>, &Arc<Shared>) -> Result<Arc<dyn Transport>, ConfigError>;
-
-/// A protocol that endpoints can have.
-#[derive(Debug, Clone, Copy)]
-pub struct Protocol {
-    /// The name in `endpoints.protocol`.
-    pub name: &'static str,
-    /// What it is for, in a sentence.
-    pub description: &'static str,
-    /// What an endpoint's config may hold.
-    pub options: &'static [ConfigOption],
-    /// Opens an endpoint whose config was checked against `options`.
-    pub open: Open,
-}
-
-/// Every protocol there is, by name.
-pub const PROTOCOLS: &[Protocol] = &[discard::PROTOCOL, http::PROTOCOL];
-
-/// Opens an endpoint with this `protocol` and `config`. Does no I/O: a destination that cannot be
-/// reached shows at the first attempt.
-///
-/// Fails as `postrider.validate_endpoint_config` does, and with the same words.
-pub fn open(
-    protocol: &str,
-    config: &serde_json::Value,
-    shared: &Arc<Shared>,
-) -> Result<Arc<dyn Transport>, ConfigError> {
-    let Some(protocol) = PROTOCOLS.iter().find(|known| known.name == protocol) else {
-        let known = PROTOCOLS.iter().map(|known| known.name).collect();
-        return Err(ConfigError::UnknownProtocol { protocol: config::excerpt(protocol), known });
-    };
-    let checked = config::check(protocol.name, protocol.options, config)?;
-    (protocol.open)(&checked, shared)
-}
-
-/// The options of all protocols as rows of the table `postrider.transport_option`: an array of
-/// objects with its columns `protocol`, `name`, `kind`, `required`, `minimum`, `maximum`,
-/// `choices`, `default`, `secret` and `description`.
-pub fn options_as_json() -> serde_json::Value {
-    PROTOCOLS
-        .iter()
-        .flat_map(|protocol| protocol.options.iter().flat_map(|option| option.rows(protocol.name)))
-        .collect()
-}
+pub use transport::{Attempts, Envelope, Preview, Transport};
 
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,9 @@
 use std::time::Duration;
 
+use bytes::Bytes;
 use postrider_core::outcome::Outcome;
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use super::*;
 

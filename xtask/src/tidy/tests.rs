@@ -134,8 +134,8 @@ fn sql_in_a_string_is_caught() {
 #[test]
 fn a_transport_named_elsewhere_is_caught() {
     let list = (
-        "crates/postrider-transport/src/lib.rs",
-        "pub mod config;\nmod http;\n[http::PROTOCOL]; \"http\"",
+        "crates/postrider-transport/src/protocol.rs",
+        "use crate::{config, http};\n[http::PROTOCOL]; \"http\"",
     );
     let cases = [
         ("crates/postrider-transport/src/guard.rs", "use crate::http::Http;", 1),
