@@ -72,15 +72,19 @@ fn a_test_file_that_nothing_names_is_caught() {
 }
 
 #[test]
-fn a_transport_that_sees_the_store_is_caught() {
-    let path = "crates/postrider-transport/src/http.rs";
-    for code in ["use crate::store;", "use crate::store::Ledger;", "tokio_postgres::Client"] {
-        assert_eq!(lines(transports_never_see_the_store, path, code), [1], "{code}");
-    }
-    let good = "//! It never sees the store: `crate::store`.\nlet root_store = 1;";
-    assert_eq!(lines(transports_never_see_the_store, path, good), NONE);
-    let elsewhere = "crates/postrider-engine/src/driver.rs";
-    assert_eq!(lines(transports_never_see_the_store, elsewhere, "use crate::store;"), NONE);
+fn a_door_that_leads_back_is_caught() {
+    let check = |room: &str, dependency: &str| {
+        let manifest = format!("[features]\npostrider = []\n[dependencies]\n{dependency}\n");
+        lines(doors_open_one_way, &format!("crates/{room}/Cargo.toml"), &manifest)
+    };
+    let to = |room: &str| format!("{room} = {{ path = \"../{room}\" }}");
+    assert_eq!(check("postrider-transport", &to("postrider-store")), [4]);
+    assert_eq!(check("postrider-transport", "tokio-postgres = \"0.7\""), [4]);
+    assert_eq!(check("postrider-core", &to("postrider-engine")), [4]);
+    assert_eq!(check("postrider-fleet", &to("postrider-transport")), [4]);
+    assert_eq!(check("postrider-engine", &to("postrider-store")), NONE);
+    assert_eq!(check("postrider-store", "tokio-postgres = \"0.7\""), NONE);
+    assert_eq!(check("postrider", &to("postrider-fleet")), NONE);
 }
 
 #[test]
