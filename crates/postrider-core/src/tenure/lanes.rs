@@ -376,10 +376,13 @@ impl Lanes {
 
     /// From when on a tick would bring back something that was skipped. None does of what is being given up.
     pub fn mergeable_at(&self, room: impl Fn(&OwnedLane) -> Room, now: Instant) -> Option<Instant> {
+        if !self.may_lag {
+            return None;
+        }
         let is_read = |(lane, owned): &(&Lane, &OwnedLane)| {
             !owned.is_busy && !self.draining.contains(&lane.shard())
         };
-        let lanes = self.lanes.iter().filter(|_| self.may_lag).filter(is_read);
+        let lanes = self.lanes.iter().filter(is_read);
         lanes.filter_map(|(_, owned)| owned.mergeable_at(&room, now)).min()
     }
 }
