@@ -147,7 +147,8 @@ struct ShardRow {
 /// Where a shard's lanes stand by its newest checkpoint.
 #[derive(Clone, Default)]
 struct SavedShard {
-    lanes: Vec<(Lane, LaneState)>,
+    /// Those of other shards that were written down with it, too.
+    lanes: Arc<Vec<(Lane, LaneState)>>,
     backlog: i64,
 }
 

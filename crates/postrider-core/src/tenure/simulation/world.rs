@@ -86,7 +86,7 @@ enum Todo {
     /// A query arrives at the database, and its answer leaves.
     Run {
         node: usize,
-        query: Query,
+        query: Box<Query>,
     },
     /// The same of its later statements.
     Look {
@@ -101,12 +101,12 @@ enum Todo {
     /// A statement of somebody who is gone, which the server has been slow with.
     Straggle {
         node: usize,
-        query: Query,
+        query: Box<Query>,
     },
     /// What a wrong driver has said to be done before.
     WriteLate {
         node: usize,
-        query: Query,
+        query: Box<Query>,
     },
     Beat {
         node: usize,
@@ -115,7 +115,7 @@ enum Todo {
     },
     Take {
         node: usize,
-        event: Event,
+        event: Box<Event>,
     },
     News {
         node: usize,
@@ -388,16 +388,14 @@ impl World {
 
     /// Whether it may have been the last thing that had to happen.
     fn act(&mut self, todo: Todo) -> bool {
-        let may_end = matches!(
-            &todo,
-            Todo::Run { query: Query::Flush { .. }, .. }
-                | Todo::Straggle { query: Query::Flush { .. }, .. }
-                | Todo::WriteLate { .. }
-                | Todo::EndAct { .. }
-                | Todo::Commit { .. }
-                | Todo::Calm
-                | Todo::Start { .. }
-        );
+        let may_end = match &todo {
+            Todo::Run { query, .. } | Todo::Straggle { query, .. } => {
+                matches!(**query, Query::Flush { .. })
+            }
+            Todo::WriteLate { .. } | Todo::EndAct { .. } | Todo::Commit { .. } => true,
+            Todo::Calm | Todo::Start { .. } => true,
+            _ => false,
+        };
         match todo {
             Todo::Send { seed } => self.send(seed),
             Todo::Commit { xid, crash_count, state, rings, is_hard } => {

@@ -1,6 +1,9 @@
 //! Leases, shards and what a former owner has left behind.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::{
+    collections::{BTreeMap, BTreeSet, VecDeque},
+    sync::Arc,
+};
 
 use uuid::Uuid;
 
@@ -176,7 +179,7 @@ impl Database {
             let backlog = *backlog;
             let mut lanes: BTreeMap<Lane, LaneState> =
                 owned.shard.lanes().map(|lane| (lane, LaneState::default())).collect();
-            lanes.extend(known.iter().cloned());
+            lanes.extend(known.iter().filter(|(lane, _)| lane.shard() == owned.shard).cloned());
             Acquired { owned, lanes, backlog, last_owner, held: Vec::new() }
         };
         taken.iter().map(acquire).collect()
@@ -452,18 +455,14 @@ impl Database {
         self.write();
         let lost = self.lost(me, owned);
         if lost.is_empty() && self.wrong != Wrong::CheckpointsLost {
-            for (owned, backlog) in owned.iter().zip(&checkpoint.backlogs) {
-                let saved = SavedShard { lanes: Vec::new(), backlog: *backlog };
-                self.checkpoints[owned.shard.0 as usize] = saved;
+            let mut lanes = checkpoint.lanes;
+            if self.wrong == Wrong::CheckpointAhead {
+                lanes.iter_mut().for_each(|(_, state)| state.done = Vec::new());
             }
-            for (lane, mut state) in checkpoint.lanes {
-                let shard = lane.shard();
-                if owned.iter().any(|owned| owned.shard == shard) {
-                    if self.wrong == Wrong::CheckpointAhead {
-                        state.done = Vec::new();
-                    }
-                    self.checkpoints[shard.0 as usize].lanes.push((lane, state));
-                }
+            let lanes = Arc::new(lanes);
+            for (owned, backlog) in owned.iter().zip(checkpoint.backlogs) {
+                let saved = SavedShard { lanes: Arc::clone(&lanes), backlog };
+                self.checkpoints[owned.shard.0 as usize] = saved;
             }
         }
         lost

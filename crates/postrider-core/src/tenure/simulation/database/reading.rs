@@ -45,10 +45,10 @@ impl Database {
         let highest = (self.wrong == Wrong::TicksById).then(|| group.base.xmax());
         let is_new = |logged: &&Logged| {
             let row = &logged.row;
-            group.lanes.contains(&row.id.lane())
-                && self.is_visible(logged)
+            !group.base.sees(row.xid)
                 && top.sees(row.xid)
-                && !group.base.sees(row.xid)
+                && self.is_visible(logged)
+                && group.lanes.contains(&row.id.lane())
                 && highest.is_none_or(|highest| row.xid >= highest)
                 && (self.wrong != Wrong::TicksByXmin || row.xid < top.xmin())
         };

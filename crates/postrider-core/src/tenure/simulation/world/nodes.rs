@@ -1,7 +1,6 @@
 //! Dispatchers, and what their drivers do for them.
 
 use std::{
-    collections::BTreeMap,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -72,7 +71,7 @@ pub struct Node {
     in_flight: usize,
     transports: Transports,
     /// What it waits for.
-    asked: BTreeMap<&'static str, usize>,
+    asked: Vec<(&'static str, usize)>,
 }
 
 /// How clocks go.
@@ -96,12 +95,23 @@ impl Node {
     /// What it waits for, and whether something is in flight.
     pub fn state(&self) -> String {
         let kept = ["acquire", "checkpoint", "claim", "flush", "release", "recovery"];
-        let asked = self.asked.iter().filter(|(name, count)| **count > 0 && kept.contains(name));
-        let mut parts: Vec<&str> = asked.map(|(name, _)| *name).collect();
+        let is_asked =
+            |name: &&str| self.asked.iter().any(|(asked, count)| asked == name && *count > 0);
+        let mut parts: Vec<&str> = kept.into_iter().filter(is_asked).collect();
         parts.extend((self.in_flight > 0).then_some("in flight"));
         let is_stopping = self.dispatcher.as_ref().is_some_and(Dispatcher::is_stopping);
         parts.extend(is_stopping.then_some("stopping"));
         parts.join("+")
+    }
+
+    /// How many answers of this kind it waits for.
+    fn asked(&mut self, name: &'static str) -> &mut usize {
+        let place = self.asked.iter().position(|(known, _)| *known == name);
+        let place = place.unwrap_or_else(|| {
+            self.asked.push((name, 0));
+            self.asked.len() - 1
+        });
+        &mut self.asked[place].1
     }
 }
 
@@ -267,7 +277,7 @@ impl World {
             drift_ppm: self.clockwork.drift(number),
             in_flight: 0,
             transports,
-            asked: BTreeMap::new(),
+            asked: Vec::new(),
         });
         self.database.sessions.insert(id);
         self.later(Duration::ZERO, Todo::Beat { node: number, asked: now, silent: Vec::new() });
@@ -282,8 +292,12 @@ impl World {
                 self.answer(node, event);
             }
             Todo::Recover { node, takeover } if self.arrives(node) => self.recover(node, takeover),
-            Todo::Straggle { node, query } if !self.nodes[node].is_cut => self.run_now(node, query),
-            Todo::WriteLate { node, query } if self.arrives(node) => self.write_late(node, query),
+            Todo::Straggle { node, query } if !self.nodes[node].is_cut => {
+                self.run_now(node, *query);
+            }
+            Todo::WriteLate { node, query } if self.arrives(node) => {
+                self.write_late(node, *query);
+            }
             Todo::Beat { node, asked, silent } if self.arrives(node) => {
                 self.beat(node, asked, silent);
             }
@@ -318,7 +332,7 @@ impl World {
             Todo::Take { event, .. } => {
                 self.note_event(node, &event);
                 if let Some(dispatcher) = &mut self.nodes[node].dispatcher {
-                    dispatcher.take(event, now);
+                    dispatcher.take(*event, now);
                 }
             }
             Todo::News { mut news, .. } => {
@@ -387,10 +401,9 @@ impl World {
                 self.tell(|| format!("node {node}: {message} is {outcome:?}"));
             }
             _ => {
-                if let Some(count) = self.nodes[node].asked.get_mut(name) {
-                    *count = count.saturating_sub(1);
-                }
-                if is_worth_telling(name) {
+                let count = self.nodes[node].asked(name);
+                *count = count.saturating_sub(1);
+                if self.trace.is_some() && is_worth_telling(name) {
                     self.tell(|| format!("node {node}: hears of its {name} {}", findings(event)));
                 }
             }
@@ -399,17 +412,19 @@ impl World {
 
     // At the database ---------------------------------------------------------------------------------
 
-    fn run(&mut self, node: usize, query: Query) {
+    fn run(&mut self, node: usize, query: Box<Query>) {
         let is_left = self.nodes[node].dispatcher.is_none() && !self.nodes[node].is_cut;
         // Locks of a session end with it, and a checkpoint that was asked for later would wait for a release on the
         // same connection.
-        let is_prompt =
-            matches!(query, Query::LockDoorbell(_) | Query::UnlockDoorbell | Query::Release { .. });
+        let is_prompt = matches!(
+            *query,
+            Query::LockDoorbell(_) | Query::UnlockDoorbell | Query::Release { .. }
+        );
         if is_left && !is_prompt && self.dice.u32(..3) == 0 {
             let wait = ms(self.dice.u64(..4_000));
             self.later(wait, Todo::Straggle { node, query });
         } else if self.arrives(node) {
-            self.run_now(node, query);
+            self.run_now(node, *query);
         }
     }
 
@@ -482,7 +497,7 @@ impl World {
             return;
         }
         let way = self.way();
-        self.later(way, Todo::Take { node, event });
+        self.later(way, Todo::Take { node, event: Box::new(event) });
     }
 
     fn beat(&mut self, node: usize, asked: Instant, silent: Vec<Beat>) {
@@ -601,8 +616,8 @@ impl World {
             Command::Ask(query) => {
                 let name = query_name(&query);
                 self.nodes[node].last = name;
-                *self.nodes[node].asked.entry(name).or_default() += 1;
-                if is_worth_telling(name) {
+                *self.nodes[node].asked(name) += 1;
+                if self.trace.is_some() && is_worth_telling(name) {
                     self.tell(|| format!("node {node}: asks for its {name} {}", details(&query)));
                 }
                 self.ask(node, query);
@@ -659,17 +674,19 @@ impl World {
                 let mut later = Box::new(Gathered::default());
                 later.results = recorded.results.clone();
                 let query = Query::Flush { owned, recorded: later };
-                self.later(late, Todo::WriteLate { node, query });
+                self.later(late, Todo::WriteLate { node, query: Box::new(query) });
                 let held = Gathered::default();
                 let flushed = Flushed { recorded: *recorded, held, lost: Vec::new() };
-                return self
-                    .later(way, Todo::Take { node, event: Event::Flushed(Ok(flushed.into())) });
+                return self.later(
+                    way,
+                    Todo::Take { node, event: Box::new(Event::Flushed(Ok(flushed.into()))) },
+                );
             }
-            _ => return self.later(way, Todo::Run { node, query }),
+            _ => return self.later(way, Todo::Run { node, query: Box::new(query) }),
         };
         if let Some(event) = answer {
-            self.later(late, Todo::WriteLate { node, query });
-            self.later(way, Todo::Take { node, event });
+            self.later(late, Todo::WriteLate { node, query: Box::new(query) });
+            self.later(way, Todo::Take { node, event: Box::new(event) });
         }
     }
 
@@ -713,6 +730,7 @@ impl World {
             outcome => Report::failed(outcome, "as it happens".to_owned(), takes),
         };
         let takes = if self.wrong == Wrong::RecordBeforeAttempt { Duration::ZERO } else { takes };
-        self.later(takes, Todo::Take { node, event: Event::Landed(delivery, report, started) });
+        let event = Box::new(Event::Landed(delivery, report, started));
+        self.later(takes, Todo::Take { node, event });
     }
 }
