@@ -48,6 +48,9 @@ pub type Place = (MessageId, Target);
 /// PostgreSQL writes down so many sequence numbers in advance: after a crash they are gone.
 const NUMBERS_AHEAD: i64 = 32;
 
+/// Priorities of what is sent without an ordering key, where shards have few lanes.
+pub const PRIORITIES: [i16; 4] = [0, 0, 0, 5];
+
 /// So many messages go at a time.
 const BATCH_LIMIT: usize = 1_024;
 /// So much of an endpoint may be in memory.
@@ -69,6 +72,8 @@ pub struct Database {
     pub lease: Duration,
     /// Ordering keys hold across endpoints.
     pub is_global: bool,
+    /// Shards have all their lanes, or those only to which something is sent in simulated lives.
+    pub has_all_lanes: bool,
     next_xid: Xid,
     running: BTreeSet<Xid>,
     /// One above the latest transaction that has ended.
@@ -211,6 +216,7 @@ impl Database {
             skews: vec![(now, 0)],
             lease,
             is_global: false,
+            has_all_lanes: true,
             next_xid: 100,
             running: BTreeSet::new(),
             xmax: 100,

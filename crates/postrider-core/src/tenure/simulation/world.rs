@@ -293,6 +293,8 @@ impl World {
     /// is left out.
     fn plan(&mut self, faulty: Duration, dropped: &BTreeSet<usize>) {
         self.database.is_global = self.dice.u32(..3) == 0;
+        // Nine of twelve are idle, and cost as much as the others.
+        self.database.has_all_lanes = self.dice.u32(..6) == 0;
         if self.dice.u32(..4) == 0 {
             let after = self.dice.i64(0..MESSAGES as i64);
             self.database.gap = Some((after, after + GAP));

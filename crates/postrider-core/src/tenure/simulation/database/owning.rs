@@ -7,7 +7,7 @@ use std::{
 
 use uuid::Uuid;
 
-use super::{Database, DeferredRow, LeaseRow, Place, SavedShard, ShardRow, Wrong};
+use super::{Database, DeferredRow, LeaseRow, PRIORITIES, Place, SavedShard, ShardRow, Wrong};
 use crate::{
     checkpoint::{Checkpoint, Claim},
     hashing::HashSet,
@@ -19,6 +19,11 @@ use crate::{
     timestamp::{EPOCH_US, Timestamp},
     waiting::Stored,
 };
+
+/// Whether something may be sent to this lane in a simulated life.
+fn is_sent_to(lane: Lane) -> bool {
+    lane.is_keyed() || PRIORITIES.iter().any(|priority| lane == Lane::new(lane.shard(), *priority))
+}
 
 /// A takeover, statement by statement. Whoever takes over may be gone between any two of them.
 pub struct Takeover {
@@ -177,8 +182,9 @@ impl Database {
             let Taken { owned, last_owner } = *taken;
             let SavedShard { lanes: known, backlog } = &self.checkpoints[owned.shard.0 as usize];
             let backlog = *backlog;
+            let read = owned.shard.lanes().filter(|lane| self.has_all_lanes || is_sent_to(*lane));
             let mut lanes: BTreeMap<Lane, LaneState> =
-                owned.shard.lanes().map(|lane| (lane, LaneState::default())).collect();
+                read.map(|lane| (lane, LaneState::default())).collect();
             lanes.extend(known.iter().filter(|(lane, _)| lane.shard() == owned.shard).cloned());
             Acquired { owned, lanes, backlog, last_owner, held: Vec::new() }
         };

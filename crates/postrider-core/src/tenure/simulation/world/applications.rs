@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use super::{
     State, Todo, World,
-    database::{Done, Place, Verb},
+    database::{Done, PRIORITIES, Place, Verb},
     ms,
 };
 use crate::{
@@ -30,8 +30,8 @@ impl World {
                 None => Shard(dice.i16(0..self.shard_count)),
             };
             let lane = match key {
-                Some(_) => Lane::new(shard, 15),
-                None => Lane::new(shard, [0, 0, 0, 5][dice.usize(..4)]),
+                Some(_) => Lane::keyed(shard),
+                None => Lane::new(shard, PRIORITIES[dice.usize(..PRIORITIES.len())]),
             };
             rings |= self.database.asleep.contains_key(&shard);
             let now = self.database.now;
