@@ -36,10 +36,13 @@ use crate::{
 /// lease is shortened.
 const DRIFT_PPM: i64 = 50_000;
 
-/// A driver sleeps so long at least. What it is to be woken for may be over, and wait for an answer: then it is woken
-/// later and later, as on a machine that has other things to do.
+/// A driver sleeps so long at least. While it is woken for nothing it is woken later and later, as on a machine that has
+/// other things to do.
 const SHORTEST_PAUSE: Duration = ms(1);
-const LONGEST_PAUSE: Duration = ms(32);
+const LONGEST_PAUSE: Duration = ms(128);
+/// So long it may be at what a dispatcher has told it to do, by life. What comes meanwhile is taken in, and looked at
+/// together.
+const LONGEST_TURNS_US: [i64; 3] = [500, 4_000, 16_000];
 
 /// The keeper of a lease tries again so soon when it could not renew it.
 const BEAT_PAUSE: Duration = ms(100);
@@ -67,6 +70,8 @@ pub struct Node {
     wake_count: u64,
     /// So long it sleeps at least.
     pause: Duration,
+    /// It is at what it was told to do until then.
+    is_at_work_until: Timestamp,
     drift_ppm: i64,
     in_flight: usize,
     transports: Transports,
@@ -74,16 +79,18 @@ pub struct Node {
     asked: Vec<(&'static str, usize)>,
 }
 
-/// How clocks go.
+/// How clocks go, and how quick drivers are.
 pub struct Clockwork {
     drifts: Vec<i64>,
+    longest_turn_us: i64,
 }
 
 impl Clockwork {
     pub fn new(dice: &mut fastrand::Rng) -> Clockwork {
         let is_exact = dice.bool();
         let mut drift = || if is_exact { 0 } else { dice.i64(-DRIFT_PPM..=DRIFT_PPM) };
-        Clockwork { drifts: (0..4).map(|_| drift()).collect() }
+        let drifts = (0..4).map(|_| drift()).collect();
+        Clockwork { drifts, longest_turn_us: LONGEST_TURNS_US[dice.usize(..3)] }
     }
 
     fn drift(&self, node: usize) -> i64 {
@@ -274,6 +281,7 @@ impl World {
             planned_wake: None,
             wake_count: 0,
             pause: SHORTEST_PAUSE,
+            is_at_work_until: Timestamp(0),
             drift_ppm: self.clockwork.drift(number),
             in_flight: 0,
             transports,
@@ -355,9 +363,20 @@ impl World {
                 }
             }
             Todo::Wake { number, .. } if !self.is_woken(node, number) => return,
+            Todo::Wake { .. } => return self.step(node),
             _ => {}
         }
-        self.step(node);
+        self.turn_to(node);
+    }
+
+    /// Something has come: it looks what is to be done, once it has done what it was told before.
+    fn turn_to(&mut self, node: usize) {
+        let known = &mut self.nodes[node];
+        if self.database.clock >= known.is_at_work_until {
+            return self.step(node);
+        }
+        known.wake_at = known.is_at_work_until;
+        self.plan_wake(node);
     }
 
     /// Whether it wants to be woken by now. If it does later, that is planned.
@@ -396,6 +415,7 @@ impl World {
         match event {
             Event::Landed(delivery, report, _) => {
                 self.nodes[node].in_flight -= 1;
+                self.nodes[node].pause = SHORTEST_PAUSE;
                 self.ledger.hear(delivery, id, report.outcome);
                 let (message, outcome) = (delivery.message.id.0, report.outcome);
                 self.tell(|| format!("node {node}: {message} is {outcome:?}"));
@@ -561,7 +581,7 @@ impl World {
         drop(dispatcher.take_measured());
         let wake_at = dispatcher.wake_at();
         self.counts.idle_count += usize::from(commands.is_empty());
-        let is_idle = commands.is_empty() && wake_at <= now;
+        let is_idle = commands.is_empty();
         for command in commands {
             if let Some(left) = &mut self.nodes[node].dies_after {
                 if *left == 0 {
@@ -571,8 +591,10 @@ impl World {
             }
             self.start_command(node, command);
         }
+        let turn_us = self.dice.i64(..=self.clockwork.longest_turn_us);
         let known = &mut self.nodes[node];
-        known.pause = if is_idle { (known.pause * 2).min(LONGEST_PAUSE) } else { SHORTEST_PAUSE };
+        known.pause = if is_idle { (known.pause * 4).min(LONGEST_PAUSE) } else { SHORTEST_PAUSE };
+        known.is_at_work_until = Timestamp(self.database.clock.0 + turn_us);
         let wake_at = wake_at.max(now + known.pause);
         let wake_at = match self.wrong {
             Wrong::NoFence => wake_at,
@@ -581,7 +603,8 @@ impl World {
         // As long as it takes by the database's clock.
         let wait = wake_at.saturating_duration_since(now).as_micros() as i64 + 1;
         let wait = wait * 1_000_000 / (1_000_000 + self.nodes[node].drift_ppm) + 1;
-        self.nodes[node].wake_at = Timestamp(self.database.clock.0 + wait);
+        let known = &mut self.nodes[node];
+        known.wake_at = known.is_at_work_until.max(Timestamp(self.database.clock.0 + wait));
         self.plan_wake(node);
     }
 
