@@ -44,6 +44,8 @@ const LEASE: Duration = Duration::from_secs(3);
 const LONGEST_LIFE: Duration = Duration::from_secs(700);
 /// Nor may it take more steps than this.
 const MOST_STEPS: usize = 100_000;
+/// Once all is well nothing that comes from outside takes longer.
+const LONGEST_CALM_US: i64 = 500_000;
 const MESSAGES: usize = 60;
 /// What is wrong with the order of maps would be another thing in each process.
 const HASHING: u64 = 1;
@@ -267,7 +269,7 @@ impl World {
                 slowest_ms: [5, 50, 2_000][dice.usize(..3)],
             })
             .collect();
-        let faulty = ms([3_000, 6_000, 12_000][dice.usize(..3)]);
+        let faulty = ms([2_000, 4_000, 8_000][dice.usize(..3)]);
         let mut world = World {
             began: Instant::now(),
             agenda: Agenda::default(),
@@ -326,6 +328,13 @@ impl World {
         // A part of a microsecond would be no time at all.
         let wait = wait.as_nanos().div_ceil(1_000) as i64;
         self.at(Timestamp(self.database.clock.0 + wait), todo);
+    }
+
+    /// Nobody is kept waiting for long once all is well.
+    fn later_or_calm(&mut self, wait: Duration, todo: Todo) {
+        let calm = Timestamp(self.calm_at.max(self.database.clock).0 + LONGEST_CALM_US);
+        let at = Timestamp(self.database.clock.0 + wait.as_micros() as i64);
+        self.at(at.min(calm), todo);
     }
 
     fn at(&mut self, at: Timestamp, todo: Todo) {

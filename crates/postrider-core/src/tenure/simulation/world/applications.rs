@@ -69,7 +69,7 @@ impl World {
         let state = if dice.u32(..6) == 0 { State::Aborted } else { State::Committed };
         let is_hard = dice.u32(..3) > 0;
         let crash_count = self.database.crash_count;
-        self.later(wait, Todo::Commit { xid, crash_count, state, rings, is_hard });
+        self.later_or_calm(wait, Todo::Commit { xid, crash_count, state, rings, is_hard });
     }
 
     pub fn commit(&mut self, xid: u64, state: State, rings: bool, is_hard: bool) {
@@ -130,7 +130,7 @@ impl World {
         };
         let state = if dice.u32(..5) == 0 { State::Aborted } else { State::Committed };
         let crash_count = self.database.crash_count;
-        self.later(wait, Todo::EndAct { xid, crash_count, state });
+        self.later_or_calm(wait, Todo::EndAct { xid, crash_count, state });
     }
 
     pub fn end_act(&mut self, xid: u64, state: State) {
@@ -144,7 +144,7 @@ impl World {
         let xid = self.database.hold(places);
         self.tell(|| format!("stranger: transaction {xid} holds what is in hand"));
         let crash_count = self.database.crash_count;
-        self.later(wait, Todo::EndAct { xid, crash_count, state: State::Committed });
+        self.later_or_calm(wait, Todo::EndAct { xid, crash_count, state: State::Committed });
     }
 
     fn note_done(&mut self, done: Done) {
@@ -187,7 +187,6 @@ impl World {
     /// Faults end.
     pub fn calm(&mut self) {
         self.tell(|| "all is well from now on".to_owned());
-        self.takeover_dies_after = None;
         for row in &mut self.database.endpoints {
             if row.is_paused || !row.is_enabled {
                 (row.is_paused, row.is_enabled) = (false, true);

@@ -99,7 +99,7 @@ impl World {
             self.database.sessions.remove(&id);
         }
         let wait = ms(self.dice.u64(..6_000));
-        self.later(wait, Todo::Start { former: None });
+        self.later_or_calm(wait, Todo::Start { former: None });
     }
 
     /// The database forgets what was not on disk, and everybody's connection is lost.

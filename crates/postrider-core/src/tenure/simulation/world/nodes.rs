@@ -32,6 +32,9 @@ use crate::{
     waiting::DueDelivery,
 };
 
+/// Once all is well a receiver answers so soon.
+const SLOWEST_CALM_MS: u64 = 50;
+
 /// By so much a clock may be faster or slower than the world's, so that two differ by less than the tenth by which a
 /// lease is shortened.
 const DRIFT_PPM: i64 = 50_000;
@@ -442,7 +445,7 @@ impl World {
         );
         if is_left && !is_prompt && self.dice.u32(..3) == 0 {
             let wait = ms(self.dice.u64(..4_000));
-            self.later(wait, Todo::Straggle { node, query });
+            self.later_or_calm(wait, Todo::Straggle { node, query });
         } else if self.arrives(node) {
             self.run_now(node, *query);
         }
@@ -619,7 +622,7 @@ impl World {
         self.database.sessions.remove(&id);
         self.ledger.end_tenure(id);
         let wait = ms(self.dice.u64(..2_000));
-        self.later(wait, Todo::Start { former: None });
+        self.later_or_calm(wait, Todo::Start { former: None });
     }
 
     /// It knows that its lease is over, and starts anew.
@@ -722,7 +725,9 @@ impl World {
         self.tell(|| format!("node {node}: attempts {place:?}, retry {}", delivery.retry_count));
         self.ledger.begin(&self.database, by, &delivery);
         self.nodes[node].in_flight += 1;
-        let takes = ms(self.dice.u64(..=receiver.slowest_ms));
+        let slowest_ms =
+            if is_calm { receiver.slowest_ms.min(SLOWEST_CALM_MS) } else { receiver.slowest_ms };
+        let takes = ms(self.dice.u64(..=slowest_ms));
         let mut chance = |percent| !is_calm && self.dice.u32(..100) < percent;
         let outcome = if chance(receiver.unsent_percent) {
             Outcome::NotSent
