@@ -13,12 +13,8 @@ use super::{StoreError, bounded::Bounded, lease::split, wire::Timestamptz};
 
 const FLUSH: &str = include_str!("../../../sql/queries/dispatch/flush.sql");
 
-/// A parameter of the flush.
-struct Column {
-    /// As `postrider.flush` calls it, without its `p_`.
-    name: &'static str,
-    value: Box<dyn ToSql + Sync + Send>,
-}
+/// A parameter of the flush: how `postrider.flush` calls it, without its `p_`, and what it gets.
+type Column = (&'static str, Box<dyn ToSql + Sync + Send>);
 
 /// The recording connection.
 pub struct Ledger {
@@ -44,7 +40,7 @@ impl Ledger {
     pub async fn flush(&self, owned: &[Owned], results: &Results) -> Result<Recorded, StoreError> {
         let columns = columns(self.id, owned, results);
         let parameters: Vec<&(dyn ToSql + Sync)> =
-            columns.iter().map(|column| column.value.as_ref() as &(dyn ToSql + Sync)).collect();
+            columns.iter().map(|(_, value)| value.as_ref() as &(dyn ToSql + Sync)).collect();
         let row = match results.is_divisible() {
             true => self.client.query_divisible(&self.flush, &parameters).await,
             false => self.client.query_one(&self.flush, &parameters).await,
@@ -69,10 +65,10 @@ fn columns(id: Uuid, owned: &[Owned], results: &Results) -> Vec<Column> {
         .iter()
         .flat_map(|(id, targets)| targets.iter().map(|target| (*id, *target)))
         .collect();
-    let mut columns = vec![
-        Column { name: "dispatcher", value: Box::new(id) },
-        Column { name: "shards", value: Box::new(shards) },
-        Column { name: "epochs", value: Box::new(epochs) },
+    let mut columns: Vec<Column> = vec![
+        ("dispatcher", Box::new(id)),
+        ("shards", Box::new(shards)),
+        ("epochs", Box::new(epochs)),
         column("done_buckets", &done, |row| row.bucket),
         column("done_offsets", &done, |row| row.offsets.clone()),
         column("partly_ids", &partly, |(id, _)| id.0),
@@ -154,7 +150,7 @@ fn column<R, T>(name: &'static str, rows: &[R], value: impl Fn(&R) -> T) -> Colu
 where
     Vec<T>: ToSql + Sync + Send + 'static,
 {
-    Column { name, value: Box::new(rows.iter().map(value).collect::<Vec<T>>()) }
+    (name, Box::new(rows.iter().map(value).collect::<Vec<T>>()))
 }
 
 #[cfg(test)]
@@ -166,7 +162,7 @@ mod tests {
     fn each_parameter_is_what_its_name_says() {
         let columns = columns(Uuid::nil(), &[], &Results::default());
         let parameters: Vec<String> = std::iter::zip(1.., &columns)
-            .map(|(number, column)| format!("p_{} => ${number}", column.name))
+            .map(|(number, (name, _))| format!("p_{name} => ${number}"))
             .collect();
         let (_, arguments) = FLUSH.split_once("flush(").unwrap();
         let (arguments, _) = arguments.split_once(')').unwrap();
