@@ -592,7 +592,8 @@ mod tests {
 
     use super::*;
 
-    const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../postrider/testdata/checkpoint.json");
+    const GOLDEN: &str =
+        concat!(env!("CARGO_MANIFEST_DIR"), "/../postrider/testdata/checkpoint.json");
 
     /// SQL reads it, too: `tests/cancelling.rs` asks it what it knows of the same file.
     #[test]

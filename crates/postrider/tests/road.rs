@@ -71,14 +71,13 @@ impl Stop {
 fn written() -> (Vec<Stop>, Vec<usize>) {
     let page = Page::read(PAGE);
     let section = page.section(SECTION);
-    let links = page.links();
     let stops = section
         .lines()
         .filter_map(|line| {
             let mut cells = line.split('|').skip(1).map(str::trim);
             let number = cells.next()?;
             let stop = cells.next()?;
-            number.parse::<u32>().is_ok().then(|| stop_of(stop, &links))
+            number.parse::<u32>().is_ok().then(|| stop_of(stop, page.text()))
         })
         .collect();
     let text = squeeze(section);
@@ -93,18 +92,18 @@ fn written() -> (Vec<Stop>, Vec<usize>) {
 }
 
 /// A cell such as "`a`, `b` in [`file`](path)" or "[`file.sql`](path)".
-fn stop_of(cell: &str, links: &[String]) -> Stop {
+fn stop_of(cell: &str, page: &str) -> Stop {
     let (functions, place) = match cell.split_once(" in ") {
         Some((functions, place)) => (functions, place),
         None => ("", cell),
     };
     let named = code_spans(place).pop().expect("a file");
     // What was linked before is only named.
-    let file = links
-        .iter()
-        .find(|link| link.ends_with(&format!("/{named}")))
+    let (_, link) = page
+        .split_once(&format!("[`{named}`]("))
         .unwrap_or_else(|| panic!("{named} is linked nowhere"));
-    Stop { file: file.clone(), functions: code_spans(functions) }
+    let file = link.split(')').next().unwrap().to_owned();
+    Stop { file, functions: code_spans(functions) }
 }
 
 // What was recorded ---------------------------------------------------------------------------------

@@ -547,7 +547,7 @@ fn what_makes_the_engine_hard_to_reason_about_is_counted() {
         ("crates/postrider/tests/all.rs", "#[tokio::test]\nasync fn a() {}\n#[test]\nfn b() {}\n"),
         (
             "ARCHITECTURE.md",
-            "It makes 21 stops in\n18 files, 13 of Rust. Four times it leaves the dispatcher.",
+            "It makes 21 stops in\n18 files, 13 of Rust. Four times it leaves the dispatcher for more.",
         ),
     ]);
     let counts: Vec<_> = count::count(&tree).into_iter().map(|count| count.number).collect();

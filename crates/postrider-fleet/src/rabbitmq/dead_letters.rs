@@ -28,9 +28,7 @@ use super::{
     envelope::{self, without_nul},
     topology::{DEAD_LETTER_QUEUE, Topology},
 };
-use crate::{
-    asked, backoff, pause, trouble::Trouble,
-};
+use crate::{asked, backoff, pause, trouble::Trouble};
 
 /// How many messages the broker hands out before some are acknowledged: as many are recorded in one
 /// transaction at most.

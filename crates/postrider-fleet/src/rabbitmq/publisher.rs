@@ -27,9 +27,7 @@ use super::{
     publishing::{Published, publish},
     topology::{self, Topology},
 };
-use crate::{
-    asked, backoff, pause, trouble::Trouble,
-};
+use crate::{asked, backoff, pause, trouble::Trouble};
 
 /// How many executions are taken at a time, and how many may be on their way without a confirmation.
 const MOST_IN_BATCH: i32 = 500;

@@ -252,7 +252,14 @@ impl Telling<'_> {
                 let mut waiting: Vec<_> = answer
                     .still_waiting
                     .iter()
-                    .map(|((id, target), waiting)| format!("{} to {}: {waiting:?}", id.0, target.0))
+                    .map(|((id, target), waiting)| {
+                        let until = self.maybe(waiting.expires_at);
+                        let waiting = postrider_core::checkpoint::StillWaiting {
+                            expires_at: None,
+                            ..*waiting
+                        };
+                        format!("{} to {}: {waiting:?}, until {until}", id.0, target.0)
+                    })
                     .collect();
                 waiting.sort();
                 let unclaimed = places(answer.unclaimed.iter().copied());
