@@ -1,7 +1,7 @@
 -- postrider.trade_places(dispatcher, shards, epochs, lent…, returned…, asked…) → all loans that it has to heed
 --
--- Internal. Parts of endpoints' concurrency go from dispatcher to dispatcher: see "Circuits and limits" in
--- ARCHITECTURE.md. Lends the parts of its shards that the caller does not use any more, gives back what it had
+-- Internal. Parts of endpoints' concurrency go from dispatcher to dispatcher: see "Lending places" in
+-- docs/internals/endpoints.md. Lends the parts of its shards that the caller does not use any more, gives back what it had
 -- borrowed, and asks the others for what it could use. Only a shard's owner can lend its part, so under the fence:
 -- whoever takes the shard over sees all loans. Loans of a borrower whose lease has run out are over. Who calls it
 -- twice for one trade does no more than once. The others are notified; who misses that asks or looks again.
