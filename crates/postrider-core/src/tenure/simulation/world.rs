@@ -446,5 +446,10 @@ impl World {
     }
 }
 
+/// As in the program.
+#[cfg(test)]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 #[cfg(test)]
 mod tests;
