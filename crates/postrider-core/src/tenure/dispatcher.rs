@@ -267,9 +267,8 @@ impl Dispatcher {
             self.make_room(now);
             self.empty_held(now);
         }
-        self.attempt(now);
+        // Those whose tokens may be used by now go on; and some need more when they have.
         self.take_tokens(now);
-        // Those whose tokens may be used by now, and need more.
         self.attempt(now);
         self.take_tokens(now);
         self.trade(now);
