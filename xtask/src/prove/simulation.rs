@@ -1,5 +1,5 @@
 //! The dispatcher in a simulated world. That world is compiled with the tests of the core alone, so these are what runs: this
-//! builds them in release and says how long they go on.
+//! builds them in a profile of their own and says how long they go on.
 
 use anyhow::{Result, ensure};
 
@@ -13,7 +13,7 @@ pub fn prove(seconds: u64, seed: u64) -> Result<()> {
     println!("Simulation: {seconds} s");
     let mut tests = cargo();
     tests
-        .args(["test", "--release", "--package", "postrider-core", "--lib", "--"])
+        .args(["test", "--profile", "simulation", "--package", "postrider-core", "--lib", "--"])
         .args(["--exact", TEST, "--ignored", "--nocapture"])
         .env("POSTRIDER_SIMULATION_SECONDS", seconds.to_string())
         .env("POSTRIDER_SIMULATION_SEED", seed.to_string());

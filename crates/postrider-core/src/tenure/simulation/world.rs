@@ -46,7 +46,8 @@ const LONGEST_LIFE: Duration = Duration::from_secs(700);
 const MOST_STEPS: usize = 100_000;
 /// Once all is well nothing that comes from outside takes longer.
 const LONGEST_CALM_US: i64 = 500_000;
-const MESSAGES: usize = 60;
+/// A life has so many at least.
+const MESSAGES: usize = 50;
 /// What is wrong with the order of maps would be another thing in each process.
 const HASHING: u64 = 1;
 /// Sequence numbers that nobody gets, in some lives: more than anybody could walk through.
@@ -307,21 +308,28 @@ impl World {
         }
         self.at(self.calm_at, Todo::Calm);
         let longest = faulty.as_millis() as u64;
-        let counts = [self.dice.usize(12..=20), self.dice.usize(0..=15), self.dice.usize(3..=7)];
-        for (kind, count) in counts.into_iter().enumerate() {
-            for _ in 0..count {
-                let (wait, seed) = (ms(self.dice.u64(..longest)), self.dice.u64(..));
-                let todo = match kind {
-                    0 => Todo::Send { seed },
-                    1 => Todo::Operate { seed },
-                    _ => Todo::Fault { seed },
-                };
-                if !dropped.contains(&self.planned) {
-                    self.later(wait, todo);
-                }
-                self.planned += 1;
-            }
+        let mut message_count = 0;
+        while message_count < MESSAGES {
+            let seed = self.dice.u64(..);
+            message_count += applications::message_count(seed);
+            self.plan_one(longest, dropped, Todo::Send { seed });
         }
+        for _ in 0..self.dice.usize(0..=15) {
+            let seed = self.dice.u64(..);
+            self.plan_one(longest, dropped, Todo::Operate { seed });
+        }
+        for _ in 0..self.dice.usize(3..=7) {
+            let seed = self.dice.u64(..);
+            self.plan_one(longest, dropped, Todo::Fault { seed });
+        }
+    }
+
+    fn plan_one(&mut self, longest: u64, dropped: &BTreeSet<usize>, todo: Todo) {
+        let wait = ms(self.dice.u64(..longest));
+        if !dropped.contains(&self.planned) {
+            self.later(wait, todo);
+        }
+        self.planned += 1;
     }
 
     fn later(&mut self, wait: Duration, todo: Todo) {

@@ -17,11 +17,20 @@ use crate::{
 /// So many ordering keys there are.
 const KEYS: usize = 4;
 
+/// How many messages the transaction of this seed sends: the first that its dice say.
+pub fn message_count(seed: u64) -> usize {
+    count(&mut fastrand::Rng::with_seed(seed))
+}
+
+fn count(dice: &mut fastrand::Rng) -> usize {
+    dice.usize(1..=7)
+}
+
 impl World {
     pub fn send(&mut self, seed: u64) {
         let mut dice = fastrand::Rng::with_seed(seed);
         let xid = self.database.begin();
-        let count = dice.usize(1..=7);
+        let count = count(&mut dice);
         let mut rings = false;
         for _ in 0..count {
             let key = (dice.u32(..2) == 0).then(|| dice.usize(..KEYS));

@@ -39,10 +39,10 @@ const SLOWEST_CALM_MS: u64 = 50;
 /// lease is shortened.
 const DRIFT_PPM: i64 = 50_000;
 
-/// A driver sleeps so long at least. While it is woken for nothing it is woken later and later, as on a machine that has
-/// other things to do.
-const SHORTEST_PAUSE: Duration = ms(1);
-const LONGEST_PAUSE: Duration = ms(128);
+/// A driver sleeps so long at least, by life. While it is woken for nothing it is woken later and later, as on a machine
+/// that has other things to do.
+const SHORTEST_PAUSES: [Duration; 3] = [ms(1), ms(4), ms(16)];
+const LONGEST_PAUSE: Duration = ms(256);
 /// So long it may be at what a dispatcher has told it to do, by life. What comes meanwhile is taken in, and looked at
 /// together.
 const LONGEST_TURNS_US: [i64; 3] = [500, 4_000, 16_000];
@@ -86,6 +86,7 @@ pub struct Node {
 pub struct Clockwork {
     drifts: Vec<i64>,
     longest_turn_us: i64,
+    shortest_pause: Duration,
 }
 
 impl Clockwork {
@@ -93,7 +94,11 @@ impl Clockwork {
         let is_exact = dice.bool();
         let mut drift = || if is_exact { 0 } else { dice.i64(-DRIFT_PPM..=DRIFT_PPM) };
         let drifts = (0..4).map(|_| drift()).collect();
-        Clockwork { drifts, longest_turn_us: LONGEST_TURNS_US[dice.usize(..3)] }
+        Clockwork {
+            drifts,
+            longest_turn_us: LONGEST_TURNS_US[dice.usize(..3)],
+            shortest_pause: SHORTEST_PAUSES[dice.usize(..3)],
+        }
     }
 
     fn drift(&self, node: usize) -> i64 {
@@ -283,7 +288,7 @@ impl World {
             wake_at: Timestamp(0),
             planned_wake: None,
             wake_count: 0,
-            pause: SHORTEST_PAUSE,
+            pause: self.clockwork.shortest_pause,
             is_at_work_until: Timestamp(0),
             drift_ppm: self.clockwork.drift(number),
             in_flight: 0,
@@ -418,7 +423,7 @@ impl World {
         match event {
             Event::Landed(delivery, report, _) => {
                 self.nodes[node].in_flight -= 1;
-                self.nodes[node].pause = SHORTEST_PAUSE;
+                self.nodes[node].pause = self.clockwork.shortest_pause;
                 self.ledger.hear(delivery, id, report.outcome);
                 let (message, outcome) = (delivery.message.id.0, report.outcome);
                 self.tell(|| format!("node {node}: {message} is {outcome:?}"));
@@ -596,7 +601,8 @@ impl World {
         }
         let turn_us = self.dice.i64(..=self.clockwork.longest_turn_us);
         let known = &mut self.nodes[node];
-        known.pause = if is_idle { (known.pause * 4).min(LONGEST_PAUSE) } else { SHORTEST_PAUSE };
+        let longer = (known.pause * 8).min(LONGEST_PAUSE);
+        known.pause = if is_idle { longer } else { self.clockwork.shortest_pause };
         known.is_at_work_until = Timestamp(self.database.clock.0 + turn_us);
         let wake_at = wake_at.max(now + known.pause);
         let wake_at = match self.wrong {

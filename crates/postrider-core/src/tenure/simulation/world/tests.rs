@@ -134,7 +134,7 @@ fn what_is_wrong_is_found() {
 
 #[test]
 fn a_life_that_goes_wrong_is_told_in_short() {
-    let plans = [0, 1, 2].map(|seed| proof::plan(seed, Wrong::RecordBeforeAttempt));
+    let plans = [1, 2, 3].map(|seed| proof::plan(seed, Wrong::RecordBeforeAttempt));
     let kept = plans.each_ref().map(|plan| {
         let whole = proof::live(plan);
         let shrunk = proof::shrink(plan.clone());
