@@ -100,10 +100,10 @@ pub fn test(filters: &[String]) -> Result<()> {
     run(&["test", "--doc", "--package", "postrider-client", "--all-features", "--quiet", "--"])
 }
 
-/// Most tests wait for a dispatcher now and then, so there are more of them than processors: two of each are as
-/// quick as more. Those that measure how soon messages arrive count as two (`.config/nextest.toml`).
+/// Half of the time of most tests is waiting, for a lease to end or for a dispatcher, so there are four of them for each
+/// processor. Those that measure how soon messages arrive count as two (`.config/nextest.toml`).
 fn test_thread_count() -> usize {
-    2 * std::thread::available_parallelism().map_or(1, usize::from)
+    4 * std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// Runs cargo in the workspace; what it prints is shown.

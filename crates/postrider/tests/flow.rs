@@ -330,7 +330,7 @@ async fn rude_receivers_slow_nobody_else() {
         let timeout = RUDE_TIMEOUT.as_secs();
         let config = json!({ "url": rude_receiver(rude).await, "timeout_seconds": timeout });
         shop.endpoint(&name, config, patient()).await;
-        shop.send_many(&name, 5_000).await;
+        shop.send_many(&name, 1_000).await;
     }
     shop.until("select count(*) >= 100 from postrider.attempt").await;
     let waits = waits(&shop, &good, 100).await;
@@ -344,7 +344,7 @@ async fn rude_receivers_slow_nobody_else() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_flood_of_500_000_delays_no_other_endpoint() {
+async fn a_flood_of_100_000_delays_no_other_endpoint() {
     let shop = Shop::open_to_receivers().await;
     let (good, flooded) = (
         Receiver::start(Behaviour::Status(200)).unwrap(),
@@ -362,12 +362,12 @@ async fn a_flood_of_500_000_delays_no_other_endpoint() {
     let flood = {
         let client = shop.client().await;
         tokio::spawn(async move {
-            for _ in 0..45 {
+            for _ in 0..9 {
                 let send =
                     "select postrider.send_batch('flooded', array_fill('{}'::jsonb, array[10000]))";
                 client.execute(send, &[]).await.unwrap();
             }
-            for _ in 0..10 {
+            for _ in 0..2 {
                 let publish = "select postrider.publish_batch(jsonb_agg(
                         jsonb_build_object('event_type', 'flood.event', 'payload', '{}'::jsonb)))
                     from generate_series(1, 5000)";

@@ -187,7 +187,7 @@ async fn open() -> (Arc<Shop>, Arc<Receiver>) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_delivery_is_either_ended_or_attempted() {
-    const COUNT: usize = 1_000;
+    const COUNT: usize = 400;
     let (shop, receiver) = open().await;
     let _dispatchers = (shop.serve().await, shop.serve().await);
     let told = race(&shop, COUNT).await;
@@ -197,7 +197,7 @@ async fn a_delivery_is_either_ended_or_attempted() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn it_is_so_when_a_dispatcher_is_killed_as_well() {
-    const COUNT: usize = 1_000;
+    const COUNT: usize = 400;
     let (shop, receiver) = open().await;
     shop.execute("select postrider.set_setting('stale_recovery_timeout', '5')").await;
     let (killed, _staying) = (shop.serve().await, shop.serve().await);
@@ -281,7 +281,7 @@ async fn committed_ends(shop: &Shop) -> HashMap<i64, SystemTime> {
 /// nothing is left over.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_jobs_end_is_not_attempted_either() {
-    const COUNT: usize = 1_000;
+    const COUNT: usize = 400;
     let (shop, receiver) = open().await;
     let policy =
         json!({ "base_delay_seconds": 1, "backoff": "fixed", "jitter": 1, "max_retries": 100 });

@@ -82,7 +82,7 @@ impl ConsumerScale {
 
     pub const SHORT: ConsumerScale = ConsumerScale {
         writers: 6,
-        messages: 6_000,
+        messages: 3_000,
         keys: 300,
         longest_bulk: 5_000,
         bulks: 2,

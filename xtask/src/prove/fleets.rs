@@ -109,7 +109,7 @@ impl FleetScale {
         awakenings: 1,
         dispatchers: 2,
         applications: 3,
-        executions: 1_500,
+        executions: 900,
         most_live: 300,
         longest_transaction: 20,
         longest_work_ms: 1_500,
