@@ -6,7 +6,7 @@
 use std::process::{Command, Output};
 
 use anyhow::{Result, ensure};
-use xtask::process::workspace;
+use postrider_testkit::process::workspace;
 
 /// How long each step may take, in seconds: a network that answers nothing must not hold up CI.
 const LONGEST: &str = "60";

@@ -5,10 +5,10 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use xtask::packages;
-use xtask::postgres::{TEMPLATES_VARIABLE, Templates};
-use xtask::process::{self, BINARY_VARIABLE, tested_binary, workspace};
-use xtask::rabbitmq::shared::{self, Share};
+use postrider_testkit::packages;
+use postrider_testkit::postgres::{TEMPLATES_VARIABLE, Templates};
+use postrider_testkit::process::{self, BINARY_VARIABLE, tested_binary, workspace};
+use postrider_testkit::rabbitmq::shared::{self, Share};
 
 use crate::advisories::{self, Advisories};
 

@@ -18,18 +18,18 @@ use std::{
 
 use anyhow::{Context, Result, bail, ensure};
 use orders::{Book, LongTransaction, Shop};
+use postrider_proofs::prove::SHORTEST_LEASE;
+use postrider_testkit::{
+    ledger::{End, EndKind, Fault, FaultKind, Ledger, MessageId},
+    postgres::{self, PrivatePostgres},
+    process::{Dispatcher, DispatcherOptions, Profile, postrider_binary},
+    receiver::{Answer, Behaviour, Receiver},
+    stillness::Stillness,
+};
 use projection::Projection;
 use screen::{Progress, Screen};
 use table::Summary;
 use tokio_postgres::Client;
-use xtask::{
-    ledger::{End, EndKind, Fault, FaultKind, Ledger, MessageId},
-    postgres::{self, PrivatePostgres},
-    process::{Dispatcher, DispatcherOptions, Profile, postrider_binary},
-    prove::SHORTEST_LEASE,
-    receiver::{Answer, Behaviour, Receiver},
-    stillness::Stillness,
-};
 
 /// Where the order service sends its messages.
 const DESTINATIONS: [&str; 3] = ["billing", "email", "warehouse"];
@@ -211,7 +211,7 @@ fn quoted(argument: &str) -> String {
     }
 }
 
-fn refuse_unknown_items(arrival: &xtask::receiver::Arrival<'_>) -> Answer {
+fn refuse_unknown_items(arrival: &postrider_testkit::receiver::Arrival<'_>) -> Answer {
     let word = UNKNOWN_ITEM.as_bytes();
     let is_refused = arrival.body.windows(word.len()).any(|window| window == word);
     Answer::status(if is_refused { 400 } else { 200 })
@@ -482,7 +482,7 @@ impl Run {
             ids.iter().all(|id| {
                 let mut own = requests.iter().filter(|request| request.id == *id);
                 own.next().is_some_and(|first| first.status == Some(400))
-                    && own.any(xtask::receiver::Request::is_accepted)
+                    && own.any(postrider_testkit::receiver::Request::is_accepted)
             })
         });
         Ok(ids.len() == expected && was_taken_late)

@@ -4,13 +4,15 @@ mod advisories;
 mod bench;
 mod ci;
 mod demo;
+mod schema;
+mod tidy;
 
 use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
-use xtask::process::workspace;
-use xtask::{chaos, prove, tidy};
+use postrider_proofs::{chaos, prove};
+use postrider_testkit::process::workspace;
 
 /// Commands of those who work on Postrider.
 #[derive(Debug, Parser)]
@@ -84,7 +86,7 @@ fn run(command: Command) -> Result<()> {
 }
 
 fn run_schema(check: bool) -> Result<()> {
-    tokio::runtime::Runtime::new()?.block_on(xtask::schema::write_or_check(check))
+    tokio::runtime::Runtime::new()?.block_on(schema::write_or_check(check))
 }
 
 fn print_counts() -> Result<()> {

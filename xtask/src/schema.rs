@@ -12,8 +12,8 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::postgres::{Options, PrivatePostgres};
-use crate::process::{Profile, postrider_binary, workspace};
+use postrider_testkit::postgres::{Options, PrivatePostgres};
+use postrider_testkit::process::{Profile, postrider_binary, workspace};
 
 /// The golden file, from the root of the repository.
 const PATH: &str = "sql/schema.sql";

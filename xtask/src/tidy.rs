@@ -18,7 +18,7 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use rust::Source;
 
-use crate::process;
+use postrider_testkit::process;
 
 /// The files of the repository: path from its root, with `/`, and content. Binary files are absent.
 pub type Tree = BTreeMap<String, String>;

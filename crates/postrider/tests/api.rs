@@ -7,16 +7,16 @@ use crate::shop::{
     asking::{Asked, Reply, listener},
     serving::LONG,
 };
+use postrider_testkit::{
+    process::Dispatcher,
+    proxy::Proxy,
+    receiver::{Answer, Behaviour, Receiver},
+};
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
     time::{Instant, timeout},
-};
-use xtask::{
-    process::Dispatcher,
-    proxy::Proxy,
-    receiver::{Answer, Behaviour, Receiver},
 };
 
 /// Asks until something is found in the answer; otherwise it is said what is missing.

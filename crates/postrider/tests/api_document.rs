@@ -7,8 +7,8 @@ use crate::shop::{
     asking::{Asked, Reply},
     schema::wrongs,
 };
+use postrider_testkit::process::Dispatcher;
 use serde_json::{Value, json};
-use xtask::process::Dispatcher;
 
 /// An operation of the document.
 #[derive(Debug, Clone)]

@@ -6,11 +6,11 @@ use std::{
 };
 
 use crate::shop::{Shop, asking::Asked, serving::LONG};
-use serde_json::{Value, json};
-use xtask::{
+use postrider_testkit::{
     process::Dispatcher,
     receiver::{Behaviour, Keep, Receiver},
 };
+use serde_json::{Value, json};
 
 const MESSAGES: &str = "/api/v1/messages";
 const EVENTS: &str = "/api/v1/events";

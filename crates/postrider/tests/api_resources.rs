@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use crate::shop::{Shop, asking::Asked, serving::LONG};
-use serde_json::{Value, json};
-use xtask::{
+use postrider_testkit::{
     process::Dispatcher,
     receiver::{Behaviour, Receiver},
 };
+use serde_json::{Value, json};
 
 /// A shop whose dispatcher listens, and its admin.
 async fn open() -> (Shop, Dispatcher, Asked) {

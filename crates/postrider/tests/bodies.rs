@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::shop::{Shop, serving::LONG};
-use xtask::{
+use postrider_testkit::{
     ledger::MessageId,
     receiver::{Behaviour, Keep, Receiver},
 };

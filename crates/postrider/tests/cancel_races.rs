@@ -7,9 +7,9 @@ use std::{
 };
 
 use crate::shop::{Shop, serving::LONG};
+use postrider_testkit::receiver::{Behaviour, Receiver};
 use serde_json::json;
 use tokio::sync::Mutex;
-use xtask::receiver::{Behaviour, Receiver};
 
 async fn cancel(shop: &Shop, id: i64) -> bool {
     shop.ask(&format!("select postrider.cancel_message({id})")).await

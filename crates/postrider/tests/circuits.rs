@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant, SystemTime};
 
 use crate::shop::{Shop, serving::LONG};
+use postrider_testkit::receiver::{Answer, Behaviour, Receiver, Request};
 use serde_json::{Value, json};
-use xtask::receiver::{Answer, Behaviour, Receiver, Request};
 
 /// Retries that come quickly and do not run out.
 fn patient() -> Value {

@@ -5,8 +5,8 @@ use std::{
     process::{Command, Stdio},
 };
 
+use postrider_testkit::receiver::{Behaviour, Receiver};
 use serde_json::json;
-use xtask::receiver::{Behaviour, Receiver};
 
 use crate::shop::{Run, Shop, serving::LONG};
 

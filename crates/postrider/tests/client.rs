@@ -6,12 +6,12 @@ use std::time::{Duration, SystemTime};
 
 use crate::shop::Shop;
 use postrider_client::{Connection, Error, Event, MessageId, Options, Postrider};
+use postrider_testkit::pgbouncer::{self, PrivatePgBouncer};
 use serde_json::{Value, json};
 use sqlx::postgres::{PgConnection, PgPool};
 use sqlx::{Acquire, Connection as _, Row};
 use tokio_postgres::{Client, NoTls, SimpleQueryMessage};
 use uuid::Uuid;
-use xtask::pgbouncer::{self, PrivatePgBouncer};
 
 /// What the tests do with a session besides what is tested.
 trait Session: Connection {

@@ -16,6 +16,8 @@ use postrider_client::{
     Batch, Consumer, ConsumerBuilder, Error, Message, MessageId, Messages, Options, Poison,
     Postrider, Trouble,
 };
+use postrider_testkit::child::Process;
+use postrider_testkit::proxy::Proxy;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -23,8 +25,6 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio_postgres::Transaction;
 use uuid::Uuid;
-use xtask::child::Process;
-use xtask::proxy::Proxy;
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 

@@ -8,12 +8,12 @@ use crate::shop::{
     executing::{answer, register, run_next, status, submit},
     serving::LONG,
 };
-use serde_json::json;
-use xtask::{
+use postrider_testkit::{
     postgres::{Options, clock::MovableClock},
     receiver::{Behaviour, Receiver},
     stillness::Stillness,
 };
+use serde_json::json;
 
 /// Neither is a multiple of the time after which rotating tables are where they were.
 const FORWARD: i64 = 80 * 60;

@@ -8,8 +8,8 @@ use crate::shop::{
     producing::{check_refusal, id_of, ids_of, pid_of, until_blocked},
     serving::LONG,
 };
+use postrider_testkit::postgres::Options;
 use tokio_postgres::{AsyncMessage, Client, NoTls};
-use xtask::postgres::Options;
 
 const SEND: &str = "select postrider.send('a', '{\"n\": 1}')";
 

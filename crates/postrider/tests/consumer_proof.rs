@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use xtask::prove::{self, ConsumerScale};
+use postrider_proofs::prove::{self, ConsumerScale};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_postrider");
 

@@ -8,9 +8,9 @@ use crate::shop::{
     producing::{id_of, pid_of},
     serving::LONG,
 };
+use postrider_testkit::postgres::Options;
 use serde_json::{Value, json};
 use tokio_postgres::Client;
-use xtask::postgres::Options;
 
 const SEND: &str = "select postrider.send('a', '{\"n\": 1}')";
 

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use xtask::prove::{self, OrderingScale, Scale};
+use postrider_proofs::prove::{self, OrderingScale, Scale};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_postrider");
 

@@ -7,11 +7,11 @@ use crate::shop::{
     producing::{check_refusals, id_of},
     serving::LONG,
 };
-use serde_json::{Value, json};
-use xtask::{
+use postrider_testkit::{
     process::Dispatcher,
     receiver::{Answer, Behaviour, Receiver, Request},
 };
+use serde_json::{Value, json};
 
 /// Much longer than a look into the database, and much shorter than any wait for a lock.
 const SOON: Duration = Duration::from_secs(30);

@@ -6,14 +6,14 @@ use std::{
 };
 
 use crate::shop::{Shop, pulse::Pulse, serving::LONG};
+use postrider_testkit::{
+    process::Dispatcher,
+    receiver::{Answer, Behaviour, Keep, Receiver, Request},
+};
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncBufReadExt, AsyncWriteExt, BufReader},
     net::TcpListener,
-};
-use xtask::{
-    process::Dispatcher,
-    receiver::{Answer, Behaviour, Keep, Receiver, Request},
 };
 
 const SECOND: Duration = Duration::from_secs(1);

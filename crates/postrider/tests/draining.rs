@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use crate::shop::{Shop, serving::LONG};
+use postrider_testkit::receiver::{Behaviour, Receiver};
 use serde_json::json;
-use xtask::receiver::{Behaviour, Receiver};
 
 const LIMIT: i64 = 20_000;
 /// What the check may err by.

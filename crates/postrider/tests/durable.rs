@@ -7,14 +7,14 @@ use std::{
     process::Command,
 };
 
-use serde_json::{Value, json};
-use tokio::task::JoinHandle;
-use tokio_postgres::Client;
-use xtask::{
+use postrider_testkit::{
     postgres::{Options, PrivatePostgres},
     process::{Dispatcher, DispatcherOptions},
     receiver::{Behaviour, Receiver},
 };
+use serde_json::{Value, json};
+use tokio::task::JoinHandle;
+use tokio_postgres::Client;
 
 use crate::{
     expiring::check_lateness_since,

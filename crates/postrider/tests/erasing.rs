@@ -5,8 +5,8 @@ use crate::shop::{
     producing::{check_refusals, pid_of, until_blocked},
     serving::LONG,
 };
+use postrider_testkit::receiver::{Answer, Behaviour, Ending, Receiver};
 use serde_json::{Value, json};
-use xtask::receiver::{Answer, Behaviour, Ending, Receiver};
 
 /// A retry that nobody waits for.
 fn patient() -> Value {

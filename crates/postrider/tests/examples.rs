@@ -8,10 +8,10 @@ use std::process::Command;
 use serde_json::json;
 
 use crate::shop::{Shop, serving::LONG};
-use xtask::examples;
-use xtask::pgbouncer::{self, PrivatePgBouncer};
-use xtask::process;
-use xtask::receiver::{Behaviour, Receiver};
+use postrider_testkit::examples;
+use postrider_testkit::pgbouncer::{self, PrivatePgBouncer};
+use postrider_testkit::process;
+use postrider_testkit::receiver::{Behaviour, Receiver};
 
 #[allow(dead_code)]
 #[path = "../../../docs/examples/rust/send.rs"]

@@ -10,12 +10,12 @@ use crate::{
     draining::check_gate,
     shop::{Shop, producing::pid_of, serving::LONG},
 };
-use serde_json::{Value, json};
-use tokio::sync::watch;
-use xtask::{
+use postrider_testkit::{
     postgres::Options,
     receiver::{Answer, Behaviour, Receiver},
 };
+use serde_json::{Value, json};
+use tokio::sync::watch;
 
 /// How long a message lives that is to be looked at, tried or set aside before it expires, on a slow and
 /// busy machine.

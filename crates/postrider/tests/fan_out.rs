@@ -3,8 +3,8 @@
 use std::{collections::HashMap, time::Duration};
 
 use crate::shop::{Shop, serving::LONG};
+use postrider_testkit::receiver::{Behaviour, Keep, Receiver};
 use serde_json::{Value, json};
-use xtask::receiver::{Behaviour, Keep, Receiver};
 
 fn start(behaviour: Behaviour) -> Receiver {
     Receiver::start_with(behaviour, Keep { body: true, headers: true }).unwrap()

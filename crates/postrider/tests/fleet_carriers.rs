@@ -5,12 +5,12 @@ use std::sync::Arc;
 use crate::shop::Shop;
 use crate::shop::serving::LONG;
 use postrider_client::{ExecutionError, Summary, Worker};
+use postrider_testkit::process::{Dispatcher, DispatcherOptions};
+use postrider_testkit::rabbitmq::shared::{OwnHost, virtual_host};
+use postrider_testkit::rabbitmq::{Options, PrivateRabbitmq};
 use serde_json::{Value, json};
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::task::JoinHandle;
-use xtask::process::{Dispatcher, DispatcherOptions};
-use xtask::rabbitmq::shared::{OwnHost, virtual_host};
-use xtask::rabbitmq::{Options, PrivateRabbitmq};
 
 /// How executions get to workers here.
 enum Carrier {

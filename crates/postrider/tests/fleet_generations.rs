@@ -15,8 +15,8 @@ use crate::shop::{
     executing::{register, start, submit, take, taken},
     producing::pid_of,
 };
+use postrider_testkit::postgres::Options;
 use tokio_postgres::Client;
-use xtask::postgres::Options;
 
 /// The present generation is full, and one second old.
 const FULL: &str = "update postrider.execution_generation

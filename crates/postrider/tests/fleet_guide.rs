@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 
 use crate::book::{Page, Reader};
 use crate::shop::Shop;
-use xtask::examples;
+use postrider_testkit::examples;
 
 const TABLE: &str = "create table thumbnail (image bigint primary key, width int not null)";
 

@@ -7,9 +7,9 @@ use crate::shop::{
     Shop,
     executing::{Held, register, start, take},
 };
+use postrider_testkit::postgres::Options;
 use serde_json::Value;
 use tokio_postgres::{Client, SimpleQueryMessage};
-use xtask::postgres::Options;
 
 /// A shop where nobody vacuums or analyzes: whoever plans a statement anew because of that, reads catalogs.
 async fn open() -> Shop {

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use xtask::prove::{self, Carrier, FleetScale, WorkerProgram};
+use postrider_proofs::prove::{self, Carrier, FleetScale, WorkerProgram};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_postrider");
 

@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use crate::shop::{Shop, pulse::Pulse, serving::LONG};
-use tokio::time::Instant;
-use xtask::{
+use postrider_testkit::{
     process::Dispatcher,
     rabbitmq::{
         client::Client,
         shared::{OwnHost, virtual_host},
     },
 };
+use tokio::time::Instant;
 
 /// A look without a ring comes after a second of sleep. What comes within half of that was rung for, while
 /// nothing stands still.

@@ -3,9 +3,7 @@
 use std::{collections::BTreeSet, net::SocketAddr, time::Duration};
 
 use crate::shop::{Shop, serving::LONG};
-use serde_json::{Value, json};
-use tokio::time::Instant;
-use xtask::{
+use postrider_testkit::{
     process::Dispatcher,
     proxy::Proxy,
     rabbitmq::{
@@ -14,6 +12,8 @@ use xtask::{
         shared::{OwnHost, virtual_host},
     },
 };
+use serde_json::{Value, json};
+use tokio::time::Instant;
 
 const DEAD: &str = "postrider.dlx.queue";
 

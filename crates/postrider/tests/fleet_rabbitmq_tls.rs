@@ -7,12 +7,12 @@ use std::{
 
 use crate::shop::{Shop, serving::LONG};
 use postrider_client::{Worker, WorkerTrouble};
-use serde_json::{Value, json};
-use tokio::sync::{mpsc, oneshot};
-use xtask::{
+use postrider_testkit::{
     process::{Dispatcher, DispatcherOptions},
     rabbitmq::{Options, PrivateRabbitmq, Tls},
 };
+use serde_json::{Value, json};
+use tokio::sync::{mpsc, oneshot};
 
 const SECRET: &str = "s3cret";
 

@@ -6,12 +6,12 @@ use std::{
 };
 
 use crate::shop::{Shop, pulse::Pulse, serving::LONG};
+use postrider_testkit::receiver::{Behaviour, Receiver};
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
 };
-use xtask::receiver::{Behaviour, Receiver};
 
 /// What a single message waits for at most, half of the time and nearly always, with unoptimised code and
 /// other tests beside it on a slow machine: behind others it would wait for minutes, and behind a request to a

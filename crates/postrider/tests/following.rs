@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use crate::shop::{Shop, serving::LONG};
+use postrider_testkit::receiver::{Behaviour, Receiver};
 use serde_json::json;
 use tokio::time::Instant;
-use xtask::receiver::{Behaviour, Receiver};
 
 /// How soon a change has to be followed on a busy machine; on a quiet one it is a fraction of a second.
 const SOON: Duration = Duration::from_secs(15);

@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use crate::shop::{Shop, serving::LONG};
+use postrider_testkit::receiver::{Answer, Arrival, Behaviour, Receiver, Request};
 use serde_json::json;
-use xtask::receiver::{Answer, Arrival, Behaviour, Receiver, Request};
 
 /// All of these together have no room in memory.
 const HEAVY: usize = 100;

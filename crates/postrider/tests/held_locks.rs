@@ -4,9 +4,9 @@ use std::time::Instant;
 
 use crate::shop::{Shop, serving::LONG};
 use postrider_store::connect::{Connector, DatabaseUrl};
+use postrider_testkit::receiver::{Behaviour, Receiver};
 use serde_json::json;
 use tokio_postgres::{Client, SimpleQueryMessage, error::SqlState};
-use xtask::receiver::{Behaviour, Receiver};
 
 async fn batch(client: &Client, sql: &str) {
     client.batch_execute(sql).await.unwrap_or_else(|error| panic!("{error:?}: {sql}"));

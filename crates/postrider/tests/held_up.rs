@@ -8,11 +8,11 @@ use postrider_store::{
     bounded::{Bounded, Bounds, Then},
     connect::{Connector, DatabaseUrl},
 };
-use serde_json::json;
-use xtask::{
+use postrider_testkit::{
     process::Dispatcher,
     receiver::{Behaviour, Receiver},
 };
+use serde_json::json;
 
 /// Short, and no shorter than a machine that stands still for some seconds can keep.
 const LEASE: &str = "10";

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use crate::shop::{Shop, serving::LONG};
+use postrider_testkit::receiver::{Behaviour, Receiver};
 use serde_json::json;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpListener,
 };
-use xtask::receiver::{Behaviour, Receiver};
 
 fn send(endpoint: &str, key: &str, options: &str) -> String {
     format!(

@@ -7,12 +7,12 @@ use std::{
 
 use crate::book::{paths_below, text_of};
 use crate::shop::{Shop, consuming::drain, serving::LONG};
-use serde_json::json;
-use tokio_postgres::Client;
-use xtask::{
+use postrider_testkit::{
     postgres::{Options, clock::MovableClock},
     receiver::{Behaviour, Receiver},
 };
+use serde_json::json;
+use tokio_postgres::Client;
 
 /// The server's clock goes on by so much at a time, which is longer than anything is kept. Rotating tables
 /// are in another part of three each time.

@@ -7,11 +7,9 @@ use std::{
 };
 
 use crate::shop::{Shop, pulse::Pulse, serving::LONG};
+use postrider_proofs::prove::{self, ReceiverScale};
+use postrider_testkit::receiver::{Behaviour, Receiver};
 use serde_json::json;
-use xtask::{
-    prove::{self, ReceiverScale},
-    receiver::{Behaviour, Receiver},
-};
 
 const DEAD: usize = 60;
 

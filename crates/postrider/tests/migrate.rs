@@ -13,9 +13,9 @@ use postrider_store::{
     connect::{Connector, DatabaseUrl},
     migrate::{self, SchemaError},
 };
+use postrider_testkit::receiver::{Behaviour, Receiver};
 use postrider_transport::options_as_json;
 use tokio::task::JoinHandle;
-use xtask::receiver::{Behaviour, Receiver};
 
 /// What the names of the roles end with.
 const KINDS: [&str; 7] =

@@ -9,13 +9,13 @@ use std::{
 };
 
 use crate::shop::{Shop, pulse::Pulse, serving::LONG};
+use postrider_testkit::receiver::{Answer, Arrival, Behaviour, Receiver, Request};
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
 };
 use tokio_postgres::Client;
-use xtask::receiver::{Answer, Arrival, Behaviour, Receiver, Request};
 
 /// What is to happen at once happens well before this, on a slow and busy machine too, while nothing stands
 /// still: whoever is looked for again, or tried again, comes later.

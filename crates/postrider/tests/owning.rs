@@ -24,14 +24,14 @@ use postrider_store::{
     ledger::Ledger,
     log::Log,
 };
+use postrider_testkit::{
+    process::{Dispatcher, DispatcherOptions},
+    receiver::{Answer, Behaviour, Receiver},
+};
 use serde_json::json;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_postgres::Client;
 use uuid::Uuid;
-use xtask::{
-    process::{Dispatcher, DispatcherOptions},
-    receiver::{Answer, Behaviour, Receiver},
-};
 
 /// Short, and no shorter than a machine that stands still for some seconds can keep.
 const LEASE: Duration = Duration::from_secs(10);
@@ -547,7 +547,7 @@ async fn carry(front: TcpListener, server: u16, is_one_enough: bool) {
 /// A database behind another port, and the listener of that.
 async fn behind_another_port(shop: &Shop) -> (String, TcpListener, u16) {
     // One that no connection of anybody takes while nobody listens there.
-    let front = xtask::port::bind_free().unwrap();
+    let front = postrider_testkit::port::bind_free().unwrap();
     front.set_nonblocking(true).unwrap();
     let front = TcpListener::from_std(front).unwrap();
     let port = front.local_addr().unwrap().port();
@@ -839,10 +839,10 @@ async fn what_was_claimed_before_a_redrive_uses_up_no_retry_after_it() {
 #[test]
 fn test_hooks_are_found_in_a_program_that_has_them() {
     let program = Path::new(env!("CARGO_BIN_EXE_postrider"));
-    assert!(xtask::process::has_test_hooks(program).unwrap());
+    assert!(postrider_testkit::process::has_test_hooks(program).unwrap());
     let other = std::fs::canonicalize("/bin/sh").unwrap();
-    assert!(!xtask::process::has_test_hooks(&other).unwrap());
-    assert!(xtask::process::has_test_hooks(Path::new("nowhere")).is_err());
+    assert!(!postrider_testkit::process::has_test_hooks(&other).unwrap());
+    assert!(postrider_testkit::process::has_test_hooks(Path::new("nowhere")).is_err());
 }
 
 #[tokio::test(flavor = "multi_thread")]

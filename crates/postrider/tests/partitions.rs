@@ -15,9 +15,9 @@ use crate::shop::{
     producing::{check_refusals, id_of},
     serving::LONG,
 };
+use postrider_testkit::receiver::{Behaviour, Receiver};
 use serde_json::json;
 use tokio_postgres::Client;
-use xtask::receiver::{Behaviour, Receiver};
 
 /// The longest that a send may be held up; whoever waits for a transaction that is open in these tests waits to
 /// the end. What the machine takes comes on top: [`keep_writing`].

@@ -1,8 +1,8 @@
 //! Pausing all endpoints at once, and resuming what was paused.
 
 use crate::shop::{Shop, serving::LONG};
+use postrider_testkit::receiver::{Behaviour, Receiver};
 use serde_json::{Value, json};
-use xtask::receiver::{Behaviour, Receiver};
 
 const CREATE: &str = "select postrider.create_endpoint(n, 'discard', '{}')
     from unnest(array['a', 'b', 'c', 'd']) n";

@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::book::{paths_below, text_of};
 use crate::shop::Shop;
+use postrider_testkit::postgres::Options;
 use serde_json::Value;
 use tokio_postgres::Client;
-use xtask::postgres::Options;
 
 const FILL: &str = "
     select postrider.create_endpoint('sink', 'discard', '{}');

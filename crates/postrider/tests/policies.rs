@@ -4,12 +4,12 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use crate::shop::{Shop, pulse::Pulse, serving::LONG};
-use serde_json::{Value, json};
-use tokio_postgres::Client;
-use xtask::{
+use postrider_testkit::{
     process::Dispatcher,
     receiver::{Answer, Behaviour, Receiver},
 };
+use serde_json::{Value, json};
+use tokio_postgres::Client;
 
 /// How much later than computed an attempt may come on a busy machine, while nothing stands still, in seconds.
 const SLACK: f64 = 0.9;

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use crate::shop::{Shop, pulse::Pulse, serving::LONG};
+use postrider_testkit::receiver::{Behaviour, Receiver};
 use serde_json::{Value, json};
-use xtask::receiver::{Behaviour, Receiver};
 
 /// How much later than computed a retry may come on a busy machine, while nothing stands still.
 const SLACK: f64 = 1.9;

@@ -3,9 +3,9 @@
 use std::time::{Duration, Instant};
 
 use crate::shop::{Shop, serving::LONG};
+use postrider_testkit::receiver::{Answer, Behaviour, Keep, Receiver, Request};
 use serde_json::json;
 use tokio::sync::mpsc;
-use xtask::receiver::{Answer, Behaviour, Keep, Receiver, Request};
 
 /// How many others may be attempted between the commit of an urgent message and its attempt: as many as the
 /// endpoint takes in a few seconds. Behind the backlog it would be nearly all of it.
@@ -99,7 +99,7 @@ async fn an_urgent_message_overtakes_a_backlog_from_before_the_start() {
     shop.send_many("slow", backlog()).await;
     shop.execute(&send_with_priority(10, 1)).await;
     let options = shop.serve_options().argument("--max-buffered-messages").argument("64");
-    let dispatcher = xtask::process::Dispatcher::start(&options).unwrap();
+    let dispatcher = postrider_testkit::process::Dispatcher::start(&options).unwrap();
     dispatcher.wait_for_log("shards acquired", LONG).await.unwrap();
     let began = Instant::now();
     let (priority, at) = next(&mut arrivals).await;
@@ -143,7 +143,7 @@ async fn check_share(arguments: &[&str], shares: std::ops::Range<f64>) {
     for argument in arguments {
         options = options.argument(*argument);
     }
-    let dispatcher = xtask::process::Dispatcher::start(&options).unwrap();
+    let dispatcher = postrider_testkit::process::Dispatcher::start(&options).unwrap();
     dispatcher.wait_for_log("shards acquired", LONG).await.unwrap();
     let client = shop.client().await;
     client.batch_execute(&send_with_priority(10, 6_000)).await.unwrap();

@@ -9,11 +9,11 @@ use std::sync::{Arc, Mutex};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use http::HeaderMap;
+use postrider_testkit::receiver::{Answer, Arrival, Behaviour, Ending, Keep, Receiver, Request};
+use postrider_testkit::{port, process, verifiers};
 use serde_json::{Value, json};
 use standardwebhooks::Webhook;
 use tokio::task::JoinHandle;
-use xtask::receiver::{Answer, Arrival, Behaviour, Ending, Keep, Receiver, Request};
-use xtask::{port, process, verifiers};
 
 use crate::shop::{Shop, serving::LONG};
 

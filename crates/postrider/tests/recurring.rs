@@ -7,12 +7,12 @@ use std::{
 };
 
 use crate::shop::{Shop, serving::LONG};
-use serde_json::{Value, json};
-use tokio_postgres::Client;
-use xtask::{
+use postrider_testkit::{
     receiver::{Behaviour, Receiver},
     verifiers,
 };
+use serde_json::{Value, json};
+use tokio_postgres::Client;
 
 /// Zones that set clocks by an hour, by half an hour, by two hours, at midnight, around Ramadan, and not at all. Those that
 /// leave out the end of a day are in the table below: of a day that the expression does not name the library skips it.

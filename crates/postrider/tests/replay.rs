@@ -7,9 +7,9 @@ use crate::shop::{
     producing::{check_refusal, check_refusals, id_of, ids_of},
     serving::LONG,
 };
+use postrider_testkit::receiver::{Behaviour, Keep, Receiver};
 use serde_json::json;
 use tokio_postgres::Client;
-use xtask::receiver::{Behaviour, Keep, Receiver};
 
 const ALL_FINISHED: &str = "select not exists (
         select from postrider.message m where m.xid >= postrider.done_before())
@@ -71,7 +71,7 @@ async fn a_replay_is_a_new_message_that_says_what_it_repeats() {
     let (first, second) = (&requests[0], &requests[1]);
     assert_eq!((first.id.unwrap().0, second.id.unwrap().0), (id, replay));
     assert_eq!(first.body, second.body);
-    let header = |request: &xtask::receiver::Request, name: &str| {
+    let header = |request: &postrider_testkit::receiver::Request, name: &str| {
         request.headers.get(name).map(|value| value.to_str().unwrap().to_owned())
     };
     assert_eq!(header(first, "postrider-replay-of"), None);

@@ -4,10 +4,10 @@
 use std::time::Duration;
 
 use crate::shop::{Shop, serving::LONG};
+use postrider_testkit::receiver::{Answer, Behaviour, Ending, Receiver};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 use uuid::Uuid;
-use xtask::receiver::{Answer, Behaviour, Ending, Receiver};
 
 /// How soon a changed setting has to be followed on a busy machine.
 const SOON: Duration = Duration::from_secs(30);
@@ -52,7 +52,9 @@ fn answering(answer: Answer) -> Receiver {
 }
 
 /// A database where everything is captured, with a running dispatcher.
-async fn open_capturing(settings: &[(&str, &str)]) -> (Shop, xtask::process::Dispatcher) {
+async fn open_capturing(
+    settings: &[(&str, &str)],
+) -> (Shop, postrider_testkit::process::Dispatcher) {
     let shop = Shop::open_to_receivers().await;
     for (name, value) in [("capture_response", "on")].iter().chain(settings) {
         shop.execute(&format!("select postrider.set_setting('{name}', '{value}')")).await;

@@ -15,13 +15,13 @@ use crate::shop::{
     serving::LONG,
 };
 use postrider_store::lease;
-use serde_json::json;
-use tokio_postgres::Client;
-use xtask::{
+use postrider_testkit::{
     postgres::Options,
     process::{Dispatcher, DispatcherOptions},
     receiver::{Behaviour, Receiver},
 };
+use serde_json::json;
+use tokio_postgres::Client;
 
 const SESSION: &str = include_str!("../../../sql/queries/dispatch/dispatcher_session.sql");
 const FINISHED: i64 = 100_000;

@@ -2,12 +2,12 @@
 
 use std::{collections::BTreeSet, fs, path::Path};
 
-use serde_json::{Value, json};
-use xtask::{
+use postrider_testkit::{
     postgres::Options,
     process::{Dispatcher, workspace},
     receiver::{Behaviour, Receiver},
 };
+use serde_json::{Value, json};
 
 use crate::{
     book::{Page, code_spans, squeeze, text_of},

@@ -12,11 +12,11 @@ use std::{
 };
 
 use crate::shop::{Shop, consuming::drain, serving::LONG};
-use tokio_postgres::{Client, NoTls};
-use xtask::{
+use postrider_testkit::{
     postgres::{Options, clock::MovableClock},
     receiver::{Behaviour, Receiver},
 };
+use tokio_postgres::{Client, NoTls};
 
 /// How many seconds before the end of the month the server starts for the last time; longer on a machine where that
 /// takes longer.

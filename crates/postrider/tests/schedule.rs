@@ -8,9 +8,9 @@ use std::{
 };
 
 use crate::shop::{Shop, serving::LONG};
+use postrider_testkit::receiver::{Behaviour, Receiver};
 use serde_json::json;
 use tokio::time::MissedTickBehavior;
-use xtask::receiver::{Behaviour, Receiver};
 
 /// Before a scheduled message there may arrive what is sent at once in so long after it was due, on a slow and busy
 /// machine. Whoever only looked for what is due every few seconds would be later.

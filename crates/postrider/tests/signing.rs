@@ -7,6 +7,7 @@ use std::{
 
 use crate::shop::{Shop, serving::LONG};
 use postrider_core::signing::PUBLIC_PREFIX;
+use postrider_testkit::receiver::{Answer, Arrival, Behaviour, Keep, Receiver, Request};
 use ring::{
     hmac,
     signature::{ED25519, UnparsedPublicKey},
@@ -17,7 +18,6 @@ use tokio::{
     io::{AsyncBufReadExt, BufReader},
     process::Command,
 };
-use xtask::receiver::{Answer, Arrival, Behaviour, Keep, Receiver, Request};
 
 const KEPT: Keep = Keep { body: false, headers: true };
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use xtask::prove::{self, StrangersScale};
+use postrider_proofs::prove::{self, StrangersScale};
 
 /// Which role holds what beside whom; `prove` takes another one each time.
 const SEED: u64 = 1;

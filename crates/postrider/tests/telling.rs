@@ -1,9 +1,9 @@
 //! What an operator tells single deliveries that wait: retry now, fail, skip.
 
 use crate::shop::{Shop, changing_the_log, producing::check_refusal, serving::LONG};
+use postrider_testkit::receiver::{Answer, Arrival, Behaviour, Receiver};
 use serde_json::{Value, json};
 use tokio_postgres::Client;
-use xtask::receiver::{Answer, Arrival, Behaviour, Receiver};
 
 async fn batch(client: &Client, sql: &str) {
     client.batch_execute(sql).await.unwrap_or_else(|error| panic!("{error:?}: {sql}"));

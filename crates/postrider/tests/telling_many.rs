@@ -3,9 +3,9 @@
 use std::time::{Duration, SystemTime};
 
 use crate::shop::{Shop, producing::check_refusals, serving::LONG};
+use postrider_testkit::receiver::{Answer, Behaviour, Receiver, Request};
 use serde_json::{Value, json};
 use tokio_postgres::Client;
-use xtask::receiver::{Answer, Behaviour, Receiver, Request};
 
 async fn batch(client: &Client, sql: &str) {
     client.batch_execute(sql).await.unwrap_or_else(|error| panic!("{error:?}: {sql}"));

@@ -16,12 +16,12 @@ use std::{
 };
 
 use crate::shop::{Shop, serving::LONG};
-use serde_json::json;
-use tokio_postgres::Client;
-use xtask::{
+use postrider_testkit::{
     postgres::Options,
     receiver::{Behaviour, Receiver, Request},
 };
+use serde_json::json;
+use tokio_postgres::Client;
 
 /// What an operator did to a message, and when that was sure to happen unless the operator took it back.
 #[derive(Debug, Clone, Copy)]

@@ -9,8 +9,8 @@ use crate::shop::{
     producing::{CREATE, ids_of},
 };
 use postrider_core::snapshot::{Snapshot, Xid};
+use postrider_testkit::postgres::Options;
 use tokio_postgres::Client;
-use xtask::postgres::Options;
 
 const SESSIONS: usize = 6;
 const STEPS: usize = 600;

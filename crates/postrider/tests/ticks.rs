@@ -12,13 +12,13 @@ use std::{
 use crate::shop::Shop;
 use postrider_core::{id::Lane, snapshot::Snapshot};
 use postrider_store::{StoreError, log::Log};
-use tokio_postgres::Client;
-use xtask::{
+use postrider_testkit::{
     ledger::MessageId,
     postgres::Options,
     process::{Dispatcher, DispatcherOptions},
     receiver::{Behaviour, Receiver},
 };
+use tokio_postgres::Client;
 
 const TIMEOUT: Duration = Duration::from_secs(120);
 const SEND: &str = "select postrider.send('sink', '{\"n\": 1}')";

@@ -3,6 +3,10 @@
 use std::time::Duration;
 
 use crate::shop::Shop;
+use postrider_testkit::{
+    process::{Dispatcher, DispatcherOptions},
+    receiver::{Answer, Behaviour, Receiver},
+};
 use serde_json::json;
 use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
@@ -10,10 +14,6 @@ use tokio::{
     sync::{mpsc, watch},
 };
 use tokio_postgres::Client;
-use xtask::{
-    process::{Dispatcher, DispatcherOptions},
-    receiver::{Answer, Behaviour, Receiver},
-};
 
 const TIMEOUT: Duration = Duration::from_secs(120);
 

@@ -9,13 +9,13 @@ use crate::shop::{
     producing::{checkpoint, pid_of, until_blocked},
     serving::LONG,
 };
-use serde_json::{Value, json};
-use tokio::time::Instant;
-use tokio_postgres::Client;
-use xtask::{
+use postrider_testkit::{
     postgres::Options,
     receiver::{Behaviour, Receiver},
 };
+use serde_json::{Value, json};
+use tokio::time::Instant;
+use tokio_postgres::Client;
 
 const COMPONENTS: [&str; 11] = [
     "dispatchers",

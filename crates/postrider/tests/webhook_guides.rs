@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use xtask::verifiers;
+use postrider_testkit::verifiers;
 
 use crate::book::guide::work_through;
 

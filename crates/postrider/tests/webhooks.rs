@@ -6,11 +6,11 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 
 use base64::{Engine, engine::general_purpose::STANDARD};
-use serde_json::{Value, json};
-use xtask::{
+use postrider_testkit::{
     receiver::{Answer, Behaviour, Keep, Receiver, Request},
     verifiers,
 };
+use serde_json::{Value, json};
 
 use crate::shop::{Shop, run, serving::LONG};
 

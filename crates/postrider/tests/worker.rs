@@ -12,11 +12,11 @@ use crate::shop::serving::LONG;
 use postrider_client::{
     Error, Execution, ExecutionError, Stop, Summary, Worker, WorkerBuilder, WorkerTrouble,
 };
+use postrider_testkit::proxy::Proxy;
 use serde_json::{Value, json};
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
-use xtask::proxy::Proxy;
 
 /// Where a worker has to be lost, it is after so long without a heartbeat.
 const IMPATIENT: Duration = Duration::from_secs(8);

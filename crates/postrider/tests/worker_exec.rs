@@ -6,9 +6,9 @@ use std::time::Duration;
 use crate::shop::Shop;
 use crate::shop::asking::{Asked, listener};
 use crate::shop::serving::LONG;
+use postrider_testkit::process::{Dispatcher, DispatcherOptions};
+use postrider_testkit::receiver::{Answer, Behaviour, Ending, Receiver};
 use serde_json::{Value, json};
-use xtask::process::{Dispatcher, DispatcherOptions};
-use xtask::receiver::{Answer, Behaviour, Ending, Receiver};
 
 async fn open() -> Shop {
     let shop = Shop::open_migrated().await;

@@ -7,11 +7,11 @@ use crate::shop::Shop;
 use crate::shop::serving::LONG;
 use lapin::types::{AMQPValue, FieldTable};
 use postrider_client::{Error, Summary, Worker};
+use postrider_testkit::rabbitmq::client::Client;
+use postrider_testkit::rabbitmq::shared::{OwnHost, virtual_host};
 use serde_json::json;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
-use xtask::rabbitmq::client::Client;
-use xtask::rabbitmq::shared::{OwnHost, virtual_host};
 
 struct Scene {
     shop: Shop,

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use xtask::child::{children_of, cpu_time};
+use postrider_testkit::child::{children_of, cpu_time};
 
 use super::compare::alternate;
 use super::engine::fill;

@@ -6,10 +6,10 @@ mod workers;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail, ensure};
+use postrider_testkit::process::{Dispatcher, workspace};
+use postrider_testkit::rabbitmq::{self, PrivateRabbitmq};
 use tokio::sync::mpsc;
 use tokio_postgres::Client;
-use xtask::process::{Dispatcher, workspace};
-use xtask::rabbitmq::{self, PrivateRabbitmq};
 
 use super::clients::Json;
 use super::compare::{median, percentile};

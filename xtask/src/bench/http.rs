@@ -9,7 +9,7 @@ use http_body_util::{BodyExt, Full};
 use hyper::Request;
 use hyper_util::client::legacy::{Client, connect::HttpConnector};
 use hyper_util::rt::TokioExecutor;
-use xtask::receiver::{Behaviour, Keep, Receiver};
+use postrider_testkit::receiver::{Behaviour, Keep, Receiver};
 
 use super::clients::PAYLOAD;
 use super::compare::alternate;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use xtask::receiver::{Behaviour, Keep, Receiver};
+use postrider_testkit::receiver::{Behaviour, Keep, Receiver};
 
 use super::clients::Json;
 use super::compare::{alternate, percentile};
@@ -135,7 +135,7 @@ async fn singles(database: &Database<'_>, good: &Receiver, count: usize) -> Resu
     }
     good.wait_for(before + count, TIMEOUT).await?;
     Ok(good.with_requests(|requests| {
-        let wait = |request: &xtask::receiver::Request| {
+        let wait = |request: &postrider_testkit::receiver::Request| {
             let committed_at = committed.get(&request.id?.0)?;
             Some(request.at.saturating_duration_since(*committed_at).as_secs_f64() * 1e3)
         };

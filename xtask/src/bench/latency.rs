@@ -11,7 +11,7 @@ use super::compare::percentile;
 use super::http;
 use super::report::{Line, Target};
 use super::stand::{Stand, stop};
-use xtask::receiver::Receiver;
+use postrider_testkit::receiver::Receiver;
 
 const PER_SECOND: f64 = 100.0;
 const TIME: Duration = Duration::from_secs(20);
@@ -100,7 +100,7 @@ async fn send_for(client: &Client, receiver: &Receiver, time: Duration) -> Resul
     }
     receiver.wait_for(committed.len(), TIMEOUT).await?;
     Ok(receiver.with_requests(|requests| {
-        let latency = |request: &xtask::receiver::Request| {
+        let latency = |request: &postrider_testkit::receiver::Request| {
             let committed_at = committed.get(&request.id?.0)?;
             Some(request.at.saturating_duration_since(*committed_at).as_secs_f64() * 1e3)
         };

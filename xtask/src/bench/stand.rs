@@ -6,9 +6,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
+use postrider_testkit::postgres::{self, Options, PrivatePostgres};
+use postrider_testkit::process::{
+    Dispatcher, DispatcherOptions, Profile, postrider_binary, workspace,
+};
 use tokio_postgres::Client;
-use xtask::postgres::{self, Options, PrivatePostgres};
-use xtask::process::{Dispatcher, DispatcherOptions, Profile, postrider_binary, workspace};
 
 /// What differs from PostgreSQL's own defaults. `max_wal_size` keeps checkpoints, and the full page
 /// images that follow them, from hitting one side of a comparison by chance.

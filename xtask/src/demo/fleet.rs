@@ -22,14 +22,14 @@ use anyhow::{Context, Result, bail, ensure};
 use indicatif::{ProgressBar, ProgressStyle};
 use journal::Journal;
 use judge::{Asked, End, Evidence};
-use report::Report;
-use serde_json::{Value, json};
-use tokio_postgres::{Client, Transaction};
-use xtask::{
+use postrider_testkit::{
     postgres::{self, PrivatePostgres},
     process::{Dispatcher, DispatcherOptions, Profile, postrider_binary},
     rabbitmq::{self, PrivateRabbitmq},
 };
+use report::Report;
+use serde_json::{Value, json};
+use tokio_postgres::{Client, Transaction};
 
 use super::{Options, orders::connect, quoted};
 

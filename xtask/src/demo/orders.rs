@@ -13,12 +13,12 @@ use std::{
 };
 
 use anyhow::{Context, Result};
-use tokio::{sync::watch, task::JoinSet};
-use tokio_postgres::{Client, NoTls};
-use xtask::{
+use postrider_testkit::{
     ledger::{Commit, Ledger, MessageId, Rollback},
     receiver::Request,
 };
+use tokio::{sync::watch, task::JoinSet};
+use tokio_postgres::{Client, NoTls};
 
 use super::{DESTINATIONS, UNKNOWN_ITEM};
 

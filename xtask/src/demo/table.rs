@@ -2,7 +2,7 @@
 
 use std::{fmt, time::Duration};
 
-use xtask::ledger::{Latency, Report};
+use postrider_testkit::ledger::{Latency, Report};
 
 use super::{DESTINATIONS, EMAIL, projection::Reading};
 

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
 use super::Violation;
-use crate::process::cargo;
+use postrider_testkit::process::cargo;
 
 /// Licences that let us be used under MIT or Apache-2.0.
 const LICENCES: &[&str] = &[

@@ -1,7 +1,7 @@
 use std::{collections::HashSet, sync::Mutex};
 
+use postrider_testkit::hostile::names::{Answers, NameServer};
 use tokio::task::JoinSet;
-use xtask::hostile::names::{Answers, NameServer};
 
 use super::*;
 use crate::{Settings, SharedOptions};

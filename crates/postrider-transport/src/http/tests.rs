@@ -12,6 +12,7 @@ mod trust;
 use std::net::SocketAddr;
 
 use bytes::Bytes;
+use postrider_testkit::hostile::names::{Answers, NameServer};
 use receiver::Receiver;
 use serde_json::{Value, json};
 use tokio::{
@@ -19,7 +20,6 @@ use tokio::{
     net::{TcpListener, TcpStream},
     task::JoinSet,
 };
-use xtask::hostile::names::{Answers, NameServer};
 
 use super::*;
 use crate::{
@@ -663,5 +663,5 @@ async fn secrets_go_in_the_clear_to_names_of_private_addresses_only() {
 
 #[test]
 fn the_kit_starts_no_receiver_where_none_may_be() {
-    assert!(xtask::port::RANGE.into_iter().all(postrider_core::networks::is_web_port));
+    assert!(postrider_testkit::port::RANGE.into_iter().all(postrider_core::networks::is_web_port));
 }

@@ -3,8 +3,8 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 
+use postrider_testkit::hostile::names::{Answers, NameServer};
 use tokio::task::JoinSet;
-use xtask::hostile::names::{Answers, NameServer};
 
 use super::*;
 

@@ -18,8 +18,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use xtask::postgres::{Options, PrivatePostgres};
-use xtask::{port, process};
+use postrider_testkit::postgres::{Options, PrivatePostgres};
+use postrider_testkit::{port, process};
 
 use super::{Example, Page, Reader};
 use crate::shop::serving::LONG;

@@ -22,9 +22,9 @@ use postrider_store::{
     log::Log,
     wire::{Timestamptz, Xid8},
 };
+use postrider_testkit::postgres::{Options, clock::MovableClock};
 use tokio_postgres::{Client, Row, error::SqlState};
 use uuid::Uuid;
-use xtask::postgres::{Options, clock::MovableClock};
 
 use super::world::{Act, Began, Draft, LEASE_SECONDS, Place, STEP_US, To, World};
 use crate::shop::Shop;

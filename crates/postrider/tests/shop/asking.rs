@@ -2,13 +2,13 @@
 
 use std::net::SocketAddr;
 
+use postrider_testkit::process::Dispatcher;
 use serde_json::Value;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
     time::timeout,
 };
-use xtask::process::Dispatcher;
 
 use super::{Shop, serving::LONG};
 

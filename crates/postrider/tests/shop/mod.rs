@@ -13,9 +13,9 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
+use postrider_testkit::postgres::{Options, PrivatePostgres};
 use serde_json::Value;
 use tokio_postgres::Client;
-use xtask::postgres::{Options, PrivatePostgres};
 
 pub struct Shop {
     pub postgres: PrivatePostgres,

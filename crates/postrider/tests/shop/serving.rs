@@ -2,14 +2,14 @@
 
 use std::{collections::HashSet, time::Duration};
 
-use serde_json::{Value, json};
-use tokio::time::Instant;
-use tokio_postgres::types::FromSql;
-use xtask::{
+use postrider_testkit::{
     postgres::Options,
     process::{Dispatcher, DispatcherOptions},
     receiver::Receiver,
 };
+use serde_json::{Value, json};
+use tokio::time::Instant;
+use tokio_postgres::types::FromSql;
 
 use super::Shop;
 

@@ -8,9 +8,9 @@ use futures_util::stream::{self, StreamExt, TryStreamExt};
 use lapin::options::{BasicAckOptions, BasicConsumeOptions, BasicPublishOptions, BasicQosOptions};
 use lapin::types::FieldTable;
 use lapin::{BasicProperties, Confirmation};
+use postrider_testkit::rabbitmq::client::Client;
 use serde_json::json;
 use tokio::sync::oneshot;
-use xtask::rabbitmq::client::Client;
 
 use super::workers::CAPACITY;
 

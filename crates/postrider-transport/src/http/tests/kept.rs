@@ -1,13 +1,13 @@
 //! What a receiver cannot make us keep: requests that it does not take, and the connections that they were given to.
 
 use futures_util::future::join_all;
+use postrider_testkit::{
+    hostile::{Expected, Hostiles, KINDS, Kind},
+    sockets,
+};
 use rustls::{
     RootCertStore,
     pki_types::{CertificateDer, pem::PemObject},
-};
-use xtask::{
-    hostile::{Expected, Hostiles, KINDS, Kind},
-    sockets,
 };
 
 use super::*;

@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use xtask::{child::Process, port};
+use postrider_testkit::{child::Process, port};
 
 /// How long a start may take on a machine that has other things to do.
 const START_TIMEOUT: Duration = Duration::from_secs(60);

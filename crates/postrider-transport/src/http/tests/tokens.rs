@@ -3,8 +3,8 @@
 use std::sync::atomic::AtomicUsize;
 
 use futures_util::future::join_all;
+use postrider_testkit::hostile::{Expected, Frame, Hostiles, Kind, Step, Stream, Wire};
 use receiver::{Received, read_request};
-use xtask::hostile::{Expected, Frame, Hostiles, Kind, Step, Stream, Wire};
 
 use super::*;
 
