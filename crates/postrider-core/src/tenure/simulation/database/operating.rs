@@ -180,7 +180,7 @@ impl Database {
         Some(xid)
     }
 
-    /// See `expire_waiting.sql`: a chore, in a transaction of its own.
+    /// See `expire_waiting.sql`: in a transaction of its own, which waits for the disk before anybody is told.
     pub fn expire(&mut self) -> Done {
         self.write();
         let is_over = |(place, row): &(&Place, &DeferredRow)| {
@@ -201,6 +201,7 @@ impl Database {
         let rows = self.take_away(&places);
         self.ended.extend(places.iter().copied());
         self.ring_keys(&rows);
+        self.harden();
         Done::Ended(places, "expired")
     }
 

@@ -29,6 +29,8 @@ const KEPT: &[u64] = &[
     // A message was attempted, an earlier one of its key committed late, and its dispatcher was gone: it was recovered as if
     // it had not been attempted, and cancelled, which the ledger did not allow for.
     51_554,
+    // What had expired was told to an operator, and a crash forgot it: the model's commit had not waited for the disk.
+    771_052_914,
 ];
 
 fn number(name: &str) -> Option<u64> {
