@@ -31,6 +31,8 @@ mod silence;
 #[cfg(any(test, feature = "simulation"))]
 pub mod simulation;
 mod tenancy;
+#[cfg(test)]
+mod tests;
 mod upkeep;
 mod watching;
 

@@ -13,7 +13,7 @@ mod counting;
 mod ending;
 mod expiring;
 mod holding;
-pub(super) mod keys;
+mod keys;
 mod losing;
 mod moving;
 mod owning;
@@ -26,6 +26,8 @@ mod sharing;
 mod sleeping;
 mod standing;
 mod state;
+#[cfg(test)]
+pub(super) mod tests;
 mod waiting;
 
 use std::{

@@ -163,7 +163,7 @@ impl RankedQueue {
 mod tests {
     use crate::message::Payload;
 
-    use super::{super::dispatcher::keys::tests::waiting, *};
+    use super::{super::tests::waiting, *};
 
     /// `kib`: of its payload; 0: it comes along.
     fn delivery(number: i64, priority: i16, kib: u32) -> Delivery {

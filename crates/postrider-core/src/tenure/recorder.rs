@@ -175,7 +175,7 @@ impl Recorder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tenure::dispatcher::keys::tests::waiting;
+    use crate::tenure::tests::waiting;
 
     #[test]
     fn nobody_wakes_for_what_was_lost_with_its_shard() {

@@ -116,7 +116,7 @@ mod tests {
         timestamp::Timestamp,
     };
 
-    use super::{super::keys::tests::dispatcher, *};
+    use super::{super::tests::stand::dispatcher, *};
 
     fn delivery(id: i64) -> Delivery {
         let terms = Terms {

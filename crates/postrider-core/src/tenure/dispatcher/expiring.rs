@@ -73,12 +73,13 @@ mod tests {
     use crate::{timestamp::Timestamp, waiting::ExpiryPlace};
 
     use super::{
-        super::keys::tests::{acquire, dispatcher, queries, switch, waiting},
+        super::tests::stand::{acquire, dispatcher, queries, switch},
         *,
     };
-    use crate::tenure::expiry::{EXPIRING_MOST, INTERVAL as EXPIRY_INTERVAL};
-
-    const TARGET: Target = Target(1);
+    use crate::tenure::{
+        expiry::{EXPIRING_MOST, INTERVAL as EXPIRY_INTERVAL},
+        tests::{TARGET, waiting},
+    };
 
     #[test]
     fn a_suspect_that_expires_ends_before_its_turn() {

@@ -233,4 +233,4 @@ impl Dispatcher {
 }
 
 #[cfg(test)]
-pub(in crate::tenure) mod tests;
+mod tests;

@@ -62,7 +62,7 @@ impl Dispatcher {
 #[cfg(test)]
 pub mod tests {
     use super::{
-        super::keys::tests::{acquire, dispatcher, queries, switch},
+        super::tests::stand::{acquire, dispatcher, queries, switch},
         *,
     };
     use crate::tick::Written;

@@ -157,7 +157,7 @@ impl Buffer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tenure::dispatcher::keys::tests::waiting;
+    use crate::tenure::tests::waiting;
 
     const LIMIT: usize = 64;
 

@@ -1,13 +1,14 @@
 use std::collections::BTreeMap;
 
 use super::{
-    super::keys::tests::{ENDPOINT, claimed, dispatcher, queries, switch, waiting},
+    super::tests::stand::{claimed, dispatcher, queries, switch},
     *,
 };
 use crate::{
     message::{Targets, Terms},
     reader::LaneState,
     snapshot::Xid,
+    tenure::tests::{ENDPOINT, waiting},
     tick::{WindowBounds, Written},
 };
 

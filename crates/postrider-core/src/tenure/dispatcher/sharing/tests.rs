@@ -1,7 +1,5 @@
 use super::{
-    super::keys::tests::{
-        ENDPOINT, acquire, claimed, dispatcher, edit, edit_flow, queries, waiting,
-    },
+    super::tests::stand::{acquire, claimed, dispatcher, edit, edit_flow, queries},
     *,
 };
 use crate::{
@@ -13,7 +11,10 @@ use crate::{
     moment::Moment,
     rate::Rate,
     sharing::Proposal,
-    tenure::command::DueAnswer,
+    tenure::{
+        command::DueAnswer,
+        tests::{ENDPOINT, waiting},
+    },
     waiting::{DueDelivery, Stored},
 };
 
