@@ -1,8 +1,11 @@
 //! The values of which tests of a tenure are made.
 
+use std::time::Duration;
+
 use crate::{
     id::{EndpointId, MessageId, Priority, Target},
-    message::{Content, Terms},
+    lease::{Beat, Heartbeat},
+    message::{Content, LogMessage, Targets, Terms},
     timestamp::Timestamp,
     waiting::DueDelivery,
 };
@@ -30,5 +33,37 @@ pub fn waiting(number: i64) -> DueDelivery {
             has_idempotency_key: false,
         },
         content: Content::gone(),
+    }
+}
+
+/// A message without an ordering key, as it waits.
+pub fn unkeyed(number: i64) -> DueDelivery {
+    let row = waiting(number);
+    DueDelivery {
+        id: MessageId(number << 10),
+        terms: Terms { ordering_key: None, ..row.terms },
+        ..row
+    }
+}
+
+/// A message in the log, to these targets, as it would wait.
+pub fn sent(row: DueDelivery, targets: &[Target]) -> LogMessage {
+    let DueDelivery { id, terms, content, .. } = row;
+    LogMessage { id, xid: 9, targets: Targets::Many(targets.into()), terms, content }
+}
+
+/// The answer to a heartbeat: all is as it was, at the beginning of the database's time.
+pub fn heartbeat(others: &[Beat]) -> Heartbeat {
+    Heartbeat {
+        is_alive: true,
+        lease: Duration::from_secs(15),
+        share: 1,
+        takeable_count: 0,
+        owned: Vec::new(),
+        newest_number: Some(0),
+        now_us: 0,
+        clock_offset_ms: 0,
+        others: others.to_vec(),
+        silent: Vec::new(),
     }
 }

@@ -110,45 +110,11 @@ impl Dispatcher {
 
 #[cfg(test)]
 mod tests {
-    use crate::{
-        id::Priority,
-        message::{Content, Payload, Terms},
-        timestamp::Timestamp,
-    };
-
     use super::{super::tests::stand::dispatcher, *};
+    use crate::tenure::tests::{TARGET, unkeyed};
 
-    fn delivery(id: i64) -> Delivery {
-        let terms = Terms {
-            created_at: Timestamp(0),
-            scheduled_at: None,
-            expires_at: None,
-            priority: Priority::new(0),
-            ordering_key: None,
-            has_idempotency_key: false,
-        };
-        let content = Content {
-            correlation_id: None,
-            event_type: None,
-            headers: None,
-            metadata: None,
-            payload: Payload::Here(bytes::Bytes::new()),
-            content_type: None,
-            replay_of: None,
-        };
-        let row = DueDelivery {
-            id: MessageId(id),
-            target: Target(1),
-            endpoint: EndpointId(1),
-            retry_count: 0,
-            recovery_count: 0,
-            run_at: Timestamp(0),
-            is_blocked: false,
-            has_many_targets: false,
-            terms,
-            content,
-        };
-        Delivery::due(row, 1)
+    fn delivery(number: i64) -> Delivery {
+        Delivery::due(unkeyed(number), 1)
     }
 
     /// The tenure ends between a decision and what it would have begun.
@@ -171,6 +137,6 @@ mod tests {
         assert!(matches!(dispatcher.take_failure(), Some(End::Failed(_))));
         let mut spared = dispatcher.spared();
         spared.sort_unstable();
-        assert_eq!(spared, [1, 2, 3, 4, 5].map(|id| (MessageId(id), Target(1))));
+        assert_eq!(spared, [1, 2, 3, 4, 5].map(|number| (unkeyed(number).id, TARGET)));
     }
 }

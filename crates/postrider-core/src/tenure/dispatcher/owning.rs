@@ -180,34 +180,13 @@ fn pending_count(account: &Account, lanes: &Lanes) -> i64 {
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::{super::sleeping::tests::renewed, *};
-
-    fn dispatcher(now: Instant) -> Dispatcher {
-        let pace = Pace {
-            shutdown_grace: Duration::from_secs(1),
-            max_buffered_messages: 64,
-            flush_interval: Duration::from_millis(5),
-            poll_interval: Duration::from_millis(50),
-        };
-        let identity = Identity {
-            id: uuid::Uuid::nil(),
-            shard_count: 1,
-            is_audible: true,
-            gaps: Gaps::default(),
-        };
-        let endpoints = Endpoints::new(100, 64, now);
-        Dispatcher::new(pace, identity, endpoints, None, now, fastrand::Rng::with_seed(1))
-    }
+    use super::{
+        super::tests::stand::{dispatcher, renewed, take_over},
+        *,
+    };
 
     fn acquire(dispatcher: &mut Dispatcher, owned: Owned, now: Instant) {
-        let acquired = Acquired {
-            owned,
-            lanes: BTreeMap::new(),
-            backlog: 0,
-            last_owner: None,
-            held: Vec::new(),
-        };
-        dispatcher.take(Event::Acquired(Ok((vec![acquired], Stored::default()))), now);
+        take_over(dispatcher, owned, BTreeMap::new(), Stored::default(), now);
     }
 
     fn renew(dispatcher: &mut Dispatcher, newest_number: i64, now: Instant) -> Option<End> {

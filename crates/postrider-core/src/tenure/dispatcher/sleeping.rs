@@ -60,30 +60,12 @@ impl Dispatcher {
 }
 
 #[cfg(test)]
-pub mod tests {
+mod tests {
     use super::{
-        super::tests::stand::{acquire, dispatcher, queries, switch},
+        super::tests::stand::{acquire, dispatcher, own, queries, renewed, switch},
         *,
     };
     use crate::tick::Written;
-
-    pub fn renewed(began: Instant, now: Instant, others: &[Uuid]) -> News {
-        let lease = Duration::from_secs(15);
-        let others = others.iter().map(|id| Beat { dispatcher: *id, seq: 1, lease }).collect();
-        let heartbeat = Heartbeat {
-            is_alive: true,
-            lease,
-            share: 1,
-            takeable_count: 0,
-            owned: Vec::new(),
-            newest_number: Some(0),
-            now_us: (now - began).as_micros() as i64,
-            clock_offset_ms: 0,
-            others,
-            silent: Vec::new(),
-        };
-        News::Renewed { asked: now, answered: now, heartbeat: Box::new(heartbeat) }
-    }
 
     /// How often it asks for each thing that is rung for. It is answered at once.
     fn asked(dispatcher: &mut Dispatcher, began: Instant, now: Instant) -> [usize; 6] {
@@ -185,15 +167,7 @@ pub mod tests {
         let began = Instant::now();
         let ms = |ms| began + Duration::from_millis(ms);
         let mut dispatcher = dispatcher(began);
-        let shard = Shard(0);
-        let acquired = Acquired {
-            owned: Owned { shard, epoch: 1 },
-            lanes: shard.lanes().map(|lane| (lane, reader::LaneState::new())).collect(),
-            backlog: 0,
-            last_owner: None,
-            held: Vec::new(),
-        };
-        dispatcher.take(Event::Acquired(Ok((vec![acquired], Stored::default()))), began);
+        own(&mut dispatcher, began);
 
         // How many ticks there are in five steps, with a ring before each or without.
         let mut ticks = |at: u64, is_rung: bool| {

@@ -1,14 +1,10 @@
-use std::collections::BTreeMap;
-
 use super::{
-    super::tests::stand::{claimed, dispatcher, queries, switch},
+    super::tests::stand::{claimed, dispatcher, own, queries, switch},
     *,
 };
 use crate::{
-    message::{Targets, Terms},
-    reader::LaneState,
     snapshot::Xid,
-    tenure::tests::{ENDPOINT, waiting},
+    tenure::tests::{ENDPOINT, TARGET, sent, unkeyed},
     tick::{WindowBounds, Written},
 };
 
@@ -29,19 +25,6 @@ struct Bench {
     left_out: i64,
 }
 
-/// It owns the only shard.
-fn own(dispatcher: &mut Dispatcher, now: Instant) {
-    let shard = Shard(0);
-    let acquired = Acquired {
-        owned: Owned { shard, epoch: 1 },
-        lanes: shard.lanes().map(|lane| (lane, LaneState::new())).collect::<BTreeMap<_, _>>(),
-        backlog: 0,
-        last_owner: None,
-        held: Vec::new(),
-    };
-    dispatcher.take(Event::Acquired(Ok((vec![acquired], Stored::default()))), now);
-}
-
 impl Bench {
     /// Its only endpoint takes nothing.
     fn new(is_large: bool) -> Bench {
@@ -55,14 +38,7 @@ impl Bench {
 
     fn send(&mut self) {
         let number = self.log.len() as i64 + 1;
-        let row = waiting(number);
-        self.log.push(LogMessage {
-            id: MessageId(number << 10),
-            xid: self.xmax,
-            targets: Targets::One(Target(1)),
-            terms: Terms { ordering_key: None, ..row.terms },
-            content: row.content,
-        });
+        self.log.push(LogMessage { xid: self.xmax, ..sent(unkeyed(number), &[TARGET]) });
         self.xmax += 1;
     }
 
@@ -195,10 +171,6 @@ fn what_fills_the_memory_and_is_not_answered_is_set_aside_without_any_news() {
     let mut dispatcher = dispatcher(began);
     switch(&mut dispatcher, 1, true, began);
     own(&mut dispatcher, began);
-    let unkeyed = |number| {
-        let row = waiting(number);
-        DueDelivery { terms: Terms { ordering_key: None, ..row.terms }, ..row }
-    };
     let answer = DueAnswer { rows: (1..=40).map(unkeyed).collect(), next: Vec::new() };
     dispatcher.take(Event::Due(vec![(ENDPOINT, 50)], 0, Ok(answer)), began);
     let claim = queries(dispatcher.step(began)).find_map(claimed).expect("they are claimed");

@@ -7,15 +7,14 @@ use crate::{
     chains::Link,
     flow::Flow,
     id::Edition,
-    message::Terms,
     moment::Moment,
     rate::Rate,
     sharing::Proposal,
     tenure::{
         command::DueAnswer,
-        tests::{ENDPOINT, waiting},
+        tests::{ENDPOINT, unkeyed, waiting},
     },
-    waiting::{DueDelivery, Stored},
+    waiting::Stored,
 };
 
 /// A dispatcher that has asked for the probe of its only endpoint, and the answer that grants it.
@@ -98,10 +97,6 @@ fn what_waits_for_tokens_goes_as_soon_as_they_may_be_used_and_asks_for_more() {
             Flow { concurrency: 2, rate: Some(rate), max_in_memory: None, is_limited: false };
         edit_flow(&mut dispatcher, 1, Edition(1), true, flow, now);
         acquire(&mut dispatcher, Stored::default(), now);
-        let unkeyed = |number| {
-            let row = waiting(number);
-            DueDelivery { terms: Terms { ordering_key: None, ..row.terms }, ..row }
-        };
         let answer = DueAnswer { rows: vec![unkeyed(1), unkeyed(2)], next: Vec::new() };
         dispatcher.take(Event::Due(vec![(ENDPOINT, 10)], 0, Ok(answer)), now);
         // Before it is known what is lent there is one place.

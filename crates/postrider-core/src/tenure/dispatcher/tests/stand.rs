@@ -8,7 +8,8 @@ use crate::{
     flow::Flow,
     id::Edition,
     offer::Offer,
-    tenure::tests::{ENDPOINT, TARGET},
+    reader::LaneState,
+    tenure::tests::{ENDPOINT, TARGET, heartbeat},
     waiting::Stored,
 };
 
@@ -69,14 +70,30 @@ pub fn edit_flow(
 
 /// It owns the only shard, of which this is stored.
 pub fn acquire(dispatcher: &mut Dispatcher, stored: Stored, now: Instant) {
-    let acquired = Acquired {
-        owned: Owned { shard: Shard(0), epoch: 1 },
-        lanes: BTreeMap::new(),
-        backlog: 0,
-        last_owner: None,
-        held: Vec::new(),
-    };
+    take_over(dispatcher, Owned { shard: Shard(0), epoch: 1 }, BTreeMap::new(), stored, now);
+}
+
+/// It owns the only shard, of which nobody has read anything.
+pub fn own(dispatcher: &mut Dispatcher, now: Instant) {
+    let owned = Owned { shard: Shard(0), epoch: 1 };
+    take_over(dispatcher, owned, unread(owned.shard), Stored::default(), now);
+}
+
+/// It owns a shard, of which this is stored and whose lanes stand there.
+pub fn take_over(
+    dispatcher: &mut Dispatcher,
+    owned: Owned,
+    lanes: BTreeMap<Lane, LaneState>,
+    stored: Stored,
+    now: Instant,
+) {
+    let acquired = Acquired { owned, lanes, backlog: 0, last_owner: None, held: Vec::new() };
     dispatcher.take(Event::Acquired(Ok((vec![acquired], stored))), now);
+}
+
+/// The lanes of a shard of which nobody has read anything.
+pub fn unread(shard: Shard) -> BTreeMap<Lane, LaneState> {
+    shard.lanes().map(|lane| (lane, LaneState::new())).collect()
 }
 
 pub fn queries(commands: Vec<Command>) -> impl Iterator<Item = Query> {
@@ -114,4 +131,14 @@ pub fn claimed_as(
     let still_waiting = claimed.iter().map(waiting).collect();
     let answer = DueClaimAnswer { still_waiting, ..DueClaimAnswer::default() };
     Some(Event::DueClaimed(claimed, Ok(answer)))
+}
+
+/// The lease is renewed: the database's time goes on as ours does.
+pub fn renewed(began: Instant, now: Instant, others: &[Uuid]) -> News {
+    let lease = Duration::from_secs(15);
+    let others: Vec<Beat> =
+        others.iter().map(|id| Beat { dispatcher: *id, seq: 1, lease }).collect();
+    let now_us = (now - began).as_micros() as i64;
+    let heartbeat = Heartbeat { now_us, ..heartbeat(&others) };
+    News::Renewed { asked: now, answered: now, heartbeat: Box::new(heartbeat) }
 }
