@@ -212,3 +212,6 @@ impl Account {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -142,3 +142,6 @@ impl Claims {
         self.unclaimed.extend(claimed);
     }
 }
+
+#[cfg(test)]
+mod tests;

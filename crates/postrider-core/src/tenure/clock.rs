@@ -41,3 +41,52 @@ impl Clock {
         self.at + Duration::from_micros(ahead).min(Duration::from_secs(86_400))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DAY: Duration = Duration::from_secs(86_400);
+
+    #[test]
+    fn the_databases_time_goes_on_from_what_it_said() {
+        let heard = Instant::now() + DAY;
+        let clock = Clock::new(heard, EPOCH_US + 5_000_000);
+        for (at, us) in [
+            (heard, 5_000_000),
+            (heard + Duration::from_millis(3), 5_003_000),
+            (heard - Duration::from_secs(7), -2_000_000),
+        ] {
+            assert_eq!(clock.timestamp(at), Timestamp(us));
+        }
+    }
+
+    #[test]
+    fn what_is_over_is_now_and_what_is_far_away_is_looked_at_before() {
+        let heard = Instant::now();
+        let clock = Clock::new(heard, EPOCH_US);
+        for (us, ahead) in [
+            (-1, Duration::ZERO),
+            (i64::MIN / 2, Duration::ZERO),
+            (0, Duration::ZERO),
+            (1_500, Duration::from_micros(1_500)),
+            (86_400_000_000, DAY),
+            (i64::MAX, DAY),
+        ] {
+            assert_eq!(clock.instant(Timestamp(us)), heard + ahead, "{us}");
+        }
+        let later = heard + Duration::from_millis(20);
+        assert_eq!(clock.instant(clock.timestamp(later)), later);
+    }
+
+    #[test]
+    fn a_clock_is_behind_another_by_what_it_was_set_back() {
+        let heard = Instant::now();
+        let later = heard + Duration::from_secs(2);
+        let former = Clock::new(heard, EPOCH_US);
+        for (us, behind) in [(2_000_000, 0), (5_000_000, 0), (500_000, 1_500_000)] {
+            let clock = Clock::new(later, EPOCH_US + us);
+            assert_eq!(clock.behind(&former), Duration::from_micros(behind), "{us}");
+        }
+    }
+}

@@ -127,3 +127,65 @@ impl Delivery {
         self.message.terms.scheduled_at.filter(|at| *at > now)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tenure::tests::{read, sent, unkeyed, waiting};
+
+    #[test]
+    fn the_last_delivery_of_a_message_that_is_over_says_so() {
+        for count in 1..5 {
+            let targets: Vec<Target> = (1..=count).map(Target).collect();
+            let deliveries = read(sent(unkeyed(1), &targets));
+            assert_eq!(deliveries[0].message.has_many_targets, count > 1);
+            let is_last = deliveries.iter().map(|delivery| delivery.message.close_one());
+            let expected = (1..=count).map(|number| number == count);
+            assert!(is_last.eq(expected), "{count}");
+        }
+        // One that waits is alone in memory, whatever other targets its message has.
+        let row = DueDelivery { has_many_targets: true, ..unkeyed(1) };
+        assert!(Delivery::due(row, 1).message.close_one());
+    }
+
+    #[test]
+    fn a_payload_weighs_something_when_it_is_fetched() {
+        let weight = |payload| {
+            let mut row = unkeyed(1);
+            row.content.payload = payload;
+            Delivery::due(row, 1).weight()
+        };
+        let here = || Payload::Here(vec![0; 5_000].into());
+        assert_eq!([here(), Payload::Gone].map(weight), [0, 0]);
+        for (bytes, kib) in [(0, 1), (1_023, 1), (1_024, 2), (1 << 20, 1_025)] {
+            assert_eq!(weight(Payload::Stored { bytes }), kib, "{bytes}");
+        }
+    }
+
+    #[test]
+    fn a_delivery_expires_at_its_moment_and_may_be_attempted_from_its_moment_on() {
+        let mut row = unkeyed(1);
+        (row.terms.scheduled_at, row.terms.expires_at) = (Some(Timestamp(10)), Some(Timestamp(20)));
+        let delivery = Delivery::due(row, 1);
+        for (now, scheduled_after, is_expired) in [
+            (9, Some(Timestamp(10)), false),
+            (10, None, false),
+            (19, None, false),
+            (20, None, true),
+        ] {
+            assert_eq!(delivery.scheduled_after(Timestamp(now)), scheduled_after, "{now}");
+            assert_eq!(delivery.is_expired(Timestamp(now)), is_expired, "{now}");
+        }
+    }
+
+    #[test]
+    fn only_what_has_an_ordering_key_is_in_a_chain() {
+        let place = |row: &DueDelivery| (row.id, row.target);
+        let row = waiting(7);
+        let keyed = Delivery::due(row.clone(), 1);
+        assert_eq!(keyed.place(), place(&row));
+        let link = Link { key: "key".into(), id: row.id, endpoint: row.endpoint };
+        assert_eq!(keyed.link(), Some(link));
+        assert_eq!(Delivery::due(unkeyed(7), 1).link(), None);
+    }
+}

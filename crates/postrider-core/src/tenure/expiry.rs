@@ -86,3 +86,61 @@ impl Expiry {
         self.expiring.remove(&place);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::timestamp::Timestamp;
+
+    fn place(number: i64) -> ExpiryPlace {
+        ExpiryPlace { expires_at: Timestamp(number), ..ExpiryPlace::FIRST }
+    }
+
+    /// Whoever wakes looks, and whoever does not look is not woken for it.
+    #[test]
+    fn a_round_begins_when_it_is_time_and_goes_on_page_by_page() {
+        let now = Instant::now();
+        let mut expiry = Expiry::new(now);
+        assert!(expiry.take_turn(now) && !expiry.take_turn(now));
+        assert_eq!(expiry.begin(true, 0, now), Some(ExpiryPlace::FIRST));
+        assert_eq!(expiry.begin(true, 0, now), None, "one page at a time");
+        expiry.end(Some(place(5)));
+        assert_eq!(expiry.begin(false, 0, now), Some(place(5)), "the next at once");
+        expiry.end(Some(place(6)));
+        expiry.note_idle(now);
+        assert_eq!(expiry.begin(false, 0, now), None, "nothing of that was ours to end");
+        let soon = now + IDLE_PAUSE;
+        assert_eq!(expiry.wake_at(now), soon);
+        assert_eq!(expiry.begin(false, 0, soon), Some(place(6)));
+        expiry.end(None);
+        let due = now + INTERVAL;
+        assert_eq!((expiry.begin(false, 0, soon), expiry.wake_at(soon)), (None, due));
+        assert!(!expiry.take_turn(due - IDLE_PAUSE) && expiry.take_turn(due));
+        assert_eq!(expiry.begin(true, 0, due), Some(ExpiryPlace::FIRST));
+    }
+
+    /// What is held up by somebody must not stop the looks for ever.
+    #[test]
+    fn the_next_page_waits_for_room_and_comes_in_any_case_when_it_is_time() {
+        let now = Instant::now();
+        let key = |number: usize| (MessageId(number as i64), Target(1));
+        let mut expiry = Expiry::new(now);
+        expiry.up_to = Some(place(5));
+        (1..EXPIRING_MOST).for_each(|number| expiry.note(key(number)));
+        for (noted, held, is_time, goes_on) in [
+            (0, 0, false, true),
+            (0, EXPIRING_MOST - 1, false, true),
+            (0, EXPIRING_MOST, false, false),
+            (0, EXPIRING_MOST, true, true),
+            (1, 0, false, false),
+            (1, 0, true, true),
+        ] {
+            (0..noted).for_each(|_| expiry.note(key(0)));
+            let case = format!("{noted} {held} {is_time}");
+            let expected = goes_on.then_some(place(5));
+            assert_eq!(expiry.begin(is_time, held, now), expected, "{case}");
+            expiry.end(Some(place(5)));
+            expiry.forget(key(0));
+        }
+    }
+}

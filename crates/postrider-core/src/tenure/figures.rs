@@ -56,3 +56,53 @@ impl Figures {
         self.measured.extend(gone.iter().copied().map(Measured::Gone));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tenure::tests::{ENDPOINT, report};
+
+    #[test]
+    fn attempts_are_counted_and_the_last_error_stays_until_there_is_another_one() {
+        let mut figures = Figures::default();
+        let rejected = Report { error: Some("no".to_owned()), ..report(Outcome::Rejected) };
+        for (report, processed, errors, last) in [
+            (report(Outcome::Accepted), 1, 0, None),
+            (rejected, 2, 1, Some("no")),
+            (report(Outcome::Accepted), 3, 1, Some("no")),
+            (report(Outcome::Unknown), 4, 2, Some("an error")),
+        ] {
+            figures.note_attempt(&report);
+            let said = figures.statistics();
+            let counts = (said.messages_processed, said.error_count, said.last_error.as_deref());
+            assert_eq!(counts, (processed, errors, last));
+        }
+        figures.note_clock_offset(-3);
+        assert_eq!(figures.statistics().clock_offset_ms, Some(-3));
+    }
+
+    /// Whoever watches forgets an endpoint when it is gone: an attempt behind that would bring it back for ever.
+    #[test]
+    fn what_is_to_be_counted_is_handed_over_once_and_in_order() {
+        let mut figures = Figures::default();
+        let (name, latency) = (Arc::from("one"), Duration::from_millis(7));
+        figures.meter(ENDPOINT, &name, &report(Outcome::Accepted), latency);
+        figures.note_gone(&[ENDPOINT, EndpointId(2)]);
+        figures.meter(EndpointId(3), &name, &report(Outcome::Gone), latency);
+        let measured: Vec<_> = figures
+            .take_measured()
+            .into_iter()
+            .map(|measured| match measured {
+                Measured::Attempt { endpoint, sample, .. } => {
+                    assert_eq!(sample.latency, latency);
+                    (endpoint.0, Some(sample.outcome))
+                }
+                Measured::Gone(endpoint) => (endpoint.0, None),
+            })
+            .collect();
+        let expected =
+            [(1, Some(Outcome::Accepted)), (1, None), (2, None), (3, Some(Outcome::Gone))];
+        assert_eq!(measured, expected);
+        assert!(figures.take_measured().is_empty());
+    }
+}

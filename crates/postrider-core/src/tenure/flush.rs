@@ -365,3 +365,6 @@ fn capped(text: &str) -> &str {
     let text = text.split('\0').next().unwrap_or_default();
     &text[..text.floor_char_boundary(ERROR_BYTES)]
 }
+
+#[cfg(test)]
+mod tests;

@@ -202,3 +202,6 @@ impl Followers {
         self.returned.contains(&place) && !self.has_ended(place)
     }
 }
+
+#[cfg(test)]
+mod tests;

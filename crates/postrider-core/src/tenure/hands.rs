@@ -235,3 +235,6 @@ impl Hands {
         self.recovery.end(now);
     }
 }
+
+#[cfg(test)]
+mod tests;

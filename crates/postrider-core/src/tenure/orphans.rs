@@ -46,3 +46,48 @@ impl Orphans {
         self.asked.retain(is_kept);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tenure::tests::{of_shard, read_one, unkeyed};
+
+    /// One that came after the endpoints were asked for may be for one that was made since.
+    #[test]
+    fn what_is_new_is_not_taken_for_gone() {
+        for seed in 0..100 {
+            let mut dice = fastrand::Rng::with_seed(seed);
+            let mut orphans = Orphans::default();
+            let (mut fresh, mut asked): (Vec<i64>, Vec<i64>) = Default::default();
+            let numbers = |deliveries: Vec<Delivery>| -> Vec<i64> {
+                deliveries.iter().map(|delivery| delivery.message.id.sequence_number()).collect()
+            };
+            for number in 1..40 {
+                match dice.u8(..8) {
+                    0..4 => {
+                        orphans.add(read_one(of_shard(unkeyed(number), Shard(number as i16 % 2))));
+                        fresh.push(number);
+                    }
+                    4 => {
+                        orphans.ask();
+                        asked.append(&mut fresh);
+                    }
+                    5 => assert_eq!(numbers(orphans.take_asked()), std::mem::take(&mut asked)),
+                    6 => assert_eq!(numbers(orphans.take_fresh()), std::mem::take(&mut fresh)),
+                    _ => {
+                        orphans.forget(&[Shard(0)]);
+                        fresh.retain(|number| number % 2 == 1);
+                        asked.retain(|number| number % 2 == 1);
+                    }
+                }
+                let all: Vec<i64> = fresh.iter().chain(&asked).copied().collect();
+                let known = orphans.iter().map(|delivery| delivery.message.id.sequence_number());
+                assert!(known.eq(all.iter().copied()), "seed {seed}");
+                for shard in [0, 1] {
+                    let has_any = all.iter().any(|number| number % 2 == i64::from(shard));
+                    assert_eq!(orphans.has_any_of(Shard(shard)), has_any, "seed {seed}");
+                }
+            }
+        }
+    }
+}

@@ -85,3 +85,95 @@ fn internal_destinations(value: &str) -> Arc<InternalDestinations> {
         InternalDestinations::default()
     }))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(rows: &[(&str, &str)]) -> Settings {
+        let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        Settings::new(&rows.iter().map(own).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn each_setting_says_one_thing() {
+        let seconds = Duration::from_secs;
+        let settings = read(&[
+            ("default_max_retries", "3"),
+            ("retry_base_delay", "4"),
+            ("retry_max_delay", "5"),
+            ("retry_increment", "6"),
+            ("circuit_breaker_threshold", "7"),
+            ("circuit_breaker_cooldown", "8"),
+            ("http_timeout", "9"),
+            ("http_connect_timeout", "11"),
+            ("allow_internal_destinations", "10.0.0.0/8"),
+            ("allow_any_port", "on"),
+            ("capture_response", "on"),
+            ("response_body_max_size", "12"),
+            ("cloudevents_source", "/here"),
+            ("record_attempts", "all"),
+            ("deliver_before_durable", "on"),
+            ("ordering_scope", "global"),
+            ("one_of_a_later_version", "1"),
+        ]);
+        let policy = Simple {
+            max_retries: 3,
+            base_delay: seconds(4),
+            max_delay: seconds(5),
+            increment: seconds(6),
+            ..Simple::default()
+        };
+        let transport = transport_settings::Settings {
+            http_timeout: seconds(9),
+            http_connect_timeout: seconds(11),
+            internal_destinations: Arc::new("10.0.0.0/8".parse().unwrap()),
+            allows_any_port: true,
+            captures_responses: true,
+            response_body_max: 12,
+            cloudevents_source: "/here".into(),
+        };
+        assert_eq!((settings.policy, settings.transport), (policy, transport));
+        assert_eq!(settings.breaker, Rules { threshold: 7, cooldown: seconds(8) });
+        assert!(settings.records_successes && settings.delivers_before_durable);
+        assert_eq!(settings.ordering_scope, Scope::Global);
+    }
+
+    #[test]
+    fn what_is_missing_or_not_understood_keeps_its_default() {
+        let words: Vec<(&str, &str)> = [
+            "default_max_retries",
+            "retry_base_delay",
+            "circuit_breaker_threshold",
+            "circuit_breaker_cooldown",
+            "http_timeout",
+            "response_body_max_size",
+            "allow_internal_destinations",
+            "allow_any_port",
+            "capture_response",
+            "record_attempts",
+            "deliver_before_durable",
+            "ordering_scope",
+        ]
+        .map(|name| (name, "-1 or what"))
+        .into();
+        for rows in [&[] as &[(&str, &str)], &words] {
+            let settings = read(rows);
+            assert_eq!(settings.policy, Simple::default());
+            assert_eq!(settings.transport, transport_settings::Settings::default());
+            let breaker = Rules { threshold: 10, cooldown: Duration::from_secs(30) };
+            assert_eq!(settings.breaker, breaker);
+            assert!(!settings.records_successes && !settings.delivers_before_durable);
+            assert_eq!(settings.ordering_scope, Scope::Endpoint);
+        }
+    }
+
+    /// What was allowed before must not be allowed on.
+    #[test]
+    fn networks_that_are_not_understood_allow_none() {
+        let allowed = "10.0.0.0/8";
+        let name = "allow_internal_destinations";
+        let settings = read(&[(name, allowed), (name, "10.0.0.0/88")]);
+        assert_eq!(*settings.transport.internal_destinations, InternalDestinations::Off);
+    }
+}

@@ -60,3 +60,38 @@ impl Settlement {
         matches!(self, Settlement::GivenBack { .. })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What waits is looked for then; what has ended never.
+    #[test]
+    fn whatever_has_not_ended_waits_until_a_moment() {
+        let now = Instant::now();
+        let clock = Clock::new(now - Duration::from_secs(1), crate::timestamp::EPOCH_US);
+        let second = Duration::from_secs(1);
+        let given_back = |run_at: Option<i64>, pause| Settlement::GivenBack {
+            run_at: run_at.map(Timestamp),
+            pause,
+            is_blocked: false,
+        };
+        let dead = Settlement::Dead { cause: Cause::Gone, error: None };
+        for (settlement, waits_until, is_given_back) in [
+            (Settlement::Delivered, None, false),
+            (Settlement::Retry { wait: second, error: String::new() }, Some(2_000_000), false),
+            (Settlement::Postponed { run_at: Timestamp(7) }, Some(7), false),
+            (given_back(None, Duration::ZERO), Some(1_000_000), true),
+            (given_back(None, second), Some(2_000_000), true),
+            (given_back(Some(9), second), Some(9), true),
+            (dead, None, false),
+            (Settlement::DROPPED, None, false),
+            (Settlement::Expired, None, false),
+            (Settlement::Cancelled, None, false),
+        ] {
+            let at = settlement.waits_until(now, &clock);
+            assert_eq!(at, waits_until.map(Timestamp), "{settlement:?}");
+            assert_eq!(settlement.is_given_back(), is_given_back, "{settlement:?}");
+        }
+    }
+}

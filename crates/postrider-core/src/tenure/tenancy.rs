@@ -203,3 +203,6 @@ impl Tenancy {
         Some(stop.grace_ends_at.saturating_duration_since(now))
     }
 }
+
+#[cfg(test)]
+mod tests;
