@@ -351,3 +351,6 @@ impl Endpoint {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

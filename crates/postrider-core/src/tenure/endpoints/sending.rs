@@ -230,3 +230,6 @@ impl Endpoint {
         batch
     }
 }
+
+#[cfg(test)]
+mod tests;

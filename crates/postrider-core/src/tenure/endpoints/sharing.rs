@@ -262,3 +262,6 @@ impl Endpoints {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
