@@ -98,12 +98,15 @@ impl Account {
         recorded: &Gathered,
         changes: &HashMap<(Shard, Target), Change>,
     ) {
+        // A shard may have been lost meanwhile: what is pending of it is somebody else's to count.
         for (place, ages) in &recorded.closed {
-            self.backlogs.entry(place.0).or_default().in_hand -= ages.count();
+            let Some(known) = self.backlogs.get_mut(&place.0) else { continue };
+            known.in_hand -= ages.count();
             self.pending.put_down(*place, ages);
         }
         for (place, change) in changes {
-            self.backlogs.entry(place.0).or_default().waiting += change.count;
+            let Some(known) = self.backlogs.get_mut(&place.0) else { continue };
+            known.waiting += change.count;
             self.pending.note_change(*place, change);
         }
         self.changes += u64::from(!changes.is_empty());

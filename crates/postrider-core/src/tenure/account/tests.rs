@@ -15,17 +15,37 @@ fn endpoints(now: Instant) -> Endpoints {
 /// Each delivery for itself: what the account follows without looking at any.
 #[derive(Default)]
 struct Model {
+    ours: Vec<Shard>,
     in_hand: Vec<Delivery>,
-    /// What waits, by shard, as far as it is known.
-    waiting: Vec<i64>,
-    /// What others have done to it since.
-    others: i64,
+    /// What is in hand and about to be recorded, and whether it waits from then on.
+    recording: Vec<(Shard, i64)>,
+    /// What waits, by shard, as far as it is known, and what of it is about to end.
+    waiting: [i64; SHARDS.len()],
+    ending: [i64; SHARDS.len()],
 }
 
 impl Model {
     fn pending_of(&self, shard: Shard) -> i64 {
         let in_hand = self.in_hand.iter().filter(|delivery| delivery.shard() == shard).count();
-        in_hand as i64 + self.waiting[shard.0 as usize]
+        let recording = self.recording.iter().filter(|(other, _)| *other == shard).count();
+        (in_hand + recording) as i64 + self.waiting[shard.0 as usize]
+    }
+
+    fn record(&mut self) {
+        for (shard, waits) in self.recording.drain(..) {
+            self.waiting[shard.0 as usize] += waits;
+        }
+        for (waiting, ending) in std::iter::zip(&mut self.waiting, &mut self.ending) {
+            *waiting -= std::mem::take(ending);
+        }
+    }
+
+    /// Nothing of it counts any more, whatever comes of it.
+    fn lose(&mut self, shard: Shard) {
+        self.ours.retain(|other| *other != shard);
+        self.in_hand.retain(|delivery| delivery.shard() != shard);
+        self.recording.retain(|(other, _)| *other != shard);
+        (self.waiting[shard.0 as usize], self.ending[shard.0 as usize]) = (0, 0);
     }
 }
 
@@ -39,19 +59,22 @@ fn settle_some(model: &mut Model, number: i64, now: Instant, dice: &mut fastrand
             1 => (Settlement::Expired, 0),
             _ => (retry, 1),
         };
+        let has_waiting =
+            |shard: &Shard| model.waiting[shard.0 as usize] > model.ending[shard.0 as usize];
         if dice.bool() && !model.in_hand.is_empty() {
             let delivery = model.in_hand.swap_remove(dice.usize(..model.in_hand.len()));
-            model.waiting[delivery.shard().0 as usize] += waits;
+            model.recording.push((delivery.shard(), waits));
             gathered.settle(delivery, settlement, now);
-        } else if let Some(shard) = SHARDS.into_iter().find(|s| model.waiting[s.0 as usize] > 0) {
-            model.waiting[shard.0 as usize] += waits - 1;
-            gathered.settle(Delivery::due(of_shard(unkeyed(number), shard), 1), settlement, now);
+        } else if let Some(shard) = SHARDS.into_iter().find(has_waiting) {
+            model.ending[shard.0 as usize] += 1 - waits;
+            let delivery = Delivery::due(of_shard(unkeyed(number), shard), 1);
+            gathered.settle(delivery, settlement, now);
         }
     }
     gathered
 }
 
-/// What is pending follows what is taken, recorded, counted, given up and taken over, whatever comes when.
+/// What is pending follows what is taken, recorded, counted, lost and taken over, whatever comes when.
 #[test]
 fn what_is_pending_is_what_was_taken_and_has_not_ended() {
     for seed in 0..200 {
@@ -59,37 +82,46 @@ fn what_is_pending_is_what_was_taken_and_has_not_ended() {
         let now = Instant::now();
         let known = endpoints(now);
         let (mut account, mut model) = (Account::new(now), Model::default());
-        model.waiting = vec![0; SHARDS.len()];
-        for number in 1..60 {
+        let mut flush: Option<Gathered> = None;
+        for number in 1..80 {
             let shard = SHARDS[dice.usize(..SHARDS.len())];
-            match dice.u8(..10) {
-                0..5 => {
-                    let delivery = read_one(of_shard(unkeyed(number), shard));
+            let is_ours = model.ours.contains(&shard);
+            match dice.u8(..12) {
+                0..5 if is_ours => {
                     account.take_in_hand(shard, TARGET, Timestamp(number));
-                    model.in_hand.push(delivery);
+                    model.in_hand.push(read_one(of_shard(unkeyed(number), shard)));
                 }
-                5..8 => {
+                5..7 if flush.is_none() => {
                     let gathered = settle_some(&mut model, number, now, &mut dice);
                     account.begin_flush(&gathered);
+                    flush = Some(gathered);
+                }
+                // What was begun for a shard may be over when that is lost.
+                7..9 => {
+                    let Some(gathered) = flush.take() else { continue };
                     account.end_flush();
                     account.note_recorded(&gathered, &gathered.changes());
+                    model.record();
                 }
-                8 => {
+                9 if is_ours && flush.is_none() => {
                     // Others have sent something there, or ended it.
-                    model.others = dice.i64(0..3);
-                    model.waiting[shard.0 as usize] += model.others;
-                    let count = model.waiting[shard.0 as usize];
-                    let counted =
+                    let count = dice.i64(0..9);
+                    model.waiting[shard.0 as usize] = count;
+                    let waiting =
                         WaitingCount { shard, target: TARGET, count, oldest: Timestamp(0) };
                     let counting = account.begin_count(vec![shard], None, now);
-                    assert!(account.take_count(&counting, &[counted], &known, now));
+                    assert!(account.take_count(&counting, &[waiting], &known, now));
                 }
-                _ => {
+                10 if is_ours => {
                     account.close(&[shard]);
-                    account.open(shard, 7);
-                    model.in_hand.retain(|delivery| delivery.shard() != shard);
-                    model.waiting[shard.0 as usize] = 0;
+                    model.lose(shard);
                 }
+                // It comes back when all that was begun for it is over.
+                11 if !is_ours && flush.is_none() => {
+                    account.open(shard, 7);
+                    model.ours.push(shard);
+                }
+                _ => {}
             }
             let expected = SHARDS.map(|shard| model.pending_of(shard));
             let case = format!("seed {seed}, step {number}");
