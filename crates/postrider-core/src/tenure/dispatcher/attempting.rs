@@ -119,3 +119,6 @@ impl Dispatcher {
         self.recorder.note_attempt(delivery, self.clock.timestamp(started), report);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -83,3 +83,151 @@ impl Dispatcher {
         self.recorder.is_held(shard) || recovered.any(|other| other == shard)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{super::tests::stand::Stand, *};
+    use crate::{
+        tenure::{
+            expiry::EXPIRING_MOST,
+            tests::{ENDPOINT, FLOW, TARGET, endpoint, unkeyed},
+        },
+        waiting::ExpiryPlace,
+    };
+
+    fn delivery(number: i64) -> Delivery {
+        Delivery::due(unkeyed(number), 1)
+    }
+
+    /// How many waiting deliveries the endpoint has in hand: so many more are asked for than there is room for.
+    fn in_hand(stand: &mut Stand) -> usize {
+        let Dispatcher { endpoints, clock, now, dice, .. } = &mut stand.dispatcher;
+        endpoints.note_deferred(ENDPOINT, Timestamp(i64::MIN));
+        let wanted = endpoints.wanting_deferred(clock.timestamp(*now), 9, dice).endpoints;
+        wanted[0].1 - endpoints.room_for_waiting(ENDPOINT, Priority::LOWEST)
+    }
+
+    /// An endpoint that counts more than there are would be asked for less and less.
+    #[test]
+    fn an_endpoint_counts_what_is_in_hand_of_it_once() {
+        let mut stand = Stand::new(1);
+        stand.dispatcher.hold(&delivery(1));
+        stand.dispatcher.hold(&delivery(1));
+        stand.dispatcher.hold(&delivery(2));
+        assert_eq!(in_hand(&mut stand), 2);
+        stand.dispatcher.let_go(delivery(1));
+        stand.dispatcher.let_go(delivery(1));
+        assert_eq!(in_hand(&mut stand), 1);
+        assert_eq!(stand.dispatcher.hands.count(), 1);
+    }
+
+    #[test]
+    fn an_endpoint_that_came_later_does_not_count_what_was_in_hand_before() {
+        let mut stand = Stand::new(1);
+        let (id, early) = (EndpointId(2), (unkeyed(9).id, Target(2)));
+        stand.dispatcher.hold_place(early, Some(id));
+        stand.dispatcher.hold_place((unkeyed(8).id, Target(2)), None);
+        stand.dispatcher.endpoints.apply(endpoint(id, 1, FLOW));
+        assert!(stand.dispatcher.hands.has(early));
+        let later = DueDelivery { endpoint: id, target: Target(2), ..unkeyed(1) };
+        stand.dispatcher.hold(&Delivery::due(later, 1));
+        stand.dispatcher.forget_in_hand(early);
+        let Dispatcher { endpoints, dice, .. } = &mut stand.dispatcher;
+        endpoints.note_deferred(id, Timestamp(0));
+        let wanted = endpoints.wanting_deferred(Timestamp(0), 9, dice).endpoints;
+        assert_eq!(wanted, [(id, endpoints.room_for_waiting(id, Priority::LOWEST) + 1)]);
+    }
+
+    #[test]
+    fn what_waits_is_fetched_when_it_is_due_and_not_all_the_time() {
+        let mut stand = Stand::new(1);
+        let now = stand.now;
+        let fetch_at = |stand: &mut Stand, wait: Duration| {
+            stand.dispatcher.hands.fetch.set_due(now + DEFERRED_REFRESH);
+            let at = stand.dispatcher.clock.timestamp(now + wait);
+            stand.dispatcher.note_deferred(ENDPOINT, at);
+            stand.dispatcher.hands.fetch.wake_at().map(|at| at - now)
+        };
+        let second = Duration::from_secs(1);
+        for (wait, expected) in [
+            (Duration::ZERO, IDLE_FETCH_PAUSE),
+            (second, second),
+            (DEFERRED_REFRESH + second, DEFERRED_REFRESH),
+        ] {
+            assert_eq!(fetch_at(&mut stand, wait), Some(expected), "{wait:?}");
+        }
+    }
+
+    /// Its place in memory is that of what is claimed, and comes back with it.
+    #[test]
+    fn what_is_claimed_is_named_with_its_retries_and_has_a_place() {
+        let mut stand = Stand::new(1);
+        stand.dispatcher.claim_due(Vec::new(), Look::After);
+        assert!(!stand.has_asked(|query| matches!(query, Query::Claim { .. })), "for nothing");
+        let failed = DueDelivery { retry_count: 3, ..unkeyed(1) };
+        let seated = stand.dispatcher.hold_seated(Delivery::due(failed, 1));
+        assert_eq!(stand.dispatcher.endpoints.buffered(), 1);
+        stand.dispatcher.claim_due(vec![seated], Look::BeforeAndAfter);
+        let (claims, owned, look) = stand
+            .asked(|query| match query {
+                Query::Claim { claims, owned, look, .. } => Ok((claims, owned, look)),
+                query => Err(query),
+            })
+            .expect("it is claimed");
+        let named = claims.iter().map(|claim| (claim.id, claim.target, claim.retry_count));
+        assert!(named.eq([(unkeyed(1).id, TARGET, 3)]));
+        assert_eq!((owned.len(), look), (1, Look::BeforeAndAfter));
+    }
+
+    #[test]
+    fn a_delivery_is_ours_in_the_epoch_in_which_it_was_read() {
+        let mut stand = Stand::new(1);
+        for (epoch, is_ours) in [(0, false), (1, true), (2, false)] {
+            let delivery = Delivery { epoch, ..delivery(1) };
+            assert_eq!(stand.dispatcher.is_ours(&delivery), is_ours, "{epoch}");
+        }
+        assert!(!stand.dispatcher.is_leaving(&delivery(1)));
+        stand.dispatcher.drain(Shard(0));
+        assert!(
+            stand.dispatcher.is_leaving(&delivery(1)) && stand.dispatcher.is_ours(&delivery(1))
+        );
+    }
+
+    /// It could not be given up: what somebody holds of it is neither recorded nor recovered.
+    #[test]
+    fn a_shard_is_held_while_something_of_it_waits_for_somebodys_transaction() {
+        let mut stand = Stand::new(1);
+        let claim = Claim { id: unkeyed(1).id, target: TARGET, retry_count: 0 };
+        assert!(!stand.dispatcher.is_held(Shard(0)));
+        stand.dispatcher.note_unrecovered(vec![claim]);
+        assert!(stand.dispatcher.is_held(Shard(0)) && !stand.dispatcher.is_held(Shard(1)));
+        stand.dispatcher.drop_unrecovered(|_| true);
+        assert!(!stand.dispatcher.is_held(Shard(0)));
+        let mut held = Gathered::default();
+        held.settle(delivery(2), Settlement::Delivered, stand.now);
+        stand.dispatcher.recorder.end(&Gathered::default(), held, stand.now);
+        assert!(stand.dispatcher.is_held(Shard(0)) && !stand.dispatcher.is_held(Shard(1)));
+    }
+
+    /// No more is looked for while so much is on its way to be recorded as expired: what is held up is not.
+    #[test]
+    fn what_is_postponed_or_let_go_is_not_on_its_way_to_expire() {
+        for is_postponed in [true, false] {
+            let mut stand = Stand::new(1);
+            stand.pass(IDLE_FETCH_PAUSE);
+            let now = stand.now;
+            for number in 1..=EXPIRING_MOST as i64 {
+                stand.dispatcher.expiry.note(delivery(number).place());
+            }
+            stand.dispatcher.expiry.end(Some(ExpiryPlace::FIRST));
+            assert_eq!(stand.dispatcher.expiry.begin(false, 0, now), None);
+            stand.dispatcher.hold(&delivery(1));
+            match is_postponed {
+                true => stand.dispatcher.postpone(now, delivery(1)),
+                false => stand.dispatcher.let_go(delivery(1)),
+            }
+            assert!(stand.dispatcher.expiry.begin(false, 0, now).is_some());
+            assert_eq!(stand.dispatcher.hands.has(delivery(1).place()), is_postponed);
+        }
+    }
+}

@@ -147,3 +147,6 @@ impl Dispatcher {
         result
     }
 }
+
+#[cfg(test)]
+mod tests;

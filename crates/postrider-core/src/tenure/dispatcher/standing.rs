@@ -52,3 +52,63 @@ impl Dispatcher {
         self.policies.of(delivery, self.endpoints.policies(delivery.endpoint))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{super::tests::stand::Stand, *};
+    use crate::tenure::tests::{ENDPOINT, TARGET, sent, unkeyed};
+
+    /// Senders subtract it from the newest number of the log, and are refused when that is too much.
+    #[test]
+    fn the_backlog_is_the_number_that_was_read_without_what_is_pending() {
+        for shard_count in [1, 2] {
+            let mut stand = Stand::new(1);
+            stand.dispatcher.tenancy.identity.shard_count = shard_count;
+            let owned = stand.dispatcher.lanes.owned();
+            let backlogs = |stand: &Stand| stand.dispatcher.checkpoint(&owned).backlogs;
+            stand.dispatcher.account.open(Shard(0), 42);
+            assert_eq!(backlogs(&stand), [42], "nothing is known yet");
+            stand.send((1..=3).map(|number| sent(unkeyed(number), &[TARGET])).collect());
+            assert_eq!(backlogs(&stand), [3 - 3 * shard_count]);
+            stand.land_all(Outcome::Accepted);
+            stand.recorded();
+            assert_eq!(backlogs(&stand), [3 - 2 * shard_count]);
+        }
+    }
+
+    /// Numbers that nobody was given are no messages that wait.
+    #[test]
+    fn a_gap_ahead_counts_as_read() {
+        let mut stand = Stand::new(1);
+        stand.dispatcher.tenancy.identity.gaps = Gaps::new(vec![(1_000, 3_000)], 0);
+        stand.send(vec![sent(unkeyed(1), &[TARGET])]);
+        let owned = stand.dispatcher.lanes.owned();
+        assert_eq!(stand.dispatcher.checkpoint(&owned).backlogs, [2_000]);
+    }
+
+    #[test]
+    fn numbers_that_leap_over_what_nobody_knows_end_the_tenure() {
+        let mut stand = Stand::new(1);
+        assert!(!stand.dispatcher.note_newest(1_000));
+        assert!(stand.dispatcher.take_failure().is_none());
+        assert!(stand.dispatcher.note_newest(1 << 40));
+        assert!(matches!(stand.dispatcher.take_failure(), Some(End::Failed(_))));
+    }
+
+    #[test]
+    fn a_heartbeat_says_what_is_where() {
+        let mut stand = Stand::new(1);
+        stand.send((1..=3).map(|number| sent(unkeyed(number), &[TARGET])).collect());
+        let landed = stand.attempted().remove(0);
+        let said = stand.dispatcher.statistics();
+        assert_eq!((said.in_flight, said.buffered, said.shards), (1, 2, vec![0]));
+        assert_eq!(
+            said.pending.iter().map(|at| (at.endpoint, at.count)).collect::<Vec<_>>(),
+            [(ENDPOINT, 3)]
+        );
+        stand.land(landed, Outcome::Rejected);
+        let said = stand.dispatcher.statistics();
+        assert_eq!((said.in_flight, said.messages_processed, said.error_count), (0, 1, 1));
+        assert_eq!(said.pending[0].count, 3, "it is not on record yet");
+    }
+}
