@@ -109,7 +109,6 @@ impl Account {
             known.waiting += change.count;
             self.pending.note_change(*place, change);
         }
-        self.changes += u64::from(!changes.is_empty());
     }
 
     /// What is pending of a shard, besides what its lags have before them.
