@@ -113,6 +113,11 @@ pub fn endpoint(id: EndpointId, version: i64, flow: Flow) -> OpenedEndpoint {
     (row, Ok(offer))
 }
 
+/// The same, to which nothing is to be sent.
+pub fn disabled((row, offer): OpenedEndpoint) -> OpenedEndpoint {
+    (EndpointRow { is_enabled: false, ..row }, offer)
+}
+
 /// The answer to a heartbeat: all is as it was, at the beginning of the database's time.
 pub fn heartbeat(others: &[Beat]) -> Heartbeat {
     Heartbeat {

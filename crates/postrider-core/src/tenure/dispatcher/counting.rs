@@ -70,6 +70,11 @@ mod tests {
         vec![waiting(Shard(0)), waiting(Shard(1))]
     }
 
+    /// What people see.
+    fn shown(stand: &Stand) -> i64 {
+        stand.dispatcher.statistics().pending.iter().map(|at| at.count).sum()
+    }
+
     #[test]
     fn what_waits_is_counted_now_and_then_in_the_shards_that_are_ours() {
         let mut stand = Stand::new(1);
@@ -83,6 +88,7 @@ mod tests {
         // Whatever is counted of others is not ours.
         stand.take(Event::Counted(counting, Ok(found(5))));
         assert_eq!(stand.dispatcher.account.pending(), 5);
+        assert_eq!(shown(&stand), 5);
         assert!(stand.dispatcher.claims.wake_at().is_some(), "senders learn of it");
     }
 
@@ -93,7 +99,7 @@ mod tests {
         let counting = count(&mut stand).expect("it is time");
         stand.dispatcher.lose(&[Owned { shard: Shard(0), epoch: 1 }]);
         stand.take(Event::Counted(counting, Ok(found(5))));
-        assert_eq!(stand.dispatcher.account.pending(), 0);
+        assert_eq!((stand.dispatcher.account.pending(), shown(&stand)), (0, 0));
     }
 
     #[test]

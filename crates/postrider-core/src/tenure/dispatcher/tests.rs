@@ -2,7 +2,7 @@
 
 pub mod stand;
 
-use self::stand::{Stand, nothing_of, renewed};
+use self::stand::{Stand, renewed};
 use super::*;
 use crate::tenure::tests::{TARGET, sent, unkeyed};
 
@@ -88,11 +88,7 @@ fn idle(stand: &mut Stand, time: Duration) -> (usize, usize) {
                         stand.commands.push(Command::Ask(Query::Tick(groups)));
                         stand.read(Vec::new());
                     }
-                    Command::Ask(query) => {
-                        if let Some(event) = nothing_of(query) {
-                            stand.take(event);
-                        }
-                    }
+                    Command::Ask(query) => stand.answer(query),
                     _ => {}
                 }
             }

@@ -137,7 +137,7 @@ mod tests {
     use super::{super::tests::*, *};
     use crate::{
         flow::Flow,
-        tenure::tests::{FLOW, endpoint, report},
+        tenure::tests::{FLOW, disabled, endpoint, report},
     };
 
     const ONE: EndpointId = EndpointId(1);
@@ -160,8 +160,7 @@ mod tests {
         assert_eq!(rooms(&endpoints), [PROBE_ROOM - 3; 2]);
         circuit(&mut endpoints, ONE, State::Closed);
         assert_eq!(rooms(&endpoints)[0], SMALLEST_QUEUE - 3);
-        let (row, offer) = endpoint(ONE, 2, FLOW);
-        endpoints.apply((crate::configuration::EndpointRow { is_paused: true, ..row }, offer));
+        endpoints.apply(disabled(endpoint(ONE, 2, FLOW)));
         assert_eq!(rooms(&endpoints), [0; 2]);
     }
 

@@ -1,5 +1,6 @@
 use super::*;
 use crate::{
+    configuration::EndpointRow,
     flow::Flow,
     id::Shard,
     message::Payload,
@@ -199,6 +200,8 @@ fn endpoints_that_are_new_changed_or_gone_are_found_by_their_versions() {
     endpoints.apply(endpoint(two, 2, FLOW));
     let found = endpoints.compare(&[(one, 1), (two, 2)]);
     assert_eq!((found.changed, found.gone), (vec![one], vec![]));
+    // A restore has brought an older one back.
+    assert_eq!(endpoints.compare(&[(one, 0), (two, 1)]).changed, [two]);
 }
 
 /// It would wake us for ever, or be asked for by a query that does not know it.
@@ -259,8 +262,7 @@ fn nothing_goes_to_an_endpoint_that_is_disabled_or_paused_until_it_is_not() {
         let mut endpoints = known(&[FLOW], Instant::now());
         queue(&mut endpoints, id, 1..2);
         let (row, offer) = endpoint(id, 2, FLOW);
-        endpoints
-            .apply((crate::configuration::EndpointRow { is_enabled, is_paused, ..row }, offer));
+        endpoints.apply((EndpointRow { is_enabled, is_paused, ..row }, offer));
         assert_eq!(endpoints.disabled().len(), 1 - count, "{is_enabled} {is_paused}");
         assert_eq!(going(&mut endpoints).len(), count, "{is_enabled} {is_paused}");
         endpoints.apply(endpoint(id, 3, FLOW));

@@ -91,7 +91,7 @@ mod tests {
     use super::{super::tests::*, *};
     use crate::{
         flow::Flow,
-        tenure::tests::{FLOW, endpoint},
+        tenure::tests::{FLOW, disabled, endpoint},
     };
 
     const NOW: Timestamp = Timestamp(1_000_000);
@@ -126,8 +126,7 @@ mod tests {
         queue(&mut endpoints, EndpointId(3), 1..2);
         endpoints.note_in_hand(EndpointId(3));
         open(&mut endpoints, EndpointId(4), second);
-        let (row, offer) = endpoint(EndpointId(5), 2, FLOW);
-        endpoints.apply((crate::configuration::EndpointRow { is_enabled: false, ..row }, offer));
+        endpoints.apply(disabled(endpoint(EndpointId(5), 2, FLOW)));
         assert_eq!(summary(&endpoints), (vec![1], true, Some(1)));
         // Where there is no room yet it is looked again soon.
         endpoints.forget_deferred(EndpointId(1));

@@ -195,8 +195,12 @@ fn whoever_rings_all_the_time_holds_up_a_key_for_a_few_answers() {
             followers.note_mark(mark("a"));
             followers.note_mark(mark("another"));
         }
+        // They are heeded at once, by what is known: the answer may be older.
+        followers.take_marks(0, now);
         let told = followers.end(&asked, now);
         assert!(!told.contains(&mark("another")), "it was not asked for");
+        let is_heeded_later = followers.take_marks(0, now).is_some();
+        assert_eq!(is_heeded_later, is_rung && told.is_empty(), "nobody rings for nothing");
         followers.begin(|_, _| Room::Some, known, now).expect("it is asked for again");
         !told.is_empty()
     };

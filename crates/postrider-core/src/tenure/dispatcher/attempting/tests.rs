@@ -152,6 +152,9 @@ fn whoever_stops_attempts_nothing_more() {
     let now = stand.now;
     stand.dispatcher.stop(now);
     stand.land(first, Outcome::Accepted);
+    // What came while it stopped is given back when the stop may end.
+    let seated = stand.dispatcher.hold_seated(Delivery::due(unkeyed(2), 1));
+    stand.dispatcher.enqueue(seated);
     assert!(stand.attempted().is_empty());
 }
 
@@ -160,9 +163,7 @@ fn whoever_stops_attempts_nothing_more() {
 fn attempts_are_kept_for_the_history_as_the_settings_say() {
     for (value, expected) in [("failed", 0), ("all", 1)] {
         let mut stand = Stand::new(1);
-        let settings = vec![("record_attempts".to_owned(), value.to_owned())];
-        let shared = SharedSettings { settings, event_type_policies: Vec::new() };
-        stand.take(Event::Settings(Ok(shared)));
+        stand.set("record_attempts", value);
         stand.send(vec![sent(unkeyed(1), &[TARGET])]);
         stand.land_all(Outcome::Accepted);
         assert_eq!(stand.recorded().attempts.len(), expected, "{value}");

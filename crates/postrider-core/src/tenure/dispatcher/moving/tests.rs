@@ -1,5 +1,5 @@
 use super::{super::tests::stand::Stand, *};
-use crate::tenure::tests::{ENDPOINT, FLOW, TARGET, endpoint, sent, unkeyed, waiting};
+use crate::tenure::tests::{ENDPOINT, FLOW, TARGET, disabled, endpoint, sent, unkeyed, waiting};
 
 /// One that waits in the table and is in hand, with a place at its endpoint.
 fn seated(stand: &mut Stand, row: DueDelivery) -> Seated {
@@ -95,9 +95,7 @@ fn what_is_taken_in_hand_may_have_no_retry_left() {
 #[test]
 fn what_finds_no_room_is_not_in_hand_and_looked_for_again() {
     let mut stand = Stand::new(1);
-    let (row, offer) = endpoint(ENDPOINT, 2, FLOW);
-    let disabled = crate::configuration::EndpointRow { is_enabled: false, ..row };
-    stand.dispatcher.endpoints.apply((disabled, offer));
+    stand.dispatcher.endpoints.apply(disabled(endpoint(ENDPOINT, 2, FLOW)));
     assert!(stand.dispatcher.take_in_hand(Delivery::due(unkeyed(1), 1)).is_none());
     assert_eq!(counts(&stand), (0, 0));
     stand.dispatcher.endpoints.apply(endpoint(ENDPOINT, 3, FLOW));

@@ -83,6 +83,22 @@ fn what_is_behind_another_of_its_key_goes_when_the_end_of_that_is_on_record() {
     assert_eq!(stand.attempted_numbers(), [2]);
 }
 
+/// The answer would lack it, and what is behind it would be taken for the first.
+#[test]
+fn a_key_of_which_something_is_being_stored_is_asked_for_when_that_is_on_record() {
+    let mut stand = Stand::new(9);
+    stand.send(vec![sent(waiting(1), &[TARGET])]);
+    stand.land_all(Outcome::Unknown);
+    let is_asked = |query: &Query| matches!(query, Query::FetchFollowers(..));
+    stand.dispatcher.want_all_stored(|_| true);
+    assert!(!stand.has_asked(is_asked));
+    let recorded = stand.flush().expect("it waits in the table");
+    assert!(!stand.has_asked(is_asked));
+    stand.record(recorded);
+    stand.pass(IDLE_FETCH_PAUSE);
+    assert!(stand.has_asked(is_asked));
+}
+
 #[test]
 fn what_somebody_holds_is_recorded_later_and_not_forgotten_before() {
     let mut stand = Stand::new(9);

@@ -1,5 +1,7 @@
 use super::{super::tests::stand::Stand, *};
-use crate::tenure::tests::{ENDPOINT, FLOW, TARGET, endpoint, read, sent, unkeyed, waiting};
+use crate::tenure::tests::{
+    ENDPOINT, FLOW, TARGET, disabled, endpoint, read, sent, unkeyed, waiting,
+};
 
 const GONE: EndpointId = EndpointId(2);
 
@@ -73,11 +75,7 @@ fn what_is_queued_for_an_endpoint_that_is_gone_is_dead() {
 #[test]
 fn what_is_behind_one_of_an_endpoint_that_is_gone_goes_on() {
     let mut stand = Stand::new(9);
-    let shared = |value: &str| SharedSettings {
-        settings: vec![("ordering_scope".to_owned(), value.to_owned())],
-        event_type_policies: Vec::new(),
-    };
-    stand.take(Event::Settings(Ok(shared("global"))));
+    stand.set("ordering_scope", "global");
     endpoints(&mut stand, &[(ENDPOINT, 1), (GONE, 1)], vec![endpoint(GONE, 1, FLOW)]);
     let stored = Link { key: "key".into(), id: waiting(1).id, endpoint: GONE };
     stand.dispatcher.chains.inherit(&stored);
@@ -120,9 +118,7 @@ fn an_endpoint_that_is_disabled_keeps_nothing_in_memory() {
     let mut stand = Stand::new(1);
     stand.send((1..4).map(|number| sent(unkeyed(number), &[TARGET])).collect());
     assert_eq!(stand.attempted_numbers(), [1]);
-    let (row, offer) = endpoint(ENDPOINT, 2, FLOW);
-    let row = crate::configuration::EndpointRow { is_enabled: false, ..row };
-    endpoints(&mut stand, &[(ENDPOINT, 2)], vec![(row, offer)]);
+    endpoints(&mut stand, &[(ENDPOINT, 2)], vec![disabled(endpoint(ENDPOINT, 2, FLOW))]);
     assert_eq!(stand.dispatcher.endpoints.buffered(), 0);
     let deferred = stand.recorded().deferred;
     assert!(deferred.iter().map(|row| row.id.sequence_number()).eq([2, 3]));

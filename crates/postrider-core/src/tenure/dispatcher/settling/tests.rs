@@ -159,9 +159,7 @@ fn keys_are_looked_through_when_something_may_have_changed_that_we_did_not_do() 
 fn what_comes_next_is_asked_for_where_it_may_be() {
     for (scope, at) in [("endpoint", ENDPOINT), ("global", EVERYWHERE)] {
         let mut stand = Stand::new(9);
-        let settings = vec![("ordering_scope".to_owned(), scope.to_owned())];
-        let shared = SharedSettings { settings, event_type_policies: Vec::new() };
-        stand.take(Event::Settings(Ok(shared)));
+        stand.set("ordering_scope", scope);
         stand.dispatcher.chains.inherit(&link(1));
         stand.dispatcher.leave_chain(&link(0));
         let asked = stand.asked(|query| match query {

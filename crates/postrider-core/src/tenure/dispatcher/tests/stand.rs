@@ -11,7 +11,7 @@ use crate::{
     reader::LaneState,
     results::Results,
     snapshot::Xid,
-    tenure::tests::{ENDPOINT, FLOW, TARGET, heartbeat, report},
+    tenure::tests::{ENDPOINT, FLOW, endpoint, heartbeat, report},
     tick::Written,
     waiting::Stored,
 };
@@ -53,19 +53,9 @@ pub fn edit_flow(
     flow: Flow,
     now: Instant,
 ) {
-    let row = EndpointRow {
-        id: ENDPOINT,
-        name: "one".to_owned(),
-        protocol: "any".to_owned(),
-        config: serde_json::json!({ "concurrency": 1 }),
-        retry_policy: None,
-        target_policies: Vec::new(),
-        is_enabled,
-        is_paused: false,
-        targets: vec![TARGET],
-        version,
-    };
-    let offer = Ok(Offer { edition, flow, batch_limit: 1_024, is_disabled_when_gone: false });
+    let (row, offer) = endpoint(ENDPOINT, version, flow);
+    let row = EndpointRow { is_enabled, ..row };
+    let offer = offer.map(|offer| Offer { edition, ..offer });
     let known = (vec![(ENDPOINT, version)], vec![(row, offer)]);
     dispatcher.take(Event::Endpoints(Ok(known)), now);
 }
@@ -169,7 +159,7 @@ impl Stand {
         for command in std::mem::take(&mut stand.commands) {
             match command {
                 Command::Ask(query @ Query::Tick(_)) => stand.commands.push(Command::Ask(query)),
-                Command::Ask(query) => stand.dispatcher_takes_nothing_of(query),
+                Command::Ask(query) => stand.answer(query),
                 Command::Beat(_) => stand.dispatcher.take_news(renewed(now, now, &[]), now),
                 _ => {}
             }
@@ -214,10 +204,18 @@ impl Stand {
         self.asked(|query| if is_wanted(&query) { Ok(()) } else { Err(query) }).is_some()
     }
 
-    fn dispatcher_takes_nothing_of(&mut self, query: Query) {
+    /// There is nothing, where that can be said.
+    pub fn answer(&mut self, query: Query) {
         if let Some(event) = nothing_of(query) {
             self.take(event);
         }
+    }
+
+    /// This is the only setting that was made.
+    pub fn set(&mut self, name: &str, value: &str) {
+        let settings = vec![(name.to_owned(), value.to_owned())];
+        let shared = SharedSettings { settings, event_type_policies: Vec::new() };
+        self.take(Event::Settings(Ok(shared)));
     }
 
     // What comes ------------------------------------------------------------------------------------
@@ -348,7 +346,7 @@ impl Stand {
 const WRITTEN: Written = Written { upto: 0, flushed: 0, has_standbys: false, number: 0 };
 
 /// The answer to a query when there is nothing, and nothing has changed.
-pub fn nothing_of(query: Query) -> Option<Event> {
+fn nothing_of(query: Query) -> Option<Event> {
     Some(match query {
         Query::LoadSettings => {
             let (settings, event_type_policies) = (Vec::new(), Vec::new());

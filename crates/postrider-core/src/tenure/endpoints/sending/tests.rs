@@ -173,7 +173,7 @@ fn a_probe_that_was_not_sent_is_given_up() {
 fn others_are_asked_to_lend_when_our_part_is_in_use_and_there_is_more_to_send() {
     let now = Instant::now();
     for (shard_count, count, is_open, is_asking) in
-        [(2, 9, false, true), (2, 4, false, false), (1, 9, false, false), (2, 9, true, false)]
+        [(2, 9, false, true), (2, 4, false, false), (2, 9, true, false)]
     {
         let mut endpoints = known_of(shard_count, &[taking(8)], now);
         if is_open {
@@ -214,6 +214,44 @@ fn payloads_go_as_far_as_there_is_room_for_them() {
     endpoints.landed(&to(ONE, 2, large));
     endpoints.landed(&to(TWO, 4, large));
     assert_eq!(batches(&mut endpoints), [(2, vec![5])]);
+}
+
+/// Whoever came last would go first, or nobody.
+#[test]
+fn those_that_wait_for_room_have_it_in_the_order_in_which_they_came() {
+    let large = 8_000;
+    let ids = [1, 2, 3, 4].map(EndpointId);
+    let mut endpoints = known(&[FLOW; 4], Instant::now());
+    for (id, number) in ids.into_iter().zip(1..) {
+        let seated = endpoints.seat(to(id, number, large));
+        assert!(endpoints.enqueue(seated).is_none());
+    }
+    assert_eq!(batches(&mut endpoints), [(1, vec![1]), (2, vec![2])]);
+    for (landed, next) in [(ids[0], (3, vec![3])), (ids[1], (4, vec![4]))] {
+        endpoints.landed(&to(landed, 0, large));
+        assert_eq!(batches(&mut endpoints), [next]);
+    }
+}
+
+/// It takes less than its part at the moment.
+#[test]
+fn nobody_is_asked_to_lend_for_an_endpoint_that_is_slowed_down() {
+    let now = Instant::now();
+    for (outcome, is_asking) in [(Outcome::Accepted, true), (Outcome::Unknown, false)] {
+        let mut endpoints = known_of(2, &[taking(8)], now);
+        queue(&mut endpoints, ONE, 1..5);
+        let flying = going(&mut endpoints);
+        assert_eq!(flying.len(), 4);
+        endpoints.landed(&flying[0]);
+        end(&mut endpoints, ONE, outcome);
+        // It says itself that it takes less by now.
+        endpoints.apply(endpoint(ONE, 2, taking(4)));
+        queue(&mut endpoints, ONE, 5..20);
+        going(&mut endpoints);
+        let trade = endpoints.next_trade(now);
+        let asked = trade.map(|trade| trade.asked).unwrap_or_default();
+        assert_eq!(!asked.is_empty(), is_asking, "{outcome:?}");
+    }
 }
 
 #[test]
