@@ -131,6 +131,11 @@ struct Function {
     end: usize,
 }
 
+/// Whether a source does nothing: it has no function with a body.
+pub(super) fn has_no_function(source: &Source) -> bool {
+    functions(source).next().is_none()
+}
+
 /// All functions with a body, as rustfmt lays them out.
 fn functions(source: &Source) -> impl Iterator<Item = Function> {
     let code = &source.code;

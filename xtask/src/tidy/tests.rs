@@ -541,7 +541,7 @@ fn what_makes_the_engine_hard_to_reason_about_is_counted() {
         (
             "crates/postrider-core/src/tenure/dispatcher.rs",
             "struct Dispatcher {\n    is_done: bool,\n    pub(super) due_at: Instant,\n    lanes: Lanes,\n}\n\
-             fn f() {\n    Instant::now();\n}\n#[cfg(test)]\nmod tests {\n    fn g() {\n        \
+             fn f() {\n    Instant::now();\n}\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn g() {\n        \
              Instant::now();\n    }\n}\n",
         ),
         (
@@ -555,5 +555,34 @@ fn what_makes_the_engine_hard_to_reason_about_is_counted() {
         ),
     ]);
     let counts: Vec<_> = count::count(&tree).into_iter().map(|count| count.number).collect();
-    assert_eq!(counts, [3, 3, 1, 1, 1, 1, 3, 0, 21, 18, 4, 1, 1, 0, 0, 2]);
+    assert_eq!(counts, [3, 3, 1, 1, 1, 1, 3, 0, 21, 18, 4, 1, 1, 0, 1, 2]);
+}
+
+#[test]
+fn a_module_is_tested_by_tests_of_its_own_if_it_does_anything() {
+    const TENURE: &str = "crates/postrider-core/src/tenure";
+    let function = "pub fn f() {\n    g();\n}\n";
+    let declared = format!("{function}#[cfg(test)]\nmod tests;\n");
+    let test = "#[test]\nfn t() {\n    f();\n}\n";
+    let file = |name: &str| format!("{TENURE}/{name}.rs");
+    let files = [
+        (file("plain"), function.to_owned()),
+        (file("within"), format!("{function}#[cfg(test)]\nmod tests {{\n    {test}}}\n")),
+        (file("beside"), declared.clone()),
+        (file("beside/tests"), test.to_owned()),
+        // Its tests are helpers of others.
+        (file("helpers"), declared),
+        (file("helpers/tests"), "pub fn h() {\n    g();\n}\n".to_owned()),
+        (
+            file("data"),
+            "pub struct A {\n    pub b: u8,\n}\npub trait C {\n    fn d();\n}\n".to_owned(),
+        ),
+        (file("simulation/world"), function.to_owned()),
+    ];
+    let files: Vec<(&str, &str)> =
+        files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    let counts = count::count(&tree(&files));
+    let found = counts.iter().find(|count| count.what.starts_with("modules of a tenure"));
+    let found = found.map(|count| (count.number, count.of.as_str()));
+    assert_eq!(found, Some((2, "of 4; 1 more have no function")));
 }
