@@ -9,7 +9,8 @@ use super::{
 const KEPT: &[u64] = &[
     // The checkpoint that went with a release arrived behind a later one, and its dispatcher was gone soon: the next one
     // took what the later one had taken.
-    141_033, 201_001,
+    141_033,
+    201_001,
     // A delivery was in hand, failed by an operator and redriven: it was claimed and attempted with the retries that it
     // had used up before.
     9_153,
