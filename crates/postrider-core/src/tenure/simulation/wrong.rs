@@ -75,6 +75,8 @@ pub enum Wrong {
     DoneBeforeRecorded,
     /// A lease that is over stops nobody.
     NoFence,
+    /// A dispatcher wants to be woken at once, always.
+    NeverAsleep,
     /// A lease is taken for twice as long as it is. One that is not shortened by a tenth, for clocks that differ, is
     /// hardly found: others hear of heartbeats by their own, which are farther apart than that.
     LeaseTakenForLonger,

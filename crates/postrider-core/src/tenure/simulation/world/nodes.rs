@@ -43,6 +43,10 @@ const DRIFT_PPM: i64 = 50_000;
 /// that has other things to do.
 const SHORTEST_PAUSES: [Duration; 3] = [ms(1), ms(4), ms(16)];
 const LONGEST_PAUSE: Duration = ms(256);
+/// A dispatcher that is woken again and again and has nothing to do, because it wants to be woken at once, would take all of a
+/// processor. So often in a row it may be; and at once is within so long.
+const MOST_RESTLESS: usize = 4;
+const AT_ONCE: Duration = Duration::from_millis(1);
 /// So long it may be at what a dispatcher has told it to do, by life. What comes meanwhile is taken in, and looked at
 /// together.
 const LONGEST_TURNS_US: [i64; 3] = [500, 4_000, 16_000];
@@ -73,6 +77,8 @@ pub struct Node {
     wake_count: u64,
     /// So long it sleeps at least.
     pause: Duration,
+    /// How often in a row it had nothing to do, had heard nothing, and wanted to be woken at once.
+    restless: usize,
     /// It is at what it was told to do until then.
     is_at_work_until: Timestamp,
     drift_ppm: i64,
@@ -289,6 +295,7 @@ impl World {
             planned_wake: None,
             wake_count: 0,
             pause: self.clockwork.shortest_pause,
+            restless: 0,
             is_at_work_until: Timestamp(0),
             drift_ppm: self.clockwork.drift(number),
             in_flight: 0,
@@ -374,6 +381,7 @@ impl World {
             Todo::Wake { .. } => return self.step(node),
             _ => {}
         }
+        self.nodes[node].restless = 0;
         self.turn_to(node);
     }
 
@@ -587,7 +595,10 @@ impl World {
         }
         let commands = dispatcher.step(now);
         drop(dispatcher.take_measured());
-        let wake_at = dispatcher.wake_at();
+        let wake_at = match self.wrong {
+            Wrong::NeverAsleep => now,
+            _ => dispatcher.wake_at(),
+        };
         self.counts.idle_count += usize::from(commands.is_empty());
         let is_idle = commands.is_empty();
         for command in commands {
@@ -603,6 +614,11 @@ impl World {
         let known = &mut self.nodes[node];
         let longer = (known.pause * 8).min(LONGEST_PAUSE);
         known.pause = if is_idle { longer } else { self.clockwork.shortest_pause };
+        let is_restless = is_idle && wake_at <= now + AT_ONCE;
+        known.restless = if is_restless { known.restless + 1 } else { 0 };
+        if known.restless == MOST_RESTLESS {
+            self.ledger.findings.push(format!("node {node} does not sleep, and has nothing to do"));
+        }
         known.is_at_work_until = Timestamp(self.database.clock.0 + turn_us);
         let wake_at = wake_at.max(now + known.pause);
         let wake_at = match self.wrong {
