@@ -22,6 +22,8 @@ pub const HELD_PAUSE: Duration = Duration::from_millis(500);
 pub struct Recorder {
     gathered: Gathered,
     is_flushing: bool,
+    /// Shards that were lost since the flush that is under way began. They may be ours again, in another epoch.
+    lost: Vec<Shard>,
     /// Results that could not be recorded because somebody has locked the rows, and until when they are
     /// left alone.
     held: Gathered,
@@ -41,6 +43,7 @@ impl Recorder {
         Recorder {
             gathered: Gathered::default(),
             is_flushing: false,
+            lost: Vec::new(),
             held: Gathered::default(),
             held_until: None,
             has_said_held: false,
@@ -147,9 +150,13 @@ impl Recorder {
         Some(recorded)
     }
 
-    /// A flush is over, which has not recorded what somebody holds.
-    pub fn end(&mut self, recorded: &Gathered, held: Gathered, now: Instant) {
+    /// A flush is over, which has not recorded what somebody holds. What it says of shards that were lost meanwhile says
+    /// nothing of what is ours.
+    pub fn end(&mut self, recorded: &mut Gathered, mut held: Gathered, now: Instant) {
         self.is_flushing = false;
+        let lost = std::mem::take(&mut self.lost);
+        recorded.forget(&lost);
+        held.forget(&lost);
         self.deferrals += u64::from(!recorded.results.deferred.is_empty());
         if !held.is_empty() {
             if !self.has_said_held {
@@ -169,6 +176,9 @@ impl Recorder {
     pub fn forget(&mut self, lost: &[Shard]) {
         self.gathered.forget(lost);
         self.held.forget(lost);
+        if self.is_flushing {
+            self.lost.extend(lost);
+        }
     }
 }
 

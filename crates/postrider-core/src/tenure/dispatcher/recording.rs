@@ -12,12 +12,12 @@ impl Dispatcher {
         self.ask(Query::Flush { owned: self.lanes.owned(), recorded });
     }
 
-    pub(super) fn take_flush(&mut self, Flushed { recorded, held, lost }: Flushed) {
+    pub(super) fn take_flush(&mut self, Flushed { mut recorded, held, lost }: Flushed) {
         trace!(stop = "take_flush", "results are on record");
         for place in &held.put_down {
             self.expiry.forget(*place);
         }
-        self.recorder.end(&recorded, held, self.now);
+        self.recorder.end(&mut recorded, held, self.now);
         self.account.end_flush();
         self.lose(&lost);
         let changes = recorded.changes();

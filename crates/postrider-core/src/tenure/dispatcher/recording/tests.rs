@@ -1,4 +1,7 @@
-use super::{super::tests::stand::Stand, *};
+use super::{
+    super::tests::stand::{Stand, take_over, unread},
+    *,
+};
 use crate::{
     tenure::tests::{ENDPOINT, TARGET, read_one, sent, unkeyed, waiting},
     timestamp::EPOCH_US,
@@ -131,6 +134,30 @@ fn a_flush_that_finds_a_shard_lost_loses_it() {
     stand.take(Event::Flushed(Ok(Box::new(flushed))));
     assert!(stand.dispatcher.lanes.is_empty());
     assert_eq!((stand.dispatcher.endpoints.buffered(), stand.dispatcher.account.pending()), (0, 0));
+}
+
+/// Its answer comes late, and is about the time before.
+#[test]
+fn a_flush_of_a_shard_that_was_lost_and_is_ours_again_says_nothing_of_it() {
+    let mut stand = Stand::new(1);
+    stand.send(vec![sent(unkeyed(1), &[TARGET])]);
+    stand.land_all(Outcome::Unavailable { retry_after: None });
+    let place = (unkeyed(2).id, TARGET);
+    stand.fetch_claimed(vec![unkeyed(2)]);
+    stand.land_all(Outcome::Accepted);
+    let mut recorded = stand.flush().expect("something is to be recorded");
+    let held = recorded.set_aside(&HashSet::from_iter([place]));
+    stand.dispatcher.lose(&[OWNED]);
+    let again = Owned { epoch: OWNED.epoch + 1, ..OWNED };
+    let now = stand.now;
+    take_over(&mut stand.dispatcher, again, unread(OWNED.shard), Stored::default(), now);
+    let flushed = Flushed { recorded, held, lost: Vec::new() };
+    stand.take(Event::Flushed(Ok(Box::new(flushed))));
+    assert_eq!(stand.dispatcher.account.pending_of(OWNED.shard), 0);
+    stand.pass(HELD_PAUSE);
+    stand.step();
+    let later = stand.flush().expect("what is put down stays in hand until then");
+    assert!(later.results.is_empty() && later.put_down == [place]);
 }
 
 /// It may be the only one, so nobody looks for it at its time otherwise.
