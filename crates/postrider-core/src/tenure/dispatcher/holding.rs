@@ -41,9 +41,12 @@ impl Dispatcher {
         }
     }
 
-    /// Nothing is said of it: it waits as it did, is over, or is somebody else's by now.
+    /// Nothing is said of it: it waits as it did, is over, or is somebody else's by now. One that was read from the log is no
+    /// waiting delivery; but another one in its place may be, once its shard was lost and is ours again.
     pub(super) fn let_go(&mut self, delivery: Delivery) {
-        self.forget_in_hand(delivery.place());
+        if delivery.source == Source::Deferred {
+            self.forget_in_hand(delivery.place());
+        }
     }
 
     /// A waiting delivery is no longer in hand; if it was the suspect, the next one may be tried.
@@ -90,7 +93,7 @@ mod tests {
     use crate::{
         tenure::{
             expiry::EXPIRING_MOST,
-            tests::{ENDPOINT, FLOW, TARGET, endpoint, unkeyed},
+            tests::{ENDPOINT, FLOW, TARGET, endpoint, read_one, unkeyed},
         },
         waiting::ExpiryPlace,
     };
@@ -205,7 +208,7 @@ mod tests {
         assert!(!stand.dispatcher.is_held(Shard(0)));
         let mut held = Gathered::default();
         held.settle(delivery(2), Settlement::Delivered, stand.now);
-        stand.dispatcher.recorder.end(&Gathered::default(), held, stand.now);
+        stand.dispatcher.recorder.end(&mut Gathered::default(), held, stand.now);
         assert!(stand.dispatcher.is_held(Shard(0)) && !stand.dispatcher.is_held(Shard(1)));
     }
 
@@ -229,5 +232,17 @@ mod tests {
             assert!(stand.dispatcher.expiry.begin(false, 0, now).is_some());
             assert_eq!(stand.dispatcher.hands.has(delivery(1).place()), is_postponed);
         }
+    }
+
+    /// Its shard was lost and is ours again, and what waits in its place is another delivery.
+    #[test]
+    fn whatever_was_read_and_is_let_go_leaves_what_waits_in_its_place_in_hand() {
+        let mut stand = Stand::new(9);
+        let place = (unkeyed(1).id, TARGET);
+        stand.dispatcher.hold(&Delivery::due(unkeyed(1), 1));
+        stand.dispatcher.let_go(read_one(unkeyed(1)));
+        assert!(stand.dispatcher.hands.has(place));
+        stand.dispatcher.let_go(Delivery::due(unkeyed(1), 1));
+        assert!(!stand.dispatcher.hands.has(place));
     }
 }
