@@ -338,7 +338,11 @@ impl Http {
 
     async fn send(&self, envelope: Envelope, token: Option<&Token>, deadline: Instant) -> Report {
         let started_at = Instant::now();
-        tracing::trace!(stop = "send", message = envelope.message_id, attempt = envelope.attempt);
+        tracing::trace!(
+            stop = "send",
+            message_id = envelope.message_id,
+            attempt = envelope.attempt
+        );
         let settings = self.shared.settings();
         let sent_at = Arc::new(OnceLock::new());
         let (mut request, unsent) = match self.request(envelope, &settings, &sent_at) {

@@ -42,8 +42,8 @@ impl Dispatcher {
     pub(super) fn take_landed(&mut self, delivery: Delivery, report: &Report, started: Instant) {
         let now = self.now;
         let id = delivery.endpoint;
-        let message = delivery.message.id.0;
-        trace!(stop = "take_landed", message, target = delivery.target.0, outcome = ?report.outcome);
+        let (message_id, target_id) = (delivery.message.id.0, delivery.target.0);
+        trace!(stop = "take_landed", message_id, target_id, outcome = ?report.outcome);
         self.endpoints.landed(&delivery);
         let place = delivery.place();
         self.endpoints.note_outcome(id, place, report, self.tenancy.identity.prober());

@@ -49,7 +49,7 @@ impl Dispatcher {
 
     fn put(&mut self, placed: Placed) {
         let delivery = placed.delivery();
-        trace!(stop = "put", message = delivery.message.id.0, target = delivery.target.0);
+        trace!(stop = "put", message_id = delivery.message.id.0, target_id = delivery.target.0);
         let is_ours = self.is_ours(delivery);
         // A shard that is being given up gets nothing into its queues any more.
         if !is_ours || self.is_stopping() || self.is_leaving(delivery) {

@@ -7,7 +7,7 @@ impl Dispatcher {
 
     /// Queues a delivery that is claimed, when it is its turn.
     pub(super) fn admit(&mut self, seated: Seated) {
-        trace!(stop = "admit", message = seated.message.id.0, target = seated.target.0);
+        trace!(stop = "admit", message_id = seated.message.id.0, target_id = seated.target.0);
         let Some(link) = seated.link() else {
             self.enqueue(seated);
             return;

@@ -234,7 +234,7 @@ impl Dispatcher {
                 None => Placed::Orphan(delivery),
                 Some(_) => self.place(delivery, which, now),
             };
-            trace!(stop = "accept", message = message.id.0, target = target.0);
+            trace!(stop = "accept", message_id = message.id.0, target_id = target.0);
             self.claims.add(placed);
         }
     }

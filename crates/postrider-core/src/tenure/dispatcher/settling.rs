@@ -7,7 +7,7 @@ impl Dispatcher {
     /// The road out of hand: it is recorded, looked for when its time comes, and those of its ordering key wait behind it,
     /// or go when its end is on record. Beside it are only put_back and let_go, for what is left as it was.
     pub(super) fn settle(&mut self, delivery: Delivery, settlement: Settlement) {
-        trace!(stop = "settle", message = delivery.message.id.0, target = delivery.target.0);
+        trace!(stop = "settle", message_id = delivery.message.id.0, target_id = delivery.target.0);
         let (endpoint, link) = (delivery.endpoint, delivery.link());
         let waits_until = settlement.waits_until(self.now, &self.clock);
         let is_given_back = settlement.is_given_back();
