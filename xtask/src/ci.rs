@@ -21,6 +21,10 @@ const STEPS: &[Step] = &[
     ("format", |_| cargo(&["fmt", "--all", "--check"])),
     ("tidy", |_| crate::run_tidy()),
     ("lint", |_| cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])),
+    // What is released has none of what only tests ask for, such as the simulation in the core.
+    ("released", |_| {
+        cargo(&["clippy", "--package", "postrider", "--bins", "--", "-D", "warnings"])
+    }),
     ("build", |_| tested_binary().map(drop)),
     ("schema", |program| own(program, &["schema", "--check"])),
     ("test", |_| test(&[])),
@@ -101,7 +105,7 @@ pub fn test(filters: &[String]) -> Result<()> {
 }
 
 /// Half of the time of most tests is waiting, for a lease to end or for a dispatcher, so there are four of them for each
-/// processor. Those that measure how soon messages arrive count as two (`.config/nextest.toml`).
+/// processor. Those that measure how soon messages arrive count as four (`.config/nextest.toml`).
 fn test_thread_count() -> usize {
     4 * std::thread::available_parallelism().map_or(1, usize::from)
 }

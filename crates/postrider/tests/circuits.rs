@@ -242,18 +242,18 @@ async fn a_dead_endpoint_does_not_delay_the_others() {
     shop.endpoint("bad", json!({ "url": bad.url() }), patient()).await;
     bad.down().unwrap();
     let _dispatcher = shop.serve().await;
-    shop.send_many("bad", 4_000).await;
+    shop.send_many("bad", 6_000).await;
     shop.until("select count(*) = 1 from postrider.circuit where state = 'open'").await;
     for n in 1..=20 {
         // Behind the other one it would wait for ever.
         shop.send("good", json!({})).await;
         good.wait_for_accepted(n, LONG).await.unwrap();
     }
-    shop.send_many("good", 1_000).await;
-    good.wait_for_accepted(1_020, LONG).await.unwrap();
+    shop.send_many("good", 1_500).await;
+    good.wait_for_accepted(1_520, LONG).await.unwrap();
     bad.up().unwrap();
-    bad.wait_for_accepted(4_000, LONG * 2).await.unwrap();
-    assert_eq!(bad.distinct_ids().len(), 4_000);
+    bad.wait_for_accepted(6_000, LONG * 2).await.unwrap();
+    assert_eq!(bad.distinct_ids().len(), 6_000);
 }
 
 #[tokio::test(flavor = "multi_thread")]

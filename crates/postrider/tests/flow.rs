@@ -330,7 +330,7 @@ async fn rude_receivers_slow_nobody_else() {
         let timeout = RUDE_TIMEOUT.as_secs();
         let config = json!({ "url": rude_receiver(rude).await, "timeout_seconds": timeout });
         shop.endpoint(&name, config, patient()).await;
-        shop.send_many(&name, 1_000).await;
+        shop.send_many(&name, 1_500).await;
     }
     shop.until("select count(*) >= 100 from postrider.attempt").await;
     let waits = waits(&shop, &good, 100).await;

@@ -29,7 +29,7 @@ struct Stop {
 /// Something that was logged, in the order of its log.
 #[derive(Debug)]
 struct Entry {
-    /// Since midnight, in milliseconds: the server's log has no more.
+    /// In milliseconds, as the server's log has it.
     at: u64,
     log: Log,
     index: usize,
@@ -118,18 +118,23 @@ fn file_of(target: &str) -> String {
         .unwrap_or_else(|| panic!("no file has {target}"))
 }
 
-fn milliseconds(time: &str) -> u64 {
-    let parts: Vec<u64> = time.split([':', '.']).map(|part| part.parse().unwrap()).collect();
-    ((parts[0] * 60 + parts[1]) * 60 + parts[2]) * 1_000 + parts[3]
+/// Of moments that are written alike, up to the millisecond: a later one has a larger number.
+fn milliseconds(day: &str, time: &str) -> u64 {
+    let numbers = |text: &str| -> Vec<u64> {
+        text.split(['-', ':', '.']).map(|part| part.parse().unwrap()).collect()
+    };
+    let (day, time) = (numbers(day), numbers(time));
+    let days = (day[0] * 12 + day[1]) * 31 + day[2];
+    (((days * 24 + time[0]) * 60 + time[1]) * 60 + time[2]) * 1_000 + time[3]
 }
 
 fn noted(lines: &[String]) -> Vec<Entry> {
     let stops = lines.iter().filter_map(|line| {
         let value: Value = serde_json::from_str(line).ok()?;
         let function = value["stop"].as_str()?.to_owned();
-        let time = value["timestamp"].as_str()?.split_once('T')?.1.get(..12)?.to_owned();
-        let file = file_of(value["target"].as_str()?);
-        Some((milliseconds(&time), What::Noted(file, function)))
+        let (day, time) = value["timestamp"].as_str()?.split_once('T')?;
+        let at = milliseconds(day, time.get(..12)?);
+        Some((at, What::Noted(file_of(value["target"].as_str()?), function)))
     });
     entries(stops, Log::Program)
 }
@@ -141,8 +146,9 @@ fn statements(log: &str) -> Vec<Entry> {
         let text = line.split_once("LOG:  ")?.1;
         let (kind, text) = text.split_once(": ")?;
         let is_statement = kind == "statement" || kind.starts_with("execute ");
-        let time = line.split(' ').nth(1)?;
-        is_statement.then(|| (milliseconds(time), What::Statement(squeeze(text))))
+        let mut words = line.split(' ');
+        let (day, time) = (words.next()?, words.next()?);
+        is_statement.then(|| (milliseconds(day, time), What::Statement(squeeze(text))))
     });
     entries(statements, Log::Server)
 }

@@ -84,6 +84,8 @@ fn a_door_that_leads_back_is_caught() {
     assert_eq!(check("postrider-fleet", &to("postrider-transport")), [4]);
     assert_eq!(check("postrider-engine", &to("postrider-store")), NONE);
     assert_eq!(check("postrider-store", "tokio-postgres = \"0.7\""), NONE);
+    assert_eq!(check("postrider", &to("postrider-testkit")), [4]);
+    assert_eq!(check("postrider-store", "[dependencies.postrider-fleet]\npath = \"..\""), [4]);
     assert_eq!(check("postrider-testkit", &to("postrider-core")), [4]);
     assert_eq!(check("postrider-store", &to("postrider-testkit")), [4]);
     let for_tests = format!("x = \"1\"\n[dev-dependencies]\n{}", to("postrider-testkit"));
