@@ -89,6 +89,8 @@ impl Dispatcher {
 
 #[cfg(test)]
 mod tests {
+    use std::ops::ControlFlow::{Break, Continue};
+
     use super::{super::tests::stand::Stand, *};
     use crate::{
         tenure::{
@@ -173,8 +175,8 @@ mod tests {
         stand.dispatcher.claim_due(vec![seated], Look::BeforeAndAfter);
         let (claims, owned, look) = stand
             .asked(|query| match query {
-                Query::Claim { claims, owned, look, .. } => Ok((claims, owned, look)),
-                query => Err(query),
+                Query::Claim { claims, owned, look, .. } => Break((claims, owned, look)),
+                query => Continue(query),
             })
             .expect("it is claimed");
         let named = claims.iter().map(|claim| (claim.id, claim.target, claim.retry_count));

@@ -35,6 +35,8 @@ impl Dispatcher {
 
 #[cfg(test)]
 mod tests {
+    use std::ops::ControlFlow::{Break, Continue};
+
     use super::{
         super::tests::stand::{Stand, take_over, unread},
         *,
@@ -54,8 +56,8 @@ mod tests {
 
     fn asked(stand: &mut Stand) -> Option<Vec<Claim>> {
         stand.asked(|query| match query {
-            Query::Recover(_, claims) => Ok(claims),
-            query => Err(query),
+            Query::Recover(_, claims) => Break(claims),
+            query => Continue(query),
         })
     }
 

@@ -1,3 +1,5 @@
+use std::ops::ControlFlow::{Break, Continue};
+
 use super::{
     super::tests::stand::{Stand, take_over, unread},
     *,
@@ -56,8 +58,8 @@ fn what_was_not_written_because_a_shard_is_lost_is_written_for_those_that_are_le
     assert!(stand.attempted().is_empty(), "nothing was written");
     let (owned, claimed) = stand
         .asked(|query| match query {
-            Query::SaveCheckpoint { owned, claimed, .. } => Ok((owned, claimed)),
-            query => Err(query),
+            Query::SaveCheckpoint { owned, claimed, .. } => Break((owned, claimed)),
+            query => Continue(query),
         })
         .expect("it is written at once");
     assert_eq!((owned, claimed), (vec![OWNED], vec![unkeyed(1).id]));
@@ -76,8 +78,8 @@ fn the_gate_is_told_when_it_is_known_of_all_shards_how_far_they_were_read() {
     let updates_gate = |stand: &mut Stand| {
         stand.dispatcher.claims.hurry(stand.now);
         let found = stand.asked(|query| match query {
-            Query::SaveCheckpoint { updates_gate, .. } => Ok(updates_gate),
-            query => Err(query),
+            Query::SaveCheckpoint { updates_gate, .. } => Break(updates_gate),
+            query => Continue(query),
         });
         stand.take(Event::Claimed(Ok((Vec::new(), Cancels::default()))));
         found.expect("one is written")

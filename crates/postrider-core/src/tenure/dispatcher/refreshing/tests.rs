@@ -1,3 +1,5 @@
+use std::ops::ControlFlow::{Break, Continue};
+
 use super::{super::tests::stand::Stand, *};
 use crate::tenure::tests::{
     ENDPOINT, FLOW, TARGET, disabled, endpoint, read, sent, unkeyed, waiting,
@@ -29,8 +31,8 @@ fn endpoints_are_read_now_and_then_and_those_that_have_changed_in_whole() {
     let versions = [(ENDPOINT, 2), (GONE, 1)];
     endpoints(&mut stand, &versions, Vec::new());
     let changed = stand.asked(|query| match query {
-        Query::LoadEndpoints(of, changed) if of == versions => Ok(changed),
-        query => Err(query),
+        Query::LoadEndpoints(of, changed) if of == versions => Break(changed),
+        query => Continue(query),
     });
     assert_eq!(changed, Some(vec![ENDPOINT, GONE]));
     assert!(!versions_asked(&mut stand), "they are not read yet");
@@ -83,8 +85,8 @@ fn what_is_behind_one_of_an_endpoint_that_is_gone_goes_on() {
     stand.dispatcher.chains.inherit(&here);
     endpoints(&mut stand, &[(ENDPOINT, 1)], Vec::new());
     let asked = stand.asked(|query| match query {
-        Query::FetchFollowers(asked, _) => Ok(asked.len()),
-        query => Err(query),
+        Query::FetchFollowers(asked, _) => Break(asked.len()),
+        query => Continue(query),
     });
     assert_eq!(asked, Some(1));
 }

@@ -1,3 +1,5 @@
+use std::ops::ControlFlow::{Break, Continue};
+
 use super::{super::tests::stand::Stand, *};
 use crate::tenure::tests::{ENDPOINT, TARGET, sent, unkeyed, waiting};
 
@@ -20,8 +22,8 @@ fn link(number: i64) -> Link {
 /// Which keys are asked for.
 fn wanted(stand: &mut Stand) -> Option<usize> {
     stand.asked(|query| match query {
-        Query::FetchFollowers(asked, _) => Ok(asked.len()),
-        query => Err(query),
+        Query::FetchFollowers(asked, _) => Break(asked.len()),
+        query => Continue(query),
     })
 }
 
@@ -163,8 +165,8 @@ fn what_comes_next_is_asked_for_where_it_may_be() {
         stand.dispatcher.chains.inherit(&link(1));
         stand.dispatcher.leave_chain(&link(0));
         let asked = stand.asked(|query| match query {
-            Query::FetchFollowers(asked, _) => Ok(asked),
-            query => Err(query),
+            Query::FetchFollowers(asked, _) => Break(asked),
+            query => Continue(query),
         });
         let places: Vec<EndpointId> = asked.unwrap().into_iter().map(|(_, at, _)| at).collect();
         assert_eq!(places, [at], "{scope}");

@@ -1,6 +1,9 @@
 //! A dispatcher in memory, and what its driver would answer.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::BTreeMap,
+    ops::ControlFlow::{self, Break, Continue},
+};
 
 use super::super::*;
 use crate::{
@@ -184,14 +187,14 @@ impl Stand {
     }
 
     /// Takes out the first query that is wanted, of all that are asked by now.
-    pub fn asked<T>(&mut self, wanted: impl Fn(Query) -> Result<T, Query>) -> Option<T> {
+    pub fn asked<T>(&mut self, wanted: impl Fn(Query) -> ControlFlow<T, Query>) -> Option<T> {
         self.step();
         let mut found = None;
         for command in std::mem::take(&mut self.commands) {
             match command {
                 Command::Ask(query) if found.is_none() => match wanted(query) {
-                    Ok(answer) => found = Some(answer),
-                    Err(query) => self.commands.push(Command::Ask(query)),
+                    Break(answer) => found = Some(answer),
+                    Continue(query) => self.commands.push(Command::Ask(query)),
                 },
                 command => self.commands.push(command),
             }
@@ -201,7 +204,7 @@ impl Stand {
 
     /// The same where only that matters.
     pub fn has_asked(&mut self, is_wanted: impl Fn(&Query) -> bool) -> bool {
-        self.asked(|query| if is_wanted(&query) { Ok(()) } else { Err(query) }).is_some()
+        self.asked(|query| if is_wanted(&query) { Break(()) } else { Continue(query) }).is_some()
     }
 
     /// There is nothing, where that can be said.
@@ -224,8 +227,8 @@ impl Stand {
     pub fn read(&mut self, rows: Vec<LogMessage>) {
         self.last_number += rows.len() as i64;
         let wanted = |query| match query {
-            Query::Tick(groups) => Ok(groups),
-            query => Err(query),
+            Query::Tick(groups) => Break(groups),
+            query => Continue(query),
         };
         let groups = match self.asked(wanted) {
             Some(groups) => groups,
@@ -266,8 +269,8 @@ impl Stand {
     pub fn fetch_claimed(&mut self, rows: Vec<DueDelivery>) {
         self.fetch(rows);
         let claim = self.asked(|query| match query {
-            query @ Query::Claim { .. } => Ok(claimed(query)),
-            query => Err(query),
+            query @ Query::Claim { .. } => Break(claimed(query)),
+            query => Continue(query),
         });
         self.take(claim.flatten().expect("they are claimed"));
     }
@@ -275,8 +278,8 @@ impl Stand {
     /// The checkpoint that is asked for is written, unless some shards are lost: what it names, if there is one.
     pub fn checkpoint(&mut self, lost: Vec<Owned>, cancels: Cancels) -> Option<Vec<MessageId>> {
         let claimed = self.asked(|query| match query {
-            Query::SaveCheckpoint { claimed, .. } => Ok(claimed),
-            query => Err(query),
+            Query::SaveCheckpoint { claimed, .. } => Break(claimed),
+            query => Continue(query),
         })?;
         self.take(Event::Claimed(Ok((lost, cancels))));
         Some(claimed)
@@ -323,8 +326,8 @@ impl Stand {
     /// The same, if its time has come.
     pub fn flush_now(&mut self) -> Option<Gathered> {
         self.asked(|query| match query {
-            Query::Flush { recorded, .. } => Ok(*recorded),
-            query => Err(query),
+            Query::Flush { recorded, .. } => Break(*recorded),
+            query => Continue(query),
         })
     }
 

@@ -1,3 +1,5 @@
+use std::ops::ControlFlow::{Break, Continue};
+
 use super::{
     super::tests::stand::{Stand, claimed, claimed_as},
     *,
@@ -12,9 +14,9 @@ fn is_fetch(query: &Query) -> bool {
 fn claims(stand: &mut Stand) -> Option<(Vec<i64>, Look)> {
     stand.asked(|query| match query {
         Query::Claim { claims, look, .. } => {
-            Ok((claims.iter().map(|claim| claim.id.sequence_number()).collect(), look))
+            Break((claims.iter().map(|claim| claim.id.sequence_number()).collect(), look))
         }
-        query => Err(query),
+        query => Continue(query),
     })
 }
 
@@ -183,8 +185,8 @@ fn becomes(row: DueDelivery, said: Said, prepare: impl Fn(&mut Stand)) -> &'stat
     let mut stand = Stand::new(9);
     stand.fetch(vec![row]);
     let claimed = stand.asked(|query| match query {
-        Query::Claim { claimed, .. } => Ok(claimed),
-        query => Err(query),
+        Query::Claim { claimed, .. } => Break(claimed),
+        query => Continue(query),
     });
     let claimed = claimed.expect("it is claimed");
     let place = claimed[0].place();
@@ -287,8 +289,8 @@ fn nothing_goes_of_a_claim_that_finds_a_shard_lost() {
     let mut stand = Stand::new(9);
     stand.fetch(vec![unkeyed(1), unkeyed(2)]);
     let claim = stand.asked(|query| match query {
-        query @ Query::Claim { .. } => Ok(claimed(query)),
-        query => Err(query),
+        query @ Query::Claim { .. } => Break(claimed(query)),
+        query => Continue(query),
     });
     let Some(Event::DueClaimed(claimed, Ok(answer))) = claim.flatten() else {
         panic!("it is claimed")
@@ -309,8 +311,8 @@ fn what_is_behind_one_that_was_ended_by_others_goes_on() {
     stand.dispatcher.chains.inherit(&link);
     stand.fetch(vec![waiting(1)]);
     let claimed = stand.asked(|query| match query {
-        Query::Claim { claimed, .. } => Ok(claimed),
-        query => Err(query),
+        Query::Claim { claimed, .. } => Break(claimed),
+        query => Continue(query),
     });
     stand.take(Event::DueClaimed(claimed.unwrap(), Ok(DueClaimAnswer::default())));
     let asks = stand.has_asked(|query| matches!(query, Query::FetchFollowers(..)));
@@ -324,8 +326,8 @@ fn a_suspect_that_somebody_holds_lets_the_next_one_be_tried() {
     let mut stand = Stand::new(9);
     stand.fetch(vec![lost(1, 2), lost(2, 3)]);
     let claimed = stand.asked(|query| match query {
-        Query::Claim { claimed, .. } => Ok(claimed),
-        query => Err(query),
+        Query::Claim { claimed, .. } => Break(claimed),
+        query => Continue(query),
     });
     let claimed = claimed.expect("the first is claimed");
     let unclaimed = HashSet::from_iter([claimed[0].place()]);
