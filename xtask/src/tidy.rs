@@ -84,11 +84,11 @@ const ROOMS: [(&str, &[&str]); 9] = [
             "postrider-client",
         ],
     ),
-    (TESTKIT, &[]),
-    ("postrider-proofs", &["postrider-client", TESTKIT]),
+    (FOR_TESTS[0], &[]),
+    (FOR_TESTS[1], &["postrider-client", FOR_TESTS[0]]),
 ];
-/// Where tests of all rooms get their servers and receivers; what is released has none of it.
-const TESTKIT: &str = "postrider-testkit";
+/// Where tests get their servers, receivers and long runs; what is released has none of it.
+const FOR_TESTS: [&str; 2] = ["postrider-testkit", "postrider-proofs"];
 /// What the program is made of, but for the core.
 const PRODUCT: [&str; 5] = [
     "crates/postrider-store/src/",
@@ -330,7 +330,8 @@ fn doors_open_one_way(tree: &Tree) -> Vec<Violation> {
             // A line of the list, or the head of a section of its own.
             let line = line.trim_start_matches("[dependencies.");
             let name = line.split(['=', '.', ' ', ']']).next().unwrap_or_default();
-            let is_ours = name.starts_with("postrider") && !(is_for_tests && name == TESTKIT);
+            let is_ours =
+                name.starts_with("postrider") && !(is_for_tests && FOR_TESTS.contains(&name));
             // A transport does I/O with its destination and reports; what follows is not its business.
             let is_database = room == "postrider-transport" && name.starts_with("tokio-postgres");
             if is_list && (is_ours && !doors.contains(&name) || is_database) {
