@@ -224,6 +224,8 @@ async fn a_dropped_endpoint_s_job_walks_over_what_is_gone_once() {
     let session = include_str!("../../../sql/queries/dispatch/dispatcher_session.sql");
     dispatcher.batch_execute(session).await.unwrap();
     shop.execute("select postrider.drop_endpoint('gone', p_force => true)").await;
+    // What a session reads of catalogs is no part of a batch. A slow machine has small ones.
+    dispatcher.batch_execute("begin; select postrider.advance_jobs(); rollback").await.unwrap();
     let mut most = 0;
     while shop.ask::<bool>("select state = 'running' from postrider.jobs").await {
         let explain = "explain (analyze, buffers, format json) select postrider.advance_jobs()";
