@@ -204,6 +204,19 @@ impl<D> Chain<D> {
         self.links.is_empty() && self.stored.is_empty() && self.storing == 0
     }
 
+    /// Takes out what is ready at these places, which are held for it.
+    fn take_ready(&mut self, mut is_wanted: impl FnMut(Place, &D) -> bool) -> Vec<D> {
+        let mut taken = Vec::new();
+        for (place, state) in &mut self.links {
+            if matches!(state, State::Ready(delivery) if is_wanted(*place, delivery))
+                && let State::Ready(delivery) = std::mem::replace(state, State::Coming)
+            {
+                taken.push(delivery);
+            }
+        }
+        taken
+    }
+
     /// Lets go whatever is ready and first now, while nothing else of its scope is under way.
     fn advance(&mut self, scope: Scope) -> Vec<D> {
         // What is first in each scope, in one pass over the links.
@@ -390,20 +403,25 @@ impl<D> Chains<D> {
         chain.version = version;
         let is_idle = chain.unlink((link.id, link.endpoint));
         chain.stored.lower(link.endpoint, link.id);
-        let mut behind = Vec::new();
-        for ((id, endpoint), state) in &mut chain.links {
-            let is_behind = *id > link.id && (scope == Scope::Global || *endpoint == link.endpoint);
-            if is_behind
-                && matches!(state, State::Ready(_))
-                && let State::Ready(delivery) = std::mem::replace(state, State::Coming)
-            {
-                behind.push(delivery);
-            }
-        }
+        let behind = chain.take_ready(|(id, endpoint), _| {
+            id > link.id && (scope == Scope::Global || endpoint == link.endpoint)
+        });
         if is_idle {
             self.in_hand.remove(&link.key);
         }
         behind
+    }
+
+    /// Takes out what is ready in the link's scope and behind something that is stored, or may be: to be stored or put back,
+    /// too. It comes with what it waits for.
+    pub fn take_behind_stored(&mut self, link: &Link) -> Vec<D> {
+        let scope = self.scope;
+        let Some(chain) = self.chains.get_mut(&link.key) else { return Vec::new() };
+        let in_scope = |other: EndpointId| scope == Scope::Global || other == link.endpoint;
+        let is_behind =
+            |place: &&Place| in_scope(place.1) && chain.is_behind_stored(scope, **place);
+        let behind: Vec<Place> = chain.links.keys().filter(is_behind).copied().collect();
+        chain.take_ready(|place, _| behind.contains(&place))
     }
 
     /// Whether nothing is in hand in the link's scope while something is stored: it has to be fetched.
@@ -442,13 +460,7 @@ impl<D> Chains<D> {
         let mut taken = Vec::new();
         for key in &self.in_hand {
             let Some(chain) = self.chains.get_mut(key) else { continue };
-            for state in chain.links.values_mut() {
-                if matches!(state, State::Ready(delivery) if is_wanted(delivery))
-                    && let State::Ready(delivery) = std::mem::replace(state, State::Coming)
-                {
-                    taken.push(delivery);
-                }
-            }
+            taken.extend(chain.take_ready(|_, delivery| is_wanted(delivery)));
         }
         taken
     }

@@ -67,6 +67,34 @@ fn an_earlier_one_that_comes_back_waits_for_the_one_that_is_on_its_way() {
 }
 
 #[test]
+fn what_is_ready_and_may_be_behind_something_stored_can_be_taken_out() {
+    for scope in [Scope::Endpoint, Scope::Global] {
+        let mut chains = Chains::default();
+        chains.set_scope(scope);
+        for place in [(2, 7), (3, 7), (4, 8)] {
+            chains.read(&link(place.0, place.1));
+            chains.offer(&link(place.0, place.1), place);
+        }
+        assert_eq!(chains.take_behind_stored(&link(2, 7)), [], "nothing is stored");
+        assert!(chains.fetch(&link(1, 7), true));
+        assert_eq!(chains.offer(&link(1, 7), (1, 7)), Turn::Wait);
+        assert_eq!(chains.leave(&link(2, 7)).going, [(1, 7)]);
+        assert!(chains.leave(&link(1, 7)).wants_stored);
+        let behind = chains.take_behind_stored(&link(1, 7));
+        match scope {
+            Scope::Endpoint => assert_eq!(behind, [(3, 7)], "the other one is on its way"),
+            Scope::Global => assert_eq!(behind, [(3, 7), (4, 8)]),
+        }
+        assert_eq!(chains.take_behind_stored(&link(1, 7)), []);
+        for (id, endpoint) in behind {
+            assert!(chains.is_blocked(&link(id, endpoint)));
+            assert_eq!(chains.put_back(&link(id, endpoint)), []);
+        }
+        assert!(chains.wants_stored(&link(1, 7)));
+    }
+}
+
+#[test]
 fn what_is_behind_a_retry_is_stored_and_fetched_in_order() {
     let mut chains = Chains::default();
     for id in [1, 2] {

@@ -82,6 +82,9 @@ impl Dispatcher {
         }
         if wants_stored {
             self.want_followers(link);
+            // It would wait for what is fetched, and have the places that this needs.
+            let behind = self.chains.take_behind_stored(link);
+            self.give_back_seated(behind);
         }
     }
 

@@ -67,6 +67,28 @@ fn whatever_ends_lets_the_next_one_go() {
     }
 }
 
+/// It waited for what is fetched, and had the place that this needs: neither of them came.
+#[test]
+fn what_is_ready_behind_something_stored_gives_its_place_back_until_that_is_fetched() {
+    let mut stand = Stand::new(9);
+    stand.send([2, 3].map(|number| sent(waiting(number), &[TARGET])).to_vec());
+    let second = stand.attempted().remove(0);
+    // One before them comes back from the dead letters.
+    stand.fetch_claimed(vec![waiting(1)]);
+    stand.land(second, Outcome::Accepted);
+    stand.recorded();
+    let first = stand.attempted().remove(0);
+    assert_eq!(numbers(std::slice::from_ref(&first)), [1]);
+    stand.land(first, Outcome::Accepted);
+    assert_eq!(stand.dispatcher.endpoints.buffered(), 1, "the third is ready");
+    stand.recorded();
+    assert_eq!(stand.dispatcher.endpoints.buffered(), 0);
+    let [row] = &stand.recorded().deferred[..] else { panic!("it waits in the table") };
+    assert_eq!((row.id.sequence_number(), row.is_blocked), (3, true));
+    stand.pass(IDLE_FETCH_PAUSE);
+    assert_eq!(wanted(&mut stand), Some(1));
+}
+
 #[test]
 fn a_result_that_nobody_waits_for_waits_for_others() {
     let mut stand = Stand::new(9);

@@ -10,6 +10,9 @@ use super::{
 const KEPT: &[u64] = &[
     // What had expired was told to an operator, and a crash forgot it: the model's commit had not waited for the disk.
     771_052_914,
+    // What was ready of an ordering key waited for what was brought back before it and had to be fetched, and had the places
+    // that this needed: nobody went on.
+    900_112_278,
 ];
 
 fn number(name: &str) -> Option<u64> {
