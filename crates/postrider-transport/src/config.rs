@@ -217,6 +217,25 @@ pub enum ConfigError {
     Egress(#[from] EgressError),
 }
 
+/// An option that need not be there, and stands for nothing when it is not.
+pub const fn optional(
+    name: &'static str,
+    kind: OptionKind,
+    description: &'static str,
+) -> ConfigOption {
+    let (required, default) = (false, DefaultValue::None);
+    ConfigOption { name, kind, required, default, description, secret: false }
+}
+
+/// The same, whose value must not be shown to those who may only look.
+pub const fn secret(
+    name: &'static str,
+    kind: OptionKind,
+    description: &'static str,
+) -> ConfigOption {
+    ConfigOption { secret: true, ..optional(name, kind, description) }
+}
+
 impl ConfigOption {
     /// The option and its members as rows of `postrider.transport_option`.
     pub fn rows(&self, protocol: &str) -> Vec<Value> {

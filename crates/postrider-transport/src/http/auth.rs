@@ -12,9 +12,12 @@ use ring::hmac;
 use rustls::pki_types::{PrivatePkcs8KeyDer, pem::PemObject};
 
 use super::client_key::ClientKey;
-use crate::{ConfigError, ConfigOption, DefaultValue, OptionKind, config::Checked};
+use crate::{
+    ConfigError, ConfigOption, DefaultValue, OptionKind,
+    config::{Checked, secret},
+};
 
-pub const AUTH: ConfigOption = option(
+pub const AUTH: ConfigOption = secret(
     "auth",
     OptionKind::Object { members: MEMBERS, words: &[] },
     "How requests show who sends them, beside their signature. A message's headers do not replace those of auth.",
@@ -23,30 +26,30 @@ pub const AUTH: ConfigOption = option(
 const MEMBERS: &[ConfigOption] = &[
     ConfigOption {
         required: true,
-        ..option(
+        ..secret(
             "auth.type",
             OptionKind::OneOf(&["basic", "bearer", "api_key", "hmac", "sigv4", "oauth2"]),
             "What they show. It decides which other members there are.",
         )
     },
-    option("auth.username", OptionKind::Text { max: 256 }, "Of basic: the user, without a colon."),
-    option("auth.password", OptionKind::Text { max: 1_024 }, "Of basic: the password, if any."),
-    option("auth.token", OptionKind::Text { max: 8_192 }, "Of bearer: the token."),
-    option(
+    secret("auth.username", OptionKind::Text { max: 256 }, "Of basic: the user, without a colon."),
+    secret("auth.password", OptionKind::Text { max: 1_024 }, "Of basic: the password, if any."),
+    secret("auth.token", OptionKind::Text { max: 8_192 }, "Of bearer: the token."),
+    secret(
         "auth.header",
         OptionKind::HeaderName { max: 64 },
         "Of api_key and hmac: the header in which it stands.",
     ),
-    option(
+    secret(
         "auth.query",
         OptionKind::Text { max: 64 },
         "Of api_key: the parameter of the URL in which it stands, in place of a header.",
     ),
-    option("auth.value", OptionKind::Text { max: 4_096 }, "Of api_key: the key."),
-    option("auth.key", OptionKind::Text { max: 1_024 }, "Of hmac: the key, to the letter."),
+    secret("auth.value", OptionKind::Text { max: 4_096 }, "Of api_key: the key."),
+    secret("auth.key", OptionKind::Text { max: 1_024 }, "Of hmac: the key, to the letter."),
     ConfigOption {
         default: DefaultValue::Text("sha256"),
-        ..option(
+        ..secret(
             "auth.digest",
             OptionKind::OneOf(&["sha256", "sha1", "sha512"]),
             "Of hmac: the digest.",
@@ -54,82 +57,71 @@ const MEMBERS: &[ConfigOption] = &[
     },
     ConfigOption {
         default: DefaultValue::Text("hex"),
-        ..option(
+        ..secret(
             "auth.encoding",
             OptionKind::OneOf(&["hex", "base64"]),
             "Of hmac: how it is written.",
         )
     },
-    option("auth.prefix", OptionKind::Text { max: 64 }, "Of hmac: what stands before it."),
-    option("auth.region", OptionKind::Text { max: 64 }, "Of sigv4: the region, such as eu-west-1."),
-    option(
+    secret("auth.prefix", OptionKind::Text { max: 64 }, "Of hmac: what stands before it."),
+    secret("auth.region", OptionKind::Text { max: 64 }, "Of sigv4: the region, such as eu-west-1."),
+    secret(
         "auth.service",
         OptionKind::Text { max: 64 },
         "Of sigv4: the service, such as events or execute-api.",
     ),
-    option("auth.access_key_id", OptionKind::Text { max: 128 }, "Of sigv4: the id of the key."),
-    option("auth.secret_access_key", OptionKind::Text { max: 256 }, "Of sigv4: the key."),
-    option(
+    secret("auth.access_key_id", OptionKind::Text { max: 128 }, "Of sigv4: the id of the key."),
+    secret("auth.secret_access_key", OptionKind::Text { max: 256 }, "Of sigv4: the key."),
+    secret(
         "auth.session_token",
         OptionKind::Text { max: 8_192 },
         "Of sigv4: what comes with credentials for a time.",
     ),
-    option(
+    secret(
         "auth.token_url",
         OptionKind::Url { max: 2_048 },
         "Of oauth2: where tokens are asked for. It is judged as the url is.",
     ),
-    option("auth.client_id", OptionKind::Text { max: 512 }, "Of oauth2: the client."),
+    secret("auth.client_id", OptionKind::Text { max: 512 }, "Of oauth2: the client."),
     ConfigOption {
         default: DefaultValue::Text("client_secret_basic"),
-        ..option(
+        ..secret(
             "auth.client_auth",
             OptionKind::OneOf(&["client_secret_basic", "client_secret_post", "private_key_jwt"]),
             "Of oauth2: how the client shows that it is this one.",
         )
     },
-    option(
+    secret(
         "auth.client_secret",
         OptionKind::Text { max: 2_048 },
         "Of oauth2: the client's secret.",
     ),
-    option(
+    secret(
         "auth.private_key",
         OptionKind::Lines { max: 16_384 },
         "Of oauth2: the client's key (PEM, PKCS #8), for private_key_jwt.",
     ),
-    option("auth.key_id", OptionKind::Text { max: 256 }, "Of oauth2: the id of that key."),
+    secret("auth.key_id", OptionKind::Text { max: 256 }, "Of oauth2: the id of that key."),
     ConfigOption {
         default: DefaultValue::Text("RS256"),
-        ..option(
+        ..secret(
             "auth.algorithm",
             OptionKind::OneOf(&["RS256", "PS256", "ES256", "EdDSA"]),
             "Of oauth2: how that key signs.",
         )
     },
-    option(
+    secret(
         "auth.scopes",
         OptionKind::Texts { max: 64 },
         "Of oauth2: what the token is to be good for.",
     ),
-    option("auth.audience", OptionKind::Text { max: 2_048 }, "Of oauth2: whom the token is for."),
-    option(
+    secret("auth.audience", OptionKind::Text { max: 2_048 }, "Of oauth2: whom the token is for."),
+    secret(
         "auth.extra",
         OptionKind::Map { max: 16 },
         "Of oauth2: more parameters of the request for a token.",
     ),
 ];
-
-const fn option(name: &'static str, kind: OptionKind, description: &'static str) -> ConfigOption {
-    ConfigOption {
-        name,
-        kind,
-        required: false,
-        default: DefaultValue::None,
-        description,
-        secret: true,
-    }
-}
 
 /// What the config says about how requests show who sends them.
 pub struct Read {

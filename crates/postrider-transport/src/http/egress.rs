@@ -6,23 +6,21 @@ use postrider_core::egress::EgressError;
 
 use super::proxy::{Proxy, ProxyKind};
 use crate::{
-    ConfigError, ConfigOption, DefaultValue, OptionKind, config::Checked, config::is_url,
+    ConfigError, ConfigOption, OptionKind,
+    config::{Checked, is_url, optional, secret},
     guard::Sources,
 };
 
 /// How long user and password are at most, in bytes: SOCKS has no room for more.
 const USER_MAX: usize = 255;
 
-pub const PROXY: ConfigOption = ConfigOption {
-    secret: true,
-    ..option(
-        "proxy",
-        OptionKind::Object { members: MEMBERS, words: &[] },
-        "The proxy through which requests go, and those for tokens.",
-    )
-};
+pub const PROXY: ConfigOption = secret(
+    "proxy",
+    OptionKind::Object { members: MEMBERS, words: &[] },
+    "The proxy through which requests go, and those for tokens.",
+);
 
-pub const SOURCE_ADDRESS: ConfigOption = option(
+pub const SOURCE_ADDRESS: ConfigOption = optional(
     "source_address",
     OptionKind::Texts { max: 16 },
     "Addresses of the dispatcher's machine from which it connects, in turn. A destination needs one of the same family.",
@@ -31,33 +29,15 @@ pub const SOURCE_ADDRESS: ConfigOption = option(
 const MEMBERS: &[ConfigOption] = &[
     ConfigOption {
         required: true,
-        secret: true,
-        ..option(
+        ..secret(
             "proxy.url",
             OptionKind::Text { max: 2_048 },
             "Where the proxy is, such as http://proxy.example.com:3128.",
         )
     },
-    ConfigOption {
-        secret: true,
-        ..option("proxy.username", OptionKind::Text { max: 255 }, "The user at the proxy.")
-    },
-    ConfigOption {
-        secret: true,
-        ..option("proxy.password", OptionKind::Text { max: 255 }, "The user's password.")
-    },
+    secret("proxy.username", OptionKind::Text { max: 255 }, "The user at the proxy."),
+    secret("proxy.password", OptionKind::Text { max: 255 }, "The user's password."),
 ];
-
-const fn option(name: &'static str, kind: OptionKind, description: &'static str) -> ConfigOption {
-    ConfigOption {
-        name,
-        kind,
-        required: false,
-        default: DefaultValue::None,
-        description,
-        secret: false,
-    }
-}
 
 /// The way of an endpoint's connections.
 #[derive(Clone)]

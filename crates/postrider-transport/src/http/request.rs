@@ -11,7 +11,10 @@ use postrider_core::{
 };
 
 use super::{CONTENT_TYPE, USER_AGENT};
-use crate::{ConfigError, ConfigOption, DefaultValue, OptionKind, config::Checked};
+use crate::{
+    ConfigError, ConfigOption, DefaultValue, OptionKind,
+    config::{Checked, optional},
+};
 
 const FORMATS: OptionKind = OptionKind::OneOf(format::NAMES);
 /// Those of the standard, and [`scheme::PRESETS`].
@@ -31,7 +34,7 @@ const NAME: OptionKind = OptionKind::HeaderName { max: 64 };
 
 pub const FORMAT: ConfigOption = ConfigOption {
     default: DefaultValue::Text("raw"),
-    ..option(
+    ..optional(
         "format",
         FORMATS,
         "What a body looks like. `raw`: the payload as it is. `standard`: an object of type, timestamp and data, as \
@@ -39,13 +42,13 @@ pub const FORMAT: ConfigOption = ConfigOption {
     )
 };
 
-pub const URL_TEMPLATE: ConfigOption = option(
+pub const URL_TEMPLATE: ConfigOption = optional(
     "url_template",
     OptionKind::UrlTemplate { max: 2_048 },
     "Path and query in place of those of the url, filled in for each message, such as /hooks/{event_type}.",
 );
 
-pub const HEADER_TEMPLATES: ConfigOption = option(
+pub const HEADER_TEMPLATES: ConfigOption = optional(
     "header_templates",
     OptionKind::HeaderTemplates { max: 64 },
     "Headers that are filled in for each message, such as {ordering_key}. They are no place for secrets. A message's \
@@ -54,7 +57,7 @@ pub const HEADER_TEMPLATES: ConfigOption = option(
 
 pub const SIGNATURE: ConfigOption = ConfigOption {
     default: DefaultValue::Text("standard-webhooks"),
-    ..option(
+    ..optional(
         "signature",
         OptionKind::Object { members: MEMBERS, words: SIGNATURES },
         "How requests are signed with the signing_keys: by the standard, as a known service does it, or as an object \
@@ -65,11 +68,11 @@ pub const SIGNATURE: ConfigOption = ConfigOption {
 const MEMBERS: &[ConfigOption] = &[
     ConfigOption {
         required: true,
-        ..option("signature.header", NAME, "The header of the signature.")
+        ..optional("signature.header", NAME, "The header of the signature.")
     },
     ConfigOption {
         default: DefaultValue::Text("{body}"),
-        ..option(
+        ..optional(
             "signature.content",
             OptionKind::Template { max: 1_024, fields: FIELDS },
             "What is signed.",
@@ -77,25 +80,25 @@ const MEMBERS: &[ConfigOption] = &[
     },
     ConfigOption {
         default: DefaultValue::Text(""),
-        ..option(
+        ..optional(
             "signature.prefix",
             OptionKind::Template { max: 256, fields: &["id", "timestamp"] },
             "What stands before the signatures.",
         )
     },
-    option(
+    optional(
         "signature.version",
         OptionKind::Text { max: 32 },
         "What stands before each signature, such as v1=.",
     ),
-    option(
+    optional(
         "signature.separator",
         OptionKind::Text { max: 4 },
         "What stands between signatures. Without it the oldest key signs, and no other.",
     ),
     ConfigOption {
         default: DefaultValue::Text("hex"),
-        ..option(
+        ..optional(
             "signature.encoding",
             OptionKind::OneOf(&["hex", "base64"]),
             "How a signature is written.",
@@ -103,7 +106,7 @@ const MEMBERS: &[ConfigOption] = &[
     },
     ConfigOption {
         default: DefaultValue::Text("sha256"),
-        ..option(
+        ..optional(
             "signature.digest",
             OptionKind::OneOf(&["sha256", "sha1", "sha512"]),
             "The digest of the HMAC.",
@@ -111,30 +114,19 @@ const MEMBERS: &[ConfigOption] = &[
     },
     ConfigOption {
         default: DefaultValue::Text("text"),
-        ..option(
+        ..optional(
             "signature.key",
             OptionKind::OneOf(&["text", "base64"]),
             "Whether a key is the text that receivers have, or what its base64 behind the prefix stands for.",
         )
     },
-    option("signature.id_header", NAME, "A header for the message's id, beside webhook-id."),
-    option(
+    optional("signature.id_header", NAME, "A header for the message's id, beside webhook-id."),
+    optional(
         "signature.timestamp_header",
         NAME,
         "A header for the seconds since 1970, beside webhook-timestamp.",
     ),
 ];
-
-const fn option(name: &'static str, kind: OptionKind, description: &'static str) -> ConfigOption {
-    ConfigOption {
-        name,
-        kind,
-        required: false,
-        default: DefaultValue::None,
-        description,
-        secret: false,
-    }
-}
 
 /// Reads what the config says about requests.
 pub fn template(config: &Checked<'_>) -> Result<RequestTemplate, ConfigError> {

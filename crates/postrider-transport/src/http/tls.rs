@@ -22,11 +22,12 @@ use rustls::{
 };
 
 use crate::{
-    ConfigError, ConfigOption, DefaultValue, OptionKind, Shared, config::Checked,
+    ConfigError, ConfigOption, DefaultValue, OptionKind, Shared,
+    config::{Checked, secret},
     shared::offering_http,
 };
 
-pub const TLS: ConfigOption = option(
+pub const TLS: ConfigOption = secret(
     "tls",
     OptionKind::Object { members: MEMBERS, words: &[] },
     "What is asked of the receiver's TLS, and what is shown to it. Only for https addresses.",
@@ -35,47 +36,36 @@ pub const TLS: ConfigOption = option(
 const PEM: OptionKind = OptionKind::Lines { max: 65_536 };
 
 const MEMBERS: &[ConfigOption] = &[
-    option(
+    secret(
         "tls.ca",
         PEM,
         "Certificate authorities (PEM) that are trusted, in place of all others.",
     ),
-    option(
+    secret(
         "tls.certificate",
         PEM,
         "The certificate that is shown to the receiver (PEM), with those between it and its authority behind it.",
     ),
-    option("tls.key", OptionKind::Lines { max: 16_384 }, "The key of the certificate (PEM)."),
+    secret("tls.key", OptionKind::Lines { max: 16_384 }, "The key of the certificate (PEM)."),
     ConfigOption {
         default: DefaultValue::Text("1.2"),
-        ..option(
+        ..secret(
             "tls.min_version",
             OptionKind::OneOf(&["1.2", "1.3"]),
             "The oldest version of TLS that is spoken.",
         )
     },
-    option(
+    secret(
         "tls.server_name",
         OptionKind::Text { max: 253 },
         "The name that the receiver's certificate has to be for, and that it is asked for, in place of the URL's host.",
     ),
-    option(
+    secret(
         "tls.pins",
         OptionKind::Texts { max: 16 },
         "SHA-256 digests of public keys (SubjectPublicKeyInfo) in base64: the receiver's certificate has to have one of these keys.",
     ),
 ];
-
-const fn option(name: &'static str, kind: OptionKind, description: &'static str) -> ConfigOption {
-    ConfigOption {
-        name,
-        kind,
-        required: false,
-        default: DefaultValue::None,
-        description,
-        secret: true,
-    }
-}
 
 /// How connections speak TLS.
 #[derive(Clone)]
