@@ -84,8 +84,8 @@ const ROOMS: [(&str, &[&str]); 9] = [
             "postrider-client",
         ],
     ),
-    (FOR_TESTS[0], &[]),
-    (FOR_TESTS[1], &["postrider-client", FOR_TESTS[0]]),
+    ("postrider-testkit", &[]),
+    ("postrider-proofs", &["postrider-client", "postrider-testkit"]),
 ];
 /// Where tests get their servers, receivers and long runs; what is released has none of it.
 const FOR_TESTS: [&str; 2] = ["postrider-testkit", "postrider-proofs"];

@@ -36,6 +36,18 @@ pub use installation::{Installation, ensure_installed};
 use templates::Kind;
 pub use templates::{DATABASE as MIGRATED_DATABASE, Templates, VARIABLE as TEMPLATES_VARIABLE};
 
+/// The modes of `lock table`, the strongest first.
+pub const LOCK_MODES: [&str; 8] = [
+    "access exclusive",
+    "exclusive",
+    "share row exclusive",
+    "share",
+    "share update exclusive",
+    "row exclusive",
+    "row share",
+    "access share",
+];
+
 /// How long a start may take; a restart after a kill includes the recovery.
 const START_TIMEOUT: Duration = Duration::from_secs(120);
 /// How long a fast stop may take: it writes a checkpoint.

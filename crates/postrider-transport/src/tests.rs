@@ -7,6 +7,24 @@ use tokio::time::Instant;
 
 use super::*;
 
+/// A message in its first attempt, with nothing that need not be there.
+pub fn envelope(message_id: i64) -> Envelope {
+    Envelope {
+        message_id,
+        attempt: 1,
+        correlation_id: None,
+        event_type: None,
+        created_at: 0,
+        expires_at: None,
+        ordering_key: None,
+        metadata: None,
+        replay_of: None,
+        headers: None,
+        payload: Bytes::from_static(b"{}"),
+        content_type: None,
+    }
+}
+
 /// Holds the kinds of options that no transport uses yet.
 const SAMPLE: &[ConfigOption] = &[
     sample("name", OptionKind::Text { max: 8 }, true, DefaultValue::None, false),
@@ -159,21 +177,7 @@ fn an_absent_option_has_its_default() {
 async fn discard_accepts_every_message() {
     let shared = Shared::new(Settings::default());
     let discard = open("discard", &json!({}), &shared).unwrap();
-    let envelope = Envelope {
-        message_id: 1,
-        attempt: 1,
-        correlation_id: None,
-        event_type: None,
-        created_at: 0,
-        expires_at: None,
-        ordering_key: None,
-        metadata: None,
-        replay_of: None,
-        headers: None,
-        payload: Bytes::from_static(b"{}"),
-        content_type: None,
-    };
-    let batch = vec![envelope; discard.batch_limit()];
+    let batch = vec![envelope(1); discard.batch_limit()];
     let until = Instant::now() + Duration::from_secs(1);
     let reports = ticket::reports(&discard, batch, until).await;
     assert_eq!(reports.len(), 1_024);

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::shop::Shop;
+use postrider_testkit::postgres::LOCK_MODES;
 use tokio_postgres::Client;
 
 /// The roles, by the letter that stands for them below. The last one has no rights at all.
@@ -772,18 +773,6 @@ async fn each_table_is_read_by_its_roles_and_hardly_any_is_written() {
         where has_schema_privilege(r.oid, 'postrider', 'create') and not r.rolsuper";
     assert_eq!(strings(&client, sql).await, [""; 0]);
 }
-
-/// The modes of `lock table`, the strongest first.
-const LOCK_MODES: [&str; 8] = [
-    "access exclusive",
-    "exclusive",
-    "share row exclusive",
-    "share",
-    "share update exclusive",
-    "row exclusive",
-    "row share",
-    "access share",
-];
 
 /// Who may read a whole relation may lock it so that it is not dropped meanwhile, and nobody may lock it
 /// against reading or writing: parts of partitioned tables and what views read included.

@@ -420,11 +420,10 @@ mod tests {
     }
 
     /// Else who sleeps would be woken again and again, for a tick that is never made.
-    #[test]
-    fn what_was_skipped_of_a_shard_that_is_being_given_up_is_not_brought_back() {
-        let now = Instant::now();
+    /// These shards, and the lane of them in which something was skipped.
+    fn skipping<const N: usize>(shards: [Shard; N], now: Instant) -> (Lanes, Lane) {
         let mut lanes = Lanes::default();
-        for shard in [0, 1].map(Shard) {
+        for shard in shards {
             let states = shard.lanes().map(|lane| (lane, LaneState::new())).collect();
             lanes.add(Owned { shard, epoch: 1 }, states, now);
         }
@@ -434,6 +433,13 @@ mod tests {
         let line = Line(MessageId((1 << 10) | i64::from(lane.0)));
         let taken = owned.reader.take_tick(false, &top, vec![line]).unwrap();
         assert!(owned.reader.skip(Target(1), &taken.base, &taken.top, taken.rows[0].id(), 0));
+        (lanes, lane)
+    }
+
+    #[test]
+    fn what_was_skipped_of_a_shard_that_is_being_given_up_is_not_brought_back() {
+        let now = Instant::now();
+        let (mut lanes, lane) = skipping([0, 1].map(Shard), now);
 
         let room = |_: &OwnedLane| Room::ForAll;
         assert_eq!(lanes.mergeable_at(room, now), Some(now));
@@ -446,16 +452,7 @@ mod tests {
     #[test]
     fn what_was_skipped_and_can_be_taken_in_part_is_not_brought_back_at_every_tick() {
         let now = Instant::now();
-        let mut lanes = Lanes::default();
-        let shard = Shard(0);
-        let states = shard.lanes().map(|lane| (lane, LaneState::new())).collect();
-        lanes.add(Owned { shard, epoch: 1 }, states, now);
-        let top: Snapshot = "10:10:".parse().unwrap();
-        let owned = lanes.iter_mut().next().unwrap();
-        let lane = owned.reader.lane();
-        let line = Line(MessageId((1 << 10) | i64::from(lane.0)));
-        let taken = owned.reader.take_tick(false, &top, vec![line]).unwrap();
-        assert!(owned.reader.skip(Target(1), &taken.base, &taken.top, taken.rows[0].id(), 0));
+        let (mut lanes, lane) = skipping([Shard(0)], now);
 
         let some = |_: &OwnedLane| Room::ForSome;
         assert_eq!(lanes.mergeable_at(some, now), Some(now));

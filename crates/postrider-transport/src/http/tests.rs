@@ -50,19 +50,18 @@ fn endpoint(config: Value, settings: Settings) -> Arc<dyn Transport> {
 
 fn envelope(message_id: i64) -> Envelope {
     let payload = Bytes::from_static(b"{ \"n\" :1.50 }");
-    Envelope {
-        message_id,
-        attempt: 1,
-        correlation_id: None,
-        event_type: None,
-        created_at: 0,
-        expires_at: None,
-        ordering_key: None,
-        metadata: None,
-        replay_of: None,
-        headers: None,
-        payload,
-        content_type: None,
+    Envelope { payload, ..crate::tests::envelope(message_id) }
+}
+
+/// A payload, and who sees how long it is kept.
+struct Seen {
+    bytes: Vec<u8>,
+    _by: Arc<()>,
+}
+
+impl AsRef<[u8]> for Seen {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
     }
 }
 

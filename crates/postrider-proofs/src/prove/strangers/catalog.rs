@@ -3,21 +3,10 @@
 //! all the time.
 
 use anyhow::{Context, Result, ensure};
+use postrider_testkit::postgres::LOCK_MODES;
 use tokio_postgres::{Client, error::SqlState};
 
 use super::values;
-
-/// Lock modes, the strongest first.
-const MODES: &[&str] = &[
-    "access exclusive",
-    "exclusive",
-    "share row exclusive",
-    "share",
-    "share update exclusive",
-    "row exclusive",
-    "row share",
-    "access share",
-];
 
 /// A login with the rights of the owner.
 pub const OWNER: &str = "stranger_owner";
@@ -232,7 +221,7 @@ async fn value(owner: &Client, function: &str, parameter: &str) -> Result<String
 
 /// The strongest mode in which this login may lock the relation; none if it may not at all.
 async fn strongest_mode(as_login: &Client, relation: &str) -> Result<Option<&'static str>> {
-    for mode in MODES {
+    for mode in LOCK_MODES {
         let lock = format!(
             "begin; set local lock_timeout = '20ms'; lock table postrider.{relation} in {mode} mode"
         );

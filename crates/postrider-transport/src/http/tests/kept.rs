@@ -49,18 +49,6 @@ pub async fn wait_for_the_end(hostiles: &Hostiles, kinds: &[Kind]) {
     }
 }
 
-/// A payload, and who sees how long it is kept.
-struct Seen {
-    bytes: Vec<u8>,
-    _by: Arc<()>,
-}
-
-impl AsRef<[u8]> for Seen {
-    fn as_ref(&self) -> &[u8] {
-        &self.bytes
-    }
-}
-
 #[tokio::test]
 async fn a_receiver_that_takes_nothing_ends_up_with_nothing_of_ours() {
     let is_named = |kind: &&Kind| NAMES.contains(&kind.name);

@@ -175,18 +175,6 @@ async fn requests_that_go_out_together_are_answered_together_over_one_connection
     }
 }
 
-/// A payload, and who sees how long it is kept.
-struct Seen {
-    bytes: Vec<u8>,
-    _by: Arc<()>,
-}
-
-impl AsRef<[u8]> for Seen {
-    fn as_ref(&self) -> &[u8] {
-        &self.bytes
-    }
-}
-
 #[tokio::test]
 async fn nothing_is_kept_for_a_receiver_that_answers_and_takes_nothing() {
     let mut server = Http2::start(Manner { takes: false, ..Manner::default() }).await;

@@ -599,8 +599,8 @@ impl World {
             Wrong::NeverAsleep => now,
             _ => dispatcher.wake_at(),
         };
-        self.counts.idle_count += usize::from(commands.is_empty());
         let is_idle = commands.is_empty();
+        self.counts.idle_count += usize::from(is_idle);
         for command in commands {
             if let Some(left) = &mut self.nodes[node].dies_after {
                 if *left == 0 {
